@@ -83,7 +83,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
   const controls = [...supervisor.controls.values()];
   for (const control of controls) {
     actor.send({ type: 'connector.told', key: control.key, event: { type: 'meter.heard' } });
-    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
+    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
   }
   const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
   actor.on('decided', ({ grants }) => {

@@ -104,8 +104,8 @@ export class GrantLedger {
     this.#poles.move(holding, holding.loads, NO_CURRENT);
   }
 
-  /** Another voltage, lease, maximum or fail-safe of its own, or other poles. */
-  describe(holding: Holding, spec: Partial<HoldingSpec>): void {
+  /** Another voltage, lease, maximum or fail-safe of its own, or other poles, as its charger says at `nowMs` where it is its word. */
+  describe(holding: Holding, spec: Partial<HoldingSpec>, nowMs = Number.POSITIVE_INFINITY): void {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
     if (spec.polesOfPhases !== undefined) {
@@ -117,7 +117,7 @@ export class GrantLedger {
     }
     if (spec.milliwattsPerTenth !== undefined) rate(entry, spec.milliwattsPerTenth);
     const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
-    if (spec.lease !== undefined) countBy(entry, spec.lease, isFirstWord);
+    if (spec.lease !== undefined) countBy(entry, spec.lease, isFirstWord, nowMs);
     if (spec.ttlMs !== undefined) entry.ttlMs = spec.ttlMs;
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
@@ -277,9 +277,8 @@ export class GrantLedger {
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
     const isReleased = entry.promises.acknowledge(seq, nowMs);
-    // Without an anchor the lease began at the latest when its acknowledgement came; so it did of what it was told before it kept any.
-    if (entry.lease !== 'none' && entry.promises.isEndless)
-      endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
+    // Without an anchor the lease began at the latest when its acknowledgement came; it ends by that once its charger keeps leases.
+    if (entry.promises.isEndless) endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // What it was at until now takes the settling time to leave.
     const left = entry.fallbacks.acknowledge(seq);
     // What is promised counts in full until its end comes, known or not: no bound moves yet.

@@ -67,7 +67,7 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     ackedSeq: 0,
     ownFailsafeTenthsA: 0,
     saidFailsafeTenthsA: spec.failsafeTenthsA,
-    promises: new Promises(settleMs),
+    promises: new Promises(settleMs, spec.lease !== 'none'),
     told: undefined,
     waiting: undefined,
     heldTenthsA: 0,
@@ -258,11 +258,12 @@ export function forgo(entry: Entry): void {
   Object.assign(entry, { told: kept(told), waiting: kept(waiting) });
 }
 
-/** What was promised to a charger thought to count from its heartbeats ends at no known time if it does not. */
-export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean): void {
-  if (entry.lease === 'heartbeat' && lease !== 'heartbeat') entry.promises.unanchor();
+/** What was promised to a charger thought to count from its heartbeats ends at no known time if it counts from receipt. */
+export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean, nowMs: number): void {
+  if (entry.lease !== lease && lease === 'receipt') entry.promises.unanchor();
   // Until its charger spoke it was only taken to count otherwise; that it kept no lease is what it said itself before the start.
   if (isFirstWord && lease === 'heartbeat' && entry.lease !== 'none') entry.promises.anchor();
+  entry.promises.letLeasesEnd(lease !== 'none', nowMs);
   entry.lease = lease;
 }
 

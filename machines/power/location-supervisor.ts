@@ -169,12 +169,13 @@ export class LocationSupervisor {
    * more than it said before only by a grant that is known here, or by starting anew: what came before is no news, however
    * late it comes again.
    */
-  describe(control: ConnectorControl, own: OwnDescription): void {
+  describe(control: ConnectorControl, own: OwnDescription, nowMs: number): void {
     const { lease, keepsThen, failsafeA, boot = '' } = own;
     const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
     const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
     const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
-    this.ledger.describe(control.holding, { lease, keepsThen, ...(isNews && { failsafeTenthsA }) });
+    const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
+    this.ledger.describe(control.holding, description, nowMs);
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
     if (own.endsWithSession === true) control.endsWithSessionIn = boot;
     else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;

@@ -39,10 +39,13 @@ const FALLBACKS_KEPT = 3;
 /** Those promises that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
 export class Promises {
   readonly #settleMs: number;
+  /** Its charger keeps leases: else none of them ends by itself. */
+  #doLeasesEnd: boolean;
   #kept: Promised[] = [];
 
-  constructor(settleMs: number) {
+  constructor(settleMs: number, doLeasesEnd: boolean) {
     this.#settleMs = settleMs;
+    this.#doLeasesEnd = doLeasesEnd;
   }
 
   /** The most that any of them allows on each phase. */
@@ -74,7 +77,7 @@ export class Promises {
     return nextMs;
   }
 
-  /** One of them may be in force for ever: its charger kept no lease, or counts from receipt, and took neither it nor a newer one since. */
+  /** One of them may be in force for ever: its charger keeps no lease, or was not known to count from its heartbeats and has not taken it. */
   get isEndless(): boolean {
     return this.#kept.some((promise) => this.#endOf(promise) === Number.POSITIVE_INFINITY);
   }
@@ -182,6 +185,16 @@ export class Promises {
     for (const promise of this.#kept) promise.endsAtMs = Number.POSITIVE_INFINITY;
   }
 
+  /**
+   * Its charger says at `nowMs` whether it keeps leases. Where it does again, it may have held until then what should have ended
+   * meanwhile, and takes the settling time to leave it.
+   */
+  letLeasesEnd(doLeasesEnd: boolean, nowMs: number): void {
+    if (doLeasesEnd && !this.#doLeasesEnd)
+      for (const promise of this.#kept) promise.endsAtMs = Math.max(promise.endsAtMs, nowMs);
+    this.#doLeasesEnd = doLeasesEnd;
+  }
+
   /** Lets go of what has ended; true where there was something. */
   release(nowMs: number): boolean {
     if (this.nextEndMs > nowMs) return false;
@@ -195,6 +208,7 @@ export class Promises {
   }
 
   #endOf({ endsAtMs, releasedAtMs }: Promised): number {
+    if (!this.#doLeasesEnd) return releasedAtMs;
     return Math.min(endsAtMs + this.#settleMs, releasedAtMs);
   }
 

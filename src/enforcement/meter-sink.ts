@@ -90,14 +90,15 @@ export class ConnectorMeterSink implements MeterSink {
   #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
     const { location, record, control } = connector;
     const supervisor = supervisorOf(location);
-    const result = supervisor.meters.recordState(control.slot, state, this.#clock.monotonicMs());
+    const nowMs = this.#clock.monotonicMs();
+    const result = supervisor.meters.recordState(control.slot, state, nowMs);
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
     if (own !== undefined && failsafeA !== undefined) {
       const { lease, whyNoLease, keepsThen = false, endsWithSession, switchesPhases } = own;
-      const { boot } = state;
-      supervisor.describe(control, { failsafeA, lease, keepsThen, endsWithSession, switchesPhases, boot });
+      const said = { failsafeA, lease, keepsThen, endsWithSession, switchesPhases, boot: state.boot };
+      supervisor.describe(control, said, nowMs);
       this.#enforcement.hearLease(connector, lease === 'none' ? whyNoLease : undefined);
       this.#enforcement.decideSoon(location);
     }

@@ -31,7 +31,7 @@ let locked: Placed;
 function place(key: string, lease: LeaseKind): Placed {
   const actor = createConnectorActor(key);
   const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' });
+  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
   return { actor, control };
 }
 

@@ -19,7 +19,7 @@ function place(key: string): ConnectorControl {
   const actor = createConnectorActor(key);
   actor.send({ type: 'meter.heard' });
   const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
   supervisor.meters.record(control.slot, reading, 0);
   supervisor.hear(control, reading, 0);

@@ -15,7 +15,7 @@ it('A charger without a lease is not told 6 A for the current that it says, late
     const actor = createConnectorActor(key);
     actor.send({ type: 'meter.heard' });
     const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
     return control;
   };
   const [late, other] = [place('late'), place('other')];
@@ -39,7 +39,7 @@ it('A charger without a lease is not told 6 A for the current that it says, late
   expect(toldA(other, OVER_AT_MS)).toBeGreaterThan(14);
 
   late.actor.send({ type: 'meter.heard' });
-  supervisor.describe(late, { failsafeA: 0, lease: 'none', keepsThen: true, boot: 'a' });
+  supervisor.describe(late, { failsafeA: 0, lease: 'none', keepsThen: true, boot: 'a' }, OVER_AT_MS + 1_000);
   hear(late, OVER_AT_MS + 1_000, { limitA: shareA });
   expect(toldA(late, OVER_AT_MS + 2_000)).toBe(0);
   expect(other.sentTenthsA).toBe(0);

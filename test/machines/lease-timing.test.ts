@@ -28,7 +28,7 @@ class Site {
   }
 
   describe(): void {
-    this.supervisor.describe(this.control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true });
+    this.supervisor.describe(this.control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true }, 0);
   }
 
   get control() {
@@ -80,7 +80,7 @@ describe('A charger with a lease of its own', () => {
       const site = new Site(timing);
       const spec = { ...SPEC, failsafeA: 6, timing };
       site.supervisor.place({ key: 'slow', spec }, site.control.actor, 0);
-      site.supervisor.describe(site.control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true });
+      site.supervisor.describe(site.control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
       site.hear(0);
       return site.decide(0, { ...ROOMY, operatorW: 50_000 });
     };

@@ -40,29 +40,30 @@ beforeEach(() => {
   const actor = createConnectorActor('c/1');
   actor.send({ type: 'meter.heard' });
   control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, nowMs);
-  supervisor.describe(control, { ...KEEPING, boot: 'a' });
+  supervisor.describe(control, { ...KEEPING, boot: 'a' }, nowMs);
   for (let i = 0; i < 12; i++) beat('a');
 });
 
 describe('A charger that keeps what it is told, without a car', () => {
   it('has nothing reserved, whatever it said at its start and however often that comes again', () => {
     expect(supervisor.reservedW).toBe(0);
-    supervisor.describe(control, { ...KEEPING, failsafeA: 0, boot: 'a' });
-    for (const failsafeA of [6, 0, 6, 3]) supervisor.describe(control, { ...KEEPING, failsafeA, boot: 'a' });
+    supervisor.describe(control, { ...KEEPING, failsafeA: 0, boot: 'a' }, nowMs);
+    for (const failsafeA of [6, 0, 6, 3])
+      supervisor.describe(control, { ...KEEPING, failsafeA, boot: 'a' }, nowMs);
     expect(supervisor.reservedW).toBe(0);
   });
 
   it('has its fail-safe reserved where it starts anew and says so, or says a higher one than ever', () => {
-    supervisor.describe(control, { ...KEEPING, boot: 'b' });
+    supervisor.describe(control, { ...KEEPING, boot: 'b' }, nowMs);
     expect(supervisor.reservedW).toBeGreaterThan(4_000);
     for (let i = 0; i < 12; i++) beat('b');
     expect(supervisor.reservedW).toBe(0);
-    supervisor.describe(control, { ...KEEPING, failsafeA: 8, boot: 'b' });
+    supervisor.describe(control, { ...KEEPING, failsafeA: 8, boot: 'b' }, nowMs);
     expect(supervisor.reservedW).toBeGreaterThan(5_000);
   });
 
   it('has it reserved where it says that it does not keep it any more', () => {
-    supervisor.describe(control, { ...KEEPING, keepsThen: false, boot: 'a' });
+    supervisor.describe(control, { ...KEEPING, keepsThen: false, boot: 'a' }, nowMs);
     expect(supervisor.reservedW).toBeGreaterThan(4_000);
   });
 });

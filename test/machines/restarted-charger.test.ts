@@ -42,7 +42,7 @@ beforeEach(() => {
     actor.send({ type: 'meter.heard' });
     if (key === 'locked') lockAt(actor, 11);
     const control = supervisor.place({ key, spec: SPEC }, actor, 0);
-    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' });
+    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' }, 0);
     hear(key, 0, {});
   }
   // Both have more than that by the time at which it falls, and the other does not follow yet.
@@ -91,7 +91,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
   /** It says that it would fall back to its maximum, until it has been prepared. */
   function startOther(): void {
     const own = { failsafeA: 32, lease: 'none', keepsThen: false, boot: 'b' } as const;
-    supervisor.describe(controlOf('other'), own);
+    supervisor.describe(controlOf('other'), own, STARTED_AT_MS);
     hear('other', STARTED_AT_MS, { boot: 'b', limitA: 0 });
   }
 
@@ -102,7 +102,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
       const actor = createConnectorActor(key);
       actor.send({ type: 'meter.heard' });
       const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-      supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' });
+      supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
       hear(key, 0, { limitA: 0, ...said });
       return actor;
     };

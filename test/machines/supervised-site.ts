@@ -104,7 +104,7 @@ export class SupervisedSite {
     const failsafeA = failsafeOf(key) / 10;
     const boot = bootOf(key);
     const own = { lease, keepsThen, failsafeA, endsWithSession, switchesPhases, boot };
-    this.supervisor.describe(this.#control(key), own);
+    this.supervisor.describe(this.#control(key), own, this.#options.agenda.nowMs);
     this.decideSoon();
   }
 

@@ -27,7 +27,7 @@ function place(key: string): Control {
 }
 
 function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
-  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' });
+  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
 }
 
 function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {}): void {

@@ -1,0 +1,159 @@
+// A charger that kept no lease for a while and does again: what it was told before ends as leases do.
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
+import { GrantLedger } from '../../machines/power/grant-ledger.js';
+import type { Holding } from '../../machines/power/holding.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { leaseToStore } from '../../machines/power/stored-reservation.js';
+import { createConnectorActor, lockAt } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
+const SETTLE_MS = TIMING.settleMs;
+/** Of what answered a heartbeat at 0. */
+const LEASE_ENDS_AT_MS = longestLeaseMsOf(TIMING);
+
+describe('A lock beside a charger that kept no lease for a while, and takes nothing that it is told', () => {
+  /** More than the 6 A of the lock, less than those and what the other was granted. */
+  const LOW_W = 4_600;
+  const NONE_AT_MS = 20_000;
+
+  let supervisor: LocationSupervisor;
+  let hb: number;
+  let locked: ConnectorControl;
+  let other: ConnectorControl;
+
+  function hear(control: ConnectorControl, nowMs: number, said: Partial<MeterReading>): void {
+    const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
+    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.hear(control, reading, nowMs);
+  }
+
+  function say(control: ConnectorControl, lease: LeaseKind, boot: string, nowMs: number): void {
+    supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot }, nowMs);
+  }
+
+  function place(key: string): ConnectorControl {
+    const actor = createConnectorActor(key);
+    actor.send({ type: 'meter.heard' });
+    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+    say(control, 'heartbeat', 'a', 0);
+    return control;
+  }
+
+  /** What the lock is told by then, A. */
+  function lockIsToldA(nowMs: number): number {
+    supervisor.decide(budgetOf(LOW_W), nowMs);
+    return (locked.sentTenthsA ?? 0) / 10;
+  }
+
+  /** Both are heard of at `nowMs`, the other since its gateway started anew, and it says that it keeps leases again. */
+  function keepAgain(nowMs: number): void {
+    say(other, 'heartbeat', 'b', nowMs);
+    hear(other, nowMs, { boot: 'b' });
+    hear(locked, nowMs, {});
+  }
+
+  beforeEach(() => {
+    hb = 0;
+    supervisor = newSupervisor();
+    [locked, other] = [place('locked'), place('other')];
+    hear(locked, 0, { status: 'Available' });
+    hear(other, 0, {});
+    supervisor.decide(budgetOf(30_000), 0);
+    expect(other.sentTenthsA).toBe(320);
+    say(other, 'none', 'b', NONE_AT_MS);
+    lockAt(locked.actor, 11);
+  });
+
+  it('has its 6 A once what that was granted before has ended, if it has said by then that it keeps leases', () => {
+    keepAgain(NONE_AT_MS + 5_000);
+    expect(lockIsToldA(NONE_AT_MS + 5_000)).toBe(0);
+    expect(lockIsToldA(LEASE_ENDS_AT_MS + SETTLE_MS - 1)).toBe(0);
+    expect(lockIsToldA(LEASE_ENDS_AT_MS + SETTLE_MS)).toBe(6);
+  });
+
+  it('has them a settling time after it says so where that has ended before: it may have held it until then', () => {
+    const againAtMs = LEASE_ENDS_AT_MS + 100_000;
+    keepAgain(againAtMs);
+    expect(lockIsToldA(againAtMs)).toBe(0);
+    expect(lockIsToldA(againAtMs + SETTLE_MS - 1)).toBe(0);
+    expect(lockIsToldA(againAtMs + SETTLE_MS)).toBe(6);
+    expect(supervisor.reservedW).toBeLessThan(LOW_W);
+  });
+});
+
+describe('What a charger was granted that keeps no lease from then on, and later does again', () => {
+  const AGAIN_AT_MS = 1_000_000;
+
+  let ledger: GrantLedger;
+  let holding: Holding;
+
+  function grant(limitTenthsA: number): number {
+    return ledger.grant(holding, { limitTenthsA, thenTenthsA: 0, heardAtMs: 0, budgetW: 50_000 });
+  }
+
+  function boundTenthsAAt(nowMs: number): number {
+    ledger.release(nowMs);
+    return holding.boundTenthsA;
+  }
+
+  beforeEach(() => {
+    ledger = new GrantLedger(TIMING);
+    const spec = {
+      maxTenthsA: 320,
+      failsafeTenthsA: 0,
+      milliwattsPerTenth: 69_000,
+      keepsThen: true,
+    } as const;
+    holding = ledger.add('quay-1/1', { ...spec, lease: 'heartbeat' });
+    grant(320);
+    ledger.describe(holding, { lease: 'none' }, 0);
+  });
+
+  it('ends, as it should have, a settling time after it says so, and no start has to wait for its word', () => {
+    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    expect(leaseToStore(holding)).toBe('heartbeat');
+    expect([AGAIN_AT_MS + SETTLE_MS - 1, AGAIN_AT_MS + SETTLE_MS].map(boundTenthsAAt)).toEqual([320, 0]);
+  });
+
+  it('ends by its own lease where that lasts longer', () => {
+    ledger.describe(holding, { lease: 'heartbeat' }, 1_000);
+    const overAtMs = LEASE_ENDS_AT_MS + SETTLE_MS;
+    expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
+  });
+
+  it('never ends as long as it keeps none, acknowledged or not', () => {
+    ledger.acknowledge(holding, grant(200), 0);
+    ledger.describe(holding, { lease: 'none' }, AGAIN_AT_MS);
+    expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(200);
+  });
+
+  it('ends a lease after it acknowledged it, where it was told while it kept none', () => {
+    const ackedAtMs = AGAIN_AT_MS - 1_000;
+    ledger.acknowledge(holding, grant(320), ackedAtMs);
+    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    const overAtMs = ackedAtMs + LEASE_ENDS_AT_MS + SETTLE_MS;
+    expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
+  });
+
+  it('counts until it has taken something newer where it was told while it kept none and has not acknowledged it', () => {
+    grant(100);
+    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    expect([AGAIN_AT_MS + SETTLE_MS, 10 * AGAIN_AT_MS].map(boundTenthsAAt)).toEqual([100, 100]);
+    expect(leaseToStore(holding)).toBe('none');
+  });
+
+  it('counts so where that is the same as before', () => {
+    grant(320);
+    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
+  });
+
+  it('counts so where it says that it counts from receipt: what it was told then began at no known time', () => {
+    ledger.describe(holding, { lease: 'receipt' }, AGAIN_AT_MS);
+    expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
+  });
+});
