@@ -32,6 +32,9 @@ const QUIET: Slices = { fromMinute: 5, minutesEach: 15, count };
 const BUSY: Slices = { fromMinute: 360, minutesEach: 15, count };
 /** Long enough where each reading costs much, or there are many of them. */
 const SHORT: Slices = { ...QUIET, minutesEach: 5, count: 1 };
+/** The first and the last minutes of a whole day in which memory counts: until then code is still being compiled. */
+const WARM: Slices = { fromMinute: 60, minutesEach: 5, count: 1 };
+const LAST: Slices = { fromMinute: 24 * 60 - 5, minutesEach: 5, count: 1 };
 const SITES = { locations: 20, connectorsEach: 50, transport: 'inProcess', slices: [QUIET, BUSY] } as const;
 const GOALS = { quiet: 6, busy: 2.5 };
 
@@ -163,8 +166,9 @@ async function measureRewind(spares: number): Promise<{ readonly rewindMs: numbe
 const { rewindMs, actMs } = await measureRewind(0);
 const beside = await measureRewind(SPARES);
 
-const heapBefore = alone.quiet[0]?.heapBytes[0] ?? 0;
-const heapAfter = alone.busy.at(-1)?.heapBytes[1] ?? 0;
+const [day = []] = await inTurns([{ name: 'a day', task: { ...SITES, workers: 1, slices: [WARM, LAST] } }]);
+const heapBefore = day[0]?.heapBytes[0] ?? 0;
+const heapAfter = day.at(-1)?.heapBytes[1] ?? 0;
 
 /** Beside another release where one is given: by the clock with threads, by processor time on one. */
 function speedFigure(which: 'quiet' | 'busy'): Figure {
@@ -192,10 +196,10 @@ report([
     met: growth <= 1.2,
   },
   {
-    name: 'Heap in use after six simulated hours of 1,000 connectors',
+    name: 'Heap in use, a whole day of 1,000 connectors, after its first hour and at its end',
     measured: `${mebibytes(heapBefore)} → ${mebibytes(heapAfter)}`,
-    goal: 'no growth',
-    met: heapAfter <= 1.1 * heapBefore,
+    goal: 'no growth (5 %)',
+    met: heapAfter > 0 && heapAfter <= 1.05 * heapBefore,
   },
   {
     name: '`sim replay --at`, the command as a whole, an ordinary day',
