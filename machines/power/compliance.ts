@@ -19,16 +19,16 @@ export function createCompliance(): Compliance {
 }
 
 /**
- * Folds a reading in; true where the judgement changed. `entitledTenthsA` is the most that any grant in force, settling time
+ * Folds a reading in; true where the judgement changed. `allowedTenthsA` is the most that any grant in force, settling time
  * included, lets it draw, so that a limit that just fell is not held against it.
  */
 export function foldCompliance(
   compliance: Compliance,
   drawnTenthsA: number,
-  entitledTenthsA: number,
+  allowedTenthsA: number,
   nowMs: number,
 ): boolean {
-  const isOver = drawnTenthsA > (entitledTenthsA + SLACK_TENTHS_A) * SLACK_SHARE;
+  const isOver = drawnTenthsA > (allowedTenthsA + SLACK_TENTHS_A) * SLACK_SHARE;
   if (isOver === compliance.isNonCompliant) {
     compliance.sinceMs = undefined;
     return false;

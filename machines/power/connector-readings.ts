@@ -10,7 +10,7 @@ import {
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
-import { isWithoutGrant } from './ledger-room.js';
+import { isWithoutGrant, toldSinceStartTenthsA } from './ledger-room.js';
 import { followSession, stopLending, surelyOn } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
@@ -57,8 +57,7 @@ export function hearReading(
   // Where no fuse is known, no phase counts by itself.
   const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, control);
-  // Who cannot be told a limit breaks none.
-  const allowedTenthsA = control.hb === undefined ? holding.maxTenthsA : holding.entitledTenthsA;
+  const allowedTenthsA = allowedTenthsAOf(control);
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
   if (foldCompliance(control.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
   const isOnAll = isBeyondPhases || (control.phases !== spec.phases && control.compliance.isNonCompliant);
@@ -121,6 +120,12 @@ function hearHeartbeat(
     ledger.restarted(control.holding);
   }
   return isFirst || isNewBoot;
+}
+
+/** What it is judged by. Who cannot be told a limit breaks none; who did not comply has to keep to what this start told it. */
+function allowedTenthsAOf({ hb, holding, compliance }: ConnectorControl): number {
+  if (hb === undefined) return holding.maxTenthsA;
+  return compliance.isNonCompliant ? toldSinceStartTenthsA(holding) : holding.entitledTenthsA;
 }
 
 /** A charger that says it took a grant, but is held to more than that, did not take it. */

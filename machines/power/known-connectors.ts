@@ -142,6 +142,7 @@ export class KnownConnectors {
     const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA } = gone;
     setStored(control, { limitTenthsA, thenTenthsA, ttlMs: gone.storedTtlMs, phases: gone.storedPhases });
     control.storedLease = gone.storedLease;
+    if (gone.compliance.isNonCompliant) this.#distrust(control);
   }
 
   /** What was on disk at the start. */

@@ -19,6 +19,16 @@ export function coveredOn(entry: Entry): OwnPhases {
 }
 
 /**
+ * The most that it was told since the start, and may fall back to, on any phase. What was on disk is none of it: of a connector that
+ * did not comply that is its maximum, which was reserved and never granted.
+ */
+export function toldSinceStartTenthsA(holding: Holding): number {
+  const { promises, failsafes, maxTenthsA } = holding as Entry;
+  const [mostTenthsA] = largerOf(failsafes, promises.mostSinceStart);
+  return Math.min(mostTenthsA, maxTenthsA);
+}
+
+/**
  * The least that it must have room for to be granted `tenthsA` on the phases it uses, W. Where what is surely in force covers
  * that: just that, beside what it falls back to by itself on the others. Else it is beside all that may be in force still, which
  * may be on other phases.

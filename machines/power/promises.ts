@@ -53,7 +53,12 @@ export class Promises {
     return this.#mostOf(() => true);
   }
 
-  /** The same of those that are worth waiting for at `nowMs`: for one that ends at no known time no longer than for a lease. */
+  /** The same of those since the start. */
+  get mostSinceStart(): OwnPhases {
+    return this.#mostOf(({ seq }) => seq > 0);
+  }
+
+  /** The same of all that are worth waiting for at `nowMs`: for one that ends at no known time no longer than for a lease. */
   mostAwaited(nowMs: number): OwnPhases {
     return this.#mostOf((promise) => this.#awaitedUntilMs(promise) > nowMs);
   }

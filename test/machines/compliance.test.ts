@@ -1,6 +1,9 @@
 // Whether a charger keeps to what it was told (power safety, rule 8).
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompliance, foldCompliance } from '../../machines/power/compliance.js';
+import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createConnectorActor } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () => {
   it('is non-compliant after 7 s, not before', () => {
@@ -41,5 +44,66 @@ describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () =
     for (const atMs of [70_000, 129_999]) expect(foldCompliance(compliance, 100, 100, atMs)).toBe(false);
     expect(foldCompliance(compliance, 100, 100, 130_000)).toBe(true);
     expect(compliance.isNonCompliant).toBe(false);
+  });
+});
+
+describe('A connector that did not comply', () => {
+  const BUDGET_W = 12_000;
+  let supervisor: LocationSupervisor;
+  let hb: number;
+
+  beforeEach(() => {
+    supervisor = newSupervisor();
+    hb = 0;
+  });
+
+  /** It says every 10 s from `fromMs` on that it draws so much, and takes what it is told if `takes`. Whether it is trusted by then. */
+  function isTrustedAfter(drawnA: number, fromMs: number, forMs: number, takes = true): boolean {
+    const control = supervisor.controls.get('quay/1');
+    if (control === undefined) throw new Error('no connector');
+    for (let nowMs = fromMs; nowMs <= fromMs + forMs; nowMs += 10_000) {
+      const seq = takes ? control.holding.lastSeq : 0;
+      const powerW = drawnA * 690;
+      const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
+      supervisor.meters.record(control.slot, reading, nowMs);
+      supervisor.hear(control, reading, nowMs);
+      supervisor.decide(budgetOf(BUDGET_W), nowMs);
+    }
+    return !control.holding.isWorstCase;
+  }
+
+  function place(
+    connector: { readonly maxCurrentA?: number; readonly isDistrusted?: boolean },
+    nowMs: number,
+  ) {
+    const { maxCurrentA = SPEC.maxCurrentA, isDistrusted } = connector;
+    const actor = createConnectorActor('quay/1');
+    actor.send({ type: 'meter.heard' });
+    const promised = { limitTenthsA: 320, thenTenthsA: 0, lease: 'heartbeat' } as const;
+    const spec = { ...SPEC, maxCurrentA };
+    const control = supervisor.place({ key: 'quay/1', spec, promised, isDistrusted }, actor, nowMs);
+    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, nowMs);
+    return control;
+  }
+
+  it('does not over a restart either, while it draws the maximum that was reserved for it on disk', () => {
+    place({ isDistrusted: true }, 0);
+    // What is on disk may be in force for 71.2 s.
+    for (let nowMs = 0; nowMs < 100_000; nowMs += 10_000)
+      expect(isTrustedAfter(32, nowMs, 0, false)).toBe(false);
+    expect(isTrustedAfter(6, 100_000, 60_000)).toBe(true);
+  });
+
+  it('is trusted a minute after a restart told it anything, where it keeps to that', () => {
+    place({ isDistrusted: true }, 0);
+    expect(isTrustedAfter(6, 0, 60_000)).toBe(false);
+    expect(isTrustedAfter(6, 70_000, 0)).toBe(true);
+  });
+
+  it('does not with another rating either', () => {
+    place({}, 0);
+    expect(isTrustedAfter(32, 0, 300_000)).toBe(false);
+    place({ maxCurrentA: 25 }, 301_000);
+    expect(isTrustedAfter(25, 302_000, 10_000)).toBe(false);
   });
 });
