@@ -22,9 +22,10 @@ const WHOLE_SECOND_MS = 1_000;
 
 /**
  * What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. `setBack`: a little, as a clock
- * that is set right is; no lease may count from before. `unknown`: it may have been set before anything was known of it.
+ * that is set right is; no lease may count from before. `lateBefore`: those before it were late, and a lease that counts from them ends
+ * too early. `unknown`: it may have been set before anything was known of it.
  */
-export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'jumped' | 'drifting' | 'unknown';
+export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'lateBefore' | 'jumped' | 'drifting' | 'unknown';
 
 /** The difference between its clock and ours, as far as timestamps show it: the true one is never smaller. */
 interface Offset {
@@ -84,8 +85,9 @@ export class ChargerClock {
       return this.#distrust('jumped', `it went ${inS(aheadMs)} s back`, seen);
     }
     const verdict = this.#note(ownMs, nowMs);
+    const isShown = verdict === 'steady' || verdict === 'lateBefore';
+    if (isShown && askedAtMs !== undefined) this.#isConfirmed = true;
     if (verdict !== 'steady') return verdict;
-    if (askedAtMs !== undefined) this.#isConfirmed = true;
     // That time has passed shows nothing: nobody may have heard of it meanwhile, and it may have started anew.
     if (this.#failure !== undefined && nowMs >= this.#failure.steadyAtMs) this.#failure = undefined;
     return verdict;
@@ -103,9 +105,9 @@ export class ChargerClock {
     const apartMs = seen.offsetMs - best.offsetMs;
     const driftMs = DRIFT_SHARE * (nowMs - best.atMs);
     if (apartMs > JUMP_MS && !this.#isConfirmed) {
-      // What came before was late.
       this.#forget();
-      return this.#take(seen);
+      this.#take(seen);
+      return 'lateBefore';
     }
     if (apartMs > JUMP_MS + driftMs)
       return this.#distrust('jumped', `it went ${inS(apartMs)} s forward`, seen);

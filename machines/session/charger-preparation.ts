@@ -110,11 +110,10 @@ export class ChargerPreparation {
     if (nowMs < this.#dueAtMs) return;
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     this.#jobs = [];
-    for (const { spec, status } of this.#connectors) {
-      if (status !== undefined) continue;
-      this.#ask({ kind: 'askStatus', evse: spec.evse });
+    for (const { spec, status, lacksValues } of this.#connectors) {
+      if (status === undefined) this.#ask({ kind: 'askStatus', evse: spec.evse });
       // Of one that charges nothing could be said before it reports next.
-      this.#ask({ kind: 'askValues', evse: spec.evse });
+      if (lacksValues) this.#ask({ kind: 'askValues', evse: spec.evse });
     }
     if (this.#isReady) return;
     this.#ask({ kind: 'readAbilities' }, (answer) => {
@@ -139,19 +138,24 @@ export class ChargerPreparation {
       request,
       done: (answer, nowMs) => {
         done(answer, nowMs);
-        if (answer.kind === 'failed') {
+        const isWord = request.kind === 'askStatus' || request.kind === 'askValues';
+        // It is made ready whatever it says.
+        const goesOn = answer.kind !== 'failed' || (isWord && !this.#isReady);
+        if (!goesOn) {
           this.#jobs = [];
           this.#dueAtMs = nowMs + AGAIN_AFTER_MS;
         } else if (this.#jobs.length === 0) {
-          this.#finish();
+          this.#finish(nowMs);
         }
       },
     });
   }
 
-  #finish(): void {
+  #finish(nowMs: number): void {
     if (this.#isReady) return;
     this.#isReady = true;
+    // What it has not said by then, it is asked for again.
+    this.#dueAtMs = nowMs + AGAIN_AFTER_MS;
     this.#isInstalled = this.#tookFailsafe;
     this.#hasBooted = false;
     this.#onReady();

@@ -129,7 +129,7 @@ export class ChargerSession<Id extends string = string> {
     this.#heardAtMs = nowMs;
     this.#preparation.opened(nowMs);
     this.#report.opened(nowMs);
-    for (const connector of this.#connectors) connector.noteChange();
+    for (const connector of this.#connectors) connector.opened(nowMs);
   }
 
   /**

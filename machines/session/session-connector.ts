@@ -14,10 +14,13 @@ export interface SessionConnectorSpec extends LeaseSpec {
 const APART_MS = 1_000;
 /** A value counts for this many heartbeats. */
 const FRESH_HEARTBEATS = 2.5;
+/** One that charges says values at the latest after so many. */
+const REPORTED_HEARTBEATS = 1.25;
 /** A phase that carries less is not in use. */
 const IN_USE_A = 1;
 
 const WITH_A_CAR: readonly ChargingStatus[] = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
+const WITHOUT_A_CAR: readonly ChargingStatus[] = ['Available', 'Unavailable', 'Faulted'];
 
 export class SessionConnector {
   readonly spec: SessionConnectorSpec;
@@ -37,6 +40,8 @@ export class SessionConnector {
   #values: MeteredValues | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
+  /** Until then a transaction may run there that began before the gateway and was not named to it yet. */
+  #unnamedUntilMs = Number.POSITIVE_INFINITY;
   /** When it has something to say that does not wait for the next heartbeat. */
   #news: 'values' | 'change' | undefined;
 
@@ -53,6 +58,18 @@ export class SessionConnector {
     this.#values = undefined;
     this.#valuesAtMs = Number.NEGATIVE_INFINITY;
     this.#saidAtMs = Number.NEGATIVE_INFINITY;
+    this.#unnamedUntilMs = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Its charger is connected. */
+  opened(nowMs: number): void {
+    this.#unnamedUntilMs = Math.min(this.#unnamedUntilMs, nowMs + REPORTED_HEARTBEATS * this.#heartbeatMs);
+    this.noteChange();
+  }
+
+  /** A car may be there, and nothing is known of what it draws. */
+  get lacksValues(): boolean {
+    return this.#values === undefined && this.#mayHaveCar;
   }
 
   /** Lets time pass: that a lease ended the service should hear at once. */
@@ -65,7 +82,7 @@ export class SessionConnector {
   /** What a timestamp said of its charger's clock. */
   heardTime(verdict: ClockVerdict): void {
     if (verdict === 'steady' || verdict === 'late') return;
-    if (verdict === 'setBack') this.lease.countAnew();
+    if (verdict === 'setBack' || verdict === 'lateBefore') this.lease.countAnew();
     else this.lease.distrust();
     this.noteChange();
   }
@@ -120,6 +137,8 @@ export class SessionConnector {
     if (this.status === undefined) return Number.POSITIVE_INFINITY;
     if (this.#news === 'values') return this.#saidAtMs + APART_MS;
     const isIdle = this.#isIdle;
+    // A lease of before a transaction would go beside that of the one which runs.
+    if (isIdle && this.#mayHaveCar && nowMs < this.#unnamedUntilMs) return this.#unnamedUntilMs;
     const isTelling = isIdle || nowMs - this.#valuesAtMs <= FRESH_HEARTBEATS * this.#heartbeatMs;
     if (this.#news === 'change' && isTelling) return this.#saidAtMs + APART_MS;
     return isIdle ? this.#saidAtMs + this.#heartbeatMs : Number.POSITIVE_INFINITY;
@@ -151,6 +170,10 @@ export class SessionConnector {
   #endTransaction(): void {
     this.#ended = this.lease.transaction ?? this.#ended;
     this.lease.setTransaction(undefined);
+  }
+
+  get #mayHaveCar(): boolean {
+    return this.status === undefined || !WITHOUT_A_CAR.includes(this.status);
   }
 
   /** No car that could draw is there: what it draws need not be measured. */

@@ -1,0 +1,26 @@
+// A charger that cannot be asked to say something is made ready for leases without.
+import { createRPCError } from 'ocpp-rpc';
+import { afterEach, expect, it } from 'vitest';
+import { eventually } from '../eventually.js';
+import { type OcppSite, runOcppSite } from './ocpp-site.js';
+
+let running: OcppSite;
+
+afterEach(() => running.stop());
+
+it.each([
+  ['ocpp1.6', 'GetConfiguration'],
+  ['ocpp2.0.1', 'GetVariables'],
+  ['ocpp2.1', 'GetVariables'],
+])('speaks %s and answers with an error: what it can do is read all the same', async (protocol, reading) => {
+  running = await runOcppSite();
+  const client = running.client({ protocols: [protocol] });
+  const asked: string[] = [];
+  client.handle(({ method = '' }) => {
+    asked.push(method);
+    throw createRPCError(method === 'TriggerMessage' ? 'InternalError' : 'NotSupported');
+  });
+  await client.connect();
+  await eventually(() => expect(asked).toContain(reading));
+  expect(asked.slice(0, 3)).toEqual(['TriggerMessage', 'TriggerMessage', reading]);
+});
