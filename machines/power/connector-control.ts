@@ -119,6 +119,8 @@ export interface ConnectorControl {
   hb: number | undefined;
   boot: string;
   heardAtMs: number;
+  /** It said with that that what it was told may last longer than its leases, and waits for a limit that answers it. */
+  isEndOpen: boolean;
   /** The newest grant's limit; undefined where none was given since the charger started, or fell silent. */
   sentTenthsA: number | undefined;
   /** On how many of its phases that is. */
@@ -181,6 +183,7 @@ export function createControl(
     hb: undefined,
     boot: '',
     heardAtMs: 0,
+    isEndOpen: false,
     sentTenthsA: undefined,
     sentPhases: ALL_PHASES,
     sentFromSeq: 0,

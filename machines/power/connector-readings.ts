@@ -54,6 +54,7 @@ export function hearReading(
   ) {
     if (acknowledge(ledger, control, reading.seq, nowMs)) isNews = true;
   }
+  if (hearEnd(ledger, control, reading)) isNews = true;
   // Where no fuse is known, no phase counts by itself.
   const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, control);
@@ -126,6 +127,18 @@ function hearHeartbeat(
 function allowedTenthsAOf({ hb, holding, compliance }: ConnectorControl): number {
   if (hb === undefined) return holding.maxTenthsA;
   return compliance.isNonCompliant ? toldSinceStartTenthsA(holding) : holding.entitledTenthsA;
+}
+
+/** True where what it was told may last longer than its leases since: a decision writes that to disk. */
+function hearEnd(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  { isEndOpen = false }: MeterReading,
+): boolean {
+  const isNews = isEndOpen && !control.isEndOpen;
+  control.isEndOpen = isEndOpen;
+  if (isEndOpen) ledger.openEnd(control.holding);
+  return isNews;
 }
 
 /** A charger that says it took a grant, but is held to more than that, did not take it. */

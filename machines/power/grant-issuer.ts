@@ -1,5 +1,4 @@
 // Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
-
 import { tenthsAOf } from '../values/units.js';
 import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
@@ -12,6 +11,7 @@ import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
 import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
+import { isEndUnwritten } from './stored-reservation.js';
 import {
   isToldAnyway,
   keptTenthsAOf,
@@ -290,11 +290,11 @@ export class GrantIssuer {
     // What leaves at once lasts no longer than is on disk.
     const givenTtlMs = Math.min(ttlMsFor(control, thenTenthsA, this.#areOrdersExpected), mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
-    const isLonger = limitTenthsA > 0 && ttlMs > storedTtlMs;
+    const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));
     const mustStore =
       limitTenthsA > control.storedLimitTenthsA ||
       thenTenthsA > control.storedThenTenthsA ||
-      isLonger ||
+      isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
     const seq = this.#ledger.grant(holding, {
       limitTenthsA,

@@ -175,9 +175,7 @@ export class GrantLedger {
 
   /** Numbers its grants on from `seq`. */
   continueAfter(holding: Holding, seq: number): void {
-    const entry = holding as Entry;
-    entry.lastSeq = seq;
-    entry.ackedSeq = seq;
+    Object.assign(holding as Entry, { lastSeq: seq, ackedSeq: seq });
   }
 
   /**
@@ -198,8 +196,7 @@ export class GrantLedger {
 
   /**
    * Its charger says that it holds so much by a grant from before the start; 0 where by none. On disk may be more than was in force.
-   * @param on where that may be for fewer phases than are on disk, which may be more than was ever in force at once: so much of
-   * it as is sure
+   * @param on where that may be for fewer phases than are on disk: so much of it as is sure
    */
   noteHeld(holding: Holding, tenthsA: number, on?: OwnPhases): void {
     const entry = holding as Entry;
@@ -286,6 +283,11 @@ export class GrantLedger {
     entry.promises.leave(left, nowMs);
     this.#rebound(entry);
     return true;
+  }
+
+  /** What it was told so far may last longer than its leases: until something newer is acknowledged. */
+  openEnd(holding: Holding): void {
+    (holding as Entry).promises.openEnds();
   }
 
   /** Lets go of what can be in force no longer. True where a bound fell. */

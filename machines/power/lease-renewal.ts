@@ -20,7 +20,9 @@ const SECOND_MS = 1_000;
 
 /** Its charger, which was just heard, is to be told the same again now. */
 export function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
-  const { sentAtMs, holding, timing, leasedUntilMs, heardAtMs } = control;
+  const { sentAtMs, holding, timing, leasedUntilMs, heardAtMs, isEndOpen } = control;
+  // It waits for that.
+  if (isEndOpen) return heardAtMs > sentAtMs;
   const isTaken = holding.ackedSeq === holding.lastSeq;
   const endsSoon = leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * timing.heartbeatMs;
   const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * timing.heartbeatMs : TOLD_AGAIN_AFTER_MS;

@@ -228,6 +228,7 @@ export function promiseTo(
     sure: isWaiting ? NO_CURRENT : onFirst(limitTenthsA, phases),
     endsAtMs: entry.lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY,
     anchoredEndsAtMs,
+    isEndOpen: false,
     releasedAtMs: Number.POSITIVE_INFINITY,
   };
   entry.promises.add(promise);
@@ -271,7 +272,7 @@ export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean, no
 export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number): void {
   promises.endBy(seq, endsAtMs);
   // A grant that waits may have outbid it, so that it is not among them any more.
-  if (told?.seq === seq && told.promise !== undefined)
+  if (told?.seq === seq && told.promise?.isEndOpen === false)
     told.promise.endsAtMs = Math.min(told.promise.endsAtMs, endsAtMs);
 }
 

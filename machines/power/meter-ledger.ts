@@ -32,6 +32,8 @@ export interface MeterReading {
   readonly epoch?: number | undefined;
   readonly seq?: number | undefined;
   readonly leaseLeftS?: number | undefined;
+  /** What it was told may last longer than its leases. */
+  readonly isEndOpen?: boolean | undefined;
   /** New whenever a car is plugged in. */
   readonly session?: string | undefined;
 }

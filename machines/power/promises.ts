@@ -22,6 +22,8 @@ export interface Promised {
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
   anchoredEndsAtMs: number;
+  /** It may last longer than its lease: nothing ends it but that something newer is acknowledged. */
+  isEndOpen: boolean;
   /** A settling time after a newer one was acknowledged. */
   releasedAtMs: number;
 }
@@ -143,7 +145,12 @@ export class Promises {
 
   /** It was at these currents until `nowMs`, and takes the settling time to leave them. */
   leave(currents: OwnPhases, nowMs: number): void {
-    const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, releasedAtMs: nowMs + this.#settleMs };
+    const ends = {
+      endsAtMs: nowMs,
+      anchoredEndsAtMs: nowMs,
+      isEndOpen: false,
+      releasedAtMs: nowMs + this.#settleMs,
+    };
     for (const [i, limitTenthsA] of currents.entries()) {
       if (limitTenthsA === (currents[i + 1] ?? 0)) continue;
       this.#kept.unshift({ seq: 0, limitTenthsA, phases: (i + 1) as PhaseCount, sure: NO_CURRENT, ...ends });
@@ -177,17 +184,23 @@ export class Promises {
   /** The lease of `seq` began at no known time, and ends at the latest at `endsAtMs`. */
   endBy(seq: number, endsAtMs: number): void {
     for (const promise of this.#kept)
-      if (promise.seq === seq) promise.endsAtMs = Math.min(promise.endsAtMs, endsAtMs);
+      if (promise.seq === seq && !promise.isEndOpen) promise.endsAtMs = Math.min(promise.endsAtMs, endsAtMs);
   }
 
   /** Its charger counts from its heartbeats, and has all along. */
   anchor(): void {
-    for (const promise of this.#kept) promise.endsAtMs = promise.anchoredEndsAtMs;
+    for (const promise of this.#kept) if (!promise.isEndOpen) promise.endsAtMs = promise.anchoredEndsAtMs;
   }
 
   /** Its charger does not count from its heartbeats: they end at no known time. */
   unanchor(): void {
     for (const promise of this.#kept) promise.endsAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** They may last longer than their leases, whatever is said of those later. */
+  openEnds(): void {
+    this.unanchor();
+    for (const promise of this.#kept) promise.isEndOpen = true;
   }
 
   /**
@@ -243,6 +256,7 @@ export class Promises {
       sure: NO_CURRENT,
       endsAtMs: Math.max(oldest.endsAtMs, next.endsAtMs),
       anchoredEndsAtMs: Math.max(oldest.anchoredEndsAtMs, next.anchoredEndsAtMs),
+      isEndOpen: oldest.isEndOpen || next.isEndOpen,
       releasedAtMs: Math.max(oldest.releasedAtMs, next.releasedAtMs),
     });
   }

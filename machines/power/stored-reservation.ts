@@ -42,6 +42,15 @@ export function leaseToStore(holding: Holding): LeaseKind {
   return lease === 'heartbeat' && promises.isEndless ? 'none' : lease;
 }
 
+/** What it was told may last longer than its leases, and a start would not know that. */
+export function isEndUnwritten(control: {
+  readonly isEndOpen: boolean;
+  readonly storedLease: LeaseKind | undefined;
+  readonly holding: Holding;
+}): boolean {
+  return control.isEndOpen && control.storedLease !== leaseToStore(control.holding);
+}
+
 /** What is surely on disk where any of these may be. */
 export function leastOf(all: readonly StoredReservation[]): StoredReservation {
   return {

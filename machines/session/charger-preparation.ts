@@ -6,8 +6,6 @@ import type { SessionConnector } from './session-connector.js';
 export interface Job {
   readonly request: GatewayRequest;
   readonly done: (answer: GatewayAnswer, nowMs: number) => void;
-  /** What the answer says of the charger is by the clock that it had when it answered. */
-  readonly isByClock?: true;
 }
 
 /** A request that is on its way to the charger, with the number its answer comes back with. */

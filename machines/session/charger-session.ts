@@ -23,6 +23,8 @@ const ALIVE_HEARTBEATS = 2;
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
 
 export class ChargerSession<Id extends string = string> {
+  /** What time it has, and whether it may be told another. */
+  readonly time: ChargerTime;
   readonly #connectors: readonly SessionConnector[];
   readonly #heartbeatMs: number;
   readonly #newBoot: () => string;
@@ -35,7 +37,6 @@ export class ChargerSession<Id extends string = string> {
   readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
-  readonly #time: ChargerTime;
   #messages: GatewayMessage<Id>[] = [];
   #fallbacksA: Fallbacks;
 
@@ -89,14 +90,14 @@ export class ChargerSession<Id extends string = string> {
       lease.trust.remember(isProven, isContinued);
       return connector;
     });
-    this.#time = new ChargerTime(this.#connectors, options.heartbeatMs);
+    this.time = new ChargerTime(this.#connectors, options.heartbeatMs, isContinued);
     this.#preparation = new ChargerPreparation({
       connectors: this.#connectors,
       heartbeatMs: options.heartbeatMs,
       isInstalled: isContinued,
       onReady: () => this.#report.repeat(),
     });
-    const of = { connectors: this.#connectors, clock: this.#time.clock, preparation: this.#preparation };
+    const of = { connectors: this.#connectors, clock: this.time.clock, preparation: this.#preparation };
     this.#report = new LeaseReport(of, isContinued);
   }
 
@@ -127,28 +128,20 @@ export class ChargerSession<Id extends string = string> {
   opened(nowMs: number): void {
     this.#isOpen = true;
     this.#heardAtMs = nowMs;
+    this.time.opened(nowMs);
     this.#preparation.opened(nowMs);
     this.#report.opened(nowMs);
     for (const connector of this.#connectors) connector.opened(nowMs);
   }
 
-  /**
-   * Its socket is gone. What it holds goes on until its lease ends, by its own clock: nobody knows when where that may just have
-   * been set. @returns what the service has to be told of that, before it is told that the charger is gone
-   */
-  closed(nowMs: number): readonly GatewayMessage<Id>[] {
-    const last: GatewayMessage<Id>[] = [];
-    if (this.#time.isTold) {
-      this.#time.doubt();
-      const state = this.#report.takeState(this.#boot, this.#firmware, nowMs);
-      if (this.#isOpen && state !== undefined) last.push({ kind: 'state', body: state });
-    }
+  /** Its socket is gone. What it holds goes on until its lease ends, by its own clock. */
+  closed(nowMs: number): void {
+    this.time.giveUp(nowMs);
     this.#isOpen = false;
     this.#outstanding = undefined;
     this.#messages = [];
     this.#preparation.closed();
     for (const { lease } of this.#connectors) lease.disconnect();
-    return last;
   }
 
   /** What the service is to be told when its socket is gone. */
@@ -161,7 +154,7 @@ export class ChargerSession<Id extends string = string> {
     this.heard(nowMs);
     this.#boot = this.#newBoot();
     this.#firmware = firmware;
-    this.#time.restart();
+    this.time.restart(nowMs);
     this.#preparation.booted(nowMs);
     this.#report.booted();
     this.#outstanding = undefined;
@@ -173,11 +166,6 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
-  /** It is told what time it is, and may set its clock by that. */
-  toldTime(nowMs: number): void {
-    this.#time.told(nowMs);
-  }
-
   /** It is alive: any frame of its socket, a pong too. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
@@ -186,7 +174,7 @@ export class ChargerSession<Id extends string = string> {
   /** @param ownMs when, by its own clock, where it says so */
   heardStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     this.heard(nowMs);
-    if (ownMs !== undefined) this.#time.heard(ownMs, nowMs);
+    if (ownMs !== undefined) this.time.heard(ownMs, nowMs);
     this.#at(evse)?.heardStatus(status);
   }
 
@@ -194,7 +182,7 @@ export class ChargerSession<Id extends string = string> {
     this.heard(nowMs);
     const connector = this.#at(evse);
     // What was kept back tells nothing of now.
-    if (connector?.isOver(values) || this.#time.heard(values.ownMs, nowMs) === 'late') return;
+    if (connector?.isOver(values) || this.time.heard(values.ownMs, nowMs) === 'late') return;
     connector?.heardValues(values, nowMs);
   }
 
@@ -221,7 +209,10 @@ export class ChargerSession<Id extends string = string> {
 
   /** `…/limit` came for it. */
   receiveLimit(connectorId: Id, limit: LimitToTake, nowMs: number): void {
-    this.#connectors.find(({ spec }) => spec.connectorId === connectorId)?.lease.take(limit, nowMs);
+    const connector = this.#connectors.find(({ spec }) => spec.connectorId === connectorId);
+    if (connector === undefined) return;
+    connector.lease.take(limit, nowMs);
+    if (limit.boot === this.#boot) this.time.noteHeard(connector, limit.ref, nowMs);
   }
 
   /** `…/sync` came for it. */
@@ -236,14 +227,14 @@ export class ChargerSession<Id extends string = string> {
     if (job?.ticket !== ticket) return;
     this.#outstanding = undefined;
     if (answer.kind !== 'failed') this.heard(nowMs);
-    this.#time.answered(job, answer, nowMs);
+    this.time.answered(job, answer, nowMs);
+    job.done(answer, nowMs);
   }
 
   /** Lets time pass up to `nowMs`. */
   advance(nowMs: number): void {
     for (const connector of this.#connectors) connector.advance(nowMs);
     this.#preparation.advance(nowMs);
-    this.#time.advance(nowMs);
   }
 
   /** When it has something to do next, or to say. @param isHeard false: the service cannot hear it now, and nothing is due for that */
@@ -266,6 +257,7 @@ export class ChargerSession<Id extends string = string> {
     const job = this.#preparation.nextJob() ?? this.#sessionJob(nowMs);
     if (job === undefined) return undefined;
     this.#outstanding = { ...job, ticket: ++this.#tickets, askedAtMs: nowMs };
+    this.time.noteAsked(job.request, nowMs);
     return this.#outstanding;
   }
 
@@ -280,7 +272,9 @@ export class ChargerSession<Id extends string = string> {
     if (!this.#isAlive(nowMs)) return taken;
     for (const connector of this.#connectors) {
       if (connector.dueAtMs(nowMs) > nowMs) continue;
-      const body = connector.meter(this.#boot, this.#time.clock.ownAt(nowMs), nowMs);
+      const { clock, isInDoubt } = this.time;
+      const body = connector.meter(this.#boot, clock.ownAt(nowMs), isInDoubt, nowMs);
+      this.time.noteHeartbeat(connector, body.hb);
       taken.push({ kind: 'meter', connectorId: connector.spec.connectorId as Id, body });
     }
     return taken;
@@ -301,18 +295,17 @@ export class ChargerSession<Id extends string = string> {
 
   /** When it is to be asked something of its leases or its clock next: nothing is planned by a clock that may be another. */
   #asksAtMs(nowMs: number): number {
-    const lookAtMs = this.#time.asksAtMs(nowMs);
-    if (this.#time.isTold) return lookAtMs;
+    const lookAtMs = this.time.asksAtMs(nowMs);
+    if (this.time.isInDoubt) return lookAtMs;
     return Math.min(lookAtMs, ...this.#connectors.map(({ lease }) => lease.asksAtMs));
   }
 
   #sessionJob(nowMs: number): Job | undefined {
     if (!this.#preparation.isReady) return undefined;
-    for (const { lease } of this.#time.isTold ? [] : this.#connectors) {
+    for (const { lease } of this.time.isInDoubt ? [] : this.#connectors) {
       const request = lease.nextRequest(nowMs);
-      if (request)
-        return { request, done: (answer, atMs) => lease.answered(request, answer, atMs), isByClock: true };
+      if (request) return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };
     }
-    return this.#time.nextJob(nowMs);
+    return this.time.nextJob(nowMs);
   }
 }

@@ -22,6 +22,8 @@ export type GatewayRequest =
       readonly transaction: TransactionRef | undefined;
       readonly stackLevel: number;
       readonly schedule: LeaseSchedule;
+      /** When that lease ends, by our clock. */
+      readonly endsAtMs: number;
     }
   | { readonly kind: 'clear'; readonly evse: number; readonly slot: ProfileSlot }
   | {
@@ -101,6 +103,7 @@ export interface MeterBody {
   readonly seq: number;
   readonly limitA: number;
   readonly leaseLeftS?: number;
+  readonly isEndOpen?: boolean;
 }
 
 export interface AckBody {

@@ -111,10 +111,10 @@ export class LeaseAttempt {
     evse: number,
     as: { readonly transaction: TransactionRef | undefined; readonly stackLevel: number },
   ): GatewayRequest | undefined {
-    const { slot, schedule } = this.plan;
+    const { slot, schedule, endsAtMs } = this.plan;
     switch (this.#stage) {
       case 'set':
-        return { kind: 'setLease', evse, slot, ...as, schedule };
+        return { kind: 'setLease', evse, slot, ...as, schedule, endsAtMs };
       case 'proof':
         return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
       case 'clear':

@@ -144,8 +144,12 @@ export class SessionConnector {
     return isIdle ? this.#saidAtMs + this.#heartbeatMs : Number.POSITIVE_INFINITY;
   }
 
-  /** The heartbeat that leaves now. @param ownNowMs what the charger's clock reads at the least, where that is known */
-  meter(boot: string, ownNowMs: number | undefined, nowMs: number): MeterBody {
+  /**
+   * The heartbeat that leaves now.
+   * @param ownNowMs what the charger's clock reads at the least, where that is known
+   * @param isEndOpen what it was told may last longer than its leases
+   */
+  meter(boot: string, ownNowMs: number | undefined, isEndOpen: boolean, nowMs: number): MeterBody {
     const values = this.#isIdle ? undefined : this.#values;
     // New values have an instant of the charger's own, which is what a lease hangs on.
     const isNew = this.#news === 'values' && this.#values !== undefined;
@@ -164,6 +168,7 @@ export class SessionConnector {
       seq,
       limitA,
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
+      ...(isEndOpen ? { isEndOpen } : {}),
     };
   }
 

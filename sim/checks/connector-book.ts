@@ -6,6 +6,7 @@ import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
 import { KnownSessions } from './known-sessions.js';
 import { LeaseHeard } from './lease-heard.js';
 import { MeteredDraw } from './metered-draw.js';
+import { isOlder, type Numbered, PromisedLimits } from './promised-limits.js';
 
 /** How long leases and chargers may take, ms. `leaseMs` is the longest lease there may be, by the slowest clock. */
 export interface LeaseTimes {
@@ -35,17 +36,6 @@ export interface ConnectorFacts {
 /** Without a word for so many heartbeats it counts as out of reach. */
 const SILENT_AFTER_HEARTBEATS = 3;
 
-/** A limit that left, until it can be in force no longer. */
-interface Promised extends Numbered {
-  readonly limitA: number;
-  /** On so many of its phases. */
-  readonly phases: number;
-  /** How long its lease lasts by the slowest clock. */
-  readonly leaseMs: number;
-  /** Lease and settling time are over by then. */
-  overAtMs: number;
-}
-
 /** Newest limit that left. */
 type Told = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
 
@@ -70,17 +60,8 @@ export interface SiteBook {
   readonly capacitiesA: ReadonlyMap<PoleName, number>;
 }
 
-export interface Numbered {
-  readonly epoch: number;
-  readonly seq: number;
-}
-
 /** Limits older than the newest this many are forgotten. */
 const GIVEN_KEPT = 64;
-
-export function isOlder(a: Numbered, b: Numbered): boolean {
-  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
-}
 
 /** A meter value may be delayed by minutes and name an earlier limit. */
 const LATELY_MS = 300_000;
@@ -114,7 +95,7 @@ export class ConnectorBook {
   onlineSinceMs = Number.NEGATIVE_INFINITY;
   readonly #given: LimitMessage[] = [];
   #heardAtMs = Number.NEGATIVE_INFINITY;
-  readonly #promised: Promised[] = [];
+  readonly #promised: PromisedLimits;
   #acknowledgedThen: Then;
   #thens: (Numbered & Then)[] = [];
   /** When a limit for fewer phases than it has left last: until then others could use the rest. */
@@ -129,6 +110,7 @@ export class ConnectorBook {
     this.site = site;
     this.facts = facts;
     this.times = times;
+    this.#promised = new PromisedLimits(times.settleMs);
     this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
     this.#mostToldA = 0;
     this.#mostToldBeforeA = facts.failsafeA;
@@ -156,7 +138,7 @@ export class ConnectorBook {
     const leaseMs = leaseMsOf(limit);
     const isCounted = this.lease === 'heartbeat';
     const overAtMs = isCounted ? heardAtMs + leaseMs + this.times.settleMs : Number.POSITIVE_INFINITY;
-    this.#promise({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
+    this.#promised.add({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
     const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
     if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
     this.told = limit;
@@ -167,19 +149,6 @@ export class ConnectorBook {
       this.#turnsAtMs = nowMs + LATELY_MS;
     }
     this.#mostToldA = Math.max(this.#mostToldA, limitA, thenA);
-  }
-
-  /** What has ended is forgotten, and so is what promises no more than the newest and ends no later. */
-  #promise(newest: Promised, nowMs: number): void {
-    const promised = this.#promised;
-    let kept = 0;
-    for (const each of promised) {
-      const isOver = each.overAtMs <= nowMs;
-      const isMore = each.limitA > newest.limitA || each.phases > newest.phases;
-      if (!isOver && (isMore || each.overAtMs > newest.overAtMs)) promised[kept++] = each;
-    }
-    promised[kept++] = newest;
-    promised.length = kept;
   }
 
   /** The limit of that number; undefined where none left, or too long ago. */
@@ -197,12 +166,7 @@ export class ConnectorBook {
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
     this.holds = applied;
-    const { settleMs } = this.times;
-    for (const each of this.#promised) {
-      if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, nowMs + settleMs);
-      else if (each.seq === applied.seq)
-        each.overAtMs = Math.min(each.overAtMs, nowMs + each.leaseMs + settleMs);
-    }
+    this.#promised.applied(applied, nowMs);
     const before = this.#acknowledgedThen;
     while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
       this.#acknowledgedThen = this.#thens.shift() ?? this.#acknowledgedThen;
@@ -210,15 +174,17 @@ export class ConnectorBook {
     // It may have been at that until now.
     const { thenA: limitA, phases } = before;
     const now = this.#acknowledgedThen;
-    if (limitA > now.thenA || phases > now.phases)
-      this.#promised.unshift({
-        epoch: applied.epoch,
-        seq: 0,
-        limitA,
-        phases,
-        leaseMs: 0,
-        overAtMs: nowMs + settleMs,
-      });
+    if (limitA > now.thenA || phases > now.phases) this.#promised.leave(limitA, phases, applied.epoch, nowMs);
+  }
+
+  /** The service heard that what it holds may last longer than its leases: it counts until the connector has applied a newer limit. */
+  openEnd(nowMs: number): void {
+    this.#promised.openEnds(this.holds, nowMs);
+  }
+
+  /** The service died: what it heard of that then or later may be on no disk. */
+  loseEnds(storedUntilMs: number): void {
+    this.#promised.loseEnds(storedUntilMs);
   }
 
   /** Something of it was heard. */
@@ -263,9 +229,7 @@ export class ConnectorBook {
     let mostA = this.ownFailsafeA;
     const thens: readonly Then[] = [this.#acknowledgedThen, ...this.#thens];
     for (const { thenA, phases } of thens) if (own < phases && thenA > mostA) mostA = thenA;
-    for (const { limitA, phases, overAtMs } of this.#promised)
-      if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
-    return Math.min(mostA, this.facts.maxA);
+    return Math.min(this.#promised.mostA(mostA, nowMs, own), this.facts.maxA);
   }
 
   /** The same on a phase of a fuse: several of its own may be on it where nobody said how it is wired, and one is. */
@@ -297,13 +261,12 @@ export class ConnectorBook {
     if (this.isUnreliable) return this.facts.maxA;
     const { told, ownFailsafeA } = this;
     if (told === undefined || told.epoch !== epoch || (told.phases ?? ALL) < phases) return ownFailsafeA;
-    const newest = this.#promised.at(-1);
-    const isInForce = newest?.seq === told.seq && newest.epoch === epoch && newest.overAtMs > nowMs;
+    const isInForce = this.#promised.isNewest(told, nowMs);
     return Math.max(ownFailsafeA, told.thenA, isInForce ? told.limitA : 0);
   }
 
   /** Something promised in an earlier life than `epoch` may be in force. */
   hasPromiseBefore(epoch: number, nowMs: number): boolean {
-    return this.#promised.some((each) => each.epoch < epoch && each.overAtMs > nowMs);
+    return this.#promised.hasAnyBefore(epoch, nowMs);
   }
 }

@@ -8,8 +8,9 @@ import type { ChargerMessage } from '../charger/charger-message.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { WorldCharger } from '../world/charger-run.js';
 import type { Report } from '../world/power-watch.js';
-import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
+import type { ConnectorBook } from './connector-book.js';
 import { leaseMsOf } from './heartbeat-log.js';
+import { isOlder, type Numbered } from './promised-limits.js';
 import type { Reached } from './reached.js';
 import type { SiteBooks } from './site-book.js';
 
@@ -163,7 +164,7 @@ export class ExchangeWatch {
   }
 
   #hearMeter(book: ConnectorBook, meter: MeterMessage): void {
-    const { boot = '', hb, epoch = 0, seq = 0 } = meter;
+    const { boot = '', hb, epoch = 0, seq = 0, isEndOpen } = meter;
     const nowMs = this.#monotonicMs();
     const isNewBoot = book.heardBoot !== boot;
     const isOver = isNewBoot && book.heard.isOver(boot);
@@ -178,10 +179,14 @@ export class ExchangeWatch {
     book.hear(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
     book.sessions.note(boot, meter.session, phasesOf(meter));
-    if (seq === 0) return;
+    if (seq > 0) this.#noteApplied(book, { epoch, seq });
+    if (isEndOpen === true) book.openEnd(nowMs);
+  }
+
+  #noteApplied(book: ConnectorBook, { epoch, seq }: Numbered): void {
     if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
       this.#reached.note('lostAckHealed');
-    book.noteApplied({ epoch, seq }, nowMs);
+    book.noteApplied({ epoch, seq }, this.#monotonicMs());
   }
 }
 

@@ -4,8 +4,8 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
-import { isOlder } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
+import { isOlder } from './promised-limits.js';
 import type { Reached } from './reached.js';
 
 /** What a limit entitles to at most, on so many phases. */

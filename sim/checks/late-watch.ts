@@ -1,7 +1,8 @@
 // What a location may draw above a limit that fell: by those that have not taken theirs, once the others have made room.
 import type { LimitOracle } from '../world/limit-oracle.js';
-import { type ConnectorBook, isOlder, type SiteBook } from './connector-book.js';
+import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
+import { isOlder } from './promised-limits.js';
 
 /** Those that have not said by then that they took their limit count for what they may draw; others stop for them. */
 const TAKEN_MS = 5_000;

@@ -4,7 +4,8 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
 import type { PoleName } from '../world/site-fuses.js';
-import { type ConnectorBook, isOlder, type Numbered } from './connector-book.js';
+import type { ConnectorBook } from './connector-book.js';
+import { isOlder, type Numbered } from './promised-limits.js';
 
 /** Others have made room for a lock by then: a horizon, and what raises are apart. */
 const MADE_ROOM_MS = 100_000;

@@ -1,5 +1,6 @@
 // One connection of a virtual OCPP charger as the gateway has it: the production's session of it between two simulated wires.
 import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
+import { TIME_WAITS_MS } from '../../src/gateway/charger-calls.js';
 import { answerCall } from '../../src/gateway/dialect.js';
 import type { ChargerUplink, LastWill } from '../../src/gateway/uplink.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -119,12 +120,14 @@ export class GatewaySession {
 
   /** A call of the charger reached the gateway; what comes of it goes back. */
   hear([method, params]: Words, back: (answer: object | undefined) => void): void {
-    const { line, settle } = this.#options;
+    const { clock, line, settle } = this.#options;
     const reply = (answer: object | undefined) => {
       if (!this.#isOver) line.travelDown({ arrive: () => back(answer) });
     };
     answerCall(this.#socket.dialect, method, params).then(reply, () => reply(undefined));
     settle();
+    // It may wait for the service, and be answered by a timer.
+    if (method === 'Heartbeat') clock.after(TIME_WAITS_MS, settle);
   }
 
   /** Who does not answer a ping before the next one is gone. */

@@ -125,7 +125,7 @@ export class ChargerBridge implements UplinkReceiver {
     if (live?.socket !== socket) return false;
     this.#live = undefined;
     this.#cancelWake();
-    for (const message of this.session.closed(this.#parts.clock.monotonicMs())) this.#say(live, message);
+    this.session.closed(this.#parts.clock.monotonicMs());
     this.#say(live, { kind: 'state', body: this.session.lastWill() });
     live.uplink.detach(this.address);
     this.#proven.clear();

@@ -2,12 +2,15 @@
 import type { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
+import { ForwardedError } from './csms-link.js';
 import { UnknownMethod } from './dialect.js';
 import type { AskIdTag } from './id-tags.js';
 
 /** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
 const HEARTBEAT_INTERVAL_S = 900;
 const AFTER_ANSWER_MS = 50;
+/** A charger that asks what time it is waits for the service so long. */
+export const TIME_WAITS_MS = 5_000;
 
 export interface CallParts {
   readonly session: ChargerSession;
@@ -34,9 +37,23 @@ export class ChargerCalls {
     this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
   }
 
-  /** It is told what time it is. */
-  toldTime(): void {
-    this.#parts.session.toldTime(this.#parts.clock.monotonicMs());
+  /**
+   * Waits until it may be told what time it is: the answer leaves right after that, and where that is asked for again meanwhile it may.
+   * @throws ForwardedError where it may not
+   */
+  async tellTime(): Promise<void> {
+    const { session, clock, changed } = this.#parts;
+    const mayBeTold = await new Promise<boolean>((resolve) => {
+      const cancel = clock.after(TIME_WAITS_MS, () => session.time.giveUp(clock.monotonicMs()));
+      const reply = (isSafe: boolean) => {
+        cancel();
+        resolve(isSafe);
+      };
+      session.time.asked(reply, clock.monotonicMs());
+      changed();
+    });
+    if (!mayBeTold)
+      throw new ForwardedError('InternalError', 'the service does not hear of it: try again', {});
     this.wakeAfterAnswer();
   }
 
@@ -45,9 +62,10 @@ export class ChargerCalls {
     this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
   }
 
-  /** The answer where no management system gives one. @throws UnknownMethod */
-  answer(method: string, params: unknown): object {
+  /** The answer where no management system gives one. @throws UnknownMethod, ForwardedError */
+  async answer(method: string, params: unknown): Promise<object> {
     const { clock, log } = this.#parts;
+    if (method === 'Heartbeat') await this.tellTime();
     const currentTime = new Date(clock.nowMs()).toISOString();
     switch (method) {
       case 'BootNotification':

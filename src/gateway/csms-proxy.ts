@@ -33,9 +33,9 @@ export class CsmsProxy implements CsmsReceiver {
   /** The answer to a call of the charger. @throws ForwardedError, UnusableMessage, UnknownMethod */
   async receive(method: string, params: unknown): Promise<object> {
     const { dialect } = this.#parts;
-    this.#take(method, () => dialect.heard(method, params));
+    await this.#take(method, async () => dialect.heard(method, params));
     const answer = await this.#answer(method, params);
-    this.#take(method, () => dialect.answered(method, params, answer));
+    await this.#take(method, () => dialect.answered(method, params, answer));
     return answer;
   }
 
@@ -79,10 +79,10 @@ export class CsmsProxy implements CsmsReceiver {
   }
 
   /** What cannot be used here may still be of use to the management system. */
-  #take(method: string, work: () => void): void {
+  async #take(method: string, work: () => Promise<void>): Promise<void> {
     const { controllerUuid, log, rareLog, metrics } = this.#parts;
     try {
-      work();
+      await work();
     } catch (error) {
       if (!(error instanceof UnusableMessage)) throw error;
       metrics.messages.inc({ result: 'malformed' });

@@ -22,8 +22,8 @@ export interface Dialect {
   heard(method: string, params: unknown): void;
   /** The answer where nobody else gives one. @throws UnusableMessage, UnknownMethod */
   answer(method: string, params: unknown): Promise<object>;
-  /** Takes in what a call says together with its answer. @throws UnusableMessage */
-  answered(method: string, params: unknown, answer: object): void;
+  /** Takes in what a call says together with its answer, which leaves after that. @throws UnusableMessage, ForwardedError */
+  answered(method: string, params: unknown, answer: object): Promise<void>;
   /** What a management system may do to the charger. */
   readonly guard: Guard;
 }
@@ -36,7 +36,7 @@ export async function answerCall(
 ): Promise<object> {
   dialect.heard(method, params);
   const answer = await dialect.answer(method, params);
-  dialect.answered(method, params, answer);
+  await dialect.answered(method, params, answer);
   return answer;
 }
 

@@ -59,8 +59,8 @@ export class Ocpp16Events {
     if (!WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it was answered. @throws UnusableMessage */
-  answered(method: string, params: unknown, answer: object): void {
+  /** Takes in what it says with what it is to be answered. @throws UnusableMessage, ForwardedError */
+  async answered(method: string, params: unknown, answer: object): Promise<void> {
     const { session, clock } = this.#parts;
     if (method === 'BootNotification') {
       const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
@@ -70,7 +70,7 @@ export class Ocpp16Events {
       const { transactionId } = read(startedSchema, answer);
       session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
     }
-    if (method === 'Heartbeat') this.#calls.toldTime();
+    if (method === 'Heartbeat') await this.#calls.tellTime();
     if (WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 

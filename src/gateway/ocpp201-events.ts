@@ -72,9 +72,9 @@ export class Ocpp201Events {
     if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it was answered. @throws UnusableMessage */
-  answered(method: string, params: unknown): void {
-    if (method === 'Heartbeat') this.#calls.toldTime();
+  /** Takes in what it says with what it is to be answered. @throws UnusableMessage, ForwardedError */
+  async answered(method: string, params: unknown): Promise<void> {
+    if (method === 'Heartbeat') await this.#calls.tellTime();
     if (method !== 'BootNotification') return;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
     this.#calls.booted([vendorName, model, firmwareVersion]);

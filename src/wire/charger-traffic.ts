@@ -183,6 +183,21 @@ const meter: ChargerTraffic<MeterMessage> = {
         leaseLeftS: 58.1,
       },
     },
+    {
+      name: 'endOpen',
+      summary: 'It counts leases by a clock that is about to be set: what it holds may last longer.',
+      payload: {
+        v: 1,
+        boot: BOOT,
+        hb: 32,
+        status: 'Charging',
+        powerW: 7452,
+        epoch: 4,
+        seq: 9,
+        limitA: 10.9,
+        isEndOpen: true,
+      },
+    },
     { name: 'simple', summary: 'All that a simple charger sends.', payload: { powerW: 7400 } },
   ],
 };

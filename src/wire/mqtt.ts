@@ -66,6 +66,13 @@ export const meterSchema = z.object({
     .max(MAX_LEASE_S)
     .optional()
     .describe('How long that lease still lasts, s; left out without a lease.'),
+  // Of a charger that counts by a clock which others set: before that happens, the service has to know.
+  isEndOpen: z
+    .boolean()
+    .optional()
+    .describe(
+      'What it was told may last longer than its leases: it counts until a newer limit was taken. Answered with a limit once that is on disk.',
+    ),
 });
 export type MeterMessage = z.output<typeof meterSchema>;
 

@@ -1,11 +1,14 @@
 // A charger between its two connections: how often the gateway looks after it while one of them is missing.
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import type { ConnectorId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
+import { answerCall } from '../../src/gateway/dialect.js';
 import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
 import type { LastWill } from '../../src/gateway/uplink.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import { type MeterMessage, meterSchema } from '../../src/wire/mqtt.js';
 import { silentLog } from '../service/running-service.js';
 
 const FILE = {
@@ -34,7 +37,7 @@ const FILE = {
 };
 
 /** A charger that never answers, and how many timers the gateway sets for it. */
-function bridged(heartbeatMs: number) {
+function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined)) {
   const clock = createVirtualClock(Date.parse('2026-06-01T00:00:00Z'));
   const set = { timers: 0 };
   const counted = {
@@ -54,7 +57,7 @@ function bridged(heartbeatMs: number) {
       heartbeatMs,
       clock: counted,
       log: silentLog,
-      memory: openGatewayMemory(undefined),
+      memory,
       metrics: createGatewayMetrics({ processMetrics: false }),
       newBoot: () => `boot-${++boots}`,
     },
@@ -62,16 +65,20 @@ function bridged(heartbeatMs: number) {
   if (bridge === undefined) throw new Error('the charger was left out');
   const dialect = speaking('ocpp1.6', bridge, { clock: counted, log: silentLog, idTags: { kind: 'all' } });
   const said: string[] = [];
+  const meters: MeterMessage[] = [];
   const wills: unknown[] = [];
   const uplink = {
     isListening: false,
     attach: async () => {},
     detach: () => {},
     setWill: ({ body }: LastWill) => void wills.push(body),
-    publish: (topic: string) => void said.push(topic),
+    publish: (topic: string, body: object) => {
+      said.push(topic);
+      if (topic.endsWith('/meter')) meters.push(meterSchema.parse(body));
+    },
   };
   const socket = { dialect, call: () => new Promise(() => {}), close() {} };
-  return { bridge, dialect, uplink, socket, said, wills, set, clock };
+  return { bridge, dialect, uplink, socket, said, meters, wills, set, clock };
 }
 
 it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
@@ -108,4 +115,91 @@ it('has its start of now in its last will, as soon as it has started', async () 
     clock.advance(1_000);
   }
   expect(wills).toEqual(['boot-1', 'boot-2', 'boot-3'].map((boot) => ({ v: 1, online: false, boot })));
+});
+
+describe('A charger that asks what time it is', () => {
+  const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
+  /** What comes of it, once that is known. */
+  function asking({ dialect }: ReturnType<typeof bridged>) {
+    const heard: { answer?: object; error?: unknown } = {};
+    answerCall(dialect, 'Heartbeat', {}).then(
+      (answer) => Object.assign(heard, { answer }),
+      (error: unknown) => Object.assign(heard, { error }),
+    );
+    return heard;
+  }
+  async function passed({ clock }: ReturnType<typeof bridged>, ms: number): Promise<void> {
+    clock.advance(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('is answered, with the time of then, once the service has heard that its leases may end later', async () => {
+    const site = bridged(10_000);
+    const { bridge, dialect, uplink, socket, meters } = site;
+    uplink.isListening = true;
+    await bridge.open(socket, uplink);
+    dialect.heard('StatusNotification', IDLE);
+    await passed(site, 2_000);
+    expect(meters.at(-1)).not.toHaveProperty('isEndOpen');
+    const heard = asking(site);
+    await passed(site, 1_000);
+    expect(heard).toEqual({});
+    const { boot, hb: ref = 0, isEndOpen } = meters.at(-1) ?? {};
+    expect(isEndOpen).toBe(true);
+    const limit = {
+      v: 1,
+      epoch: 1,
+      seq: 1,
+      ttlS: 60,
+      limitA: 0,
+      limitW: 0,
+      thenA: 0,
+      reason: 'idle',
+    } as const;
+    bridge.limit(bridge.connectors[0]?.connectorId as ConnectorId, { ...limit, boot: boot ?? '', ref });
+    await passed(site, 0);
+    expect(heard).toEqual({ answer: { currentTime: '2026-06-01T00:00:03.000Z' } });
+  });
+
+  it('is answered after 5 s where the service does not hear of it, and no lease is left', async () => {
+    const site = bridged(10_000);
+    await site.bridge.open(site.socket, site.uplink);
+    site.dialect.heard('StatusNotification', IDLE);
+    const heard = asking(site);
+    await passed(site, 4_999);
+    expect(heard).toEqual({});
+    await passed(site, 1);
+    expect(heard).toEqual({ answer: { currentTime: '2026-06-01T00:00:05.000Z' } });
+  });
+
+  it('has to ask again where it may hold a lease, as one of a gateway before', async () => {
+    const memory = openGatewayMemory(undefined);
+    const { address } = bridged(10_000).bridge;
+    memory.provenFirmware.set(address, 'Maker Model');
+    memory.fallbacksA.set(address, { '1': 6 });
+    const site = bridged(10_000, memory);
+    await site.bridge.open(site.socket, site.uplink);
+    const heard = asking(site);
+    await passed(site, 0);
+    expect(heard).toMatchObject({ error: { code: 'InternalError' } });
+  });
+
+  it.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)(
+    'is answered after those 5 s in %s, too, where a management system has given the answer',
+    async (protocol) => {
+      const site = bridged(10_000);
+      const { bridge, clock, uplink, socket } = site;
+      await bridge.open(socket, uplink);
+      bridge.session.heardStatus(1, 'Available', undefined, clock.monotonicMs());
+      const dialect = speaking(protocol, bridge, { clock, log: silentLog, idTags: { kind: 'all' } });
+      let isLeft = false;
+      dialect.answered('Heartbeat', {}, { currentTime: '2026-06-01T00:00:00Z' }).then(() => {
+        isLeft = true;
+      });
+      await passed(site, 4_999);
+      expect(isLeft).toBe(false);
+      await passed(site, 1);
+      expect(isLeft).toBe(true);
+    },
+  );
 });

@@ -432,8 +432,8 @@ describe('A charger that does not show its schedule', () => {
 
 describe('A clock that is set back by two seconds', () => {
   const set = (charger: TestCharger) => {
+    charger.asksTime(() => charger.grant(16, 6));
     charger.ownOffsetMs -= 2_000;
-    charger.session.toldTime(charger.nowMs);
     return charger.pass(1);
   };
 
@@ -461,44 +461,145 @@ describe('A clock that is set back by two seconds', () => {
   });
 });
 
+describe('A charger that asks what time it is', () => {
+  const charging16 = () => charging().renewed(60, 16, 6);
+  const isEndOpen = (charger: TestCharger) => charger.meters().at(-1)?.isEndOpen === true;
+
+  it('is told once the service has answered a heartbeat that says that its lease may end later, which goes for all until it is looked at', () => {
+    const charger = charging16();
+    expect(isEndOpen(charger)).toBe(false);
+    charger.failing = 'readSchedule';
+    expect(charger.asksTime(() => charger.grant(16, 6))).toBe(true);
+    expect(isEndOpen(charger.pass(12))).toBe(true);
+    charger.failing = undefined;
+    expect(isEndOpen(charger.pass(12).renewed(20, 16, 6))).toBe(false);
+    expect(charger.lease?.lease).toBe('heartbeat');
+  });
+
+  it('is not told by an answer to an earlier heartbeat, nor by one to a life of before', () => {
+    const charger = charging16();
+    const { hb } = charger;
+    expect(charger.asksTime(() => charger.grant(16, 6, { ref: hb }))).toBe(false);
+    expect(charger.asksTime(() => charger.grant(16, 6, { boot: 'boot-0' }))).toBe(false);
+  });
+
+  it('is not told while the service does not hear of it, and goes on with its lease', () => {
+    const charger = charging16();
+    expect(charger.asksTime(() => {})).toBe(false);
+    expect(isEndOpen(charger.pass(11))).toBe(false);
+    const { seq = 0 } = charger.grant(16, 6).pass(1).acks().at(-1) ?? {};
+    expect(charger.meters().at(-1)).toMatchObject({ limitA: 16 });
+    expect(charger.renewed(20, 16, 6).acks().at(-1)?.seq).toBeGreaterThan(seq);
+  });
+
+  it('is told all the same where the last lease that it may have taken ended so long ago that no answer brings it back', () => {
+    const charger = charging16();
+    const asks = (seconds: number) => charger.pass(seconds).asksTime(() => {});
+    expect([20, 50, 15].map(asks)).toEqual([false, false, false]);
+    expect(asks(30)).toBe(true);
+  });
+
+  it('is not told while an answer might bring a lease back that has ended: the service may count on it no more, and hear of it in vain', () => {
+    const charger = charging16();
+    const asks = (seconds: number) => charger.pass(seconds).asksTime(() => charger.grant(0, 0));
+    expect(asks(65)).toBe(false);
+    expect(isEndOpen(charger)).toBe(false);
+    charger.renewed(15, 16, 6);
+    expect(charger.meters().at(-1)).toMatchObject({ limitA: 16 });
+    expect(asks(1)).toBe(true);
+  });
+
+  it('is not told where its lease ends before the service has heard of it', () => {
+    const charger = charging16().pass(1).grant(10, 6, { ttlS: 15 }).pass(1);
+    const { endsAtMs = 0 } = charger.session.leaseAt(1)?.held ?? {};
+    // It ends before that second is over, by the slowest clock, too.
+    charger.pass((endsAtMs - charger.nowMs) / 1_000 - 0.2);
+    expect(charger.asksTime(() => charger.grant(16, 6))).toBe(false);
+    expect(isEndOpen(charger)).toBe(true);
+  });
+
+  it('is not told where a lease has ended that it may have taken after the one it keeps to', () => {
+    const charger = charging16();
+    charger.failing = 'setLease';
+    charger.grant(20, 6, { ttlS: 15 }).pass(1);
+    charger.grant(10, 6, { ttlS: 15 }).pass(22);
+    charger.failing = undefined;
+    expect(charger.asksTime(() => charger.grant(10, 6))).toBe(false);
+  });
+
+  it('is told where a lease has ended and it is said to keep none: its maximum is reserved', () => {
+    const charger = charging({ hidesSchedule: true }).grant(16, 6, { ttlS: 15 }).pass(25);
+    expect(charger.lease?.lease).toBe('none');
+    expect(charger.asksTime(() => {})).toBe(false);
+    expect(charger.pass(1).asksTime(() => charger.grant(6, 6))).toBe(true);
+  });
+
+  it('is told, whenever its lease ends, where the service counts on that already', () => {
+    const charger = charging16();
+    // It takes no limit between 0 and 6 A.
+    expect(charger.asksTime(() => charger.grant(3, 0))).toBe(true);
+    expect(charger.pass(65).asksTime(() => charger.grant(16, 6))).toBe(true);
+  });
+
+  it.each([0, 3, 8])('has nothing acknowledged that it shows only then, set back by %i s', (seconds) => {
+    const charger = charging16();
+    const { boot } = charger.session;
+    const seq = (charger.acks().at(-1)?.seq ?? 0) + 1;
+    const limit = { boot, epoch: 1, seq, ref: charger.hb, ttlS: 60, limitA: 10, thenA: 6 };
+    charger.session.receiveLimit('1', limit, charger.nowMs);
+    const set = charger.session.takeRequest(charger.nowMs);
+    if (set?.request.kind !== 'setLease') throw new Error('no limit was set');
+    charger.store.setLease(set.request.slot, set.request.schedule, charger.ownMs);
+    charger.session.answered(set.ticket, { kind: 'done' }, charger.nowMs);
+    const read = charger.session.takeRequest(charger.nowMs);
+    const schedule = charger.store.composite(charger.ownMs, 130, 'A');
+    expect(charger.asksTime(() => charger.grant(10, 6, { seq: seq + 1 }))).toBe(true);
+    charger.ownOffsetMs -= 1000 * seconds;
+    charger.session.answered(read?.ticket ?? 0, { kind: 'schedule', schedule }, charger.nowMs);
+    charger.pass(1);
+    expect(charger.acks().map((ack) => ack.seq)).not.toContain(seq);
+  });
+
+  it('has nothing acknowledged that it showed by the clock of before', () => {
+    const charger = charging16();
+    const held = charger.acks().at(-1)?.seq ?? 0;
+    charger.failing = 'readSchedule';
+    charger.grant(10, 6).pass(1);
+    charger.failing = undefined;
+    expect(charger.asksTime(() => charger.grant(10, 6))).toBe(true);
+    expect(charger.acks().at(-1)?.seq).toBe(held);
+    charger.pass(6);
+    expect(charger.acks().map(({ seq }) => seq)).not.toContain(held + 1);
+    expect(charger.acks().at(-1)).toMatchObject({ seq: held + 2, result: 'APPLIED', appliedA: 10 });
+  });
+});
+
 describe('A charger that is told what time it is', () => {
   const charging16 = () => charging().renewed(60, 16, 6);
-  const looks = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'readSchedule').length;
+  /** A proof looks further ahead. */
+  const looks = ({ requests }: TestCharger) =>
+    requests.filter((request) => request.kind === 'readSchedule' && request.durationS === 60).length;
   /** The answer to its Heartbeat is on its way for so long, and then it sets its clock by it. */
   const told = (charger: TestCharger, seconds: number) => {
-    charger.session.toldTime(charger.nowMs);
+    charger.asksTime(() => charger.grant(16, 6));
     charger.nowMs += 1000 * seconds;
     charger.ownOffsetMs -= 1000 * seconds;
     return charger;
   };
 
-  it('and whose connection breaks before its clock was looked at has no lease: what it holds may last longer', () => {
-    const charger = told(charging16(), 0).cut();
-    expect(charger.lease?.lease).toBe('none');
-    charger.connect().pass(5);
-    expect(charger.lease?.lease).toBe('none');
-    expect(charger.notes.at(-1)).toMatch(/its clock may have been set/);
-    charger.renewed(20, 16, 6);
+  it('and whose connection breaks before its clock was looked at says that its lease may end later until it was', () => {
+    const charger = told(charging16(), 0).cut().connect();
+    charger.failing = 'readSchedule';
+    expect(charger.pass(5).meters().at(-1)).toMatchObject({ isEndOpen: true });
+    charger.failing = undefined;
+    expect(charger.renewed(20, 16, 6).meters().at(-1)).not.toHaveProperty('isEndOpen');
     expect(charger.lease?.lease).toBe('heartbeat');
-  });
-
-  it('keeps its lease over a break of its connection once its clock was looked at', () => {
-    const charger = charging16();
-    charger.session.toldTime(charger.nowMs);
-    expect(charger.pass(1).cut().lease?.lease).toBe('heartbeat');
-  });
-
-  it('has no lease when that is about to end, and it does not show its clock', () => {
-    const charger = charging16().change({ neverAnswers: true });
-    charger.session.toldTime(charger.nowMs);
-    expect(charger.pass(5).lease?.lease).toBe('heartbeat');
-    expect(charger.pass(40).lease?.lease).toBe('none');
   });
 
   it('is given no limit by its clock before that was looked at, and is asked again every 5 s', () => {
     const charger = charging16();
     charger.failing = 'readSchedule';
-    charger.session.toldTime(charger.nowMs);
+    charger.asksTime(() => charger.grant(16, 6));
     const asked = charger.requests.length;
     charger.pass(0).grant(20, 6).pass(11);
     expect(charger.requests.slice(asked).map(({ kind }) => kind)).toEqual(Array(3).fill('readSchedule'));
@@ -508,7 +609,7 @@ describe('A charger that is told what time it is', () => {
 
   it('is asked for it again where the answer was so long on its way that it shows nothing', () => {
     const charger = charging16();
-    charger.session.toldTime(charger.nowMs);
+    charger.asksTime(() => charger.grant(16, 6));
     charger.nowMs += 100;
     const asked = charger.session.takeRequest(charger.nowMs);
     const schedule = charger.store.composite(charger.ownMs, 60, 'A');
@@ -518,46 +619,6 @@ describe('A charger that is told what time it is', () => {
     expect(looks(charger.pass(0.8))).toBe(before);
     expect(looks(charger.pass(0.2))).toBe(before + 1);
     expect(charger.pass(1).cut().lease?.lease).toBe('heartbeat');
-  });
-
-  describe('and whose answer by the clock before is late', () => {
-    /** It shows what it holds, is told the time and sets its clock, and only then that answer comes. */
-    const answeredLate = (secondsBack: number) => {
-      const charger = charging16();
-      const held = charger.acks().at(-1)?.seq ?? 0;
-      const { boot } = charger.session;
-      const limit = { boot, epoch: 1, seq: held + 1, ref: charger.hb, ttlS: 60, limitA: 10, thenA: 6 };
-      charger.session.receiveLimit('1', limit, charger.nowMs);
-      const set = charger.session.takeRequest(charger.nowMs);
-      if (set?.request.kind !== 'setLease') throw new Error('no limit was set');
-      charger.store.setLease(set.request.slot, set.request.schedule, charger.ownMs);
-      charger.session.answered(set.ticket, { kind: 'done' }, charger.nowMs);
-      const read = charger.session.takeRequest(charger.nowMs);
-      const schedule = charger.store.composite(charger.ownMs, 130, 'A');
-      told(charger, 0);
-      charger.ownOffsetMs -= 1000 * secondsBack;
-      charger.session.answered(read?.ticket ?? 0, { kind: 'schedule', schedule }, charger.nowMs);
-      return { charger, seq: limit.seq };
-    };
-    const isAcknowledged = ({ charger, seq }: ReturnType<typeof answeredLate>) =>
-      charger.acks().some((ack) => ack.seq === seq);
-
-    it('has its limit acknowledged as soon as its clock was looked at, and is as it was', () => {
-      const late = answeredLate(0);
-      late.charger.pass(0);
-      expect(isAcknowledged(late)).toBe(false);
-      late.charger.pass(0.1);
-      expect(late.charger.acks().at(-1)).toMatchObject({ seq: late.seq, result: 'APPLIED', appliedA: 10 });
-    });
-
-    it.each([3, 8])(
-      'does not, where it set its clock back by %i s: what it holds lasts longer',
-      (seconds) => {
-        const late = answeredLate(seconds);
-        late.charger.pass(1);
-        expect(isAcknowledged(late)).toBe(false);
-      },
-    );
   });
 
   it('and set its clock back by more than a step has no lease as soon as it is looked at', () => {
@@ -671,6 +732,13 @@ describe('A charger that goes on while the gateway is another', () => {
     expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 0, keepsThen: true });
     charger.store.clear('transaction');
     expect(charger.limit).toBe(0);
+  });
+
+  it('is told what time it is once it keeps to a lease of this one: of those of before nobody knows the end', () => {
+    const charger = takenOver(charging().grant(16, 6).pass(1)).pass(3);
+    expect(charger.asksTime(() => charger.grant(16, 6))).toBe(false);
+    charger.renewed(30, 16, 6);
+    expect(charger.asksTime(() => charger.grant(16, 6))).toBe(true);
   });
 
   it('is looked at anew where it has started meanwhile', () => {

@@ -104,7 +104,7 @@ export class TestCharger {
 
   /** Its connection breaks. */
   cut(): this {
-    this.said.push(...this.session.closed(this.nowMs));
+    this.session.closed(this.nowMs);
     return this;
   }
 
@@ -162,6 +162,19 @@ export class TestCharger {
     const limit = { boot, epoch: 1, seq: ++this.#seq, ref: this.hb, ttlS: 60, limitA, thenA, ...more };
     this.session.receiveLimit('1', limit, this.nowMs);
     return this.pass(0);
+  }
+
+  /** It asks what time it is, and sets its clock by an answer that is on its way still. False where it gets none. */
+  asksTime(serviceAnswers: () => void): boolean {
+    let mayBeTold = false;
+    const { time } = this.session;
+    time.asked((may) => {
+      mayBeTold = may;
+    }, this.nowMs);
+    this.pass(1);
+    serviceAnswers();
+    time.giveUp(this.nowMs);
+    return mayBeTold;
   }
 
   /** So many seconds pass, in which it says its meter values and answers what it is asked. */

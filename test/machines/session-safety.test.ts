@@ -23,6 +23,9 @@ interface Promised {
   overAtMs: number;
 }
 
+/** Until it has taken something newer. */
+const OPEN_END = Number.POSITIVE_INFINITY;
+
 class Service {
   #promised: Promised[] = [];
   #seq = 0;
@@ -37,9 +40,12 @@ class Service {
   #ref = 0;
   #boot = '';
   #read = 0;
+  /** What is said reaches it later. */
+  isDeaf = false;
 
   /** Hears everything that was said since. */
   hear(charger: TestCharger): void {
+    if (this.isDeaf) return;
     for (const message of charger.said.slice(this.#read)) {
       if (message.kind === 'state') {
         const [own] = message.body.connectors ?? [];
@@ -52,6 +58,7 @@ class Service {
         this.#heardAtMs = charger.nowMs;
         this.#ref = message.body.hb;
         this.#boot = message.body.boot;
+        if (message.body.isEndOpen === true) for (const each of this.#promised) each.overAtMs = OPEN_END;
       } else if (message.body.result === 'APPLIED') {
         this.#settle(message.body.boot, message.body.seq, charger.nowMs);
       }
@@ -65,7 +72,7 @@ class Service {
   }
 
   grant(charger: TestCharger, limitA: number, thenA: number): void {
-    if (this.#ref === 0 || this.#boot !== charger.session.boot) return;
+    if (this.isDeaf || this.#ref === 0 || this.#boot !== charger.session.boot) return;
     const overAtMs = this.#heardAtMs + 1000 * TTL_S * SLOWEST + SETTLE_MS;
     this.#promised.push({ seq: ++this.#seq, limitA, thenA, boot: this.#boot, overAtMs });
     this.#thens.push({ seq: this.#seq, thenA });
@@ -182,15 +189,26 @@ function live(seed: number): void {
       check('a cut');
       charger.connect();
     } else if (what === 'told') {
-      // It sets its clock by an answer that was so long on its way.
-      charger.session.toldTime(charger.nowMs);
-      const lateS = dice.below(30);
+      // It sets its clock by an answer that was so long on its way, and the service may hear nothing of all that.
+      service.isDeaf = dice.isOneIn(2);
+      const isTold = charger.asksTime(() => {
+        check('a question');
+        service.grant(charger, limitOf(dice), dice.oneOf(0, 6));
+      });
+      const lateS = isTold ? dice.below(30) : 0;
+      service.isDeaf ||= dice.isOneIn(2);
       for (let s = 0; s < lateS; s++) {
         charger.unanswered(1);
         check('an answer on its way');
       }
       charger.ownOffsetMs -= 1000 * lateS;
-      if (dice.isOneIn(2)) charger.cut().connect();
+      if (dice.isOneIn(2)) charger.cut();
+      for (let s = 0; s < 90 && service.isDeaf; s++) {
+        charger.nowMs += 1000;
+        check('silence');
+      }
+      service.isDeaf = false;
+      charger.connect();
     } else if (what === 'boot' && dice.isOneIn(6)) {
       if (charger.isCharging) charger.unplug();
       charger.boot(FIRMWARE);

@@ -60,6 +60,53 @@ describe('A connector', () => {
     expect(book.boundA(1_000 + 71_200)).toBe(0);
   });
 
+  it('may draw what it holds until it has taken something newer, where it says that this may last longer than its lease', () => {
+    const book = bookOf();
+    book.give(limit(1, 30), 0, 0);
+    book.give(limit(2, 20), 10_000, 10_000);
+    book.noteApplied({ epoch: 1, seq: 2 }, 11_000);
+    book.openEnd(12_000);
+    expect([20_999, 21_000, 1_000_000].map((nowMs) => book.boundA(nowMs))).toEqual([30, 20, 20]);
+    book.give(limit(3, 0), 1_000_000, 1_000_000);
+    book.noteApplied({ epoch: 1, seq: 3 }, 1_000_000);
+    expect([1_009_999, 1_010_000].map((nowMs) => book.boundA(nowMs))).toEqual([20, 0]);
+  });
+
+  it('may not draw again what is over, where it says so only then', () => {
+    for (const [saidAtMs, boundA] of [
+      [71_199, 20],
+      [71_200, 0],
+    ] as const) {
+      const book = bookOf();
+      book.give(limit(1, 20), 0, 0);
+      book.noteApplied({ epoch: 1, seq: 1 }, 0);
+      book.openEnd(saidAtMs);
+      expect(book.boundA(71_200)).toBe(boundA);
+    }
+  });
+
+  it('may draw that, too, where it says only then that it has taken it', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 0, 0);
+    book.openEnd(5_000);
+    book.noteApplied({ epoch: 1, seq: 1 }, 6_000);
+    expect(book.boundA(1_000_000)).toBe(20);
+  });
+
+  it('is forgotten to have said so by a service that dies before it is on disk, and by no other', () => {
+    for (const [storedUntilMs, boundA] of [
+      [12_000, 0],
+      [12_001, 20],
+    ] as const) {
+      const book = bookOf();
+      book.give(limit(1, 20), 0, 0);
+      book.openEnd(12_000);
+      book.openEnd(13_000);
+      book.loseEnds(storedUntilMs);
+      expect([71_199, 71_200].map((nowMs) => book.boundA(nowMs))).toEqual([20, boundA]);
+    }
+  });
+
   it('may draw what it had until settle after a lower limit was taken, not from when that left', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);

@@ -1,0 +1,105 @@
+// The limits that left for one connector and may be in force still, each until its lease or a newer limit that was applied ends it.
+
+export interface Numbered {
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+export function isOlder(a: Numbered, b: Numbered): boolean {
+  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+}
+
+export interface NewlyPromised extends Numbered {
+  readonly limitA: number;
+  /** On so many of its phases. */
+  readonly phases: number;
+  /** How long its lease lasts by the slowest clock. */
+  readonly leaseMs: number;
+  /** Lease and settling time are over by then. */
+  readonly overAtMs: number;
+}
+
+interface Promised extends NewlyPromised {
+  overAtMs: number;
+  /** The service heard at `atMs` that it may last longer, and counted on its end at `endedAtMs` until then. */
+  opened: { readonly atMs: number; readonly endedAtMs: number } | undefined;
+}
+
+/** Times in ms of one clock. */
+export class PromisedLimits {
+  readonly #all: Promised[] = [];
+  readonly #settleMs: number;
+
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs;
+  }
+
+  /** One left. What has ended is forgotten, and so is what promises no more than the newest and ends no later. */
+  add({ epoch, seq, limitA, phases, leaseMs, overAtMs }: NewlyPromised, nowMs: number): void {
+    const all = this.#all;
+    let kept = 0;
+    for (const each of all) {
+      const isOver = each.overAtMs <= nowMs;
+      const isMore = each.limitA > limitA || each.phases > phases;
+      if (!isOver && (isMore || each.overAtMs > overAtMs)) all[kept++] = each;
+    }
+    all[kept++] = { epoch, seq, limitA, phases, leaseMs, overAtMs, opened: undefined };
+    all.length = kept;
+  }
+
+  /** It was at that until now, by no limit that can be applied anew. */
+  leave(limitA: number, phases: number, epoch: number, nowMs: number): void {
+    const overAtMs = nowMs + this.#settleMs;
+    this.#all.unshift({ epoch, seq: 0, limitA, phases, leaseMs: 0, overAtMs, opened: undefined });
+  }
+
+  /** That one was applied: earlier ones end when the settling time is over, and its own lease began by now. */
+  applied(applied: Numbered, nowMs: number): void {
+    const settledAtMs = nowMs + this.#settleMs;
+    for (const each of this.#all) {
+      if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, settledAtMs);
+      else if (each.seq === applied.seq && each.opened === undefined)
+        each.overAtMs = Math.min(each.overAtMs, settledAtMs + each.leaseMs);
+    }
+  }
+
+  /**
+   * The service heard that those which are in force may last longer than their leases: they count until a newer one is applied.
+   * @param holds what the connector has applied: older ones end by that
+   */
+  openEnds(holds: Numbered, nowMs: number): void {
+    for (const each of this.#all) {
+      if (each.overAtMs <= nowMs || isOlder(each, holds)) continue;
+      each.opened ??= { atMs: nowMs, endedAtMs: each.overAtMs };
+      each.overAtMs = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** The service died: what it heard of that then or later may be on no disk. */
+  loseEnds(storedUntilMs: number): void {
+    for (const each of this.#all) {
+      if (each.opened === undefined || each.opened.atMs < storedUntilMs) continue;
+      each.overAtMs = Math.min(each.overAtMs, each.opened.endedAtMs);
+      each.opened = undefined;
+    }
+  }
+
+  /** The most of any on its phase number `own`, or `leastA`. */
+  mostA(leastA: number, nowMs: number, own: number): number {
+    let mostA = leastA;
+    for (const { limitA, phases, overAtMs } of this.#all)
+      if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
+    return mostA;
+  }
+
+  /** That one is the newest, and in force. */
+  isNewest({ epoch, seq }: Numbered, nowMs: number): boolean {
+    const newest = this.#all.at(-1);
+    return newest?.seq === seq && newest.epoch === epoch && newest.overAtMs > nowMs;
+  }
+
+  /** One of an earlier life than `epoch` may be in force. */
+  hasAnyBefore(epoch: number, nowMs: number): boolean {
+    return this.#all.some((each) => each.epoch < epoch && each.overAtMs > nowMs);
+  }
+}

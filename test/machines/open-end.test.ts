@@ -1,0 +1,153 @@
+// A charger that may come to hold a limit for longer than its lease, as one whose clock is about to be set: others count on that.
+import { expect, it } from 'vitest';
+import { GrantLedger } from '../../machines/power/grant-ledger.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { leaseToStore } from '../../machines/power/stored-reservation.js';
+import { createConnectorActor } from './connector-actor.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+
+const LIMIT_W = 13_000;
+const DAY_MS = 86_400_000;
+
+/** Two chargers that share the limit, each with a lease. */
+function site() {
+  const supervisor = newSupervisor();
+  let hb = 0;
+  const place = (key: string) => {
+    const actor = createConnectorActor(key);
+    actor.send({ type: 'meter.heard' });
+    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
+    return control;
+  };
+  const [one, other] = [place('one'), place('other')];
+  const hear = (control: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
+    const limitA = (control.sentTenthsA ?? 0) / 10;
+    const own = { epoch: 1, seq: control.holding.lastSeq, limitA, powerW: 690 * limitA };
+    const reading = { boot: 'a', hb: ++hb, status: 'Charging', ...own, ...said } as const;
+    supervisor.meters.record(control.slot, reading, nowMs);
+    return supervisor.hear(control, reading, nowMs);
+  };
+  const decide = (nowMs: number) => supervisor.decide(budgetOf(LIMIT_W), nowMs);
+  const ack = (control: typeof one, nowMs: number) => {
+    const { lastSeq: seq } = control.holding;
+    supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
+  };
+  hear(one, 0);
+  hear(other, 0);
+  decide(5_000);
+  ack(one, 6_000);
+  ack(other, 6_000);
+  return { supervisor, one, other, hear, decide, ack };
+}
+
+it('What it holds stays reserved, however long it is silent, until it has taken something newer', () => {
+  const { supervisor, one, other, hear, decide, ack } = site();
+  const shared = [one.sentTenthsA, other.sentTenthsA];
+  hear(one, 10_000, { isEndOpen: true });
+  one.actor.send({ type: 'meter.missed' });
+  supervisor.lose(one);
+  hear(other, DAY_MS);
+  decide(DAY_MS);
+  expect([one.holding.boundTenthsA, other.sentTenthsA]).toEqual(shared);
+
+  one.actor.send({ type: 'meter.heard' });
+  hear(one, DAY_MS + 1_000, { epoch: 0, seq: 0, limitA: 0, status: 'Available', powerW: 0 });
+  decide(DAY_MS + 1_000);
+  ack(one, DAY_MS + 2_000);
+  hear(other, DAY_MS + 12_000);
+  decide(DAY_MS + 12_000);
+  expect(one.holding.boundTenthsA).toBe(0);
+  expect(other.sentTenthsA).toBeGreaterThan(shared[1] ?? 0);
+});
+
+it('What one holds that does not say so is free once its lease is over', () => {
+  const { supervisor, one, other, hear, decide } = site();
+  const sharedTenthsA = other.sentTenthsA ?? 0;
+  hear(one, 10_000);
+  one.actor.send({ type: 'meter.missed' });
+  supervisor.lose(one);
+  hear(other, DAY_MS);
+  decide(DAY_MS);
+  expect(other.sentTenthsA).toBeGreaterThan(sharedTenthsA);
+});
+
+it('It is answered at once, whatever it was told a moment before, and a start of the service waits for its word, too', () => {
+  const { supervisor, one, hear } = site();
+  hear(one, 8_000);
+  expect(supervisor.renew(one, 8_000)).toBeUndefined();
+  expect(leaseToStore(one.holding)).toBe('heartbeat');
+  hear(one, 8_100, { isEndOpen: true });
+  expect(supervisor.renew(one, 8_100)?.grant).toMatchObject({ ref: one.hb, limitTenthsA: one.sentTenthsA });
+  expect(leaseToStore(one.holding)).toBe('none');
+});
+
+it('Its own acknowledgement gives it no end again, however late that comes', () => {
+  const { supervisor, one, hear, decide, ack } = site();
+  const { boundTenthsA } = one.holding;
+  supervisor.setStored(one, { limitTenthsA: 320, thenTenthsA: 320, ttlMs: 100_000, phases: 3 });
+  hear(one, 10_000);
+  decide(10_000);
+  const { lastSeq } = one.holding;
+  hear(one, 11_000);
+  expect(supervisor.renew(one, 25_000)?.grant.seq).toBe(lastSeq + 1);
+  hear(one, 26_000, { seq: lastSeq, isEndOpen: true });
+  ack(one, 27_000);
+  supervisor.ledger.release(DAY_MS);
+  expect(one.holding.boundTenthsA).toBe(boundTenthsA);
+});
+
+it('That its charger counts from its heartbeats gives it no end again, where it says so only then', () => {
+  for (const isEndOpen of [false, true]) {
+    const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
+    const spec = {
+      maxTenthsA: 320,
+      milliwattsPerTenth: 69_000,
+      failsafeTenthsA: 0,
+      lease: 'receipt',
+    } as const;
+    const holding = ledger.add('one', { ...spec, keepsThen: true });
+    ledger.grant(holding, { limitTenthsA: 160, thenTenthsA: 0, heardAtMs: 0, budgetW: LIMIT_W });
+    if (isEndOpen) ledger.openEnd(holding);
+    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true }, 1_000);
+    ledger.release(71_200);
+    expect(holding.boundTenthsA).toBe(isEndOpen ? 160 : 0);
+  }
+});
+
+it('So it is with the oldest of many that are lower and lower, which are kept as one', () => {
+  const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
+  const spec = { maxTenthsA: 320, milliwattsPerTenth: 69_000, failsafeTenthsA: 0, lease: 'receipt' } as const;
+  const holding = ledger.add('one', { ...spec, keepsThen: true });
+  const give = (limitTenthsA: number) =>
+    ledger.grant(holding, { limitTenthsA, thenTenthsA: 0, heardAtMs: 0, budgetW: LIMIT_W });
+  give(180);
+  ledger.openEnd(holding);
+  for (let lower = 179; lower > 150; lower--) give(lower);
+  ledger.describe(holding, { lease: 'heartbeat', keepsThen: true }, 1_000);
+  ledger.release(71_200);
+  expect(holding.boundTenthsA).toBe(180);
+});
+
+it('The answer leaves once that is on disk, a lower limit at once, and no later one waits', () => {
+  const { supervisor, one, hear } = site();
+  supervisor.setStored(one, { limitTenthsA: 320, thenTenthsA: 320, ttlMs: 100_000, phases: 3 });
+  supervisor.setStoredLease(one, 'heartbeat');
+  hear(one, 8_100);
+  expect(supervisor.renew(one, 26_000)?.mustStore).toBe(false);
+  hear(one, 27_000, { isEndOpen: true });
+  const [lower] = supervisor.decide(budgetOf(10_000), 27_000).grants.filter(({ control }) => control === one);
+  expect(lower?.mustStore).toBe(false);
+  hear(one, 28_000, { isEndOpen: true });
+  expect(supervisor.renew(one, 28_000)?.mustStore).toBe(true);
+  supervisor.setStoredLease(one, 'none');
+  hear(one, 29_000, { isEndOpen: true });
+  expect(supervisor.renew(one, 29_000)?.mustStore).toBe(false);
+});
+
+it('The first word of it asks for a decision, which writes it, whatever the answer does', () => {
+  const { one, hear } = site();
+  hear(one, 8_000);
+  const said = [false, true, true, false].map((isEndOpen, i) => hear(one, 9_000 + i, { isEndOpen }));
+  expect(said).toEqual([false, true, false, false]);
+});
