@@ -77,6 +77,8 @@ export class ConnectorBook {
   readonly leaseHeard = new LeaseHeard();
   /** It said so: it forgets over a restart what it falls back to, or it charges cars on fewer phases than they use. */
   isForgetful = false;
+  /** What it starts with then, as it said. */
+  startsWithA = 0;
   switchesPhases = false;
   /** It reports and takes no limits: nothing that is promised to it means anything. */
   isReadOnly = false;
@@ -190,6 +192,8 @@ export class ConnectorBook {
   /** Something of it was heard. */
   hear(nowMs: number, isNewBoot: boolean): void {
     if (isNewBoot || this.isSilent(nowMs)) this.onlineSinceMs = nowMs;
+    if (isNewBoot && this.isForgetful && this.startsWithA > this.#acknowledgedThen.thenA)
+      this.#acknowledgedThen = { thenA: this.startsWithA, phases: ALL };
     this.#heardAtMs = nowMs;
   }
 

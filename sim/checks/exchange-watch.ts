@@ -153,6 +153,7 @@ export class ExchangeWatch {
       if (book === undefined) continue;
       book.leaseHeard.hear(own.lease, this.#monotonicMs());
       book.isForgetful = own.keepsThen !== true;
+      if (own.powerType !== 'DC') book.startsWithA = own.failsafeA;
       book.switchesPhases = own.powerType !== 'DC' && own.switchesPhases === true;
     }
   }

@@ -107,6 +107,20 @@ describe('A connector', () => {
     }
   });
 
+  it('may draw what it starts with, where it keeps nothing over that, until it has taken a limit and has settled', () => {
+    const book = bookOf();
+    book.startsWithA = 32;
+    book.hear(0, true);
+    expect(book.boundA(0)).toBe(0);
+    book.isForgetful = true;
+    book.hear(1_000, true);
+    book.isForgetful = false;
+    book.give(limit(1, 6), 2_000, 2_000);
+    expect(book.boundA(100_000)).toBe(32);
+    book.noteApplied({ epoch: 1, seq: 1 }, 3_000);
+    expect([12_999, 13_000].map((nowMs) => book.boundA(nowMs))).toEqual([32, 6]);
+  });
+
   it('may draw what it had until settle after a lower limit was taken, not from when that left', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
