@@ -155,13 +155,15 @@ export class ChargerTime {
     this.#againAtMs = nowMs + TOLD_WITHIN_MS;
   }
 
-  /** It started: it may have another time since, and of what it held before nothing is known anyway. */
+  /**
+   * It started: it may have another time since. What it may have taken before counts on: it may have kept that, and the service may not
+   * have heard of the start.
+   */
   restart(nowMs: number): void {
     this.giveUp(nowMs);
     this.clock.restart();
     this.#toldAtMs = undefined;
     this.#isContinued = false;
-    this.#leases.clear();
   }
 
   /** It says that time on something of its own. */

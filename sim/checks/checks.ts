@@ -199,7 +199,7 @@ export class Checks {
     for (const { connectors } of this.#books.sites.values())
       for (const each of connectors) {
         each.metered.forget();
-        each.loseEnds(storedUntilMs);
+        each.loseWords(storedUntilMs);
         if (each.leaseHeard.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }
   }

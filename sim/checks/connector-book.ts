@@ -99,6 +99,8 @@ export class ConnectorBook {
   #heardAtMs = Number.NEGATIVE_INFINITY;
   readonly #promised: PromisedLimits;
   #acknowledgedThen: Then;
+  /** The service heard at `atMs` that it started with more than that was before. */
+  #started: { readonly atMs: number; readonly before: Then } | undefined;
   #thens: (Numbered & Then)[] = [];
   /** When a limit for fewer phases than it has left last: until then others could use the rest. */
   lentAtMs = Number.NEGATIVE_INFINITY;
@@ -170,6 +172,7 @@ export class ConnectorBook {
     this.holds = applied;
     this.#promised.applied(applied, nowMs);
     const before = this.#acknowledgedThen;
+    this.#started = undefined;
     while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
       this.#acknowledgedThen = this.#thens.shift() ?? this.#acknowledgedThen;
     }
@@ -184,16 +187,21 @@ export class ConnectorBook {
     this.#promised.openEnds(this.holds, nowMs);
   }
 
-  /** The service died: what it heard of that then or later may be on no disk. */
-  loseEnds(storedUntilMs: number): void {
+  /** The service died: what it heard of that, or of a start, then or later may be on no disk. */
+  loseWords(storedUntilMs: number): void {
     this.#promised.loseEnds(storedUntilMs);
+    const started = this.#started;
+    if (started !== undefined && started.atMs >= storedUntilMs) this.#acknowledgedThen = started.before;
+    this.#started = undefined;
   }
 
   /** Something of it was heard. */
   hear(nowMs: number, isNewBoot: boolean): void {
     if (isNewBoot || this.isSilent(nowMs)) this.onlineSinceMs = nowMs;
-    if (isNewBoot && this.isForgetful && this.startsWithA > this.#acknowledgedThen.thenA)
+    if (isNewBoot && this.isForgetful && this.startsWithA > this.#acknowledgedThen.thenA) {
+      this.#started = { atMs: nowMs, before: this.#acknowledgedThen };
       this.#acknowledgedThen = { thenA: this.startsWithA, phases: ALL };
+    }
     this.#heardAtMs = nowMs;
   }
 

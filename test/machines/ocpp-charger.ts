@@ -58,15 +58,17 @@ export class TestCharger {
   refusing: GatewayRequest['kind'] | undefined;
   /** It answers pings. */
   isAlive = true;
-  #boots = 0;
+  /** How many starts of it were named, by any gateway. */
+  boots: number;
   #sampledAtMs = 0;
   #seq = 0;
 
   constructor(
     behaviour: Behaviour = {},
-    options: { provenFirmware?: string; failsafeA?: number; fallbacksA?: Fallbacks } = {},
+    options: { provenFirmware?: string; failsafeA?: number; fallbacksA?: Fallbacks; boots?: number } = {},
   ) {
     this.behaviour = behaviour;
+    this.boots = options.boots ?? 0;
     this.store = this.#newStore();
     // Of some day in 1970: no clock of a charger has to be right.
     this.ownOffsetMs = 5_000_000;
@@ -82,7 +84,7 @@ export class TestCharger {
         },
       ],
       heartbeatMs: HEARTBEAT_MS,
-      newBoot: () => `boot-${++this.#boots}`,
+      newBoot: () => `boot-${++this.boots}`,
       provenFirmware: options.provenFirmware,
       fallbacksA: options.fallbacksA,
     });

@@ -102,7 +102,7 @@ describe('A connector', () => {
       book.give(limit(1, 20), 0, 0);
       book.openEnd(12_000);
       book.openEnd(13_000);
-      book.loseEnds(storedUntilMs);
+      book.loseWords(storedUntilMs);
       expect([71_199, 71_200].map((nowMs) => book.boundA(nowMs))).toEqual([20, boundA]);
     }
   });
@@ -119,6 +119,22 @@ describe('A connector', () => {
     expect(book.boundA(100_000)).toBe(32);
     book.noteApplied({ epoch: 1, seq: 1 }, 3_000);
     expect([12_999, 13_000].map((nowMs) => book.boundA(nowMs))).toEqual([32, 6]);
+  });
+
+  it('is forgotten to have started by a service that dies before that is on disk, and by no other', () => {
+    for (const [storedUntilMs, boundA] of [
+      [2_000, 6],
+      [2_001, 32],
+    ] as const) {
+      const book = bookOf();
+      book.give(limit(1, 6, 6), 0, 0);
+      book.noteApplied({ epoch: 1, seq: 1 }, 1_000);
+      Object.assign(book, { startsWithA: 32, isForgetful: true });
+      book.hear(2_000, true);
+      book.isForgetful = false;
+      book.loseWords(storedUntilMs);
+      expect(book.boundA(100_000)).toBe(boundA);
+    }
   });
 
   it('may draw what it had until settle after a lower limit was taken, not from when that left', () => {
