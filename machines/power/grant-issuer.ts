@@ -103,7 +103,7 @@ export class GrantIssuer {
     for (const control of uncontrolled) leaveAtBound(control);
     const told = uncontrolled.filter(isToldAnyway);
     if (told.length === 0) return grants;
-    const by = { budgetW, need, ledger: this.#ledger, isOwedAtOnce: this.#isOwedAtOnce };
+    const by = { budgetW, need, ledger: this.#ledger, isOwedAtOnce: this.#isOwedAtOnce, nowMs };
     const roomFor = roomForLeastOf(uncontrolled, controlled, by);
     for (const control of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
       const isCounted = this.#beyondGrants.leaveOut(control.holding);

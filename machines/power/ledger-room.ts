@@ -99,6 +99,12 @@ export function awaitedW(holding: Holding, nowMs: number): number {
   return wattsOn(holding, cappedAt(largerOf(failsafes, promises.mostAwaited(nowMs)), maxTenthsA));
 }
 
+/** The most that it may keep to for nobody knows how long, W, once it was waited for for a lease. */
+export function unendingW(holding: Holding, nowMs: number): number {
+  const { promises, maxTenthsA } = holding as Entry;
+  return wattsOn(holding, cappedAt(promises.mostUnending(nowMs), maxTenthsA));
+}
+
 /** The grant that has not left yet is within what it was told before, as far as that lasts at `nowMs`. */
 export function addsNothing(holding: Holding, nowMs: number): boolean {
   const entry = holding as Entry;

@@ -270,7 +270,7 @@ export class LocationSupervisor {
     const circumstances = { ledger, room, settleMs: timing.settleMs, nowMs };
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     for (const control of controlled) followDecision(control, nowMs);
-    const need = powerNeedOf(controlled, uncontrolled);
+    const need = powerNeedOf(controlled, uncontrolled, nowMs);
     if (budget.operatorW < Number.POSITIVE_INFINITY) this.#operatorLimitedAtMs = nowMs;
     const areOrdersExpected = nowMs - this.#operatorLimitedAtMs < ORDERS_EXPECTED_FOR_MS;
     const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };

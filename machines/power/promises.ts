@@ -37,6 +37,7 @@ interface Fallback {
 // Limits that fall again and again within a horizon would otherwise pile up; the oldest two are merged to their worst.
 const PROMISES_KEPT = 16;
 const FALLBACKS_KEPT = 3;
+const NEVER = Number.POSITIVE_INFINITY;
 
 /** Those promises that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
 export class Promises {
@@ -65,6 +66,13 @@ export class Promises {
     return this.#mostOf((promise) => this.#awaitedUntilMs(promise) > nowMs);
   }
 
+  /** The same of those that end at no known time, and were waited for for a lease. */
+  mostUnending(nowMs: number): OwnPhases {
+    return this.#mostOf(
+      (promise) => this.#endOf(promise) === NEVER && this.#awaitedUntilMs(promise) <= nowMs,
+    );
+  }
+
   /** The same of those that have not ended at `atMs`. */
   mostFrom(atMs: number): OwnPhases {
     return this.#mostOf((promise) => this.#endOf(promise) > atMs);
@@ -79,19 +87,17 @@ export class Promises {
 
   /** When the next of them ends; infinite where none does by itself. */
   get nextEndMs(): number {
-    let nextMs = Number.POSITIVE_INFINITY;
-    for (const promise of this.#kept) nextMs = Math.min(nextMs, this.#endOf(promise));
-    return nextMs;
+    return this.#kept.reduce((nextMs, promise) => Math.min(nextMs, this.#endOf(promise)), NEVER);
   }
 
   /** One of them may be in force for ever: its charger keeps no lease, or was not known to count from its heartbeats and has not taken it. */
   get isEndless(): boolean {
-    return this.#kept.some((promise) => this.#endOf(promise) === Number.POSITIVE_INFINITY);
+    return this.#kept.some((promise) => this.#endOf(promise) === NEVER);
   }
 
   /** When the next of them is worth waiting for no longer, after `nowMs`; infinite where none is. */
   nextAwaitedMs(nowMs: number): number {
-    let nextMs = Number.POSITIVE_INFINITY;
+    let nextMs = NEVER;
     for (const promise of this.#kept) {
       const atMs = this.#awaitedUntilMs(promise);
       if (atMs > nowMs && atMs < nextMs) nextMs = atMs;
@@ -139,18 +145,14 @@ export class Promises {
     promise.seq = seq;
     promise.endsAtMs = endsAtMs;
     promise.anchoredEndsAtMs = anchoredEndsAtMs;
-    promise.releasedAtMs = Number.POSITIVE_INFINITY;
+    promise.releasedAtMs = NEVER;
     return true;
   }
 
   /** It was at these currents until `nowMs`, and takes the settling time to leave them. */
   leave(currents: OwnPhases, nowMs: number): void {
-    const ends = {
-      endsAtMs: nowMs,
-      anchoredEndsAtMs: nowMs,
-      isEndOpen: false,
-      releasedAtMs: nowMs + this.#settleMs,
-    };
+    const releasedAtMs = nowMs + this.#settleMs;
+    const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, isEndOpen: false, releasedAtMs };
     for (const [i, limitTenthsA] of currents.entries()) {
       if (limitTenthsA === (currents[i + 1] ?? 0)) continue;
       this.#kept.unshift({ seq: 0, limitTenthsA, phases: (i + 1) as PhaseCount, sure: NO_CURRENT, ...ends });
@@ -194,7 +196,7 @@ export class Promises {
 
   /** Its charger does not count from its heartbeats: they end at no known time. */
   unanchor(): void {
-    for (const promise of this.#kept) promise.endsAtMs = Number.POSITIVE_INFINITY;
+    for (const promise of this.#kept) promise.endsAtMs = NEVER;
   }
 
   /** They may last longer than their leases, whatever is said of those later. */

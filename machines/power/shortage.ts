@@ -3,10 +3,12 @@ import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import { type Fuses, nameOfPole, type Pole } from './fuses.js';
+import { unendingW } from './ledger-room.js';
 
 /** What no grant can lower, W; leases that end by themselves do not count. */
 export interface PowerNeed {
   readonly lockedW: number;
+  /** Fail-safes of those in reach, and what they may keep for nobody knows how long, once they have not taken less for a lease. */
   readonly heldW: number;
   readonly uncontrolledW: number;
 }
@@ -15,6 +17,7 @@ export interface PowerNeed {
 export function powerNeedOf(
   controlled: readonly ConnectorControl[],
   uncontrolled: readonly ConnectorControl[],
+  nowMs: number,
 ): PowerNeed {
   let lockedW = 0;
   let heldW = 0;
@@ -22,9 +25,9 @@ export function powerNeedOf(
   for (const control of controlled) {
     const isOwed = control.demand.hasCar && isLocked(control) && !control.isPausedForOperator;
     if (isOwed) lockedW += floorWOf(control);
-    else heldW += heldWOf(control);
+    else heldW += Math.max(heldWOf(control), unendingW(control.holding, nowMs));
   }
-  for (const control of uncontrolled) uncontrolledW += lastingWOf(control);
+  for (const control of uncontrolled) uncontrolledW += lastingWOf(control, nowMs);
   return { lockedW, heldW, uncontrolledW };
 }
 
@@ -34,7 +37,7 @@ export function shortOfPower(need: PowerNeed, limitW: number): string | undefine
   if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
   return (
     `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
-    `${heldW / 1000} kW fail-safes of connectors in reach, ` +
+    `${heldW / 1000} kW fail-safes of connectors in reach and what they have not let go of, ` +
     `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
   );
 }
@@ -79,9 +82,10 @@ function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
 }
 
 /** What a connector that cannot be told stays entitled to. */
-export function lastingWOf({ holding }: ConnectorControl): number {
+export function lastingWOf({ holding }: ConnectorControl, nowMs: number): number {
   if (holding.isWorstCase) return holding.boundW;
-  return wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
+  const failsafeW = wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
+  return Math.max(failsafeW, unendingW(holding, nowMs));
 }
 
 /** What it loads its poles with for as long as it cannot be told. */

@@ -69,14 +69,16 @@ export function roomForLeastOf(
     need,
     ledger,
     isOwedAtOnce,
+    nowMs,
   }: {
     readonly budgetW: number;
     readonly need: PowerNeed;
     readonly ledger: GrantLedger;
     readonly isOwedAtOnce: (control: ConnectorControl) => boolean;
+    readonly nowMs: number;
   },
 ): (control: ConnectorControl) => RoomForLeast {
-  const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW);
+  const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
   const owedW = owedFloorsW(controlled, ledger);
   return (control) => ({
     isOwedAtOnce: isLocked(control) && isOwedAtOnce(control),
@@ -86,8 +88,9 @@ export function roomForLeastOf(
 }
 
 /**
- * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, and none
- * of the others lets go of anything, or it fits beside what they may draw by what they were told.
+ * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, that least
+ * included, whatever it falls back to by itself, and none of the others lets go of anything, or it fits beside what they may draw by what
+ * they were told.
  */
 export function owedAtOnceOf(
   controlled: readonly ConnectorControl[],
@@ -96,17 +99,24 @@ export function owedAtOnceOf(
   nowMs: number,
 ): (control: ConnectorControl) => boolean {
   return (control) => {
-    if (!isShortOf(budgetW, need, uncontrolled, control)) return false;
-    const others = [...controlled, ...uncontrolled].filter((each) => each !== control);
-    if (!others.some((each) => isLettingGo(each, nowMs, dueTenthsAOf(each)))) return true;
+    const beside = uncontrolled.filter((each) => each !== control);
+    const ownW = beside.length < uncontrolled.length ? floorWOf(control) : 0;
+    if (neededW(need, beside, nowMs) + ownW <= budgetW) return false;
+    const others = [...controlled.filter((each) => each !== control), ...beside];
+    const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
+    if (!others.some((each) => isLettingGo(each, nowMs, dueTenthsAOf(each, fitting)))) return true;
     const besideW = others.reduce((sumW, { holding }) => sumW + awaitedW(holding, nowMs), 0);
     return besideW + floorWOf(control) <= budgetW;
   };
 }
 
-/** What it is told now at the most: those that cannot be relied upon are told after the others, and while a lock waits no more than their least. */
-function dueTenthsAOf(control: ConnectorControl): number {
-  return isControlled(control) ? control.targetTenthsA : control.holding.leastTenthsA;
+/**
+ * What it is told now at the most: those that cannot be relied upon are told after the others, and while a lock waits no more than their
+ * least, and 0 where that does not fit beside the lock's.
+ */
+function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorControl>): number {
+  if (isControlled(control)) return control.targetTenthsA;
+  return isLocked(control) || fitting.has(control) ? control.holding.leastTenthsA : 0;
 }
 
 /**
@@ -125,19 +135,13 @@ export function isLettingGo(
   return mayDrawBeyond(holding, isTold ? dueTenthsA : ofLockTenthsA, nowMs);
 }
 
-/**
- * Whether not everything fits that cannot be lowered, once all do what they are told.
- * @param asking one of them that is to be given its least: it counts with that, whatever it falls back to by itself
- */
-function isShortOf(
-  budgetW: number,
+/** What nobody can be lowered below, once all do what they are told, W. */
+function neededW(
   { lockedW, heldW }: PowerNeed,
   uncontrolled: readonly ConnectorControl[],
-  asking: ConnectorControl,
-): boolean {
-  let neededW = lockedW + heldW;
-  for (const control of uncontrolled) neededW += control === asking ? floorWOf(control) : neededWOf(control);
-  return neededW > budgetW;
+  nowMs: number,
+): number {
+  return uncontrolled.reduce((sumW, control) => sumW + neededWOf(control, nowMs), lockedW + heldW);
 }
 
 /**
@@ -163,9 +167,10 @@ function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedge
 function thoseThatFit(
   uncontrolled: readonly ConnectorControl[],
   leftW: number,
+  nowMs: number,
 ): ReadonlySet<ConnectorControl> {
   let roomW = leftW;
-  for (const control of uncontrolled) if (!isToldAnyway(control)) roomW -= lastingWOf(control);
+  for (const control of uncontrolled) if (!isToldAnyway(control)) roomW -= lastingWOf(control, nowMs);
   const fitting = new Set<ConnectorControl>();
   const told = uncontrolled.filter(isToldAnyway);
   for (const control of [...told.filter(isLocked), ...told.filter((each) => !isLocked(each))]) {
@@ -210,7 +215,7 @@ function mayObey(control: ConnectorControl): boolean {
 }
 
 /** What it cannot be lowered below, W. */
-function neededWOf(control: ConnectorControl): number {
-  if (!mayObey(control)) return lastingWOf(control);
+function neededWOf(control: ConnectorControl, nowMs: number): number {
+  if (!mayObey(control)) return lastingWOf(control, nowMs);
   return isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
 }

@@ -107,7 +107,7 @@ function holdsAfter(events: readonly ClusterEvent[], inspect?: (event: Inspectio
   for (const [member, kw] of sharesKw) expect(sharesW.get(member)).toBe(wattsOfLimit(kw));
   expect(toldBy(effects.flat())).toEqual(sharesW);
   for (const each of effects) expect(each.length).toBeLessThanOrEqual(1);
-  if (isActive && capKw !== null) expect(sumOf(sharesW)).toBeLessThanOrEqual(capKw * 1000);
+  if (isActive && capKw !== null) expect(sumOf(sharesW)).toBeLessThanOrEqual(wattsOfLimit(capKw));
 }
 
 describe('A cluster (sections 2.8 and 3.2)', () => {

@@ -50,8 +50,8 @@ function leave(control: Control): void {
 }
 
 /** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
-function toldAt(nowMs: number): Record<string, number> {
-  const { grants } = supervisor.decide(budgetOf(LIMIT_W), nowMs);
+function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
+  const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
   return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
 }
 
@@ -112,3 +112,60 @@ it('A lock waits for one that comes back, and is told less only after the lock',
   expect(toldAt(36_000 + SETTLE_MS - 1)).toEqual({});
   expect(toldAt(36_000 + SETTLE_MS)).toEqual({ locked: 6 });
 });
+
+describe('A lock beside one without a lease that has 6 A, where there is no room for both', () => {
+  /** More than the least of one charger, at 10 % more than its voltage, and less than that of two. */
+  const LOW_W = 6_000;
+  let other: Control;
+
+  beforeEach(() => {
+    const locked = place('locked');
+    other = place('other');
+    describeAs(other, 'none');
+    hear(other, 0);
+    hear(locked, 0, { status: 'Available' });
+    supervisor.decide(budgetOf(LOW_W), 5_000);
+    take(other, 6_000);
+    for (const nowMs of [10_000, 15_000, 20_000, 25_000, 30_000])
+      hear(other, nowMs, { limitA: 6, powerW: 4_140 });
+    toldAt(30_000, LOW_W);
+    hear(locked, 32_000);
+    lockAt(locked.actor, 22);
+    expect(other.sentTenthsA).toBe(60);
+  });
+
+  it('waits until that has taken 0 A, and has settled', () => {
+    take(other, 33_000);
+    expect(toldAt(LOCKED_AT_MS, LOW_W)).toEqual({ other: 0 });
+    take(other, LOCKED_AT_MS + 1_000);
+    expect(toldAt(LOCKED_AT_MS + SETTLE_MS, LOW_W)).toEqual({});
+    expect(toldAt(LOCKED_AT_MS + 1_000 + SETTLE_MS, LOW_W)).toEqual({ locked: 6 });
+  });
+
+  it('waits no longer than for a lease where that has taken nothing for a while', () => {
+    expect(toldAt(LOCKED_AT_MS, LOW_W)).toEqual({ other: 0 });
+    expect(toldAt(30_000 + OVER_MS - 1, LOW_W)).toEqual({});
+    expect(toldAt(30_000 + OVER_MS, LOW_W)).toEqual({ locked: 6 });
+  });
+});
+
+it.each([
+  ['takes nothing newer', () => {}, { other: 0 }],
+  ['goes out of reach', leave, {}],
+])(
+  'A lock waits no longer than for a lease where another says that its leases may end later, and %s',
+  (_, happen, told) => {
+    const [other, locked] = [place('other'), place('locked')];
+    hear(other, 0);
+    hear(locked, 0, { status: 'Available' });
+    expect(toldAt(5_000)).toMatchObject({ other: 32 });
+    take(other, 6_000);
+    hear(other, 30_000, { limitA: 32, powerW: 22_080, isEndOpen: true });
+    hear(locked, 30_000);
+    lockAt(locked.actor, 22);
+    happen(other);
+    expect(toldAt(LOCKED_AT_MS)).toEqual(told);
+    expect(toldAt(30_000 + OVER_MS - 1)).toEqual({});
+    expect(toldAt(30_000 + OVER_MS)).toEqual({ locked: 6 });
+  },
+);
