@@ -1,8 +1,7 @@
 // What a charger said before its lease ended, and what comes late: it is no reason to let it draw again what it draws no longer.
 import { expect, it } from 'vitest';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { createConnectorActor } from './connector-actor.js';
-import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 const LIMIT_W = 13_000;
 /** A lease, and the time that a charger has to follow its end. */
@@ -11,14 +10,7 @@ const OVER_AT_MS = 75_000;
 it('A charger without a lease is not told 6 A for the current that it says, late, it is at, until the others have made room', () => {
   const supervisor = newSupervisor();
   let hb = 0;
-  const place = (key: string) => {
-    const actor = createConnectorActor(key);
-    actor.send({ type: 'meter.heard' });
-    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
-    return control;
-  };
-  const [late, other] = [place('late'), place('other')];
+  const [late, other] = [placeInReach(supervisor, 'late'), placeInReach(supervisor, 'other')];
   const hear = (control: typeof late, nowMs: number, said: Partial<MeterReading>) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
     supervisor.meters.record(control.slot, reading, nowMs);

@@ -1,8 +1,10 @@
 // What the machine of a location is built from beside profiles and limits, for tests that look at those alone.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Budget } from '../../machines/power/budget.js';
+import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationConnector } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { createConnectorActor } from './connector-actor.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 /** A connector of 32 A on three phases. */
@@ -10,6 +12,15 @@ export const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, i
 
 export function newSupervisor(): LocationSupervisor {
   return new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
+}
+
+/** A connector in reach that has no fail-safe, and whose charger keeps leases and what it is told to fall back to. */
+export function placeInReach(supervisor: LocationSupervisor, key: string): Readonly<ConnectorControl> {
+  const actor = createConnectorActor(key);
+  actor.send({ type: 'meter.heard' });
+  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
+  return control;
 }
 
 /** A connector of 32 A on three phases. */

@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { leaseToStore } from '../../machines/power/stored-reservation.js';
-import { createConnectorActor } from './connector-actor.js';
-import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 const LIMIT_W = 13_000;
 const DAY_MS = 86_400_000;
@@ -13,14 +12,7 @@ const DAY_MS = 86_400_000;
 function site() {
   const supervisor = newSupervisor();
   let hb = 0;
-  const place = (key: string) => {
-    const actor = createConnectorActor(key);
-    actor.send({ type: 'meter.heard' });
-    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
-    return control;
-  };
-  const [one, other] = [place('one'), place('other')];
+  const [one, other] = [placeInReach(supervisor, 'one'), placeInReach(supervisor, 'other')];
   const hear = (control: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
     const limitA = (control.sentTenthsA ?? 0) / 10;
     const own = { epoch: 1, seq: control.holding.lastSeq, limitA, powerW: 690 * limitA };

@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
-import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+import { lockAt } from './connector-actor.js';
+import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 /** More than the maximum of one charger, at 10 % more than its voltage, less than that and the 6 A of a lock. */
 const LIMIT_W = 25_000;
@@ -19,11 +19,7 @@ let supervisor: LocationSupervisor;
 let hb: number;
 
 function place(key: string): Control {
-  const actor = createConnectorActor(key);
-  actor.send({ type: 'meter.heard' });
-  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  describeAs(control, 'heartbeat');
-  return control;
+  return placeInReach(supervisor, key);
 }
 
 function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
