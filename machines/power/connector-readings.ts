@@ -10,7 +10,7 @@ import {
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
-import { isWithoutGrant, toldSinceStartTenthsA } from './ledger-room.js';
+import { isWithoutGrant, toldSinceTenthsA } from './ledger-room.js';
 import { followSession, stopLending, surelyOn } from './lent-phases.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
@@ -126,7 +126,7 @@ function hearHeartbeat(
 /** What it is judged by. Who cannot be told a limit breaks none; who did not comply has to keep to what this start told it. */
 function allowedTenthsAOf({ hb, holding, compliance }: ConnectorControl): number {
   if (hb === undefined) return holding.maxTenthsA;
-  return compliance.isNonCompliant ? toldSinceStartTenthsA(holding) : holding.entitledTenthsA;
+  return compliance.isNonCompliant ? toldSinceTenthsA(holding) : holding.entitledTenthsA;
 }
 
 /** True where what it was told may last longer than its leases since: a decision writes that to disk. */
@@ -141,14 +141,18 @@ function hearEnd(
   return isNews;
 }
 
-/** A charger that says it took a grant, but is held to more than that, did not take it. */
+/** A charger that says it took a grant, but is held to more than that and all after it, did not take it. */
 function isKeptTo(
   { holding, sentTenthsA }: ConnectorControl,
   seq: number,
   heldToA: number | undefined,
 ): boolean {
-  if (seq !== holding.lastSeq || heldToA === undefined || sentTenthsA === undefined) return true;
-  return tenthsAOf(heldToA) <= Math.max(sentTenthsA, holding.failsafeTenthsA);
+  if (heldToA === undefined || sentTenthsA === undefined) return true;
+  const isNewest = seq === holding.lastSeq;
+  const toldTenthsA = isNewest
+    ? Math.max(sentTenthsA, holding.failsafeTenthsA)
+    : toldSinceTenthsA(holding, seq);
+  return tenthsAOf(heldToA) <= toldTenthsA;
 }
 
 /** What its charger holds by a grant of an owner before this one; undefined where it holds none, or was told anew since. */

@@ -19,12 +19,12 @@ export function coveredOn(entry: Entry): OwnPhases {
 }
 
 /**
- * The most that it was told since the start, and may fall back to, on any phase. What was on disk is none of it: of a connector that
- * did not comply that is its maximum, which was reserved and never granted.
+ * The most that it may keep to of grant `fromSeq` and those after it, and may fall back to, on any phase. 1 is the first since the
+ * start: what was on disk is none of those. Of a connector that did not comply that is its maximum, which was reserved and never granted.
  */
-export function toldSinceStartTenthsA(holding: Holding): number {
+export function toldSinceTenthsA(holding: Holding, fromSeq = 1): number {
   const { promises, failsafes, maxTenthsA } = holding as Entry;
-  const [mostTenthsA] = largerOf(failsafes, promises.mostSinceStart);
+  const [mostTenthsA] = largerOf(failsafes, promises.mostSince(fromSeq));
   return Math.min(mostTenthsA, maxTenthsA);
 }
 

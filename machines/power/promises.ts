@@ -56,9 +56,9 @@ export class Promises {
     return this.#mostOf(() => true);
   }
 
-  /** The same of those since the start. */
-  get mostSinceStart(): OwnPhases {
-    return this.#mostOf(({ seq }) => seq > 0);
+  /** The same of grant `fromSeq` and those after it. */
+  mostSince(fromSeq: number): OwnPhases {
+    return this.#mostOf(({ seq }) => seq >= fromSeq);
   }
 
   /** The same of all that are worth waiting for at `nowMs`: for one that ends at no known time no longer than for a lease. */

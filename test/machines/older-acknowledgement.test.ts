@@ -1,0 +1,55 @@
+// An acknowledgement of a limit while a newer one is on its way: it counts only where the charger is at no more than those allow.
+import { expect, it } from 'vitest';
+import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
+
+/** At 32 A on three phases of 230 V, and of 253 V, which nobody has measured yet. */
+const DRAWN_W = 22_080;
+const RESERVED_W = 24_288;
+
+/** A charger at 32 A that was told to pause, and the same again as it did not answer. */
+function site() {
+  const supervisor = newSupervisor();
+  const control = placeInReach(supervisor, 'one');
+  let hb = 0;
+  const hear = (nowMs: number, said: { readonly seq?: number; readonly limitA?: number } = {}) => {
+    const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: DRAWN_W, epoch: 1, ...said } as const;
+    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.hear(control, reading, nowMs);
+  };
+  const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
+    supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
+  hear(0);
+  supervisor.decide(budgetOf(50_000), 0);
+  took(1, 32, 100);
+  hear(10_000, { seq: 1, limitA: 32 });
+  supervisor.decide(budgetOf(0), 10_100);
+  hear(12_500, { seq: 1, limitA: 32 });
+  supervisor.renew(control, 12_500);
+  expect([control.holding.lastSeq, control.sentTenthsA]).toEqual([3, 0]);
+  /** Once whatever it has given up is let go of. */
+  const reservedW = () => {
+    supervisor.ledger.release(23_000);
+    return supervisor.reservedW;
+  };
+  return { hear, took, reservedW };
+}
+
+it('One that says it took the lower limit, and is at more, has given nothing up', () => {
+  const { took, reservedW } = site();
+  expect(took(2, 32, 12_600)).toBe('taken');
+  expect(reservedW()).toBe(RESERVED_W);
+});
+
+it('So it is where its heartbeat says that', () => {
+  const { hear, reservedW } = site();
+  hear(12_600, { seq: 2, limitA: 32 });
+  expect(reservedW()).toBe(RESERVED_W);
+});
+
+it('One that is at no more than that has given up what is above it, whether it says what it is at or not', () => {
+  for (const appliedA of [0, undefined]) {
+    const { took, reservedW } = site();
+    expect(took(2, appliedA, 12_600)).toBe('news');
+    expect(reservedW()).toBe(0);
+  }
+});
