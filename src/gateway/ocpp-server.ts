@@ -1,27 +1,24 @@
 // OCPP-J: web sockets of chargers, what each may do to the gateway, and how their calls and ours are carried.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createTlsServer, type ServerOptions } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { IncomingMessage } from 'node:http';
 import { createRPCError, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-import { createTokenBucket } from '../token-bucket.js';
 import type { ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
+import { ChargerHttp, type ChargerHttpOptions } from './charger-http.js';
 import { ChargerLine } from './charger-line.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
+import { MessageLimit } from './message-limit.js';
 import { STRICT_VALIDATORS } from './strict-validators.js';
 
 type RpcClient = serverClient.default;
 
 const MOST_BYTES = 131_072;
-/** Of one charger: more than any sends, by far. */
-const MESSAGES = { ratePerS: 20, burst: 400 };
 const BAD_MESSAGES_IN_A_ROW = 20;
 /**
  * A charger that said nothing for so many heartbeats is pinged: one that sends its values need not be. An idle one counts as there for
@@ -47,8 +44,7 @@ export interface OcppServerOptions {
   readonly dialectOf: (guest: Guest) => Dialect;
   /** It stands in front of a management system, which alone judges what passes; left out otherwise. */
   readonly proxy: { readonly asksIdTags: boolean } | undefined;
-  /** For `wss://`; with `ca` each charger has to show a certificate. */
-  readonly tls: Pick<ServerOptions, 'cert' | 'key' | 'ca'> | undefined;
+  readonly tls: ChargerHttpOptions['tls'];
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
@@ -64,7 +60,7 @@ interface SocketSession {
 export class OcppServer {
   readonly #options: OcppServerOptions;
   readonly #rpc: RPCServer;
-  readonly #http: Server;
+  readonly #http: ChargerHttp;
   readonly #rareLog: RareLog;
   /** Let in, and not yet on a web socket. */
   readonly #arriving = new Map<IncomingMessage, Guest>();
@@ -91,41 +87,20 @@ export class OcppServer {
       if (guest !== undefined) void options.door.leave(guest);
     });
     this.#rpc.on('error', (error: Error) => options.log.warn({ err: error }, 'OCPP server'));
-    this.#http = this.#createHttp();
+    const { tls, metrics } = options;
+    const onUpgrade: ChargerHttpOptions['onUpgrade'] = (...asked) => void this.#rpc.handleUpgrade(...asked);
+    this.#http = new ChargerHttp({ tls, metrics, onUpgrade });
   }
 
   /** Listens on `port`, 0 for a free one. @returns the one it listens on */
-  async listen(port: number, host: string): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#http.once('error', reject);
-      this.#http.listen(port, host, resolve);
-    });
-    return (this.#http.address() as AddressInfo).port;
+  listen(port: number, host: string): Promise<number> {
+    return this.#http.listen(port, host);
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#sockets].map(([guest, socket]) => this.#leave(guest, socket)));
     await this.#rpc.close({ code: GOING_AWAY, reason: 'The gateway stops', force: true });
-    this.#http.closeAllConnections();
-    await new Promise((resolve) => void this.#http.close(resolve));
-  }
-
-  #createHttp(): Server {
-    const { tls } = this.#options;
-    const asks = tls?.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: true };
-    const refuse = (_: IncomingMessage, response: ServerResponse) =>
-      response.writeHead(426, { upgrade: 'websocket' }).end();
-    const server =
-      tls === undefined
-        ? createServer({ noDelay: true }, refuse)
-        : createTlsServer({ ...tls, ...asks, minVersion: 'TLSv1.2', noDelay: true }, refuse);
-    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      // A path that cannot be read would end the process in the library.
-      if (isReadable(request.url)) void this.#rpc.handleUpgrade(request, socket, head);
-      else socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
-    });
-    server.on('tlsClientError', () => this.#options.metrics.refusals.inc({ reason: 'tls' }));
-    return server;
+    await this.#http.close();
   }
 
   async #admit(
@@ -198,15 +173,25 @@ export class OcppServer {
   #watch(client: RpcClient, { bridge }: Guest, socket: ChargerSocket): void {
     const { clock, log, metrics } = this.#options;
     const { controllerUuid } = bridge.address;
-    const bucket = createTokenBucket(MESSAGES);
-    client.on('message', ({ outbound }: { outbound: boolean }) => {
-      if (outbound || bucket.take(clock.monotonicMs())) return;
-      metrics.messages.inc({ result: 'limited' });
-      metrics.refusals.inc({ reason: 'flood' });
-      socket.close(POLICY_VIOLATION, 'too many messages');
+    const { socket: stream } = client.handshake.request;
+    const limit = new MessageLimit(clock, () => stream.writableLength);
+    let isCutOff = false;
+    client.on('message', ({ message, outbound }: { message: string; outbound: boolean }) => {
+      if (outbound ? limit.told(message) : limit.said(message)) return;
+      if (!outbound) metrics.messages.inc({ result: 'limited' });
+      // What it said at once comes still.
+      if (isCutOff) return;
+      isCutOff = true;
+      const reason = outbound ? 'unread' : 'flood';
+      metrics.refusals.inc({ reason });
+      this.#rareLog(`${controllerUuid} ${reason}`, () =>
+        log.warn({ controllerUuid, reason }, 'the connection of a charger was cut off'),
+      );
+      socket.close(POLICY_VIOLATION, outbound ? 'too much left unread' : 'too many messages');
     });
     const malformed = ({ error }: { error: Error }) => {
-      metrics.messages.inc({ result: 'malformed' });
+      const isUnknown = 'rpcErrorCode' in error && error.rpcErrorCode === 'NotImplemented';
+      metrics.messages.inc({ result: isUnknown ? 'unknown' : 'malformed' });
       this.#rareLog(controllerUuid, () =>
         log.warn({ controllerUuid, problem: error.message }, 'a message of a charger is not as OCPP has it'),
       );
@@ -257,15 +242,6 @@ async function forwardTo(line: ChargerLine, method: string, params: object): Pro
       error instanceof Error && 'rpcErrorCode' in error ? String(error.rpcErrorCode) : 'GenericError';
     const details = error instanceof Error && 'details' in error ? error.details : {};
     throw new ForwardedError(code, message, details);
-  }
-}
-
-function isReadable(url: string | undefined): boolean {
-  try {
-    const { pathname } = new URL(`http://localhost${url ?? '/'}`);
-    return decodeURIComponent(pathname) !== '';
-  } catch {
-    return false;
   }
 }
 

@@ -1,9 +1,10 @@
 // Chargers that speak OCPP join a running service through the gateway, over real sockets on both sides.
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
-import { LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
+import { CLIENT, LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
 
 let running: OcppSite | undefined;
 
@@ -309,5 +310,34 @@ describe('What a charger may send', () => {
     for (let i = 0; i < 500; i++) second?.sendRaw(`[2,"h${i}","Heartbeat",{}]`);
     await flooded;
     expect(await running?.count('headroom_gateway_refusals_total', { reason: 'flood' })).toBeGreaterThan(0);
+  });
+
+  it('ends the connection where it does not read what it is answered', async () => {
+    const { client, gateway } = await connected();
+    await client.close({ force: true });
+    const { hostname, port, pathname } = new URL(running?.ocppUrl ?? '');
+    const socket = connect(Number(port), hostname);
+    const basic = Buffer.from(`${CLIENT.identity}:${CLIENT.password}`).toString('base64');
+    const asks = [
+      `GET ${pathname}/${CLIENT.identity} HTTP/1.1`,
+      'host: a',
+      'connection: upgrade',
+      'upgrade: websocket',
+      'sec-websocket-version: 13',
+      `sec-websocket-key: ${Buffer.alloc(16).toString('base64')}`,
+      'sec-websocket-protocol: ocpp1.6',
+      `authorization: Basic ${basic}`,
+    ];
+    socket.on('error', () => {});
+    socket.write(`${asks.join('\r\n')}\r\n\r\n`);
+    await once(socket, 'data');
+    socket.pause();
+    const text = `[2,"${'x'.repeat(100_000)}","Nothing",{}]`;
+    const head = Buffer.from([0x81, 0xff, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    head.writeUInt32BE(text.length, 6);
+    for (let i = 0; i < 300; i++) socket.write(Buffer.concat([head, Buffer.from(text)]));
+    await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(false));
+    expect(await running?.count('headroom_gateway_refusals_total', { reason: 'unread' })).toBeGreaterThan(0);
+    socket.destroy();
   });
 });

@@ -1,10 +1,10 @@
 // The connections of clients: how many there may be, which one goes when they are too many, and how all end.
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { addressBlock } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
+import { openFilesLimit } from '../../open-files.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
@@ -191,15 +191,5 @@ export class Connections implements ConnectionKeeper {
     if (count === 0) this.#ofAddress.delete(connection.address);
     else this.#ofAddress.set(connection.address, count);
     this.#metrics.httpConnections.set(this.#open.size);
-  }
-}
-
-/** How many files and connections this process may have open (`ulimit -n`); undefined on systems other than Linux. */
-function openFilesLimit(): number | undefined {
-  try {
-    const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return limit === undefined ? undefined : Number(limit);
-  } catch {
-    return undefined;
   }
 }
