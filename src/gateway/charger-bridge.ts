@@ -128,7 +128,6 @@ export class ChargerBridge implements UplinkReceiver {
     this.session.closed(this.#parts.clock.monotonicMs());
     this.#say(live, { kind: 'state', body: this.session.lastWill() });
     live.uplink.detach(this.address);
-    this.#proven.clear();
     return true;
   }
 

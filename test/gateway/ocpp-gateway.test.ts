@@ -104,6 +104,20 @@ describe('A connection', () => {
     await expect(second.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
   });
 
+  it('that is made again, by a charger that has not started, counts among those with a proven lease as before', async () => {
+    const { charger, client, count, gateway } = await site();
+    const its = charger();
+    const [bridge] = gateway.bridges;
+    await eventually(() => expect(bridge?.provenCount).toBe(1));
+    const intruder = client();
+    await intruder.connect();
+    await eventually(() => expect(its.isConnected).toBe(false));
+    await intruder.close({ force: true });
+    await eventually(() => expect(its.isConnected && bridge?.isOpen).toBe(true));
+    await eventually(() => expect(bridge?.provenCount).toBe(1));
+    expect(await count('headroom_gateway_leases_lost_total')).toBe(0);
+  });
+
   it('with a path that cannot be read is refused, and without web socket too', async () => {
     const { ocppUrl, client } = await site();
     const { port } = new URL(ocppUrl);
