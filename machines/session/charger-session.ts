@@ -14,6 +14,7 @@ import type {
   TransactionRef,
 } from './gateway-request.js';
 import { LeaseReport, type SessionNote } from './lease-report.js';
+import type { Proofs } from './lease-trust.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
@@ -30,7 +31,7 @@ export class ChargerSession<Id extends string = string> {
   readonly #newBoot: () => string;
   #boot: string;
   #firmware: string | undefined;
-  #provenFirmware: string | undefined;
+  #provenFirmware: Proofs | undefined;
   #isOpen = false;
   #heardAtMs = Number.NEGATIVE_INFINITY;
   readonly #preparation: ChargerPreparation;
@@ -43,14 +44,14 @@ export class ChargerSession<Id extends string = string> {
   /**
    * @param options.newBoot a name that no start of this charger had before
    * @param options.ceilingA the lowest that another system allows a connector in that span, of our clock
-   * @param options.provenFirmware with which it was seen to keep leases, in a life of the gateway before
+   * @param options.provenFirmware which connectors were seen to keep leases, in a life of the gateway before; undefined where none
    * @param options.fallbacksA what its connectors start with, as a life of the gateway before had set it
    */
   constructor(options: {
     readonly connectors: readonly (SessionConnectorSpec & { readonly connectorId: Id })[];
     readonly heartbeatMs: number;
     readonly newBoot: () => string;
-    readonly provenFirmware?: string | undefined;
+    readonly provenFirmware?: Proofs | undefined;
     readonly fallbacksA?: Fallbacks | undefined;
     readonly ceilingA?: CeilingA | undefined;
   }) {
@@ -60,8 +61,7 @@ export class ChargerSession<Id extends string = string> {
     const isKept = options.connectors.every(({ connectorId }) => connectorId in fallbacksA);
     const provisioned = options.connectors.map(({ connectorId, failsafeA }) => [connectorId, failsafeA]);
     this.#fallbacksA = isKept ? fallbacksA : { ...Object.fromEntries(provisioned), ...fallbacksA };
-    const isProven = options.provenFirmware !== undefined;
-    const isContinued = isProven && isKept;
+    const isContinued = options.provenFirmware !== undefined && isKept;
     this.#newBoot = options.newBoot;
     this.#boot = options.newBoot();
     this.#connectors = options.connectors.map((spec) => {
@@ -79,15 +79,13 @@ export class ChargerSession<Id extends string = string> {
         judged: (whyNot, kind) => {
           connector.shownWhyNot = whyNot;
           connector.isShownEvidence = kind === 'evidence' && whyNot !== undefined;
-          if (kind === 'hint') return;
-          const firmware = this.#firmware ?? this.#provenFirmware ?? '';
-          this.#provenFirmware = whyNot === undefined ? firmware : undefined;
+          if (kind === 'evidence') this.#noteProof(spec.connectorId, whyNot === undefined);
         },
       };
       const lease = new ConnectorLease(spec, events, this.#fallbacksA[spec.connectorId]);
       const connector = new SessionConnector(spec, options.heartbeatMs, lease);
       lease.restart(this.#boot);
-      lease.trust.remember(isProven, isContinued);
+      lease.trust.remember(this.#provenFirmware?.[spec.connectorId] !== undefined, isContinued);
       return connector;
     });
     this.time = new ChargerTime(this.#connectors, options.heartbeatMs, isContinued);
@@ -105,8 +103,8 @@ export class ChargerSession<Id extends string = string> {
     return this.#boot;
   }
 
-  /** With which firmware it was seen to keep leases; empty where that is not known, undefined where it was not. */
-  get provenFirmware(): string | undefined {
+  /** The connectors that were seen to keep leases; undefined where none was. The same object until that changes. */
+  get provenFirmware(): Proofs | undefined {
     return this.#provenFirmware;
   }
 
@@ -159,10 +157,10 @@ export class ChargerSession<Id extends string = string> {
     this.#report.booted();
     this.#outstanding = undefined;
     this.#messages = [];
-    const isRemembered = ['', firmware].includes(this.#provenFirmware);
     for (const connector of this.#connectors) {
+      const proven = this.#provenFirmware?.[connector.spec.connectorId];
       connector.restart(this.#boot);
-      connector.lease.trust.remember(isRemembered, false);
+      connector.lease.trust.remember(proven !== undefined && ['', firmware].includes(proven), false);
     }
   }
 
@@ -283,6 +281,15 @@ export class ChargerSession<Id extends string = string> {
   /** What changed for the operator since it was asked last. */
   takeNotes(): readonly SessionNote[] {
     return this.#report.takeNotes();
+  }
+
+  /** What one connector shows says nothing of another: each has limits of its own. */
+  #noteProof(connectorId: Id, keepsLeases: boolean): void {
+    const { [connectorId]: before, ...others } = this.#provenFirmware ?? {};
+    const firmware = this.#firmware ?? before ?? Object.values(others)[0] ?? '';
+    if (before === (keepsLeases ? firmware : undefined)) return;
+    if (keepsLeases) this.#provenFirmware = { ...others, [connectorId]: firmware };
+    else this.#provenFirmware = Object.keys(others).length === 0 ? undefined : others;
   }
 
   #at(evse: number): SessionConnector | undefined {

@@ -3,6 +3,9 @@
 /** Told what the charger has shown. `evidence`: that it keeps leases, or why it does not. `hint`: it could show neither. */
 export type Judged = (whyNot: string | undefined, kind: 'evidence' | 'hint') => void;
 
+/** With which firmware connectors were seen to keep leases, by connectorId; empty where that is not known. */
+export type Proofs = Readonly<Record<string, string>>;
+
 const SHOWS_LATER =
   'it shows its limits only while a transaction runs: with the next one it can prove its lease';
 

@@ -3,13 +3,14 @@ import { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { GatewayMessage } from '../../machines/session/gateway-request.js';
+import type { Proofs } from '../../machines/session/lease-trust.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { LimitMessage } from '../wire/mqtt.js';
 import { topicPrefixOf, topicUnder } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
-import type { GatewayMemory } from './gateway-memory.js';
+import { type GatewayMemory, proofsOf } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import type { ChargerUplink, LastWill, UplinkReceiver } from './uplink.js';
 
@@ -58,7 +59,7 @@ export class ChargerBridge implements UplinkReceiver {
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
   /** What was kept of it last. */
-  #provenFirmware: string | undefined;
+  #provenFirmware: Proofs | undefined;
   #fallbacksA: Fallbacks | undefined;
   #live: Live | undefined;
   /** The start of the charger that the last will of its login names. */
@@ -72,7 +73,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#topicPrefix = topicPrefixOf(address);
     const { heartbeatMs, newBoot, memory } = options;
     this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
-    this.#provenFirmware = memory.provenFirmware.get(address);
+    this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
     this.#fallbacksA = memory.fallbacksA.get(address);
     this.session = new ChargerSession({
       connectors,

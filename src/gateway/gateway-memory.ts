@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type { ForeignProfile } from '../../machines/session/foreign-profiles.js';
+import type { Proofs } from '../../machines/session/lease-trust.js';
 import { KeptFile } from './kept-file.js';
 
 const profileSchema: z.ZodType<ForeignProfile> = z.object({
@@ -20,11 +21,14 @@ const profileSchema: z.ZodType<ForeignProfile> = z.object({
   periods: z.array(z.object({ startS: z.number(), limit: z.number(), phases: z.number().optional() })),
 });
 
+/** Once one firmware stood for all connectors of a charger, whichever of them had shown something. */
+type KeptProofs = Proofs | string;
+
 export interface GatewayMemory {
   /** What the connectors of each charger start with, by connectorId, A per phase: its fail-safe profiles say so. */
   readonly fallbacksA: KeptFile<Fallbacks>;
-  /** With which firmware each charger was seen to keep leases: some show limits only while they charge. */
-  readonly provenFirmware: KeptFile<string>;
+  /** Which connectors were seen to keep leases: some show limits only while they charge. */
+  readonly provenFirmware: KeptFile<KeptProofs>;
   /** Nobody else keeps these: the charger was never told of them. */
   readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
 }
@@ -34,10 +38,23 @@ export function openGatewayMemory(folder: string | undefined): GatewayMemory {
   const pathOf = (name: string) => (folder === undefined ? undefined : join(folder, name));
   return {
     fallbacksA: new KeptFile(pathOf('ocpp-fail-safes.json'), z.record(z.string(), z.number())),
-    provenFirmware: new KeptFile(pathOf('ocpp-proven-chargers.json'), z.string()),
+    provenFirmware: new KeptFile<KeptProofs>(
+      pathOf('ocpp-proven-chargers.json'),
+      z.union([z.string(), z.record(z.string(), z.string())]),
+    ),
     csmsProfiles: new KeptFile<readonly ForeignProfile[]>(
       pathOf('ocpp-csms-profiles.json'),
       z.array(profileSchema),
     ),
   };
+}
+
+/** Of those connectors. Where one firmware stands for several it is known that the charger goes on, and not which it was of. */
+export function proofsOf(
+  kept: KeptProofs | undefined,
+  connectors: readonly { readonly connectorId: string }[],
+): Proofs | undefined {
+  if (typeof kept !== 'string') return kept;
+  const [only, ...others] = connectors;
+  return only === undefined || others.length > 0 ? {} : { [only.connectorId]: kept };
 }

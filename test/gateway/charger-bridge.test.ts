@@ -172,10 +172,13 @@ describe('A charger that asks what time it is', () => {
     expect(heard).toEqual({ answer: { currentTime: '2026-06-01T00:00:05.000Z' } });
   });
 
-  it('has to ask again where it may hold a lease, as one of a gateway before', async () => {
+  it.each([
+    ['one of a gateway before', { '1': 'Maker Model' }],
+    ['one of a gateway of an earlier version', 'Maker Model'],
+  ])('has to ask again where it may hold a lease, as %s', async (_, kept) => {
     const memory = openGatewayMemory(undefined);
     const { address } = bridged(10_000).bridge;
-    memory.provenFirmware.set(address, 'Maker Model');
+    memory.provenFirmware.set(address, kept);
     memory.fallbacksA.set(address, { '1': 6 });
     const site = bridged(10_000, memory);
     await site.bridge.open(site.socket, site.uplink);

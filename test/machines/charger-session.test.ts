@@ -687,14 +687,17 @@ describe('A charger that shows limits only while it charges', () => {
       ['Maker Model 1.1', 'none'],
     ] as const) {
       const charger = charging({ hidesIdle: true }).grant(16, 6).pass(1);
-      expect(charger.session.provenFirmware).toBe('Maker Model 1.0');
+      expect(charger.session.provenFirmware).toEqual({ '1': 'Maker Model 1.0' });
       charger.unplug().boot(firmware).pass(12).grant(6, 6).pass(1);
       expect(charger.lease?.lease).toBe(lease);
     }
   });
 
   it('is forgotten once it does not keep its lease in a transaction', () => {
-    const charger = charging({ hidesIdle: true, losesPeriods: true }, { provenFirmware: 'Maker Model 1.0' });
+    const charger = charging(
+      { hidesIdle: true, losesPeriods: true },
+      { provenFirmware: { '1': 'Maker Model 1.0' } },
+    );
     charger.grant(16, 6).pass(1);
     expect(charger.session.provenFirmware).toBeUndefined();
     expect(charger.lease?.lease).toBe('none');
@@ -706,7 +709,10 @@ describe('A charger that goes on while the gateway is another', () => {
   function takenOver(charger: TestCharger, more: { hasStarted?: boolean } = {}): TestCharger {
     const { store, nowMs, ownOffsetMs } = charger;
     const { fallbacksA } = charger.session;
-    const next = new TestCharger(charger.behaviour, { provenFirmware: 'Maker Model 1.0', fallbacksA });
+    const next = new TestCharger(charger.behaviour, {
+      provenFirmware: { '1': 'Maker Model 1.0' },
+      fallbacksA,
+    });
     Object.assign(next, { store, nowMs: nowMs + 20_000, ownOffsetMs });
     next.connect();
     if (more.hasStarted === true) next.boot();

@@ -10,6 +10,7 @@ import type {
   LimitToTake,
   MeteredValues,
 } from '../../machines/session/gateway-request.js';
+import type { Proofs } from '../../machines/session/lease-trust.js';
 import { ProfileStore } from '../../sim/charger/profile-store.js';
 
 export interface Behaviour {
@@ -65,7 +66,7 @@ export class TestCharger {
 
   constructor(
     behaviour: Behaviour = {},
-    options: { provenFirmware?: string; failsafeA?: number; fallbacksA?: Fallbacks; boots?: number } = {},
+    options: { provenFirmware?: Proofs; failsafeA?: number; fallbacksA?: Fallbacks; boots?: number } = {},
   ) {
     this.behaviour = behaviour;
     this.boots = options.boots ?? 0;

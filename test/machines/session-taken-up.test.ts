@@ -1,6 +1,13 @@
 // A charger that was charging before the gateway began: what it says first may be of long ago, or not name its transaction.
 import { describe, expect, it } from 'vitest';
-import type { GatewayRequest } from '../../machines/session/gateway-request.js';
+import { ChargerSession } from '../../machines/session/charger-session.js';
+import type {
+  GatewayAnswer,
+  GatewayMessage,
+  GatewayRequest,
+} from '../../machines/session/gateway-request.js';
+import type { Proofs } from '../../machines/session/lease-trust.js';
+import { ProfileStore } from '../../sim/charger/profile-store.js';
 import { TestCharger } from './ocpp-charger.js';
 
 const FIRMWARE = 'Maker Model 1.0';
@@ -13,7 +20,7 @@ function charging(): TestCharger {
 /** The same charger 80 s later, before it connects to another gateway, which knows what the one before has kept. */
 function taken(): TestCharger {
   const { store, nowMs, ownOffsetMs, session } = charging();
-  const next = new TestCharger({}, { provenFirmware: FIRMWARE, fallbacksA: session.fallbacksA });
+  const next = new TestCharger({}, { provenFirmware: { '1': FIRMWARE }, fallbacksA: session.fallbacksA });
   const now = { nowMs: nowMs + 80_000, ownOffsetMs, transaction: 77, isCharging: true };
   return Object.assign(next, { store, ...now });
 }
@@ -126,5 +133,121 @@ describe('A charger that another gateway takes up', () => {
     expect(timesAsked(charger, 'askStatus')).toBe(1);
     quietly(charger, () => charger.pass(90));
     expect(timesAsked(charger, 'askStatus')).toBe(2);
+  });
+});
+
+/** A charger with two connectors, of which the second does as it is told or only says so; both behind one gateway after another. */
+class TwoConnectors {
+  session: ChargerSession;
+  readonly #stores = [1, 2].map(() => new ProfileStore({ losesPeriods: false, ignoresStart: false }));
+  readonly #keepsSecond: boolean;
+  #said: GatewayMessage[] = [];
+  #nowMs = 1_000_000;
+  #seq = 0;
+
+  constructor({ keepsSecond }: { readonly keepsSecond: boolean }) {
+    this.#keepsSecond = keepsSecond;
+    this.session = this.#behindGateway();
+    this.session.booted(FIRMWARE, this.#nowMs);
+    this.#report();
+    this.#pass(12);
+  }
+
+  /** Another gateway takes it up, as it goes on. @param provenFirmware that the one before has kept */
+  takenUp(provenFirmware: Proofs | undefined = this.session.provenFirmware): this {
+    this.session = this.#behindGateway({ provenFirmware, fallbacksA: this.session.fallbacksA });
+    this.#said = [];
+    this.#report();
+    return this.#pass(20);
+  }
+
+  /** What the service was told last of the leases of both. */
+  get leases(): readonly string[] {
+    const states = this.#said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
+    return states.at(-1)?.connectors?.map(({ lease }) => lease) ?? [];
+  }
+
+  grant(id: '1' | '2'): this {
+    const heartbeats = this.#said.flatMap((message) =>
+      message.kind === 'meter' && message.connectorId === id ? [message.body.hb] : [],
+    );
+    const { boot } = this.session;
+    const answer = { boot, epoch: 1, seq: ++this.#seq, ref: heartbeats.at(-1) ?? 0 };
+    this.session.receiveLimit(id, { ...answer, ttlS: 60, limitA: 16, thenA: 6 }, this.#nowMs);
+    return this.#pass(20);
+  }
+
+  #behindGateway(kept: Pick<ChargerSession, 'provenFirmware' | 'fallbacksA'> | object = {}): ChargerSession {
+    const rated = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 } as const;
+    const connectors = [1, 2].map((evse) => ({ connectorId: String(evse), evse, ...rated }));
+    const newBoot = () => `boot-${this.#nowMs}`;
+    const session = new ChargerSession({ connectors, heartbeatMs: 10_000, newBoot, ...kept });
+    session.opened(this.#nowMs);
+    return session;
+  }
+
+  #report(): void {
+    for (const evse of [1, 2]) this.session.heardStatus(evse, 'Available', this.#nowMs, this.#nowMs);
+  }
+
+  #pass(seconds: number): this {
+    const { session } = this;
+    for (const untilMs = this.#nowMs + 1000 * seconds; this.#nowMs < untilMs; this.#nowMs += 100) {
+      session.heard(this.#nowMs);
+      session.advance(this.#nowMs);
+      for (let next = session.takeRequest(this.#nowMs); next; next = session.takeRequest(this.#nowMs))
+        session.answered(next.ticket, this.#answer(next.request), this.#nowMs);
+      this.#said.push(...session.takeMessages(this.#nowMs));
+    }
+    return this;
+  }
+
+  #answer(request: GatewayRequest): GatewayAnswer {
+    if (request.kind === 'readAbilities') {
+      const usual = { whyNot: undefined, units: ['A'], maxStackLevel: 8, maxPeriods: 24 } as const;
+      return { kind: 'abilities', abilities: { ...usual, ignoresOffline: false } };
+    }
+    const store = 'evse' in request ? this.#stores[request.evse - 1] : undefined;
+    if (store === undefined) return { kind: 'done' };
+    if (request.kind === 'setFailsafe') store.setFailsafe(request);
+    else if (request.kind === 'setLease' && (request.evse === 1 || this.#keepsSecond))
+      store.setLease(request.slot, request.schedule, this.#nowMs);
+    else if (request.kind === 'readSchedule')
+      return { kind: 'schedule', schedule: this.#shown(store, request) };
+    return { kind: 'done' };
+  }
+
+  /** One that only says that it takes limits shows that nothing limits it. */
+  #shown(store: ProfileStore, { evse, durationS, unit }: Extract<GatewayRequest, { kind: 'readSchedule' }>) {
+    const shown = store.composite(this.#nowMs, durationS, unit);
+    const isIgnored = evse === 2 && !this.#keepsSecond && this.#seq > 0;
+    return isIgnored ? { ...shown, periods: [{ startS: 0, limit: 32 }] } : shown;
+  }
+}
+
+describe('A connector of a charger that another gateway takes up', () => {
+  it('keeps no lease where it had shown that it does not, though another connector has shown later that that one does', () => {
+    const charger = new TwoConnectors({ keepsSecond: false }).grant('2').grant('1');
+    expect(charger.leases).toEqual(['heartbeat', 'none']);
+    expect(charger.takenUp().leases).toEqual(['heartbeat', 'none']);
+  });
+
+  it('keeps its lease where another connector has shown later that that one does not', () => {
+    const charger = new TwoConnectors({ keepsSecond: false }).grant('1').grant('2');
+    expect(charger.takenUp().leases).toEqual(['heartbeat', 'none']);
+  });
+
+  it('keeps none where it has shown nothing yet, until it does', () => {
+    const charger = new TwoConnectors({ keepsSecond: true }).grant('1');
+    expect(charger.leases).toEqual(['heartbeat', 'none']);
+    expect(charger.takenUp().leases).toEqual(['heartbeat', 'none']);
+    expect(charger.grant('2').leases).toEqual(['heartbeat', 'heartbeat']);
+    expect(charger.takenUp().leases).toEqual(['heartbeat', 'heartbeat']);
+  });
+
+  it('keeps none where only is known that some connector does, as a gateway of an earlier version kept it', () => {
+    const charger = new TwoConnectors({ keepsSecond: true }).grant('1').grant('2');
+    expect(charger.takenUp({}).leases).toEqual(['none', 'none']);
+    expect(charger.grant('1').grant('2').leases).toEqual(['heartbeat', 'heartbeat']);
   });
 });
