@@ -1,5 +1,5 @@
 // What a gateway has to know of chargers over its own restarts, as a file: small, rarely changed, on disk when it is said to be.
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { ChargerAddress } from '../../machines/values/ids.js';
@@ -11,7 +11,7 @@ class KeptFileError extends OperatorError {}
 /** One value for each charger; those without one are left out. */
 export class KeptFile<T> {
   readonly #path: string | undefined;
-  readonly #values: Map<string, T>;
+  #values: ReadonlyMap<string, T>;
 
   /** @param path undefined: only as long as this process lives. @throws KeptFileError */
   constructor(path: string | undefined, schema: z.ZodType<T>) {
@@ -23,16 +23,32 @@ export class KeptFile<T> {
     return this.#values.get(keyOf(charger));
   }
 
-  /** What is known now; it is on disk when this returns. */
+  /**
+   * What is known now. It is on disk when this returns, and stays there when the power fails.
+   * @throws where the disk does not take it: then it is not known either, and the next one is written again
+   */
   set(charger: ChargerAddress, value: T | undefined): void {
     const key = keyOf(charger);
     if (this.#values.get(key) === value) return;
-    if (value === undefined) this.#values.delete(key);
-    else this.#values.set(key, value);
-    if (this.#path === undefined) return;
-    mkdirSync(dirname(this.#path), { recursive: true });
-    writeFileSync(`${this.#path}.new`, `${JSON.stringify(Object.fromEntries(this.#values), null, 1)}\n`);
-    renameSync(`${this.#path}.new`, this.#path);
+    const values = new Map(this.#values);
+    if (value === undefined) values.delete(key);
+    else values.set(key, value);
+    if (this.#path !== undefined) writeKept(this.#path, Object.fromEntries(values));
+    this.#values = values;
+  }
+}
+
+/** All or nothing: a gateway that starts finds what was there before, or what is written now. */
+function writeKept(path: string, values: object): void {
+  const folder = dirname(path);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(values, null, 1)}\n`, { flush: true });
+  renameSync(`${path}.new`, path);
+  const descriptor = openSync(folder, 'r');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 
