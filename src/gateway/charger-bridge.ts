@@ -33,6 +33,8 @@ export interface ChargerSocket {
 const SHORTEST_SLEEP_MS = 20;
 /** Where its heartbeats are not further apart. */
 const LONGEST_SLEEP_MS = 10_000;
+/** What the disk did not take is written again after this at the latest. */
+const WRITES_AGAIN_MS = 5_000;
 const POLICY_VIOLATION = 1008;
 
 export interface BridgeParts {
@@ -179,14 +181,14 @@ export class ChargerBridge implements UplinkReceiver {
     const nowMs = clock.monotonicMs();
     this.session.advance(nowMs);
     this.#askNext(live, nowMs);
-    // What is acknowledged is on disk.
-    this.#remember();
+    // What is acknowledged is on disk; until it is, nothing is said.
+    const isKept = this.#remember();
     this.#renewWill(live);
-    const isHeard = live.uplink.isListening;
+    const isHeard = isKept && live.uplink.isListening;
     if (isHeard) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
     const dueInMs = Math.ceil(this.session.nextDueMs(nowMs, isHeard) - nowMs);
-    const mostMs = Math.max(LONGEST_SLEEP_MS, this.heartbeatMs);
+    const mostMs = isKept ? Math.max(LONGEST_SLEEP_MS, this.heartbeatMs) : WRITES_AGAIN_MS;
     const sleepMs = Math.min(mostMs, Math.max(SHORTEST_SLEEP_MS, dueInMs));
     this.#cancelWake = clock.after(sleepMs, () => this.wake());
   }
@@ -223,13 +225,19 @@ export class ChargerBridge implements UplinkReceiver {
     });
   }
 
-  #remember(): void {
+  /** False where the disk does not take it, of which the file logs why. */
+  #remember(): boolean {
     const { provenFirmware, fallbacksA } = this.session;
     const { memory } = this.#parts;
-    if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
-    if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
+    try {
+      if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
+      if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
+    } catch {
+      return false;
+    }
     this.#provenFirmware = provenFirmware;
     this.#fallbacksA = fallbacksA;
+    return true;
   }
 
   #tellNotes(): void {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type { ForeignProfile } from '../../machines/session/foreign-profiles.js';
 import type { Proofs } from '../../machines/session/lease-trust.js';
+import type { Log } from '../ports/log.js';
 import { KeptFile } from './kept-file.js';
 
 const profileSchema: z.ZodType<ForeignProfile> = z.object({
@@ -33,18 +34,24 @@ export interface GatewayMemory {
   readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
 }
 
-/** @param folder undefined: only as long as this process lives. @throws KeptFileError */
-export function openGatewayMemory(folder: string | undefined): GatewayMemory {
+/**
+ * @param folder undefined: only as long as this process lives
+ * @param log told where the disk takes nothing
+ * @throws KeptFileError
+ */
+export function openGatewayMemory(folder: string | undefined, log?: Log): GatewayMemory {
   const pathOf = (name: string) => (folder === undefined ? undefined : join(folder, name));
   return {
-    fallbacksA: new KeptFile(pathOf('ocpp-fail-safes.json'), z.record(z.string(), z.number())),
+    fallbacksA: new KeptFile(pathOf('ocpp-fail-safes.json'), z.record(z.string(), z.number()), log),
     provenFirmware: new KeptFile<KeptProofs>(
       pathOf('ocpp-proven-chargers.json'),
       z.union([z.string(), z.record(z.string(), z.string())]),
+      log,
     ),
     csmsProfiles: new KeptFile<readonly ForeignProfile[]>(
       pathOf('ocpp-csms-profiles.json'),
       z.array(profileSchema),
+      log,
     ),
   };
 }

@@ -3,6 +3,7 @@ import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, wr
 import { dirname } from 'node:path';
 import { z } from 'zod';
 import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { Log } from '../ports/log.js';
 import { OperatorError } from '../ports/operator-error.js';
 
 /** Told of a file that cannot be used. */
@@ -11,11 +12,15 @@ class KeptFileError extends OperatorError {}
 /** One value for each charger; those without one are left out. */
 export class KeptFile<T> {
   readonly #path: string | undefined;
+  readonly #log: Log | undefined;
   #values: ReadonlyMap<string, T>;
+  /** The disk did not take what was written last. */
+  #isFailing = false;
 
   /** @param path undefined: only as long as this process lives. @throws KeptFileError */
-  constructor(path: string | undefined, schema: z.ZodType<T>) {
+  constructor(path: string | undefined, schema: z.ZodType<T>, log?: Log) {
     this.#path = path;
+    this.#log = log;
     this.#values = new Map(Object.entries(path === undefined ? {} : readKept(path, schema)));
   }
 
@@ -33,8 +38,22 @@ export class KeptFile<T> {
     const values = new Map(this.#values);
     if (value === undefined) values.delete(key);
     else values.set(key, value);
-    if (this.#path !== undefined) writeKept(this.#path, Object.fromEntries(values));
+    if (this.#path !== undefined) this.#write(this.#path, values);
     this.#values = values;
+  }
+
+  /** Logs once that the disk takes nothing, and that it does again: each charger tries every few seconds. */
+  #write(path: string, values: ReadonlyMap<string, T>): void {
+    try {
+      writeKept(path, Object.fromEntries(values));
+    } catch (error) {
+      if (!this.#isFailing)
+        this.#log?.error({ path, why: String(error) }, 'the disk does not take what is known of chargers');
+      this.#isFailing = true;
+      throw error;
+    }
+    if (this.#isFailing) this.#log?.info({ path }, 'the disk takes what is known of chargers again');
+    this.#isFailing = false;
   }
 }
 

@@ -52,7 +52,7 @@ export class OcppGateway {
     this.metrics = options.metrics ?? createGatewayMetrics({ processMetrics: false });
     const { metrics } = this;
     const heartbeatMs = 1000 * heartbeatS;
-    const memory = openGatewayMemory(options.dataDir);
+    const memory = openGatewayMemory(options.dataDir, log);
     this.#bridges = bridgesOf(file, { ...options, heartbeatMs, metrics, memory });
     const logins = loginsOf(file);
     this.#door = new ChargerDoor(pathsOf(this.#bridges), {

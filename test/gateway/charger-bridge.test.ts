@@ -1,4 +1,6 @@
 // A charger between its two connections: how often the gateway looks after it while one of them is missing.
+import { mkdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -9,6 +11,7 @@ import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
 import type { LastWill } from '../../src/gateway/uplink.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { type MeterMessage, meterSchema } from '../../src/wire/mqtt.js';
+import { temporaryDirectory } from '../cli/headroom.js';
 import { silentLog } from '../service/running-service.js';
 
 const FILE = {
@@ -115,6 +118,62 @@ it('has its start of now in its last will, as soon as it has started', async () 
     clock.advance(1_000);
   }
   expect(wills).toEqual(['boot-1', 'boot-2', 'boot-3'].map((boot) => ({ v: 1, online: false, boot })));
+});
+
+describe('A charger whose gateway has a disk that takes nothing', () => {
+  const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
+
+  /** What it starts with cannot be written, as on a full disk, until that is freed. */
+  function fullDisk() {
+    const folder = temporaryDirectory();
+    const logged: string[] = [];
+    const log = {
+      ...silentLog,
+      info: (_: object, message: string) => void logged.push(message),
+      error: (_: object, message: string) => void logged.push(message),
+    };
+    const unwritable = join(folder, 'ocpp-fail-safes.json.new');
+    const fill = () => mkdirSync(unwritable);
+    return {
+      memory: openGatewayMemory(folder, log),
+      logged,
+      fill,
+      free: () => rmSync(unwritable, { recursive: true }),
+    };
+  }
+
+  async function joined(memory: ReturnType<typeof openGatewayMemory>) {
+    const site = bridged(10_000, memory);
+    site.uplink.isListening = true;
+    await site.bridge.open(site.socket, site.uplink);
+    site.dialect.heard('StatusNotification', IDLE);
+    return site;
+  }
+
+  it('is said to the service only once the disk takes what it starts with, which is tried every 5 s and logged once', async () => {
+    const { memory, logged, fill, free } = fullDisk();
+    fill();
+    const { said, clock, bridge, dialect } = await joined(memory);
+    clock.advance(60_000);
+    expect(said).toEqual([]);
+    expect(logged).toEqual(['the disk does not take what is known of chargers']);
+    free();
+    dialect.heard('StatusNotification', IDLE);
+    clock.advance(5_000);
+    expect(said.map((topic) => topic.split('/').at(-1)).slice(0, 2)).toEqual(['state', 'meter']);
+    expect(logged.slice(1)).toEqual(['the disk takes what is known of chargers again']);
+    expect(memory.fallbacksA.get(bridge.address)).toEqual({ '1': 6 });
+  });
+
+  it('is spoken for as ever where nothing of that changes', async () => {
+    const { memory, logged, fill } = fullDisk();
+    memory.fallbacksA.set(bridged(10_000).bridge.address, { '1': 6 });
+    fill();
+    const { meters, clock } = await joined(memory);
+    clock.advance(60_000);
+    expect(meters.length).toBeGreaterThan(1);
+    expect(logged).toEqual([]);
+  });
 });
 
 describe('A charger that asks what time it is', () => {

@@ -1,9 +1,13 @@
 // Chargers that speak OCPP join a running service through the gateway, over real sockets on both sides.
 import { once } from 'node:events';
+import { mkdirSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
+import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
+import { silentLog } from '../service/running-service.js';
 import { CLIENT, LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
 
 let running: OcppSite | undefined;
@@ -63,6 +67,23 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
       const [connector] = gateway.bridges[0]?.session.connectors() ?? [];
       expect(connector?.whyNot).toMatch('does not lower itself when the lease ends');
     });
+  });
+});
+
+describe('A gateway whose disk takes nothing', () => {
+  it('goes on, and its charger charges under the limit once the disk takes what that starts with', async () => {
+    const dataDir = temporaryDirectory();
+    const unwritable = join(dataDir, 'ocpp-fail-safes.json.new');
+    mkdirSync(unwritable);
+    const errors: object[] = [];
+    const log = { ...silentLog, error: (fields: object) => void errors.push(fields) };
+    const { charger, live } = await site({ dataDir, log });
+    charger();
+    await eventually(() => expect(errors).toHaveLength(1));
+    expect(await live()).not.toMatchObject({ reason: 'fairShare' });
+    rmSync(unwritable, { recursive: true });
+    await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
+    expect(errors).toHaveLength(1);
   });
 });
 
