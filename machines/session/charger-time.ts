@@ -47,6 +47,8 @@ export class ChargerTime {
   #toldAtMs: number | undefined;
   #againAtMs = Number.NEGATIVE_INFINITY;
   #question: Question | undefined;
+  /** It answered with the start of its schedule last, and not with what its clock reads. */
+  #showsPlans = false;
   #isContinued: boolean;
   /** Of which the service does not count on it that they may end later, oldest first. */
   readonly #leases = new Map<SessionConnector, PossibleLease[]>();
@@ -162,6 +164,7 @@ export class ChargerTime {
   restart(nowMs: number): void {
     this.giveUp(nowMs);
     this.clock.restart();
+    this.#showsPlans = false;
     this.#toldAtMs = undefined;
     this.#isContinued = false;
   }
@@ -212,6 +215,13 @@ export class ChargerTime {
     const { clock } = this;
     // It answers with the start of its schedule instead: more it never shows.
     const isPlanned = this.#connectors.some(({ lease }) => lease.isStartOfPlan(ownMs));
+    const showsPlans = this.#showsPlans && isPlanned;
+    this.#showsPlans = isPlanned;
+    // What it was told itself, time and again, is no clock that was set back. Once may be a clock that happens to read that.
+    if (showsPlans) {
+      this.#shown(askedAtMs);
+      return;
+    }
     const isUnknown = this.#isTold && clock.ageMs(nowMs) === Number.POSITIVE_INFINITY;
     const isShown = isPlanned || isUnknown || clock.isAtLeast(ownMs, nowMs);
     const verdict = clock.note(ownMs, nowMs, isPlanned ? undefined : askedAtMs);

@@ -12,7 +12,7 @@ export interface LeaseSchedule {
   readonly phases: 1 | 3;
   /** On how many its car is thought to carry a limit in watts. */
   readonly counted: CountedPhases;
-  /** `BEGINS_BEFORE_S` before the instant that the lease counts from. */
+  /** A whole second, `BEGINS_BEFORE_S` before the one in which the lease counts from. */
   readonly startsAtOwnMs: number;
   readonly limit: number;
   /** After the start, whole seconds. */
@@ -83,7 +83,8 @@ export function limitIn({ unit, stepA, phases, counted, voltageV }: Rate, curren
 }
 
 /**
- * A grant as a charger takes it, counted from `countsFromOwnMs`. A charger that has not shown yet that it lowers itself is
+ * A grant as a charger takes it, counted from `countsFromOwnMs`, or less than a second before that: chargers are told whole seconds, and
+ * what they show of it is compared with what they were told. A charger that has not shown yet that it lowers itself is
  * made to, where the grant alone would not: it may fall back to less than it has to.
  */
 export function scheduleOf(
@@ -97,7 +98,7 @@ export function scheduleOf(
     unit: rate.unit,
     phases: rate.counted === 1 ? 1 : rate.phases,
     counted: rate.counted,
-    startsAtOwnMs: by.countsFromOwnMs - 1000 * BEGINS_BEFORE_S,
+    startsAtOwnMs: 1000 * (Math.floor(by.countsFromOwnMs / 1000) - BEGINS_BEFORE_S),
     limit,
     // A schedule counts in whole seconds.
     endsAfterS: BEGINS_BEFORE_S + Math.floor(ttlS),

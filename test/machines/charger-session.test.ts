@@ -7,6 +7,11 @@ function charging(...options: ConstructorParameters<typeof TestCharger>): TestCh
   return new TestCharger(...options).connect().boot().pass(2).plugIn().pass(11);
 }
 
+/** Connected, started, ready, without a car. */
+function idle(...options: ConstructorParameters<typeof TestCharger>): TestCharger {
+  return new TestCharger(...options).connect().boot().pass(15);
+}
+
 describe('A charger that starts', () => {
   it('gets its fail-safe below everything else, and is told to report every heartbeat', () => {
     const charger = new TestCharger().connect().boot().pass(2);
@@ -670,6 +675,27 @@ describe('What a charger starts with', () => {
     expect(charger.acks().at(-1)).toMatchObject({ seq: 2, result: 'REJECTED' });
     expect(charger.lease).toMatchObject({ lease: 'none' });
     expect(charger.notes.at(-1)).toMatch('refuses its fail-safe');
+  });
+});
+
+describe('A charger that shows what it was told from its beginning on, and not from now', () => {
+  it('has a lease while it is idle, though its clock was estimated to a part of a second', () => {
+    const charger = new TestCharger({ showsFromStart: true });
+    charger.ownOffsetMs += 137;
+    charger.connect().boot().pass(15).grant(16, 6).pass(20);
+    expect(charger.notes.at(-1)).toBeUndefined();
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
+  });
+
+  it('keeps it, however often that is written again', () => {
+    for (const begin of [idle, charging]) {
+      const charger = begin({ showsFromStart: true });
+      charger.ownOffsetMs += 137;
+      for (let turn = 0; turn < 40; turn++) charger.renewed(10, turn % 2 === 0 ? 16 : 12, 6);
+      expect(charger.notes.at(-1)).toBeUndefined();
+      expect(charger.acks().length).toBeGreaterThanOrEqual(40);
+      expect(charger.acks().every(({ result }) => result === 'APPLIED')).toBe(true);
+    }
   });
 });
 

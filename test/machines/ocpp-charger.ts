@@ -23,6 +23,8 @@ export interface Behaviour {
   /** It shows nothing while no transaction runs. */
   readonly hidesIdle?: boolean;
   readonly hidesSchedule?: boolean;
+  /** It shows what it was told from its beginning on, and not from now. */
+  readonly showsFromStart?: boolean;
   /** Limits are rounded to the nearest whole ampere. */
   readonly wholeAmperes?: boolean;
   /** Limits are rounded down to whole amperes. */
@@ -62,6 +64,8 @@ export class TestCharger {
   /** How many starts of it were named, by any gateway. */
   boots: number;
   #sampledAtMs = 0;
+  /** Of what it was told last, in whole seconds as OCPP has it. */
+  #startsAtOwnMs: number | undefined;
   #seq = 0;
 
   constructor(
@@ -279,13 +283,15 @@ export class TestCharger {
       const rounded = behaviour.roundsDown ? Math.floor(limit) : limit;
       const { neverAbove = rounded } = behaviour;
       const taken = behaviour.wholeAmperes ? Math.round(limit) : Math.min(rounded, neverAbove);
-      if (!behaviour.ignores)
-        this.store.setLease(request.slot, { ...request.schedule, limit: taken }, this.ownMs);
+      this.#startsAtOwnMs = 1000 * Math.floor(request.schedule.startsAtOwnMs / 1000);
+      const schedule = { ...request.schedule, startsAtOwnMs: this.#startsAtOwnMs, limit: taken };
+      if (!behaviour.ignores) this.store.setLease(request.slot, schedule, this.ownMs);
     } else if (request.kind === 'clear') {
       this.store.clear(request.slot);
     } else if (request.kind === 'readSchedule') {
       if (behaviour.hidesSchedule) return { kind: 'refused', why: 'NotImplemented' };
-      const schedule = this.store.composite(this.ownMs, request.durationS, request.unit);
+      const fromMs = (behaviour.showsFromStart ? this.#startsAtOwnMs : undefined) ?? this.ownMs;
+      const schedule = this.store.composite(fromMs, request.durationS, request.unit);
       const isHidden = behaviour.hidesIdle && this.transaction === undefined;
       const periods = isHidden ? [{ startS: 0, limit: -1 }] : schedule.periods;
       return { kind: 'schedule', schedule: { ...schedule, periods } };
