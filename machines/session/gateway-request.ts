@@ -67,6 +67,8 @@ export interface MeteredValues {
   readonly transaction: TransactionRef | undefined;
   readonly powerW: number | undefined;
   readonly currentA: readonly [number, number, number] | undefined;
+  /** False: the charger says one current for all of them, which is that of the most loaded one. */
+  readonly namesPhases: boolean;
   readonly voltageV: readonly [number, number, number] | undefined;
   readonly energyWh: number | undefined;
 }

@@ -115,7 +115,7 @@ export class SessionConnector {
     const { phases, voltageV } = this.spec;
     const currents = values.currentA ?? [];
     const powerA = (values.powerW ?? 0) / (voltageV * phases);
-    this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, phases), nowMs);
+    this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, this.spec), nowMs);
   }
 
   /**
@@ -193,9 +193,20 @@ function tenths(values: readonly [number, number, number]): [number, number, num
   return [Math.round(10 * a) / 10, Math.round(10 * b) / 10, Math.round(10 * c) / 10];
 }
 
-/** Phases that carry current; all where the charger measures none of them. */
-function phasesIn({ currentA }: MeteredValues, phases: 1 | 3): CountedPhases {
+/**
+ * Phases that carry current; all where the charger measures none of them. Of one current for all it is as many as the power is of
+ * that, rounded: reactive power makes it fewer, and nothing more. 0 where that is not known.
+ */
+function phasesIn(
+  { currentA, namesPhases, powerW }: MeteredValues,
+  { phases, voltageV }: SessionConnectorSpec,
+): CountedPhases {
   if (currentA === undefined) return phases;
+  if (!namesPhases) {
+    const mostA = Math.max(...currentA);
+    if (powerW === undefined || mostA <= IN_USE_A) return 0;
+    return Math.min(phases, Math.max(1, Math.round(powerW / (mostA * voltageV)))) as CountedPhases;
+  }
   const [first, second, third] = currentA.map((phaseA) => Number(phaseA > IN_USE_A));
   return ((first ?? 0) + (second ?? 0) + (third ?? 0)) as CountedPhases;
 }

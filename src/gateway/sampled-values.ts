@@ -80,6 +80,7 @@ export function meteredValues(
     transaction,
     powerW: power.sum,
     currentA: current.onEachPhase,
+    namesPhases: current.perPhase !== undefined,
     voltageV: voltage.perPhase,
     energyWh: energy.sum,
   };

@@ -120,6 +120,57 @@ it('has its start of now in its last will, as soon as it has started', async () 
   expect(wills).toEqual(['boot-1', 'boot-2', 'boot-3'].map((boot) => ({ v: 1, online: false, boot })));
 });
 
+it('that takes watts, and says one current for all phases, is told as much as its power shows it to use of them', async () => {
+  const site = bridged(10_000);
+  const { bridge, dialect, uplink, socket, meters, clock } = site;
+  uplink.isListening = true;
+  const told: unknown[] = [];
+  const call = async (method: string, params: object) => {
+    told.push(params);
+    if (method !== 'GetConfiguration') return { status: 'Accepted' };
+    const configurationKey = [
+      { key: 'ChargingScheduleAllowedChargingRateUnit', readonly: true, value: 'Power' },
+    ];
+    return { configurationKey };
+  };
+  const passed = async (seconds: number) => {
+    for (let step = 0; step < 10 * seconds; step++) {
+      clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  const timestamp = () => new Date(clock.nowMs()).toISOString();
+  await bridge.open({ ...socket, call }, uplink);
+  dialect.heard('StatusNotification', { connectorId: 1, status: 'Charging', errorCode: 'NoError' });
+  const start = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: timestamp() };
+  const { transactionId } = (await answerCall(dialect, 'StartTransaction', start)) as {
+    transactionId: number;
+  };
+  await passed(5);
+  const sampledValue = [
+    { value: '2300', measurand: 'Power.Active.Import', unit: 'W' },
+    { value: '10', measurand: 'Current.Import', unit: 'A' },
+  ];
+  const values = { connectorId: 1, transactionId, meterValue: [{ timestamp: timestamp(), sampledValue }] };
+  await answerCall(dialect, 'MeterValues', values);
+  await passed(1);
+  const { boot = '', hb: ref = 0 } = meters.at(-1) ?? {};
+  const limit = { v: 1, boot, epoch: 1, seq: 1, ref, ttlS: 60, limitA: 10, limitW: 6_900, thenA: 6 } as const;
+  bridge.limit(bridge.connectors[0]?.connectorId as ConnectorId, { ...limit, reason: 'fairShare' });
+  await passed(1);
+  expect(told).toContainEqual(
+    expect.objectContaining({
+      csChargingProfiles: expect.objectContaining({
+        chargingProfilePurpose: 'TxProfile',
+        chargingSchedule: expect.objectContaining({
+          chargingRateUnit: 'W',
+          chargingSchedulePeriod: [expect.objectContaining({ limit: 2_300 }), expect.anything()],
+        }),
+      }),
+    }),
+  );
+});
+
 describe('A charger whose gateway has a disk that takes nothing', () => {
   const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
 

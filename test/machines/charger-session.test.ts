@@ -199,6 +199,35 @@ describe('A grant', () => {
     expect(charger.limit).toBe(Math.floor(14.4 * phases * 230));
   });
 
+  it.each([
+    [1, 2_300],
+    [1, 0],
+    [2, 4_500],
+    [3, 6_200],
+    [3, 9_900],
+  ] as const)(
+    'in watts counts %i phases of a car that draws %i W, where 10 A is said for all of them',
+    (phases, powerW) => {
+      const charger = charging({ only: 'W', abilities: { units: ['W'] } })
+        .unplug()
+        .plugIn(78)
+        .pass(1);
+      charger.values({ currentA: [10, 10, 10], namesPhases: false, powerW });
+      charger.grant(14.4, 6);
+      expect(charger.limit).toBe(Math.floor(14.4 * phases * 230));
+    },
+  );
+
+  it('in watts counts no phases where one current is said for all of them, and no power', () => {
+    const charger = charging({ only: 'W', abilities: { units: ['W'] } })
+      .unplug()
+      .plugIn(78)
+      .pass(1);
+    charger.values({ currentA: [10, 10, 10], namesPhases: false, powerW: undefined });
+    charger.grant(24, 6);
+    expect(charger.limit).toBe(24 * 230);
+  });
+
   it('in watts is what one phase may carry until the car has shown how many it uses, or what three of them need to begin', () => {
     const charger = new TestCharger({ only: 'W', abilities: { units: ['W'] } }).connect().boot().pass(11);
     charger.grant(32, 6);

@@ -223,6 +223,7 @@ export class TestCharger {
         transaction: this.transaction,
         powerW: 690 * drawnA,
         currentA: [drawnA, drawnA, drawnA],
+        namesPhases: true,
         voltageV: [230, 230, 230],
         energyWh: 0,
         ...more,
