@@ -1,6 +1,6 @@
 // How a charger is made ready for leases: what it can do is read, it is told to report, and it gets its fail-safes.
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
-import { type RateUnit, showsNothing } from './lease-schedule.js';
+import { periodsFromStart, type RateUnit, showsNothing } from './lease-schedule.js';
 import type { SessionConnector } from './session-connector.js';
 
 export interface Job {
@@ -179,7 +179,8 @@ export class ChargerPreparation {
       if (showsNothing(schedule) && lease.trust.showsIdle !== true) return;
       const most = lease.failsafe.requestOf(lease.rate, schedule.unit, lease.failsafe.mostA).limit + 0.05;
       const isKept =
-        !showsNothing(schedule) && schedule.periods.every(({ limit }) => limit >= 0 && limit <= most);
+        !showsNothing(schedule) &&
+        periodsFromStart(schedule).every(({ limit }) => limit >= 0 && limit <= most);
       if (!isKept) this.#whyNoFailsafe = 'it forgot its fail-safe when it started';
     });
   }

@@ -35,7 +35,7 @@ export interface CompositeSchedule {
   readonly startsAtOwnMs: number;
   /** How far it looks, s; undefined where it does not say. */
   readonly durationS: number | undefined;
-  /** The first begins at 0. */
+  /** As it says them: the first should begin at 0, and the others follow in order. */
   readonly periods: readonly { readonly startS: number; readonly limit: number }[];
 }
 
@@ -60,6 +60,8 @@ export type Proof =
 
 /** Of what was asked for, where a charger rounds to its own units. */
 const TOLERANCE = { A: 0.05, W: 1 };
+/** As some write that there is none. */
+const NO_LIMIT = -1;
 /** A schedule counts in whole seconds. */
 const LATEST_MS = 1_000;
 
@@ -116,6 +118,13 @@ export function showsNothing({ periods }: CompositeSchedule): boolean {
   return periods.every(({ limit }) => limit < 0);
 }
 
+/** In order, from the start on: what is left open before the first has no limit. */
+export function periodsFromStart({ periods }: CompositeSchedule): CompositeSchedule['periods'] {
+  const ordered = periods.toSorted((one, other) => one.startS - other.startS);
+  const isOpen = (ordered[0]?.startS ?? 0) > 0;
+  return isOpen ? [{ startS: 0, limit: NO_LIMIT }, ...ordered] : ordered;
+}
+
 /** One stretch of a composite schedule; `limit` in the unit of the lease. */
 interface Stretch {
   readonly fromMs: number;
@@ -155,17 +164,19 @@ export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltag
 
 function unkept({ limit }: Stretch, lease: LeaseSchedule, isBefore: boolean): string {
   const { unit, thenLimit } = lease;
-  const shown = `${Math.round(10 * limit) / 10} ${unit}`;
+  const shown = limit === Infinity ? 'no limit' : `${Math.round(10 * limit) / 10} ${unit}`;
   if (isBefore && limit > lease.limit + TOLERANCE[unit])
     return `it shows ${shown} where it was told ${lease.limit} ${unit}`;
   return `it does not lower itself when the lease ends: it shows ${shown} where it was told ${thenLimit} ${unit}`;
 }
 
 function stretchesOf(
-  { unit, startsAtOwnMs, durationS, periods }: CompositeSchedule,
+  composite: CompositeSchedule,
   lease: LeaseSchedule,
   voltageV: number,
 ): readonly Stretch[] {
+  const { unit, startsAtOwnMs, durationS } = composite;
+  const periods = periodsFromStart(composite);
   const wattsPerA = voltageV * lease.phases;
   const factor = unit === lease.unit ? 1 : unit === 'A' ? wattsPerA : 1 / wattsPerA;
   return periods.map(({ startS, limit }, i) => ({

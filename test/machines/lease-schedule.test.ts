@@ -97,6 +97,32 @@ describe('A composite schedule', () => {
       ],
       'unkept',
     ],
+    ['nothing said of its first minute', [[50, 6]], 'unkept'],
+    [
+      'nothing said of its beginning, and both periods',
+      [
+        [1, 16],
+        [55, 6],
+      ],
+      'unkept',
+    ],
+    [
+      'both periods, the later one first',
+      [
+        [55, 6],
+        [0, 16],
+      ],
+      'proved',
+    ],
+    [
+      'a rise that is said first',
+      [
+        [90, 16],
+        [0, 16],
+        [55, 6],
+      ],
+      'unkept',
+    ],
     ['no limit at all', [[0, -1]], 'unshown'],
     ['nothing', [], 'unshown'],
   ] as const)('with %s: %j is %s', (_, periods, verdict) => {
