@@ -54,7 +54,7 @@ export function speaking(
   { clock, log, idTags }: { readonly clock: Clock; readonly log: Log; readonly idTags: IdTagRule },
 ): Dialect {
   const askIdTag = idTagsOf(idTags, bridge.address, log);
-  const { session, heartbeatMs, csmsProfiles: profiles } = bridge;
+  const { session, heartbeatMs, csmsProfiles: profiles, transactionIds } = bridge;
   const parts = { session, clock, log, askIdTag, changed: () => bridge.wake() };
   const guardParts: GuardParts = {
     profiles,
@@ -64,7 +64,11 @@ export function speaking(
     changed: () => bridge.review(),
   };
   if (protocol === 'ocpp1.6')
-    return dialectOf(new Ocpp16Events(parts), new Ocpp16Guard(guardParts), OCPP16_REQUESTS);
+    return dialectOf(
+      new Ocpp16Events({ ...parts, transactionIds }),
+      new Ocpp16Guard(guardParts),
+      OCPP16_REQUESTS,
+    );
   const evses = bridge.connectors.map(({ evse }) => evse);
   const requests = ocpp201Requests({ offlineDuration: protocol === 'ocpp2.1' });
   return dialectOf(new Ocpp201Events({ ...parts, evses }), new Ocpp201Guard(guardParts), requests);

@@ -12,6 +12,7 @@ import { topicPrefixOf, topicUnder } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
 import { type GatewayMemory, proofsOf } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
+import { TransactionIds } from './transaction-ids.js';
 import type { ChargerUplink, LastWill, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
@@ -57,6 +58,8 @@ export class ChargerBridge implements UplinkReceiver {
   readonly session: ChargerSession<ConnectorId>;
   /** What a management system set for it. */
   readonly csmsProfiles: ForeignProfiles;
+  /** Where no management system gives them. */
+  readonly transactionIds: TransactionIds;
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
@@ -76,6 +79,9 @@ export class ChargerBridge implements UplinkReceiver {
     const { heartbeatMs, newBoot, memory } = options;
     this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
+    this.transactionIds = new TransactionIds(memory.transactionIds.get(address), (id) =>
+      this.#keepTransactionId(id),
+    );
     this.#fallbacksA = memory.fallbacksA.get(address);
     this.session = new ChargerSession({
       connectors,
@@ -238,6 +244,15 @@ export class ChargerBridge implements UplinkReceiver {
     this.#provenFirmware = provenFirmware;
     this.#fallbacksA = fallbacksA;
     return true;
+  }
+
+  /** A car is let charge though the disk takes no write. */
+  #keepTransactionId(id: number): void {
+    try {
+      this.#parts.memory.transactionIds.set(this.address, id);
+    } catch {
+      // The file logs why.
+    }
   }
 
   #tellNotes(): void {

@@ -1,4 +1,5 @@
-// The files of a gateway: which chargers were seen to keep leases, what they start with, and what a management system set for them.
+// The files of a gateway: which chargers were seen to keep leases, what they start with, what a management system set for
+// them, and the transaction ids that they were given.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
@@ -32,6 +33,8 @@ export interface GatewayMemory {
   readonly provenFirmware: KeptFile<KeptProofs>;
   /** Nobody else keeps these: the charger was never told of them. */
   readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
+  /** The last that each charger was given, in OCPP 1.6. */
+  readonly transactionIds: KeptFile<number>;
 }
 
 /**
@@ -53,6 +56,7 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
       z.array(profileSchema),
       log,
     ),
+    transactionIds: new KeptFile(pathOf('ocpp-transaction-ids.json'), z.number().int(), log),
   };
 }
 

@@ -12,6 +12,7 @@ import {
 import { type CallParts, ChargerCalls } from './charger-calls.js';
 import { read } from './dialect.js';
 import { meteredValues } from './sampled-values.js';
+import type { TransactionIds } from './transaction-ids.js';
 
 const ONLY_LOGGED = [
   'FirmwareStatusNotification',
@@ -22,23 +23,22 @@ const ONLY_LOGGED = [
 ];
 /** What these say is known with the answer to them. */
 const WITH_ANSWER = ['BootNotification', 'StartTransaction'];
-/** Transaction ids are seconds since then: higher than any that a gateway gave before it started again. */
-const IDS_SINCE_MS = Date.UTC(2025, 0, 1);
 
 /** `Reserved`: nobody charges there yet. */
 function statusOf(word: string): ChargingStatus {
   return CHARGING_STATUSES.find((status) => status === word) ?? 'Available';
 }
 
+interface Parts extends CallParts {
+  readonly transactionIds: TransactionIds;
+}
+
 /** One charger's calls. */
 export class Ocpp16Events {
-  readonly #parts: CallParts;
+  readonly #parts: Parts;
   readonly #calls: ChargerCalls;
-  #lastTransactionId = 0;
-  /** By what was said when it began: a charger that missed the answer says the same again. */
-  readonly #begun = new Map<string, number>();
 
-  constructor(parts: CallParts) {
+  constructor(parts: Parts) {
     this.#parts = parts;
     this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
@@ -54,7 +54,9 @@ export class Ocpp16Events {
     } else if (method === 'MeterValues') {
       this.#metered(params);
     } else if (method === 'StopTransaction') {
-      session.transactionEnded(read(stopTransactionSchema, params).transactionId, nowMs);
+      const { transactionId } = read(stopTransactionSchema, params);
+      this.#parts.transactionIds.ended(transactionId);
+      session.transactionEnded(transactionId, nowMs);
     }
     if (!WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
@@ -111,21 +113,10 @@ export class Ocpp16Events {
   }
 
   async #began(params: unknown): Promise<object> {
-    const { askIdTag } = this.#parts;
+    const { askIdTag, transactionIds, clock } = this.#parts;
     const { connectorId, idTag, meterStart, timestamp } = read(startTransactionSchema, params);
     const status = await askIdTag(idTag);
     const said = `${connectorId} ${timestamp} ${meterStart} ${idTag}`;
-    const transactionId = this.#begun.get(said) ?? this.#nextTransactionId();
-    this.#begun.delete(said);
-    this.#begun.set(said, transactionId);
-    const [oldest] = this.#begun.keys();
-    if (this.#begun.size > 20 && oldest !== undefined) this.#begun.delete(oldest);
-    return { transactionId, idTagInfo: { status } };
-  }
-
-  #nextTransactionId(): number {
-    const seconds = Math.floor((this.#parts.clock.nowMs() - IDS_SINCE_MS) / 1000);
-    this.#lastTransactionId = Math.max(this.#lastTransactionId + 1, seconds);
-    return this.#lastTransactionId;
+    return { transactionId: transactionIds.idOf(said, clock.nowMs()), idTagInfo: { status } };
   }
 }

@@ -1,8 +1,9 @@
 // Chargers that speak OCPP join a running service through the gateway, over real sockets on both sides.
 import { once } from 'node:events';
-import { mkdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../cli/headroom.js';
@@ -284,6 +285,35 @@ describe('What a charger may send', () => {
     };
     expect(again.transactionId).toBe(first.transactionId);
     expect(next.transactionId).toBeGreaterThan(first.transactionId);
+  });
+
+  it('starts transactions with ids that no other of it has, on its next connection and after a restart of the gateway, too', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-ids-'));
+    const { client } = await connected({ dataDir });
+    const begin = async (by: typeof client, meterStart: number) => {
+      const start = { connectorId: 1, idTag: 'A', meterStart, timestamp: '2026-06-01T17:00:00Z' };
+      return ((await by.call('StartTransaction', start)) as { transactionId: number }).transactionId;
+    };
+    const ids: number[] = [];
+    // Kept back while it was offline: more than seconds pass meanwhile.
+    for (let i = 0; i < 12; i++) ids.push(await begin(client, i));
+    const next = running?.client();
+    await next?.connect();
+    // The answer to the last one was missed.
+    expect(await begin(next ?? client, 11)).toBe(ids.at(-1));
+    ids.push(await begin(next ?? client, 12));
+    // It knows that id, and has neither clock nor meter: the next start looks the same.
+    await next?.call('StopTransaction', {
+      transactionId: ids.at(-1),
+      meterStop: 12,
+      timestamp: '2026-06-01T17:00:00Z',
+    });
+    ids.push(await begin(next ?? client, 12));
+    await running?.stop();
+    const { client: last } = await connected({ dataDir });
+    ids.push(await begin(last, 13));
+    expect(ids).toEqual([...new Set(ids)].sort((one, other) => one - other));
+    rmSync(dataDir, { recursive: true });
   });
 
   it('asks a list whether an id tag may charge', async () => {
