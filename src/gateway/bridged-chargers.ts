@@ -54,7 +54,7 @@ export function speaking(
   { clock, log, idTags }: { readonly clock: Clock; readonly log: Log; readonly idTags: IdTagRule },
 ): Dialect {
   const askIdTag = idTagsOf(idTags, bridge.address, log);
-  const { session, heartbeatMs, csmsProfiles: profiles, transactionIds } = bridge;
+  const { session, heartbeatMs, csmsProfiles: profiles, transactionIds, evseUses: uses } = bridge;
   const parts = { session, clock, log, askIdTag, changed: () => bridge.wake() };
   const guardParts: GuardParts = {
     profiles,
@@ -63,15 +63,18 @@ export function speaking(
     nowMs: () => clock.nowMs(),
     changed: () => bridge.review(),
   };
-  if (protocol === 'ocpp1.6')
+  if (protocol === 'ocpp1.6') {
+    // What it says from now on is not heard by that.
+    uses.forget();
     return dialectOf(
       new Ocpp16Events({ ...parts, transactionIds }),
       new Ocpp16Guard(guardParts),
       OCPP16_REQUESTS,
     );
+  }
   const evses = bridge.connectors.map(({ evse }) => evse);
   const requests = ocpp201Requests({ offlineDuration: protocol === 'ocpp2.1' });
-  return dialectOf(new Ocpp201Events({ ...parts, evses }), new Ocpp201Guard(guardParts), requests);
+  return dialectOf(new Ocpp201Events({ ...parts, evses, uses }), new Ocpp201Guard(guardParts), requests);
 }
 
 function dialectOf(

@@ -10,6 +10,7 @@ import type { Log } from '../ports/log.js';
 import type { LimitMessage } from '../wire/mqtt.js';
 import { topicPrefixOf, topicUnder } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
+import { EvseUses } from './evse-uses.js';
 import { type GatewayMemory, proofsOf } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { TransactionIds } from './transaction-ids.js';
@@ -58,7 +59,9 @@ export class ChargerBridge implements UplinkReceiver {
   readonly session: ChargerSession<ConnectorId>;
   /** What a management system set for it. */
   readonly csmsProfiles: ForeignProfiles;
-  /** Where no management system gives them. */
+  /** What it said of its EVSEs, where it speaks OCPP 2.0.1 or 2.1. */
+  readonly evseUses = new EvseUses();
+  /** Of OCPP 1.6, where no management system gives them. */
   readonly transactionIds: TransactionIds;
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;

@@ -11,6 +11,7 @@ import {
 } from '../wire/ocpp201.js';
 import { type CallParts, ChargerCalls } from './charger-calls.js';
 import { read } from './dialect.js';
+import type { EvseUses } from './evse-uses.js';
 import { meteredValues } from './sampled-values.js';
 
 const ONLY_LOGGED = [
@@ -36,6 +37,8 @@ const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
 interface Parts extends CallParts {
   /** The charger's EVSEs, by number. */
   readonly evses: readonly number[];
+  /** What was said of them, on connections before too. */
+  readonly uses: EvseUses;
 }
 
 /** One charger's calls. */
@@ -44,10 +47,6 @@ export class Ocpp201Events {
   readonly #calls: ChargerCalls;
   /** Where transactions run: a charger names the EVSE in the first event of one, and may leave it out of the others. */
   readonly #evseOf = new Map<string, number>();
-  /** What the car of an EVSE does, while it is there. */
-  readonly #stateAt = new Map<number, ChargingStatus>();
-  /** Which connector of an EVSE the car is at: that another of them is free is no news of it. */
-  readonly #usedAt = new Map<number, number>();
 
   constructor(parts: Parts) {
     this.#parts = parts;
@@ -56,13 +55,13 @@ export class Ocpp201Events {
 
   /** Takes in what it says by itself. @throws UnusableMessage */
   heard(method: string, params: unknown): void {
-    const { session, clock } = this.#parts;
+    const { session, clock, uses } = this.#parts;
     const nowMs = clock.monotonicMs();
     session.heard(nowMs);
     if (method === 'StatusNotification') {
       const { evseId, connectorId, connectorStatus, timestamp } = read(statusSchema, params);
-      const word = this.#wordOfEvse(evseId, connectorId, connectorStatus);
-      session.heardStatus(evseId, this.#statusOf(evseId, word), timestamp, nowMs);
+      const status = uses.heardStatus(evseId, connectorId, connectorStatus);
+      session.heardStatus(evseId, status, timestamp, nowMs);
     } else if (method === 'MeterValues') {
       const { evseId, meterValue } = read(meterValuesSchema, params);
       this.#metered(evseId, undefined, meterValue, nowMs);
@@ -79,8 +78,7 @@ export class Ocpp201Events {
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
     this.#calls.booted([vendorName, model, firmwareVersion]);
     this.#evseOf.clear();
-    this.#stateAt.clear();
-    this.#usedAt.clear();
+    this.#parts.uses.forget();
     this.#calls.wakeAfterAnswer();
   }
 
@@ -104,32 +102,16 @@ export class Ocpp201Events {
     }
   }
 
-  /** What the word of one connector says of its EVSE, which charges at one of its connectors at a time. */
-  #wordOfEvse(evseId: number, connectorId: number, word: string): string {
-    if (word === 'Occupied') this.#usedAt.set(evseId, connectorId);
-    else if ((this.#usedAt.get(evseId) ?? connectorId) !== connectorId) return 'Occupied';
-    else if (word === 'Available' || word === 'Reserved') this.#usedAt.delete(evseId);
-    return word;
-  }
-
-  #statusOf(evseId: number, word: string): ChargingStatus {
-    if (word === 'Unavailable' || word === 'Faulted') return word;
-    if (word === 'Occupied') return this.#stateAt.get(evseId) ?? 'Preparing';
-    // Free: or reserved, and nobody charges there yet.
-    this.#stateAt.delete(evseId);
-    return 'Available';
-  }
-
   #transaction(params: unknown, nowMs: number): void {
-    const { session } = this.#parts;
+    const { session, uses } = this.#parts;
     const { eventType, timestamp, transactionInfo, evse, meterValue } = read(transactionEventSchema, params);
     const { transactionId, chargingState } = transactionInfo;
-    const evseId = evse?.id ?? this.#evseOf.get(transactionId) ?? this.#only;
+    const evseId = evse?.id ?? this.#placeOf(transactionId);
     if (evseId === undefined) return;
-    if (evse?.connectorId !== undefined) this.#usedAt.set(evseId, evse.connectorId);
+    if (evse?.connectorId !== undefined) uses.heardConnector(evseId, evse.connectorId);
     if (eventType === 'Ended') {
       this.#evseOf.delete(transactionId);
-      this.#stateAt.set(evseId, 'Finishing');
+      uses.heardState(evseId, 'Finishing');
       session.heardStatus(evseId, 'Finishing', timestamp, nowMs);
       session.transactionEnded(transactionId, nowMs);
       return;
@@ -140,16 +122,17 @@ export class Ocpp201Events {
     }
     const status = STATUS_OF_STATE[chargingState ?? ''];
     if (status !== undefined) {
-      this.#stateAt.set(evseId, status);
+      uses.heardState(evseId, status);
       session.heardStatus(evseId, status, timestamp, nowMs);
     }
     this.#metered(evseId, transactionId, meterValue, nowMs);
   }
 
-  /** Of a transaction that began before this gateway did, and of which the EVSE is not said: there is only one. */
-  get #only(): number | undefined {
-    const { evses } = this.#parts;
-    return evses.length === 1 ? evses[0] : undefined;
+  /** Where a transaction runs of which the EVSE is not said now: it was on this connection, or on one before, or there is only one. */
+  #placeOf(transactionId: string): number | undefined {
+    const { evses, session } = this.#parts;
+    const running = () => evses.find((evse) => session.leaseAt(evse)?.transaction === transactionId);
+    return this.#evseOf.get(transactionId) ?? running() ?? (evses.length === 1 ? evses[0] : undefined);
   }
 
   #metered(

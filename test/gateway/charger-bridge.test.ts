@@ -1,10 +1,11 @@
-// A charger between its two connections: how often the gateway looks after it while one of them is missing.
+// A charger between its two connections: how often the gateway looks after it while one of them is missing, and what outlasts one.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
+import type { Protocol } from '../../src/gateway/charger-door.js';
 import { answerCall } from '../../src/gateway/dialect.js';
 import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
@@ -14,7 +15,7 @@ import { type MeterMessage, meterSchema } from '../../src/wire/mqtt.js';
 import { temporaryDirectory } from '../cli/headroom.js';
 import { silentLog } from '../service/running-service.js';
 
-const FILE = {
+const fileOf = (connectorIds: readonly string[]) => ({
   tenants: [
     {
       tenantUuid: '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10',
@@ -30,17 +31,23 @@ const FILE = {
           chargers: [
             {
               controllerUuid: 'quay-a',
-              connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, status: 'ACTIVE' }],
+              connectors: connectorIds.map((connectorId) => ({
+                connectorId,
+                phases: 3,
+                voltageV: 230,
+                maxCurrentA: 32,
+                status: 'ACTIVE',
+              })),
             },
           ],
         },
       ],
     },
   ],
-};
+});
 
 /** A charger that never answers, and how many timers the gateway sets for it. */
-function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined)) {
+function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), connectorIds = ['1']) {
   const clock = createVirtualClock(Date.parse('2026-06-01T00:00:00Z'));
   const set = { timers: 0 };
   const counted = {
@@ -53,7 +60,7 @@ function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined)) {
     },
   };
   let boots = 0;
-  const { tenants } = parseProvisioning(JSON.stringify(FILE), 'charger-bridge');
+  const { tenants } = parseProvisioning(JSON.stringify(fileOf(connectorIds)), 'charger-bridge');
   const [bridge] = bridgesOf(
     { tenants },
     {
@@ -315,4 +322,56 @@ describe('A charger that asks what time it is', () => {
       expect(isLeft).toBe(true);
     },
   );
+});
+
+describe('A charger that speaks OCPP 2.0.1 and connects again without having started', () => {
+  /** One with two EVSEs, which connects anew each time that it is asked to speak. */
+  function reconnecting() {
+    const site = bridged(10_000, openGatewayMemory(undefined), ['1', '2']);
+    const { bridge, clock, uplink, meters } = site;
+    uplink.isListening = true;
+    const connect = async (protocol: Protocol) => {
+      const dialect = speaking(protocol, bridge, { clock, log: silentLog, idTags: { kind: 'all' } });
+      await bridge.open({ ...site.socket, dialect }, uplink);
+      const say = (method: string, params: object) => answerCall(dialect, method, params);
+      const event = (eventType: string, more: object = {}) => {
+        const timestamp = new Date(clock.nowMs()).toISOString();
+        const meterValue = [{ timestamp, sampledValue: [{ value: 3000, measurand: 'Power.Active.Import' }] }];
+        const transactionInfo = { transactionId: 'tx-1' };
+        return say('TransactionEvent', { eventType, timestamp, transactionInfo, meterValue, ...more });
+      };
+      const status = (connectorStatus: string) =>
+        say('StatusNotification', { connectorStatus, evseId: 2, connectorId: 1 });
+      return { event, status };
+    };
+    return { connect, clock, meters, transaction: () => bridge.session.leaseAt(2)?.transaction };
+  }
+  const STARTED = { evse: { id: 2 }, transactionInfo: { transactionId: 'tx-1', chargingState: 'Charging' } };
+
+  it('need not say again at which EVSE its transaction runs, nor what the car does there', async () => {
+    const { connect, clock, meters, transaction } = reconnecting();
+    await (await connect('ocpp2.0.1')).event('Started', STARTED);
+    clock.advance(2_000);
+    const { event, status } = await connect('ocpp2.0.1');
+    await status('Occupied');
+    clock.advance(10_000);
+    await event('Updated');
+    clock.advance(2_000);
+    expect(meters.at(-1)).toMatchObject({ status: 'Charging', powerW: 3000 });
+    await event('Ended');
+    expect(transaction()).toBeUndefined();
+  });
+
+  it('has to say what the car does where it spoke another version meanwhile', async () => {
+    const { connect, clock, meters } = reconnecting();
+    await (await connect('ocpp2.1')).event('Started', STARTED);
+    clock.advance(2_000);
+    await connect('ocpp1.6');
+    const { event, status } = await connect('ocpp2.0.1');
+    await status('Occupied');
+    clock.advance(2_000);
+    await event('Updated');
+    clock.advance(2_000);
+    expect(meters.at(-1)).toMatchObject({ status: 'Preparing', powerW: 3000 });
+  });
 });
