@@ -45,7 +45,10 @@ interface Parts extends CallParts {
 export class Ocpp201Events {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
-  /** Where transactions run: a charger names the EVSE in the first event of one, and may leave it out of the others. */
+  /**
+   * Where transactions run: a charger names the EVSE in the first event of one, and may leave it out of the others. Of each EVSE the
+   * newest, and the one before: what is still said of that one begins nothing.
+   */
   readonly #evseOf = new Map<string, number>();
 
   constructor(parts: Parts) {
@@ -117,7 +120,7 @@ export class Ocpp201Events {
       return;
     }
     if (!this.#evseOf.has(transactionId)) {
-      this.#evseOf.set(transactionId, evseId);
+      this.#remember(transactionId, evseId);
       session.transactionBegan(evseId, transactionId, nowMs);
     }
     const status = STATUS_OF_STATE[chargingState ?? ''];
@@ -126,6 +129,13 @@ export class Ocpp201Events {
       session.heardStatus(evseId, status, timestamp, nowMs);
     }
     this.#metered(evseId, transactionId, meterValue, nowMs);
+  }
+
+  /** Ends are lost, and a charger connects for months. */
+  #remember(transactionId: string, evseId: number): void {
+    const before = [...this.#evseOf].filter(([, evse]) => evse === evseId);
+    for (const [older] of before.slice(0, -1)) this.#evseOf.delete(older);
+    this.#evseOf.set(transactionId, evseId);
   }
 
   /** Where a transaction runs of which the EVSE is not said now: it was on this connection, or on one before, or there is only one. */

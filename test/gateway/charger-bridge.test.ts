@@ -324,7 +324,7 @@ describe('A charger that asks what time it is', () => {
   );
 });
 
-describe('A charger that speaks OCPP 2.0.1 and connects again without having started', () => {
+describe('A charger that speaks OCPP 2.0.1, and connects again without having started', () => {
   /** One with two EVSEs, which connects anew each time that it is asked to speak. */
   function reconnecting() {
     const site = bridged(10_000, openGatewayMemory(undefined), ['1', '2']);
@@ -360,6 +360,21 @@ describe('A charger that speaks OCPP 2.0.1 and connects again without having sta
     expect(meters.at(-1)).toMatchObject({ status: 'Charging', powerW: 3000 });
     await event('Ended');
     expect(transaction()).toBeUndefined();
+  });
+
+  it('is remembered with the newest transaction of an EVSE and the one before, whatever ends were lost', async () => {
+    const { connect, clock, meters, transaction } = reconnecting();
+    const { event } = await connect('ocpp2.0.1');
+    const of = (transactionId: string, more: object = {}) => ({
+      transactionInfo: { transactionId, ...more },
+    });
+    for (const id of ['tx-1', 'tx-2', 'tx-3'])
+      await event('Started', { ...STARTED, ...of(id, { chargingState: 'Charging' }) });
+    await event('Updated', of('tx-2'));
+    expect(transaction()).toBe('tx-3');
+    await event('Updated', of('tx-1', { chargingState: 'SuspendedEV' }));
+    clock.advance(2_000);
+    expect(meters.at(-1)).toMatchObject({ status: 'Charging' });
   });
 
   it('has to say what the car does where it spoke another version meanwhile', async () => {
