@@ -38,10 +38,18 @@ export class ChargerCalls {
   }
 
   /**
-   * Waits until it may be told what time it is: the answer leaves right after that, and where that is asked for again meanwhile it may.
-   * @throws ForwardedError where it may not
+   * Waits until it may be told what time it is, whoever said that.
+   * @returns what it is told, which leaves at once: the time of then. @throws ForwardedError where it may not be told
    */
-  async tellTime(): Promise<void> {
+  async tellTime(answer: object): Promise<object> {
+    const { clock } = this.#parts;
+    const answeredAtMs = clock.monotonicMs();
+    await this.#mayBeTold();
+    return laterBy(clock.monotonicMs() - answeredAtMs, answer);
+  }
+
+  /** The answer leaves right after that, and where it is asked again meanwhile it may. @throws ForwardedError */
+  async #mayBeTold(): Promise<void> {
     const { session, clock, changed } = this.#parts;
     const mayBeTold = await new Promise<boolean>((resolve) => {
       const cancel = clock.after(TIME_WAITS_MS, () => session.time.giveUp(clock.monotonicMs()));
@@ -65,7 +73,7 @@ export class ChargerCalls {
   /** The answer where no management system gives one. @throws UnknownMethod, ForwardedError */
   async answer(method: string, params: unknown): Promise<object> {
     const { clock, log } = this.#parts;
-    if (method === 'Heartbeat') await this.tellTime();
+    if (method === 'Heartbeat') await this.#mayBeTold();
     const currentTime = new Date(clock.nowMs()).toISOString();
     switch (method) {
       case 'BootNotification':
@@ -83,4 +91,11 @@ export class ChargerCalls {
         return {};
     }
   }
+}
+
+/** An answer that was held back for so long. */
+function laterBy(heldMs: number, answer: object): object {
+  if (heldMs < 1 || !('currentTime' in answer)) return answer;
+  const thenMs = Date.parse(String(answer.currentTime));
+  return Number.isNaN(thenMs) ? answer : { ...answer, currentTime: new Date(thenMs + heldMs).toISOString() };
 }

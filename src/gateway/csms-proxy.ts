@@ -34,8 +34,10 @@ export class CsmsProxy implements CsmsReceiver {
   async receive(method: string, params: unknown): Promise<object> {
     const { dialect } = this.#parts;
     await this.#take(method, async () => dialect.heard(method, params));
-    const answer = await this.#answer(method, params);
-    await this.#take(method, () => dialect.answered(method, params, answer));
+    let answer = await this.#answer(method, params);
+    await this.#take(method, async () => {
+      answer = await dialect.answered(method, params, answer);
+    });
     return answer;
   }
 

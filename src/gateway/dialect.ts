@@ -22,8 +22,11 @@ export interface Dialect {
   heard(method: string, params: unknown): void;
   /** The answer where nobody else gives one. @throws UnusableMessage, UnknownMethod */
   answer(method: string, params: unknown): Promise<object>;
-  /** Takes in what a call says together with its answer, which leaves after that. @throws UnusableMessage, ForwardedError */
-  answered(method: string, params: unknown, answer: object): Promise<void>;
+  /**
+   * Takes in what a call says together with its answer.
+   * @returns the answer as it leaves, right after that. @throws UnusableMessage, ForwardedError
+   */
+  answered(method: string, params: unknown, answer: object): Promise<object>;
   /** What a management system may do to the charger. */
   readonly guard: Guard;
 }
@@ -36,8 +39,7 @@ export async function answerCall(
 ): Promise<object> {
   dialect.heard(method, params);
   const answer = await dialect.answer(method, params);
-  await dialect.answered(method, params, answer);
-  return answer;
+  return dialect.answered(method, params, answer);
 }
 
 /** What becomes of a call of a management system: it is answered here, or goes to the charger, changed or not. */

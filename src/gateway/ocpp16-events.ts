@@ -61,8 +61,8 @@ export class Ocpp16Events {
     if (!WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it is to be answered. @throws UnusableMessage, ForwardedError */
-  async answered(method: string, params: unknown, answer: object): Promise<void> {
+  /** Takes in what it says with what it is to be answered. @returns what it is. @throws UnusableMessage, ForwardedError */
+  async answered(method: string, params: unknown, answer: object): Promise<object> {
     const { session, clock } = this.#parts;
     if (method === 'BootNotification') {
       const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
@@ -72,8 +72,8 @@ export class Ocpp16Events {
       const { transactionId } = read(startedSchema, answer);
       session.transactionBegan(connectorId, transactionId, clock.monotonicMs());
     }
-    if (method === 'Heartbeat') await this.#calls.tellTime();
     if (WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
+    return method === 'Heartbeat' ? this.#calls.tellTime(answer) : answer;
   }
 
   /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */

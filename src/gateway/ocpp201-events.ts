@@ -74,15 +74,16 @@ export class Ocpp201Events {
     if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it is to be answered. @throws UnusableMessage, ForwardedError */
-  async answered(method: string, params: unknown): Promise<void> {
-    if (method === 'Heartbeat') await this.#calls.tellTime();
-    if (method !== 'BootNotification') return;
+  /** Takes in what it says with what it is to be answered. @returns what it is. @throws UnusableMessage, ForwardedError */
+  async answered(method: string, params: unknown, answer: object): Promise<object> {
+    if (method === 'Heartbeat') return this.#calls.tellTime(answer);
+    if (method !== 'BootNotification') return answer;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
     this.#calls.booted([vendorName, model, firmwareVersion]);
     this.#evseOf.clear();
     this.#parts.uses.forget();
     this.#calls.wakeAfterAnswer();
+    return answer;
   }
 
   /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */

@@ -305,21 +305,21 @@ describe('A charger that asks what time it is', () => {
   });
 
   it.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)(
-    'is answered after those 5 s in %s, too, where a management system has given the answer',
+    'is answered after those 5 s in %s, too, where a management system has given the answer, with the time of then',
     async (protocol) => {
       const site = bridged(10_000);
       const { bridge, clock, uplink, socket } = site;
       await bridge.open(socket, uplink);
       bridge.session.heardStatus(1, 'Available', undefined, clock.monotonicMs());
       const dialect = speaking(protocol, bridge, { clock, log: silentLog, idTags: { kind: 'all' } });
-      let isLeft = false;
-      dialect.answered('Heartbeat', {}, { currentTime: '2026-06-01T00:00:00Z' }).then(() => {
-        isLeft = true;
-      });
+      const left: object[] = [];
+      // By a clock of its own.
+      const given = { currentTime: '2026-06-01T02:30:00+02:00' };
+      dialect.answered('Heartbeat', {}, given).then((answer) => left.push(answer));
       await passed(site, 4_999);
-      expect(isLeft).toBe(false);
+      expect(left).toEqual([]);
       await passed(site, 1);
-      expect(isLeft).toBe(true);
+      expect(left).toEqual([{ currentTime: '2026-06-01T00:30:05.000Z' }]);
     },
   );
 });
