@@ -6,6 +6,8 @@ import { isOwnProfileId } from './own-profiles.js';
 
 const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
 export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };
+const UNKNOWN: Guarded = { kind: 'answered', answer: { status: 'Unknown' } };
+const KEPT = ['TxDefaultProfile', 'TxProfile'];
 
 export interface GuardParts {
   readonly profiles: ForeignProfiles;
@@ -41,15 +43,33 @@ export interface SentProfile {
   };
 }
 
+/**
+ * What a management system sets: it goes to the charger where it goes before no lease, and is kept here otherwise.
+ * @param passes purposes that the charger applies beside all others: they can only lower what is granted
+ * @throws UnusableMessage
+ */
+export function takeSent(
+  parts: GuardParts,
+  params: unknown,
+  sent: SentProfile,
+  passes: readonly string[],
+): Guarded {
+  // A charger would put it in the place of one of the gateway's, whatever its purpose.
+  if (isOwnProfileId(sent.id)) return REJECTED;
+  const purpose = sent.chargingProfilePurpose;
+  if (passes.includes(purpose)) return { kind: 'forward', params };
+  // 2.1 knows more purposes; what they do to a lease is not known.
+  return KEPT.includes(purpose) ? keepSent(parts, sent, false) : REJECTED;
+}
+
 /** Keeps it where the standard would have a charger take it. @throws UnusableMessage */
-export function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean): Guarded {
+function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean): Guarded {
   const isOfTransaction = sent.chargingProfilePurpose === 'TxProfile';
   const running = comesWithStart ? undefined : parts.transactionAt(sent.evse);
   // For a transaction that runs, and none that is over; with a remote start, for the next one.
   if (isOfTransaction && !comesWithStart) {
     if (running === undefined || (sent.transactionId ?? running) !== running) return REJECTED;
   }
-  if (isOwnProfileId(sent.id)) return REJECTED;
   if (!parts.profiles.put(foreignOf(sent, parts.nowMs(), isOfTransaction ? running : undefined)))
     return REJECTED;
   parts.changed();
@@ -58,7 +78,8 @@ export function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: b
 
 /** A profile that comes with a start would go before every lease: it is kept here, and the start goes on without it. */
 export function startWithout(sent: SentProfile | undefined, start: object, parts: GuardParts): Guarded {
-  if (sent !== undefined && keepSent(parts, sent, true) === REJECTED) return REJECTED;
+  if (sent !== undefined && (isOwnProfileId(sent.id) || keepSent(parts, sent, true) === REJECTED))
+    return REJECTED;
   return { kind: 'forward', params: start };
 }
 
@@ -110,6 +131,8 @@ export function clearSent(
   },
 ): Guarded {
   const { id, evse, stackLevel, purpose } = criteria;
+  // Some chargers go by the id alone.
+  if (id !== undefined && isOwnProfileId(id)) return UNKNOWN;
   const isTransactions = purpose === 'TxProfile';
   const isKnown = purpose === undefined || isTransactions || purpose === 'TxDefaultProfile';
   if (!isKnown) return { kind: 'forward', params };
@@ -119,8 +142,7 @@ export function clearSent(
     return ACCEPTED;
   }
   // Without an id, what the gateway set would go with it.
-  if (id !== undefined && !isOwnProfileId(id)) return { kind: 'forward', params };
-  return { kind: 'answered', answer: { status: 'Unknown' } };
+  return id === undefined ? UNKNOWN : { kind: 'forward', params };
 }
 
 /** What a management system that was away is told once it is back: that the charger started, and the last status of each place. */

@@ -13,10 +13,10 @@ import {
   clearSent,
   enoughMeasurands,
   type GuardParts,
-  keepSent,
   type SentProfile,
   soonEnough,
   startWithout,
+  takeSent,
   topicToTell,
 } from './kept-profile.js';
 
@@ -31,9 +31,7 @@ export class Ocpp16Guard implements Guard {
     switch (method) {
       case 'SetChargingProfile': {
         const { connectorId, csChargingProfiles: profile } = read(setProfileSchema, params);
-        // A charger applies it beside all others: it can only lower what is granted.
-        if (profile.chargingProfilePurpose === 'ChargePointMaxProfile') return { kind: 'forward', params };
-        return keepSent(this.#parts, sentOf(profile, connectorId), false);
+        return takeSent(this.#parts, params, sentOf(profile, connectorId), ['ChargePointMaxProfile']);
       }
       case 'ClearChargingProfile': {
         const { id, connectorId, chargingProfilePurpose, stackLevel } = read(clearProfileSchema, params);

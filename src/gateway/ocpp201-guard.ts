@@ -6,23 +6,24 @@ import {
   requestStartSchema,
   setProfileSchema,
   statusSchema,
+  updateScheduleSchema,
 } from '../wire/ocpp201.js';
 import { type Guard, type Guarded, read, UnusableMessage } from './dialect.js';
 import {
   clearSent,
   enoughMeasurands,
   type GuardParts,
-  keepSent,
   REJECTED,
   type SentProfile,
   soonEnough,
   startWithout,
+  takeSent,
   topicToTell,
 } from './kept-profile.js';
+import { isOwnProfileId } from './own-profiles.js';
 
 /** What goes before, or beside, no lease: the charger applies the lower of both. */
 const BESIDE = ['ChargingStationMaxProfile', 'ChargingStationExternalConstraints'];
-const KEPT = ['TxDefaultProfile', 'TxProfile'];
 
 export class Ocpp201Guard implements Guard {
   readonly #parts: GuardParts;
@@ -35,17 +36,16 @@ export class Ocpp201Guard implements Guard {
     switch (method) {
       case 'SetChargingProfile': {
         const { evseId, chargingProfile } = read(setProfileSchema, params);
-        const purpose = chargingProfile.chargingProfilePurpose;
-        if (BESIDE.includes(purpose)) return { kind: 'forward', params };
-        // 2.1 knows more purposes; what they do to a lease is not known.
-        return KEPT.includes(purpose)
-          ? keepSent(this.#parts, sentOf(chargingProfile, evseId), false)
-          : REJECTED;
+        return takeSent(this.#parts, params, sentOf(chargingProfile, evseId), BESIDE);
       }
       case 'ClearChargingProfile': {
         const { chargingProfileId: id, chargingProfileCriteria = {} } = read(clearProfileSchema, params);
         const { evseId: evse, chargingProfilePurpose: purpose, stackLevel } = chargingProfileCriteria;
         return clearSent(this.#parts, params, { id, evse, purpose, stackLevel });
+      }
+      case 'UpdateDynamicSchedule': {
+        const { chargingProfileId } = read(updateScheduleSchema, params);
+        return isOwnProfileId(chargingProfileId) ? REJECTED : { kind: 'forward', params };
       }
       case 'RequestStartTransaction': {
         const { chargingProfile, ...start } = read(requestStartSchema, params);

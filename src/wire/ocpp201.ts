@@ -125,6 +125,8 @@ export const clearProfileSchema = z.object({
     })
     .optional(),
 });
+/** OCPP 2.1. */
+export const updateScheduleSchema = z.object({ chargingProfileId: z.number().int() });
 export const requestStartSchema = z.looseObject({
   evseId: evse.optional(),
   chargingProfile: profileSchema.optional(),

@@ -1,0 +1,103 @@
+// What a management system may do to a charger behind the gateway, in each version of OCPP.
+import { beforeEach, describe, expect, it } from 'vitest';
+import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
+import type { TransactionRef } from '../../machines/session/gateway-request.js';
+import type { Guarded } from '../../src/gateway/dialect.js';
+import { Ocpp16Guard } from '../../src/gateway/ocpp16-guard.js';
+import { Ocpp201Guard } from '../../src/gateway/ocpp201-guard.js';
+import { profileIdOf } from '../../src/gateway/own-profiles.js';
+
+const FAILSAFE_ID = profileIdOf(1, 'failsafe');
+const TEN_AMPERES = {
+  chargingRateUnit: 'A',
+  chargingSchedulePeriod: [{ startPeriod: 0, limit: 10 }],
+};
+
+let profiles: ForeignProfiles;
+let transaction: TransactionRef | undefined;
+let guard16: Ocpp16Guard;
+let guard201: Ocpp201Guard;
+
+beforeEach(() => {
+  profiles = new ForeignProfiles();
+  transaction = undefined;
+  const parts = {
+    profiles,
+    heartbeatMs: 10_000,
+    transactionAt: () => transaction,
+    nowMs: () => 0,
+    changed: () => {},
+  };
+  guard16 = new Ocpp16Guard(parts);
+  guard201 = new Ocpp201Guard(parts);
+});
+
+function set16(chargingProfilePurpose: string, more: object = {}): Guarded {
+  const csChargingProfiles = {
+    chargingProfileId: 5,
+    stackLevel: 0,
+    chargingProfilePurpose,
+    chargingProfileKind: 'Absolute',
+    chargingSchedule: TEN_AMPERES,
+    ...more,
+  };
+  return guard16.judge('SetChargingProfile', { connectorId: 0, csChargingProfiles });
+}
+
+function set201(chargingProfilePurpose: string, more: object = {}): Guarded {
+  const chargingProfile = {
+    id: 5,
+    stackLevel: 0,
+    chargingProfilePurpose,
+    chargingProfileKind: 'Absolute',
+    chargingSchedule: [{ id: 1, ...TEN_AMPERES }],
+    ...more,
+  };
+  return guard201.judge('SetChargingProfile', { evseId: 0, chargingProfile });
+}
+
+function answered(status: string): Guarded {
+  return { kind: 'answered', answer: { status } };
+}
+
+describe('A profile of the gateway', () => {
+  it('is not replaced by one of a purpose that goes to the charger', () => {
+    expect(set16('ChargePointMaxProfile').kind).toBe('forward');
+    expect(set16('ChargePointMaxProfile', { chargingProfileId: FAILSAFE_ID })).toEqual(answered('Rejected'));
+    for (const purpose of ['ChargingStationMaxProfile', 'ChargingStationExternalConstraints']) {
+      expect(set201(purpose).kind).toBe('forward');
+      expect(set201(purpose, { id: FAILSAFE_ID })).toEqual(answered('Rejected'));
+    }
+  });
+
+  it('is not cleared by its id, whatever purpose is named beside it', () => {
+    const chargingProfilePurpose = 'ChargePointMaxProfile';
+    const clear16 = (id: number) => guard16.judge('ClearChargingProfile', { id, chargingProfilePurpose });
+    expect(clear16(FAILSAFE_ID)).toEqual(answered('Unknown'));
+    expect(clear16(5).kind).toBe('forward');
+    const chargingProfileCriteria = { chargingProfilePurpose: 'ChargingStationMaxProfile' };
+    const clear201 = (chargingProfileId: number) =>
+      guard201.judge('ClearChargingProfile', { chargingProfileId, chargingProfileCriteria });
+    expect(clear201(FAILSAFE_ID)).toEqual(answered('Unknown'));
+    expect(clear201(5).kind).toBe('forward');
+  });
+
+  it('gets no other limit by the UpdateDynamicSchedule of OCPP 2.1', () => {
+    const update = (chargingProfileId: number) =>
+      guard201.judge('UpdateDynamicSchedule', { chargingProfileId, scheduleUpdate: { limit: 32 } });
+    expect(update(profileIdOf(1, 'transaction'))).toEqual(answered('Rejected'));
+    expect(update(5).kind).toBe('forward');
+  });
+
+  it('does not come with a remote start either', () => {
+    const chargingProfile = {
+      chargingProfileId: FAILSAFE_ID,
+      stackLevel: 0,
+      chargingProfilePurpose: 'TxProfile',
+      chargingProfileKind: 'Relative',
+      chargingSchedule: TEN_AMPERES,
+    };
+    const start = { idTag: 'A', connectorId: 1, chargingProfile };
+    expect(guard16.judge('RemoteStartTransaction', start)).toEqual(answered('Rejected'));
+  });
+});
