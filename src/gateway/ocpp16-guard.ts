@@ -59,18 +59,21 @@ export class Ocpp16Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
-  /** The charger reports at least as often, and as much, as its lease needs. */
+  /** The charger reports at least as often, and as much, as its lease needs. Upper and lower case are the same in keys. */
   #configure(params: unknown): Guarded {
     const change = read(changeConfigurationSchema, params);
     const { key, value } = change;
-    if (key === 'MeterValueSampleInterval')
-      return {
-        kind: 'forward',
-        params: { ...change, value: soonEnough(value, this.#parts.heartbeatMs) },
-      };
-    if (key === 'MeterValuesSampledData')
-      return { kind: 'forward', params: { ...change, value: enoughMeasurands(value) } };
-    return { kind: 'forward', params };
+    switch (key.toLowerCase()) {
+      case 'metervaluesampleinterval':
+        return {
+          kind: 'forward',
+          params: { ...change, value: soonEnough(value, this.#parts.heartbeatMs) },
+        };
+      case 'metervaluessampleddata':
+        return { kind: 'forward', params: { ...change, value: enoughMeasurands(value) } };
+      default:
+        return { kind: 'forward', params };
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 // OCPP 2.0.1 and 2.1: what a management system may do to a charger whose charging profiles carry leases.
 import {
+  type ChangedVariable,
   changeVariablesSchema,
   clearProfileSchema,
   type Profile201,
@@ -71,16 +72,23 @@ export class Ocpp201Guard implements Guard {
   #configure(params: unknown): Guarded {
     const { setVariableData, ...rest } = read(changeVariablesSchema, params);
     const changed = setVariableData.map((each) => {
-      const { attributeValue, component, variable } = each;
-      if (component.name !== 'SampledDataCtrlr') return each;
-      if (variable.name === 'TxUpdatedInterval')
-        return { ...each, attributeValue: soonEnough(attributeValue, this.#parts.heartbeatMs) };
-      if (variable.name === 'TxUpdatedMeasurands')
-        return { ...each, attributeValue: enoughMeasurands(attributeValue) };
-      return each;
+      const { attributeValue } = each;
+      switch (nameOf(each)) {
+        case 'sampleddatactrlr.txupdatedinterval':
+          return { ...each, attributeValue: soonEnough(attributeValue, this.#parts.heartbeatMs) };
+        case 'sampleddatactrlr.txupdatedmeasurands':
+          return { ...each, attributeValue: enoughMeasurands(attributeValue) };
+        default:
+          return each;
+      }
     });
     return { kind: 'forward', params: { ...rest, setVariableData: changed } };
   }
+}
+
+/** Upper and lower case are the same in it. */
+function nameOf({ component, variable }: ChangedVariable): string {
+  return `${component.name}.${variable.name}`.toLowerCase();
 }
 
 /** @throws UnusableMessage */

@@ -131,14 +131,12 @@ export const requestStartSchema = z.looseObject({
   evseId: evse.optional(),
   chargingProfile: profileSchema.optional(),
 });
+const changedVariableSchema = z.looseObject({
+  attributeValue: z.string(),
+  component: z.looseObject({ name: z.string() }),
+  variable: z.looseObject({ name: z.string() }),
+});
+export type ChangedVariable = z.output<typeof changedVariableSchema>;
 export const changeVariablesSchema = z.looseObject({
-  setVariableData: z
-    .array(
-      z.looseObject({
-        attributeValue: z.string(),
-        component: z.looseObject({ name: z.string() }),
-        variable: z.looseObject({ name: z.string() }),
-      }),
-    )
-    .max(1_000),
+  setVariableData: z.array(changedVariableSchema).max(1_000),
 });

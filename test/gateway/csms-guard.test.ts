@@ -101,3 +101,22 @@ describe('A profile of the gateway', () => {
     expect(guard16.judge('RemoteStartTransaction', start)).toEqual(answered('Rejected'));
   });
 });
+
+describe('A setting by which a charger reports', () => {
+  it('is what leases need, in whatever letters its name is written', () => {
+    for (const key of ['MeterValueSampleInterval', 'meterValueSampleInterval', 'METERVALUESAMPLEINTERVAL'])
+      expect(guard16.judge('ChangeConfiguration', { key, value: '900' })).toEqual({
+        kind: 'forward',
+        params: { key, value: '10' },
+      });
+    const change = (attributeValue: string) => ({
+      attributeValue,
+      component: { name: 'sampledDataCtrlr' },
+      variable: { name: 'txUpdatedInterval' },
+    });
+    expect(guard201.judge('SetVariables', { setVariableData: [change('900')] })).toEqual({
+      kind: 'forward',
+      params: { setVariableData: [change('10')] },
+    });
+  });
+});
