@@ -111,6 +111,6 @@ export function wholeOf(text: string | undefined, fallback: number): number {
 
 /** Whether profiles of a transaction or of a connector's default are among those it ignores while it is offline. */
 export function ignoresOffline(purposes: string | undefined): boolean {
-  const ignored = wordsOf(purposes);
-  return ignored.includes('TxDefaultProfile') || ignored.includes('TxProfile');
+  const ignored = wordsOf(purposes?.toLowerCase());
+  return ignored.includes('txdefaultprofile') || ignored.includes('txprofile');
 }

@@ -45,7 +45,12 @@ export async function answerCall(
 /** What becomes of a call of a management system: it is answered here, or goes to the charger, changed or not. */
 export type Guarded =
   | { readonly kind: 'answered'; readonly answer: object }
-  | { readonly kind: 'forward'; readonly params: unknown };
+  | {
+      readonly kind: 'forward';
+      readonly params: unknown;
+      /** What the management system is told where the charger answers that; the same where it is not given. */
+      readonly answerOf?: (answer: unknown) => unknown;
+    };
 
 /** Keeps the charging profiles of a management system below what is granted, and what leases need as it is. */
 export interface Guard {

@@ -8,11 +8,13 @@ import {
   setProfileSchema,
   statusSchema,
 } from '../wire/ocpp16.js';
+import { ignoresOffline } from './charger-requests.js';
 import { type Guard, type Guarded, read } from './dialect.js';
 import {
   clearSent,
   enoughMeasurands,
   type GuardParts,
+  REJECTED,
   type SentProfile,
   soonEnough,
   startWithout,
@@ -59,7 +61,7 @@ export class Ocpp16Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
-  /** The charger reports at least as often, and as much, as its lease needs. Upper and lower case are the same in keys. */
+  /** The charger reports at least as often, and as much, as its lease needs, and keeps it. Upper and lower case are the same in keys. */
   #configure(params: unknown): Guarded {
     const change = read(changeConfigurationSchema, params);
     const { key, value } = change;
@@ -71,6 +73,8 @@ export class Ocpp16Guard implements Guard {
         };
       case 'metervaluessampleddata':
         return { kind: 'forward', params: { ...change, value: enoughMeasurands(value) } };
+      case 'ignoredprofilepurposesoffline':
+        return ignoresOffline(value) ? REJECTED : { kind: 'forward', params };
       default:
         return { kind: 'forward', params };
     }

@@ -1,6 +1,7 @@
 // OCPP 2.0.1 and 2.1: what a management system may do to a charger whose charging profiles carry leases.
 import {
   type ChangedVariable,
+  changedVariablesSchema,
   changeVariablesSchema,
   clearProfileSchema,
   type Profile201,
@@ -8,7 +9,9 @@ import {
   setProfileSchema,
   statusSchema,
   updateScheduleSchema,
+  usePrioritySchema,
 } from '../wire/ocpp201.js';
+import { ignoresOffline } from './charger-requests.js';
 import { type Guard, type Guarded, read, UnusableMessage } from './dialect.js';
 import {
   clearSent,
@@ -44,6 +47,11 @@ export class Ocpp201Guard implements Guard {
         const { evseId: evse, chargingProfilePurpose: purpose, stackLevel } = chargingProfileCriteria;
         return clearSent(this.#parts, params, { id, evse, purpose, stackLevel });
       }
+      case 'UsePriorityCharging': {
+        // It would put a profile in the place of every lease.
+        const { activate } = read(usePrioritySchema, params);
+        return activate ? REJECTED : { kind: 'forward', params };
+      }
       case 'UpdateDynamicSchedule': {
         const { chargingProfileId } = read(updateScheduleSchema, params);
         return isOwnProfileId(chargingProfileId) ? REJECTED : { kind: 'forward', params };
@@ -68,10 +76,10 @@ export class Ocpp201Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.evseId);
   }
 
-  /** The charger reports at least as often, and as much, as its lease needs. */
+  /** The charger reports at least as often, and as much, as its lease needs, and keeps it. */
   #configure(params: unknown): Guarded {
     const { setVariableData, ...rest } = read(changeVariablesSchema, params);
-    const changed = setVariableData.map((each) => {
+    const changed = setVariableData.filter(isHarmless).map((each) => {
       const { attributeValue } = each;
       switch (nameOf(each)) {
         case 'sampleddatactrlr.txupdatedinterval':
@@ -82,8 +90,38 @@ export class Ocpp201Guard implements Guard {
           return each;
       }
     });
-    return { kind: 'forward', params: { ...rest, setVariableData: changed } };
+    const passed = { kind: 'forward', params: { ...rest, setVariableData: changed } } as const;
+    if (changed.length === setVariableData.length) return passed;
+    if (changed.length === 0) return { kind: 'answered', answer: resultOf(setVariableData, {}) };
+    return { ...passed, answerOf: (answer) => resultOf(setVariableData, answer) };
   }
+}
+
+/** It does not end that the charger keeps leases, or reports. */
+function isHarmless(each: ChangedVariable): boolean {
+  const { attributeValue } = each;
+  switch (nameOf(each)) {
+    case 'smartchargingctrlr.enabled':
+    case 'sampleddatactrlr.enabled':
+      return attributeValue.toLowerCase() === 'true';
+    case 'smartchargingctrlr.ignoredprofilepurposesoffline':
+      return !ignoresOffline(attributeValue);
+    default:
+      return true;
+  }
+}
+
+/** The result of what was asked for, in its order: what the charger answered, and what it was not told. */
+function resultOf(asked: readonly ChangedVariable[], answer: unknown): object {
+  const { setVariableResult, ...rest } = changedVariablesSchema.parse(answer);
+  const answers = [...setVariableResult];
+  const results = asked.flatMap((each) => (isHarmless(each) ? answers.splice(0, 1) : [rejectedOf(each)]));
+  return { ...rest, setVariableResult: [...results, ...answers] };
+}
+
+function rejectedOf({ attributeType, component, variable }: ChangedVariable) {
+  const attribute = attributeType === undefined ? {} : { attributeType };
+  return { ...attribute, attributeStatus: 'Rejected', component, variable };
 }
 
 /** Upper and lower case are the same in it. */

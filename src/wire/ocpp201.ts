@@ -127,11 +127,14 @@ export const clearProfileSchema = z.object({
 });
 /** OCPP 2.1. */
 export const updateScheduleSchema = z.object({ chargingProfileId: z.number().int() });
+/** OCPP 2.1. */
+export const usePrioritySchema = z.object({ activate: z.boolean() });
 export const requestStartSchema = z.looseObject({
   evseId: evse.optional(),
   chargingProfile: profileSchema.optional(),
 });
 const changedVariableSchema = z.looseObject({
+  attributeType: z.string().optional(),
   attributeValue: z.string(),
   component: z.looseObject({ name: z.string() }),
   variable: z.looseObject({ name: z.string() }),
@@ -140,3 +143,7 @@ export type ChangedVariable = z.output<typeof changedVariableSchema>;
 export const changeVariablesSchema = z.looseObject({
   setVariableData: z.array(changedVariableSchema).max(1_000),
 });
+/** The answer to it. */
+export const changedVariablesSchema = z
+  .looseObject({ setVariableResult: z.array(z.unknown()).catch([]) })
+  .catch({ setVariableResult: [] });

@@ -120,3 +120,44 @@ describe('A setting by which a charger reports', () => {
     });
   });
 });
+
+describe('What would end that a charger keeps leases', () => {
+  const variableOf = (of: string, name: string, attributeValue: string) => ({
+    attributeValue,
+    component: { name: of },
+    variable: { name },
+  });
+  const rejected = ({ component, variable }: ReturnType<typeof variableOf>) => ({
+    attributeStatus: 'Rejected',
+    component,
+    variable,
+  });
+
+  it('is refused in OCPP 1.6: that it ignores profiles of the gateway while it is offline', () => {
+    const key = 'IgnoredProfilePurposesOffline';
+    const ignore = (value: string) => guard16.judge('ChangeConfiguration', { key, value });
+    expect(ignore('ChargePointMaxProfile, TxProfile')).toEqual(answered('Rejected'));
+    expect(ignore('ChargePointMaxProfile').kind).toBe('forward');
+  });
+
+  it('is refused in OCPP 2.0.1 for each variable, and the rest of the call goes to the charger', () => {
+    const off = variableOf('SmartChargingCtrlr', 'Enabled', 'false');
+    const ignored = variableOf('smartChargingCtrlr', 'IgnoredProfilePurposesOffline', 'TxDefaultProfile');
+    const silent = variableOf('SampledDataCtrlr', 'Enabled', 'False');
+    const other = variableOf('TxCtrlr', 'EVConnectionTimeOut', '60');
+    const on = variableOf('SmartChargingCtrlr', 'Enabled', 'true');
+    expect(guard201.judge('SetVariables', { setVariableData: [off, ignored, silent] })).toEqual({
+      kind: 'answered',
+      answer: { setVariableResult: [off, ignored, silent].map(rejected) },
+    });
+    const passed = guard201.judge('SetVariables', { setVariableData: [off, other, ignored, on] });
+    expect(passed).toMatchObject({ kind: 'forward', params: { setVariableData: [other, on] } });
+  });
+
+  it('is refused in OCPP 2.1: a profile of priority, which would go before every lease', () => {
+    const use = (activate: boolean) =>
+      guard201.judge('UsePriorityCharging', { transactionId: 'one', activate });
+    expect(use(true)).toEqual(answered('Rejected'));
+    expect(use(false).kind).toBe('forward');
+  });
+});

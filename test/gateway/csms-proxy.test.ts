@@ -208,6 +208,38 @@ describe('OCPP 2.0.1 in front of a management system', () => {
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
+  it('answers a change of settings for each of them, though the charger is told only those that leave it its leases', async () => {
+    csms = await createCsms(['ocpp2.0.1']);
+    await csms.start();
+    const { client } = await site();
+    const charger = client({ protocols: ['ocpp2.0.1'] });
+    const resultOf = (of: string, name: string, attributeStatus: string) => ({
+      attributeStatus,
+      component: { name: of },
+      variable: { name },
+    });
+    const changed: unknown[] = [];
+    charger.handle('SetVariables', async ({ params }) => {
+      changed.push(params);
+      return { setVariableResult: [resultOf('TxCtrlr', 'EVConnectionTimeOut', 'RebootRequired')] };
+    });
+    await charger.connect();
+    await eventually(() => expect(csms.charger).toBeDefined());
+    const { attributeStatus: _, ...off } = resultOf('SmartChargingCtrlr', 'Enabled', '');
+    const { attributeStatus: __, ...other } = resultOf('TxCtrlr', 'EVConnectionTimeOut', '');
+    const setVariableData = [
+      { ...off, attributeValue: 'false' },
+      { ...other, attributeValue: '60' },
+    ];
+    expect(await csms.charger?.call('SetVariables', { setVariableData })).toEqual({
+      setVariableResult: [
+        resultOf('SmartChargingCtrlr', 'Enabled', 'Rejected'),
+        resultOf('TxCtrlr', 'EVConnectionTimeOut', 'RebootRequired'),
+      ],
+    });
+    expect(changed).toEqual([{ setVariableData: [{ ...other, attributeValue: '60' }] }]);
+  });
+
   it('gives way to the version that the management system speaks', async () => {
     await csms.start();
     const { client } = await site();
