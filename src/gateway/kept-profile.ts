@@ -119,10 +119,14 @@ function kindOf(kind: string, recurrency: string | undefined): ForeignProfile['k
   return 'absolute';
 }
 
-/** What the gateway keeps of it is cleared; what it does not know may be the charger's own of before. */
+/**
+ * What the gateway keeps of it is cleared; what it does not know may be the charger's own of before.
+ * @param words.params what was asked for
+ * @param words.maxOnly the same of what goes before no lease
+ */
 export function clearSent(
   { profiles, changed }: GuardParts,
-  params: unknown,
+  { params, maxOnly }: { readonly params: unknown; readonly maxOnly: object },
   criteria: {
     readonly id: number | undefined;
     readonly evse: number | undefined;
@@ -137,12 +141,16 @@ export function clearSent(
   const isKnown = purpose === undefined || isTransactions || purpose === 'TxDefaultProfile';
   if (!isKnown) return { kind: 'forward', params };
   const kept = purpose === undefined ? undefined : isTransactions ? 'transaction' : 'default';
-  if (profiles.clear({ id, evse, stackLevel, purpose: kept }) > 0) {
-    changed();
-    return ACCEPTED;
-  }
-  // Without an id, what the gateway set would go with it.
-  return id === undefined ? UNKNOWN : { kind: 'forward', params };
+  const isCleared = profiles.clear({ id, evse, stackLevel, purpose: kept }) > 0;
+  if (isCleared) changed();
+  if (id !== undefined) return isCleared ? ACCEPTED : { kind: 'forward', params };
+  // Without an id, what the gateway set would go with it, unless only what is at the whole charger is asked for.
+  if (purpose !== undefined || (evse ?? 0) > 0) return isCleared ? ACCEPTED : UNKNOWN;
+  return {
+    kind: 'forward',
+    params: maxOnly,
+    answerOf: (answer) => (isCleared ? { status: 'Accepted' } : answer),
+  };
 }
 
 /** What a management system that was away is told once it is back: that the charger started, and the last status of each place. */

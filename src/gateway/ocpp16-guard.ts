@@ -22,6 +22,9 @@ import {
   topicToTell,
 } from './kept-profile.js';
 
+/** What goes before no lease: the charger applies the lower of both. */
+const MAX = 'ChargePointMaxProfile';
+
 export class Ocpp16Guard implements Guard {
   readonly #parts: GuardParts;
 
@@ -33,12 +36,13 @@ export class Ocpp16Guard implements Guard {
     switch (method) {
       case 'SetChargingProfile': {
         const { connectorId, csChargingProfiles: profile } = read(setProfileSchema, params);
-        return takeSent(this.#parts, params, sentOf(profile, connectorId), ['ChargePointMaxProfile']);
+        return takeSent(this.#parts, params, sentOf(profile, connectorId), [MAX]);
       }
       case 'ClearChargingProfile': {
-        const { id, connectorId, chargingProfilePurpose, stackLevel } = read(clearProfileSchema, params);
-        const criteria = { id, evse: connectorId, purpose: chargingProfilePurpose, stackLevel };
-        return clearSent(this.#parts, params, criteria);
+        const asked = read(clearProfileSchema, params);
+        const { id, connectorId: evse, chargingProfilePurpose: purpose, stackLevel } = asked;
+        const maxOnly = { ...asked, chargingProfilePurpose: MAX };
+        return clearSent(this.#parts, { params, maxOnly }, { id, evse, purpose, stackLevel });
       }
       case 'RemoteStartTransaction': {
         const { chargingProfile, ...start } = read(remoteStartSchema, params);

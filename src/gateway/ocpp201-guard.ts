@@ -27,7 +27,8 @@ import {
 import { isOwnProfileId } from './own-profiles.js';
 
 /** What goes before, or beside, no lease: the charger applies the lower of both. */
-const BESIDE = ['ChargingStationMaxProfile', 'ChargingStationExternalConstraints'];
+const MAX = 'ChargingStationMaxProfile';
+const BESIDE = [MAX, 'ChargingStationExternalConstraints'];
 
 export class Ocpp201Guard implements Guard {
   readonly #parts: GuardParts;
@@ -43,9 +44,11 @@ export class Ocpp201Guard implements Guard {
         return takeSent(this.#parts, params, sentOf(chargingProfile, evseId), BESIDE);
       }
       case 'ClearChargingProfile': {
-        const { chargingProfileId: id, chargingProfileCriteria = {} } = read(clearProfileSchema, params);
-        const { evseId: evse, chargingProfilePurpose: purpose, stackLevel } = chargingProfileCriteria;
-        return clearSent(this.#parts, params, { id, evse, purpose, stackLevel });
+        const asked = read(clearProfileSchema, params);
+        const { chargingProfileId: id, chargingProfileCriteria: by = {} } = asked;
+        const { evseId: evse, chargingProfilePurpose: purpose, stackLevel } = by;
+        const maxOnly = { ...asked, chargingProfileCriteria: { ...by, chargingProfilePurpose: MAX } };
+        return clearSent(this.#parts, { params, maxOnly }, { id, evse, purpose, stackLevel });
       }
       case 'UsePriorityCharging': {
         // It would put a profile in the place of every lease.

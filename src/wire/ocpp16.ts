@@ -86,7 +86,7 @@ const profileSchema = z.object({
 });
 export type Profile16 = z.output<typeof profileSchema>;
 export const setProfileSchema = z.object({ connectorId: evse, csChargingProfiles: profileSchema });
-export const clearProfileSchema = z.object({
+export const clearProfileSchema = z.looseObject({
   id: z.number().int().optional(),
   connectorId: evse.optional(),
   chargingProfilePurpose: z.string().optional(),

@@ -115,10 +115,10 @@ const profileSchema = z.object({
 });
 export type Profile201 = z.output<typeof profileSchema>;
 export const setProfileSchema = z.object({ evseId: evse, chargingProfile: profileSchema });
-export const clearProfileSchema = z.object({
+export const clearProfileSchema = z.looseObject({
   chargingProfileId: z.number().int().optional(),
   chargingProfileCriteria: z
-    .object({
+    .looseObject({
       evseId: evse.optional(),
       chargingProfilePurpose: z.string().optional(),
       stackLevel: z.number().int().optional(),

@@ -102,6 +102,32 @@ describe('A profile of the gateway', () => {
   });
 });
 
+describe('What is cleared without a purpose', () => {
+  const CLEARED = { status: 'Accepted' };
+
+  it('is what the gateway keeps and what it passed on to the charger, whose answer counts where nothing was kept', () => {
+    for (const isKept of [true, false]) {
+      if (isKept) expect(set16('TxDefaultProfile')).toEqual(answered('Accepted'));
+      const guarded = guard16.judge('ClearChargingProfile', { stackLevel: 0 });
+      const params = { stackLevel: 0, chargingProfilePurpose: 'ChargePointMaxProfile' };
+      expect(guarded).toMatchObject({ kind: 'forward', params });
+      expect(profiles.all).toEqual([]);
+      const told = 'answerOf' in guarded ? guarded.answerOf?.({ status: 'Unknown' }) : undefined;
+      expect(told).toEqual(isKept ? CLEARED : { status: 'Unknown' });
+    }
+    expect(guard201.judge('ClearChargingProfile', {})).toMatchObject({
+      kind: 'forward',
+      params: { chargingProfileCriteria: { chargingProfilePurpose: 'ChargingStationMaxProfile' } },
+    });
+  });
+
+  it('is only what the gateway keeps where it is of one connector, which has nothing else', () => {
+    expect(guard16.judge('ClearChargingProfile', { connectorId: 1 })).toEqual(answered('Unknown'));
+    const chargingProfileCriteria = { evseId: 1 };
+    expect(guard201.judge('ClearChargingProfile', { chargingProfileCriteria })).toEqual(answered('Unknown'));
+  });
+});
+
 describe('A setting by which a charger reports', () => {
   it('is what leases need, in whatever letters its name is written', () => {
     for (const key of ['MeterValueSampleInterval', 'meterValueSampleInterval', 'METERVALUESAMPLEINTERVAL'])

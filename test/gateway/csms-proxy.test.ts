@@ -104,6 +104,26 @@ describe('A charging profile of a management system', () => {
     expect(gateway.bridges[0]?.session.connectors()[0]?.whyNot).toBeUndefined();
   });
 
+  it('of the whole charger, which went there, is gone as well when all are cleared', async () => {
+    await csms.start();
+    const { client } = await site();
+    const charger = client();
+    const cleared: unknown[] = [];
+    charger.handle('SetChargingProfile', async () => ({ status: 'Accepted' }));
+    charger.handle('ClearChargingProfile', async ({ params }) => {
+      cleared.push(params);
+      return { status: 'Accepted' };
+    });
+    await charger.connect();
+    await eventually(() => expect(csms.charger).toBeDefined());
+    const max = profileOf(10, { chargingProfilePurpose: 'ChargePointMaxProfile' });
+    expect(await csms.charger?.call('SetChargingProfile', { ...max, connectorId: 0 })).toEqual({
+      status: 'Accepted',
+    });
+    expect(await csms.charger?.call('ClearChargingProfile', {})).toEqual({ status: 'Accepted' });
+    expect(cleared).toContainEqual({ chargingProfilePurpose: 'ChargePointMaxProfile' });
+  });
+
   it('outlasts a restart of the gateway, which alone knows it', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
     await csms.start();
