@@ -49,13 +49,14 @@ const MOST_PROFILES = 100;
 /** The profiles of one charger. */
 export class ForeignProfiles {
   #profiles: readonly ForeignProfile[];
-  /** When the transaction that runs at an EVSE was seen first. */
+  /** When the transaction that runs at an EVSE, or ran there last, was seen first. */
   readonly #begun = new Map<number, { readonly transaction: TransactionRef; readonly atMs: number }>();
 
   constructor(profiles: readonly ForeignProfile[] = []) {
     this.#profiles = profiles;
   }
 
+  /** The same object until one is another. */
   get all(): readonly ForeignProfile[] {
     return this.#profiles;
   }
@@ -77,6 +78,20 @@ export class ForeignProfiles {
     return true;
   }
 
+  /** That transaction runs there. What was set for one before it is over, and what waited for the next one is its own. */
+  began(evse: number, transaction: TransactionRef, nowMs: number): void {
+    if (this.#begun.get(evse)?.transaction === transaction) return;
+    this.#begun.set(evse, { transaction, atMs: nowMs });
+    const isOver = (each: ForeignProfile) =>
+      each.evse === evse && each.transaction !== undefined && each.transaction !== transaction;
+    const isWaiting = (each: ForeignProfile) =>
+      each.purpose === 'transaction' && each.transaction === undefined && [0, evse].includes(each.evse);
+    if (!this.#profiles.some((each) => isOver(each) || isWaiting(each))) return;
+    this.#profiles = this.#profiles
+      .filter((each) => !isOver(each))
+      .map((each) => (isWaiting(each) ? { ...each, evse, transaction } : each));
+  }
+
   /** Forgets those that match. @returns how many there were */
   clear({ id, evse, purpose, stackLevel }: ForeignCriteria): number {
     const kept = this.#profiles.filter(
@@ -87,7 +102,7 @@ export class ForeignProfiles {
         (stackLevel !== undefined && each.stackLevel !== stackLevel),
     );
     const cleared = this.#profiles.length - kept.length;
-    this.#profiles = kept;
+    if (cleared > 0) this.#profiles = kept;
     return cleared;
   }
 
@@ -114,33 +129,9 @@ export class ForeignProfiles {
   }
 
   #beganAtMs({ evse, transaction }: LimitedConnector, nowMs: number): number {
-    const begun = this.#begun.get(evse);
-    if (begun !== undefined && begun.transaction === transaction) return begun.atMs;
-    if (begun !== undefined) this.#end(begun.transaction);
-    this.#begun.delete(evse);
-    if (transaction !== undefined) {
-      this.#begun.set(evse, { transaction, atMs: nowMs });
-      this.#begin(evse, transaction);
-    }
-    return nowMs;
-  }
-
-  /** A profile that waited for the next transaction is that one's own. */
-  #begin(evse: number, transaction: TransactionRef): void {
-    const isWaiting = (each: ForeignProfile) =>
-      each.purpose === 'transaction' &&
-      each.transaction === undefined &&
-      (each.evse === evse || each.evse === 0);
-    if (this.#profiles.some(isWaiting))
-      this.#profiles = this.#profiles.map((each) =>
-        isWaiting(each) ? { ...each, evse, transaction } : each,
-      );
-  }
-
-  /** A transaction's profiles end with it. */
-  #end(transaction: TransactionRef): void {
-    if (this.#profiles.some((each) => each.transaction === transaction))
-      this.#profiles = this.#profiles.filter((each) => each.transaction !== transaction);
+    if (transaction === undefined) return nowMs;
+    this.began(evse, transaction, nowMs);
+    return this.#begun.get(evse)?.atMs ?? nowMs;
   }
 }
 

@@ -164,10 +164,8 @@ export class ChargerBridge implements UplinkReceiver {
 
   /** What the management system set is another than before. */
   review(): void {
-    const { memory, clock } = this.#parts;
-    const { all } = this.csmsProfiles;
-    memory.csmsProfiles.set(this.address, all.length === 0 ? undefined : all);
-    this.session.review(clock.monotonicMs());
+    this.#remember();
+    this.session.review(this.#parts.clock.monotonicMs());
     this.wake();
   }
 
@@ -188,6 +186,7 @@ export class ChargerBridge implements UplinkReceiver {
     const { clock } = this.#parts;
     this.#cancelWake();
     const nowMs = clock.monotonicMs();
+    this.#noteTransactions();
     this.session.advance(nowMs);
     this.#askNext(live, nowMs);
     // What is acknowledged is on disk; until it is, nothing is said.
@@ -200,6 +199,15 @@ export class ChargerBridge implements UplinkReceiver {
     const mostMs = isKept ? Math.max(LONGEST_SLEEP_MS, this.heartbeatMs) : WRITES_AGAIN_MS;
     const sleepMs = Math.min(mostMs, Math.max(SHORTEST_SLEEP_MS, dueInMs));
     this.#cancelWake = clock.after(sleepMs, () => this.wake());
+  }
+
+  /** What a management system set may count from the begin of a transaction, and end with it. */
+  #noteTransactions(): void {
+    const nowMs = this.#parts.clock.nowMs();
+    for (const { evse } of this.connectors) {
+      const transaction = this.session.leaseAt(evse)?.transaction;
+      if (transaction !== undefined) this.csmsProfiles.began(evse, transaction, nowMs);
+    }
   }
 
   #askNext(live: Live, nowMs: number): void {
@@ -237,10 +245,12 @@ export class ChargerBridge implements UplinkReceiver {
   /** False where the disk does not take it, of which the file logs why. */
   #remember(): boolean {
     const { provenFirmware, fallbacksA } = this.session;
+    const { all } = this.csmsProfiles;
     const { memory } = this.#parts;
     try {
       if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
       if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
+      memory.csmsProfiles.set(this.address, all.length === 0 ? undefined : all);
     } catch {
       return false;
     }

@@ -69,6 +69,7 @@ function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean)
   // For a transaction that runs, and none that is over; with a remote start, for the next one.
   if (isOfTransaction && !comesWithStart) {
     if (running === undefined || (sent.transactionId ?? running) !== running) return REJECTED;
+    parts.profiles.began(sent.evse, running, parts.nowMs());
   }
   if (!parts.profiles.put(foreignOf(sent, parts.nowMs(), isOfTransaction ? running : undefined)))
     return REJECTED;

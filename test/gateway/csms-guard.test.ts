@@ -128,6 +128,17 @@ describe('What is cleared without a purpose', () => {
   });
 });
 
+describe('A profile of a transaction', () => {
+  it('is taken of as many transactions as there are, one after another', () => {
+    const taken = Array.from({ length: 101 }, (_, i) => {
+      transaction = i + 1;
+      return set16('TxProfile', { chargingProfileId: transaction, transactionId: transaction });
+    });
+    expect(taken.at(-1)).toEqual(answered('Accepted'));
+    expect(profiles.all).toMatchObject([{ id: 101 }]);
+  });
+});
+
 describe('A setting by which a charger reports', () => {
   it('is what leases need, in whatever letters its name is written', () => {
     for (const key of ['MeterValueSampleInterval', 'meterValueSampleInterval', 'METERVALUESAMPLEINTERVAL'])

@@ -1,5 +1,5 @@
 // The gateway in front of a management system: everything passes, and no limit rises above what is granted.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -138,6 +138,28 @@ describe('A charging profile of a management system', () => {
     const one = again.charger();
     await eventually(async () => expect(await again.live()).toMatchObject({ limitA: 15.9 }));
     await eventually(() => expect(one.limitA).toBe(10));
+    rmSync(dataDir, { recursive: true });
+  });
+
+  it('of a transaction is kept nowhere once the next one has begun', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
+    const kept = () => readFileSync(join(dataDir, 'ocpp-csms-profiles.json'), 'utf8');
+    await csms.start();
+    const { client } = await site({ dataDir });
+    const charger = client();
+    await charger.connect();
+    await eventually(() => expect(csms.charger).toBeDefined());
+    await charger.call('StartTransaction', START);
+    const ofTransaction = profileOf(10, { chargingProfilePurpose: 'TxProfile', transactionId: 4711 });
+    expect(await csms.charger?.call('SetChargingProfile', ofTransaction)).toEqual({ status: 'Accepted' });
+    expect(kept()).toContain('4711');
+    csms.answers.set('StartTransaction', async () => ({
+      transactionId: 4712,
+      idTagInfo: { status: 'Accepted' },
+    }));
+    await charger.call('StopTransaction', { ...START, transactionId: 4711, meterStop: 1 });
+    await charger.call('StartTransaction', START);
+    await eventually(() => expect(kept()).toBe('{}\n'));
     rmSync(dataDir, { recursive: true });
   });
 

@@ -85,6 +85,24 @@ describe('A profile of a management system', () => {
     expect(profiles.all).toEqual([]);
   });
 
+  it('of a transaction is forgotten once another begins there, however many there are', () => {
+    const profiles = new ForeignProfiles([profile(), profile({ id: 2, evse: 2, stackLevel: 1 })]);
+    for (let transaction = 1; transaction <= 200; transaction++) {
+      profiles.began(1, transaction, NOON_MS);
+      const of = { purpose: 'transaction', transaction } as const;
+      expect(profiles.put(profile({ id: 2 + transaction, ...of }))).toBe(true);
+    }
+    profiles.began(2, 'other', NOON_MS);
+    expect(profiles.all.map(({ id }) => id)).toEqual([1, 2, 202]);
+  });
+
+  it('outlasts that its transaction is not known for a while, as after a start of the charger', () => {
+    const profiles = new ForeignProfiles([profile({ purpose: 'transaction', transaction: 7 })]);
+    expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
+    expect(at(profiles, NOON_MS)).toBe(Number.POSITIVE_INFINITY);
+    expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
+  });
+
   it('is cleared by what matches, and replaced by its id or its place in the stack', () => {
     const profiles = new ForeignProfiles([profile(), profile({ id: 2, stackLevel: 5 })]);
     profiles.put(profile({ id: 3, stackLevel: 5 }));
