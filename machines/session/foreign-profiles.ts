@@ -42,6 +42,13 @@ export interface LimitedConnector {
   readonly transaction: TransactionRef | undefined;
 }
 
+/** When the transaction that runs at an EVSE, or ran there last, was seen first. */
+export interface BegunTransaction {
+  readonly evse: number;
+  readonly transaction: TransactionRef;
+  readonly atMs: number;
+}
+
 const CYCLE_MS = { daily: 86_400_000, weekly: 7 * 86_400_000 };
 /** More than any system sets for one charger. */
 const MOST_PROFILES = 100;
@@ -49,16 +56,21 @@ const MOST_PROFILES = 100;
 /** The profiles of one charger. */
 export class ForeignProfiles {
   #profiles: readonly ForeignProfile[];
-  /** When the transaction that runs at an EVSE, or ran there last, was seen first. */
-  readonly #begun = new Map<number, { readonly transaction: TransactionRef; readonly atMs: number }>();
+  #begun: readonly BegunTransaction[];
 
-  constructor(profiles: readonly ForeignProfile[] = []) {
+  constructor(profiles: readonly ForeignProfile[] = [], begun: readonly BegunTransaction[] = []) {
     this.#profiles = profiles;
+    this.#begun = begun;
   }
 
   /** The same object until one is another. */
   get all(): readonly ForeignProfile[] {
     return this.#profiles;
+  }
+
+  /** One of each EVSE at most; the same object until one is another. */
+  get begun(): readonly BegunTransaction[] {
+    return this.#begun;
   }
 
   /** Takes the place of one with its id, or of one for the same at the same level. False where there are too many. */
@@ -80,8 +92,10 @@ export class ForeignProfiles {
 
   /** That transaction runs there. What was set for one before it is over, and what waited for the next one is its own. */
   began(evse: number, transaction: TransactionRef, nowMs: number): void {
-    if (this.#begun.get(evse)?.transaction === transaction) return;
-    this.#begun.set(evse, { transaction, atMs: nowMs });
+    const before = this.#begun.find((each) => each.evse === evse);
+    if (before?.transaction === transaction) return;
+    const others = this.#begun.filter((each) => each !== before);
+    this.#begun = [...others, { evse, transaction, atMs: nowMs }];
     const isOver = (each: ForeignProfile) =>
       each.evse === evse && each.transaction !== undefined && each.transaction !== transaction;
     const isWaiting = (each: ForeignProfile) =>
@@ -131,7 +145,7 @@ export class ForeignProfiles {
   #beganAtMs({ evse, transaction }: LimitedConnector, nowMs: number): number {
     if (transaction === undefined) return nowMs;
     this.began(evse, transaction, nowMs);
-    return this.#begun.get(evse)?.atMs ?? nowMs;
+    return this.#begun.find((each) => each.evse === evse)?.atMs ?? nowMs;
   }
 }
 

@@ -3,17 +3,23 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
-import type { ForeignProfile } from '../../machines/session/foreign-profiles.js';
+import type { BegunTransaction, ForeignProfile } from '../../machines/session/foreign-profiles.js';
 import type { Proofs } from '../../machines/session/lease-trust.js';
 import type { Log } from '../ports/log.js';
 import { KeptFile } from './kept-file.js';
 
+const transactionRef = z.union([z.number(), z.string()]);
+const begunSchema: z.ZodType<BegunTransaction> = z.object({
+  evse: z.number(),
+  transaction: transactionRef,
+  atMs: z.number(),
+});
 const profileSchema: z.ZodType<ForeignProfile> = z.object({
   id: z.number(),
   evse: z.number(),
   stackLevel: z.number(),
   purpose: z.enum(['default', 'transaction']),
-  transaction: z.union([z.number(), z.string()]).optional(),
+  transaction: transactionRef.optional(),
   kind: z.enum(['absolute', 'daily', 'weekly', 'relative']),
   startsAtMs: z.number(),
   validFromMs: z.number().optional(),
@@ -35,6 +41,8 @@ export interface GatewayMemory {
   readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
   /** The last that each charger was given, in OCPP 1.6. */
   readonly transactionIds: KeptFile<number>;
+  /** What those may count from. */
+  readonly csmsTransactions: KeptFile<readonly BegunTransaction[]>;
 }
 
 /**
@@ -57,6 +65,11 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
       log,
     ),
     transactionIds: new KeptFile(pathOf('ocpp-transaction-ids.json'), z.number().int(), log),
+    csmsTransactions: new KeptFile<readonly BegunTransaction[]>(
+      pathOf('ocpp-csms-transactions.json'),
+      z.array(begunSchema),
+      log,
+    ),
   };
 }
 

@@ -141,6 +141,25 @@ describe('A charging profile of a management system', () => {
     rmSync(dataDir, { recursive: true });
   });
 
+  it('counts from when its transaction began, after a restart of the gateway, too', async () => {
+    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
+    await csms.start();
+    const before = await site({ dataDir });
+    const charger = before.client();
+    await charger.connect();
+    await eventually(() => expect(csms.charger).toBeDefined());
+    await charger.call('StartTransaction', START);
+    await eventually(() => expect(before.gateway.bridges[0]?.csmsProfiles.begun).toHaveLength(1));
+    await csms.charger?.call('SetChargingProfile', profileOf(10));
+    const [begun] = before.gateway.bridges[0]?.csmsProfiles.begun ?? [];
+    expect(begun).toMatchObject({ evse: 1, transaction: 4711 });
+    await running?.stop();
+    running = undefined;
+    const { gateway } = await site({ dataDir });
+    expect(gateway.bridges[0]?.csmsProfiles.begun).toEqual([begun]);
+    rmSync(dataDir, { recursive: true });
+  });
+
   it('of a transaction is kept nowhere once the next one has begun', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
     const kept = () => readFileSync(join(dataDir, 'ocpp-csms-profiles.json'), 'utf8');

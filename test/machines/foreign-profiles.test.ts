@@ -76,6 +76,19 @@ describe('A profile of a management system', () => {
     expect(at(watts, NOON_MS)).toBe(16);
   });
 
+  it('counts from the begin of a transaction however late it was set, and after a restart of the gateway', () => {
+    const periods = [
+      { startS: 0, limit: 32 },
+      { startS: 1_800, limit: 8 },
+    ];
+    const profiles = new ForeignProfiles();
+    profiles.began(1, 7, NOON_MS);
+    profiles.put(profile({ kind: 'relative', periods }));
+    const again = new ForeignProfiles(profiles.all, profiles.begun);
+    for (const each of [profiles, again]) expect(at(each, NOON_MS + HOUR_MS, { transaction: 7 })).toBe(8);
+    expect(at(again, NOON_MS + HOUR_MS, { transaction: 8 })).toBe(32);
+  });
+
   it('that came with a remote start is that of the next transaction, and ends with it', () => {
     const profiles = new ForeignProfiles();
     profiles.put(profile({ evse: 0, purpose: 'transaction' }));
