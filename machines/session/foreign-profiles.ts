@@ -11,6 +11,8 @@ export interface ForeignProfile {
   /** `transaction`: of the one that is named, or of the next one to begin where none is. */
   readonly purpose: 'default' | 'transaction';
   readonly transaction?: TransactionRef | undefined;
+  /** Until when that has to have begun. */
+  readonly waitsUntilMs?: number | undefined;
   readonly kind: 'absolute' | 'daily' | 'weekly' | 'relative';
   /** When it was set, where it says no other start. */
   readonly startsAtMs: number;
@@ -90,20 +92,32 @@ export class ForeignProfiles {
     return true;
   }
 
-  /** That transaction runs there. What was set for one before it is over, and what waited for the next one is its own. */
+  /**
+   * That transaction runs there. What was set for one before it is over, and what waited for the next one is its own, if it has not
+   * waited too long.
+   */
   began(evse: number, transaction: TransactionRef, nowMs: number): void {
     const before = this.#begun.find((each) => each.evse === evse);
     if (before?.transaction === transaction) return;
     const others = this.#begun.filter((each) => each !== before);
     this.#begun = [...others, { evse, transaction, atMs: nowMs }];
     const isOver = (each: ForeignProfile) =>
-      each.evse === evse && each.transaction !== undefined && each.transaction !== transaction;
-    const isWaiting = (each: ForeignProfile) =>
-      each.purpose === 'transaction' && each.transaction === undefined && [0, evse].includes(each.evse);
-    if (!this.#profiles.some((each) => isOver(each) || isWaiting(each))) return;
+      isWaiting(each)
+        ? (each.waitsUntilMs ?? Number.POSITIVE_INFINITY) <= nowMs
+        : each.evse === evse && each.purpose === 'transaction' && each.transaction !== transaction;
+    const isItsOwn = (each: ForeignProfile) => isWaiting(each) && [0, evse].includes(each.evse);
+    if (!this.#profiles.some((each) => isOver(each) || isItsOwn(each))) return;
     this.#profiles = this.#profiles
       .filter((each) => !isOver(each))
-      .map((each) => (isWaiting(each) ? { ...each, evse, transaction } : each));
+      .map((each) => (isItsOwn(each) ? { ...each, evse, transaction } : each));
+  }
+
+  /** The transaction that one with that id waits for will not begin. False where none waits. */
+  forgetWaiting(id: number): boolean {
+    const kept = this.#profiles.filter((each) => each.id !== id || !isWaiting(each));
+    if (kept.length === this.#profiles.length) return false;
+    this.#profiles = kept;
+    return true;
   }
 
   /** Forgets those that match. @returns how many there were */
@@ -147,6 +161,10 @@ export class ForeignProfiles {
     this.began(evse, transaction, nowMs);
     return this.#begun.find((each) => each.evse === evse)?.atMs ?? nowMs;
   }
+}
+
+function isWaiting({ purpose, transaction }: ForeignProfile): boolean {
+  return purpose === 'transaction' && transaction === undefined;
 }
 
 function appliesTo({ evse, purpose, transaction }: ForeignProfile, connector: LimitedConnector): boolean {

@@ -46,8 +46,13 @@ export class CsmsProxy implements CsmsReceiver {
     const guarded = this.#judge(method, params);
     metrics.guarded.inc({ result: guarded.kind === 'answered' ? 'answered' : 'forwarded' });
     if (guarded.kind === 'answered') return guarded.answer;
-    const { params: passed, answerOf = (answer: unknown) => answer } = guarded;
-    return answerOf(await call(method, typeof passed === 'object' && passed !== null ? passed : {}));
+    const { params: passed, answerOf = (answer: unknown) => answer, failed } = guarded;
+    try {
+      return answerOf(await call(method, typeof passed === 'object' && passed !== null ? passed : {}));
+    } catch (error) {
+      failed?.();
+      throw error;
+    }
   }
 
   opened(): void {

@@ -50,6 +50,8 @@ export type Guarded =
       readonly params: unknown;
       /** What the management system is told where the charger answers that; the same where it is not given. */
       readonly answerOf?: (answer: unknown) => unknown;
+      /** It answered with an error, or not at all. */
+      readonly failed?: () => void;
     };
 
 /** Keeps the charging profiles of a management system below what is granted, and what leases need as it is. */

@@ -20,6 +20,7 @@ const profileSchema: z.ZodType<ForeignProfile> = z.object({
   stackLevel: z.number(),
   purpose: z.enum(['default', 'transaction']),
   transaction: transactionRef.optional(),
+  waitsUntilMs: z.number().optional(),
   kind: z.enum(['absolute', 'daily', 'weekly', 'relative']),
   startsAtMs: z.number(),
   validFromMs: z.number().optional(),

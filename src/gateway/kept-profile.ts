@@ -1,12 +1,15 @@
 // A charging profile as a management system sends it, in any version of OCPP, as the gateway keeps it.
 import type { ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
+import { outcomeSchema } from '../wire/ocpp16.js';
 import { type Guarded, UnusableMessage } from './dialect.js';
 import { isOwnProfileId } from './own-profiles.js';
 
 const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
 export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };
 const UNKNOWN: Guarded = { kind: 'answered', answer: { status: 'Unknown' } };
+/** After a remote start: chargers wait for a car no longer than a few minutes (`ConnectionTimeOut`). */
+const STARTS_WITHIN_MS = 600_000;
 const KEPT = ['TxDefaultProfile', 'TxProfile'];
 
 export interface GuardParts {
@@ -71,17 +74,30 @@ function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean)
     if (running === undefined || (sent.transactionId ?? running) !== running) return REJECTED;
     parts.profiles.began(sent.evse, running, parts.nowMs());
   }
-  if (!parts.profiles.put(foreignOf(sent, parts.nowMs(), isOfTransaction ? running : undefined)))
-    return REJECTED;
+  const nowMs = parts.nowMs();
+  const waitsUntilMs = isOfTransaction && comesWithStart ? nowMs + STARTS_WITHIN_MS : undefined;
+  const foreign = foreignOf(sent, nowMs, isOfTransaction ? running : undefined);
+  if (!parts.profiles.put({ ...foreign, waitsUntilMs })) return REJECTED;
   parts.changed();
   return ACCEPTED;
 }
 
-/** A profile that comes with a start would go before every lease: it is kept here, and the start goes on without it. */
+/**
+ * A profile that comes with a start would go before every lease: it is kept here, and the start goes on without it. Where the
+ * charger does not start, it is forgotten.
+ */
 export function startWithout(sent: SentProfile | undefined, start: object, parts: GuardParts): Guarded {
   if (sent !== undefined && (isOwnProfileId(sent.id) || keepSent(parts, sent, true) === REJECTED))
     return REJECTED;
-  return { kind: 'forward', params: start };
+  if (sent === undefined) return { kind: 'forward', params: start };
+  const failed = () => {
+    if (parts.profiles.forgetWaiting(sent.id)) parts.changed();
+  };
+  const answerOf = (answer: unknown) => {
+    if (outcomeSchema.safeParse(answer).data?.status !== 'Accepted') failed();
+    return answer;
+  };
+  return { kind: 'forward', params: start, answerOf, failed };
 }
 
 /** @throws UnusableMessage */

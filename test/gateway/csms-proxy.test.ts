@@ -201,6 +201,28 @@ describe('A charging profile of a management system', () => {
     expect(gateway.bridges[0]?.csmsProfiles.all).toMatchObject([{ id: 5, purpose: 'transaction' }]);
   });
 
+  it('that comes with a remote start which the charger refuses, or fails to answer, limits nobody after it', async () => {
+    await csms.start();
+    const { client, gateway } = await site();
+    const charger = client();
+    await charger.connect();
+    await eventually(() => expect(csms.charger).toBeDefined());
+    const ofTransaction = { chargingProfilePurpose: 'TxProfile' };
+    const { csChargingProfiles: chargingProfile } = profileOf(0, ofTransaction);
+    const start = () =>
+      csms.charger?.call('RemoteStartTransaction', { idTag: 'A', connectorId: 1, chargingProfile });
+    const kept = () => gateway.bridges[0]?.csmsProfiles.all;
+    charger.handle('RemoteStartTransaction', async () => ({ status: 'Rejected' }));
+    expect(await start()).toEqual({ status: 'Rejected' });
+    expect(kept()).toEqual([]);
+    charger.handle('RemoteStartTransaction', () => Promise.reject(new Error('no')));
+    await expect(start()).rejects.toThrow();
+    expect(kept()).toEqual([]);
+    charger.handle('RemoteStartTransaction', async () => ({ status: 'Accepted' }));
+    await start();
+    expect(kept()).toMatchObject([{ id: 5, purpose: 'transaction' }]);
+  });
+
   it('with a field of the wrong type, of a transaction that does not run, or with an id of the gateway is refused', async () => {
     await csms.start();
     const { client } = await site();

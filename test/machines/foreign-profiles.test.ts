@@ -98,6 +98,12 @@ describe('A profile of a management system', () => {
     expect(profiles.all).toEqual([]);
   });
 
+  it("that came with a remote start is nobody else's where no transaction began in time", () => {
+    const waiting = profile({ purpose: 'transaction', waitsUntilMs: NOON_MS + HOUR_MS });
+    const limitAfter = (ms: number) => at(new ForeignProfiles([waiting]), NOON_MS + ms, { transaction: 7 });
+    expect([HOUR_MS - 1, HOUR_MS].map(limitAfter)).toEqual([16, Number.POSITIVE_INFINITY]);
+  });
+
   it('of a transaction is forgotten once another begins there, however many there are', () => {
     const profiles = new ForeignProfiles([profile(), profile({ id: 2, evse: 2, stackLevel: 1 })]);
     for (let transaction = 1; transaction <= 200; transaction++) {
