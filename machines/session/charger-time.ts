@@ -9,8 +9,8 @@ import type { SessionConnector } from './session-connector.js';
 
 /** The clock of an idle charger is looked at so often. */
 const LOOK_EVERY_MS = 120_000;
-/** What it is told has left by then: what it is asked must not overtake that. */
-const TOLD_WITHIN_MS = 50;
+/** What it is answered has left by then: what it is asked must not overtake that. */
+export const TOLD_WITHIN_MS = 50;
 /** One that may have set its clock is asked again after this, until it has shown what it reads. */
 const ASKED_AGAIN_MS = 5_000;
 /** What a gateway before this one gave is over after this. */

@@ -1,7 +1,7 @@
 // The newest heartbeats that a gateway said for a connector: a limit counts from the one that it answers.
 
 export interface SentHeartbeat {
-  /** What the charger's clock read at the most when it was sent; undefined where that is not known. */
+  /** What the charger's clock read at the least when it was sent, so that no lease ends late; undefined where that is not known. */
   readonly ownMs: number | undefined;
   readonly sentAtMs: number;
 }

@@ -1,5 +1,6 @@
 // What a charger calls in any version of OCPP alike, and what it is answered; what it says besides is its version's.
 import type { ChargerSession } from '../../machines/session/charger-session.js';
+import { TOLD_WITHIN_MS } from '../../machines/session/charger-time.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ForwardedError } from './csms-link.js';
@@ -8,7 +9,6 @@ import type { AskIdTag } from './id-tags.js';
 
 /** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
 const HEARTBEAT_INTERVAL_S = 900;
-const AFTER_ANSWER_MS = 50;
 /** A charger that asks what time it is waits for the service so long. */
 export const TIME_WAITS_MS = 5_000;
 
@@ -67,7 +67,7 @@ export class ChargerCalls {
 
   /** What it is asked for what it said must not overtake the answer. */
   wakeAfterAnswer(): void {
-    this.#parts.clock.after(AFTER_ANSWER_MS, this.#parts.changed);
+    this.#parts.clock.after(TOLD_WITHIN_MS, this.#parts.changed);
   }
 
   /** The answer where no management system gives one. @throws UnknownMethod, ForwardedError */
