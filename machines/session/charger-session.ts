@@ -173,7 +173,7 @@ export class ChargerSession<Id extends string = string> {
   heardStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     this.heard(nowMs);
     if (ownMs !== undefined) this.time.heard(ownMs, nowMs);
-    this.#at(evse)?.heardStatus(status);
+    this.#at(evse)?.heardStatus(status, ownMs ?? this.time.clock.ownAt(nowMs), nowMs);
   }
 
   heardValues(evse: number, values: MeteredValues, nowMs: number): void {
@@ -189,10 +189,14 @@ export class ChargerSession<Id extends string = string> {
     this.#at(evse)?.heardTransaction(transaction, nowMs);
   }
 
+  /** A word of one that began before, which is not its last. @param ownMs when, by its own clock */
+  transactionGoesOn(evse: number, transaction: TransactionRef, ownMs: number): void {
+    this.#at(evse)?.heardOf(transaction, ownMs);
+  }
+
   transactionEnded(transaction: TransactionRef, nowMs: number): void {
     this.heard(nowMs);
-    const connector = this.#connectors.find(({ lease }) => lease.transaction === transaction);
-    connector?.heardTransaction(undefined, nowMs);
+    for (const connector of this.#connectors) connector.heardEnd(transaction, nowMs);
   }
 
   /** What an EVSE is held to, and the transaction that runs there, as far as is known. */
@@ -240,7 +244,7 @@ export class ChargerSession<Id extends string = string> {
     let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
     const isSpeaking = isHeard && this.#isAlive(nowMs);
     for (const connector of this.#connectors) {
-      dueMs = Math.min(dueMs, connector.lease.overAtMs);
+      dueMs = Math.min(dueMs, connector.overAtMs);
       if (isSpeaking) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
     // One request at a time: its answer comes, or that none came.

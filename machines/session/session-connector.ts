@@ -16,8 +16,21 @@ const APART_MS = 1_000;
 const FRESH_HEARTBEATS = 2.5;
 /** One that charges says values at the latest after so many. */
 const REPORTED_HEARTBEATS = 1.25;
+/** A word that a connector is free, while its transaction runs, may be taken back for so long. */
+const TAKEN_BACK_MS = 3_000;
 /** A phase that carries less is not in use. */
 const IN_USE_A = 1;
+const NEVER = Number.POSITIVE_INFINITY;
+
+/** A transaction that is over, or seems to be. */
+interface Ended {
+  readonly transaction: TransactionRef;
+  /**
+   * Nobody said that it ended: the connector was said to be free then, by the charger's clock, and words of later show that it goes on.
+   * Infinite where its end was said.
+   */
+  readonly freeAtOwnMs: number;
+}
 
 const WITH_A_CAR: readonly ChargingStatus[] = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
 const WITHOUT_A_CAR: readonly ChargingStatus[] = ['Available', 'Unavailable', 'Faulted'];
@@ -36,7 +49,9 @@ export class SessionConnector {
   status: ChargingStatus | undefined;
   readonly #heartbeatMs: number;
   /** The transaction that was over last. */
-  #ended: TransactionRef | undefined;
+  #ended: Ended | undefined;
+  /** It was said to be free while its transaction runs. */
+  #free: { readonly freeAtOwnMs: number; readonly countsAtMs: number } | undefined;
   #values: MeteredValues | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
@@ -55,6 +70,8 @@ export class SessionConnector {
     this.lease.restart(boot);
     this.shownWhyNot = undefined;
     this.isShownEvidence = false;
+    this.#forgetFree();
+    this.#free = undefined;
     this.#values = undefined;
     this.#valuesAtMs = Number.NEGATIVE_INFINITY;
     this.#saidAtMs = Number.NEGATIVE_INFINITY;
@@ -67,6 +84,11 @@ export class SessionConnector {
     this.noteChange();
   }
 
+  /** When something of it is over by itself; infinite where never. */
+  get overAtMs(): number {
+    return Math.min(this.lease.overAtMs, this.#free?.countsAtMs ?? NEVER);
+  }
+
   /** A car may be there, and nothing is known of what it draws. */
   get lacksValues(): boolean {
     return this.#values === undefined && this.#mayHaveCar;
@@ -74,6 +96,9 @@ export class SessionConnector {
 
   /** Lets time pass: that a lease ended the service should hear at once. */
   advance(nowMs: number): void {
+    // Free again: a transaction that nobody ended is over, unless it shows later that it goes on.
+    if (this.#free !== undefined && this.#free.countsAtMs <= nowMs)
+      this.#endTransaction(this.#free.freeAtOwnMs);
     const { seq } = this.lease.held;
     this.lease.advance(nowMs);
     if (this.lease.held.seq === 0 && seq > 0) this.noteChange();
@@ -83,7 +108,10 @@ export class SessionConnector {
   heardTime(verdict: ClockVerdict): void {
     if (verdict === 'steady' || verdict === 'late') return;
     if (verdict === 'setBack' || verdict === 'lateBefore') this.lease.countAnew();
-    else this.lease.distrust();
+    else {
+      this.lease.distrust();
+      this.#forgetFree();
+    }
     this.noteChange();
   }
 
@@ -92,22 +120,38 @@ export class SessionConnector {
     this.#news ??= 'change';
   }
 
-  heardStatus(status: ChargingStatus): void {
-    if (status === this.status) return;
-    this.status = status;
-    // Free again: a transaction that nobody ended is over.
-    if (status === 'Available') this.#endTransaction();
-    this.noteChange();
+  /** @param ownMs when, by the charger's clock; undefined where nothing is known of that */
+  heardStatus(status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
+    const isEnd = status === 'Available' && this.lease.transaction !== undefined;
+    if (isEnd && status !== this.status) {
+      const freeAtOwnMs = ownMs ?? Number.NEGATIVE_INFINITY;
+      this.#free ??= { freeAtOwnMs, countsAtMs: nowMs + TAKEN_BACK_MS };
+      return;
+    }
+    this.#free = undefined;
+    this.#setStatus(status);
   }
 
   /** They are of a transaction that is over: kept back while a connection was broken, and no word of now. */
-  isOver({ transaction }: MeteredValues): boolean {
-    return transaction !== undefined && transaction === this.#ended;
+  isOver(values: MeteredValues): boolean {
+    const { transaction, ownMs } = values;
+    if (transaction === undefined || transaction !== this.#ended?.transaction) return false;
+    // The last values of one that is over may be a moment younger than the word that its connector is free.
+    const { voltageV } = this.spec;
+    const isDrawing = (powerOf(values, voltageV) ?? 0) > IN_USE_A * voltageV;
+    return !this.#isLater(ownMs) || !(this.#mayHaveCar || isDrawing);
+  }
+
+  /** A word of that transaction, of an instant of the charger's clock, and not its last one. */
+  heardOf(transaction: TransactionRef, ownMs: number): void {
+    if (transaction !== this.#ended?.transaction || !this.#mayHaveCar || !this.#isLater(ownMs)) return;
+    this.#goOn(transaction);
+    this.noteChange();
   }
 
   heardValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
-      this.lease.setTransaction(values.transaction);
+      this.#goOn(values.transaction);
     if (powerOf(values, this.spec.voltageV) === undefined) return;
     this.#values = values;
     this.#valuesAtMs = nowMs;
@@ -124,12 +168,17 @@ export class SessionConnector {
    */
   heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
     if (transaction === this.lease.transaction) return;
-    if (transaction === undefined) this.#endTransaction();
-    else this.lease.setTransaction(transaction);
-    if (transaction === this.#ended) this.#ended = undefined;
+    if (transaction === undefined) this.#endTransaction(NEVER);
+    else this.#goOn(transaction);
     this.#values = undefined;
     this.#valuesAtMs = transaction === undefined ? Number.NEGATIVE_INFINITY : nowMs;
     this.noteChange();
+  }
+
+  /** That transaction is over: it may have seemed so before. */
+  heardEnd(transaction: TransactionRef, nowMs: number): void {
+    if (transaction === this.lease.transaction) this.heardTransaction(undefined, nowMs);
+    else if (transaction === this.#ended?.transaction) this.#ended = { transaction, freeAtOwnMs: NEVER };
   }
 
   /** When it has a heartbeat to say, if the charger is alive; infinite where it is silent. */
@@ -172,9 +221,35 @@ export class SessionConnector {
     };
   }
 
-  #endTransaction(): void {
-    this.#ended = this.lease.transaction ?? this.#ended;
+  #endTransaction(freeAtOwnMs: number): void {
+    const { transaction } = this.lease;
+    if (transaction !== undefined) this.#ended = { transaction, freeAtOwnMs };
     this.lease.setTransaction(undefined);
+    if (this.#free !== undefined) this.#setStatus('Available');
+    this.#free = undefined;
+  }
+
+  #setStatus(status: ChargingStatus): void {
+    if (status === this.status) return;
+    this.status = status;
+    this.noteChange();
+  }
+
+  /** It runs, and may have begun before anybody said so, or have seemed to be over. */
+  #goOn(transaction: TransactionRef): void {
+    this.lease.setTransaction(transaction);
+    this.#free = undefined;
+    if (transaction === this.#ended?.transaction) this.#ended = undefined;
+  }
+
+  /** Its clock is another: when the connector was said to be free, nothing can be compared with any more. */
+  #forgetFree(): void {
+    if (this.#ended?.freeAtOwnMs !== NEVER) this.#ended = undefined;
+  }
+
+  /** It is of after the connector was said to be free, and no other transaction has begun there. */
+  #isLater(ownMs: number): boolean {
+    return this.lease.transaction === undefined && ownMs > (this.#ended?.freeAtOwnMs ?? NEVER);
   }
 
   get #mayHaveCar(): boolean {

@@ -129,6 +129,7 @@ export class Ocpp201Events {
       uses.heardState(evseId, status);
       session.heardStatus(evseId, status, timestamp, nowMs);
     }
+    session.transactionGoesOn(evseId, transactionId, timestamp);
     this.#metered(evseId, transactionId, meterValue, nowMs);
   }
 

@@ -1,5 +1,6 @@
 // A charger that speaks OCPP gets a lease only once it has shown that it keeps one, and loses it when it shows that it does not.
 import { describe, expect, it } from 'vitest';
+import type { MeteredValues } from '../../machines/session/gateway-request.js';
 import { TestCharger } from './ocpp-charger.js';
 
 /** Connected, started, ready, with a car and its first values. */
@@ -817,6 +818,98 @@ describe('A charger that goes on while the gateway is another', () => {
     const before = charging().grant(16, 6).pass(1);
     before.behaviour = { neverAnswers: true };
     expect(leases(takenOver(before).pass(30)).at(-1)).toBe('none');
+  });
+});
+
+describe('A connector that is said to be free while its transaction runs', () => {
+  /** Free for long enough to be believed. */
+  function interrupted(seconds = 4): TestCharger {
+    return charging().grant(16, 6).renewed(2, 16, 6).status('Available').renewed(seconds, 16, 6);
+  }
+
+  const runs = (charger: TestCharger) => charger.session.leaseAt(1)?.transaction;
+
+  it.each([
+    ['values of it come', (charger: TestCharger) => charger.status('Charging').renewed(11, 16, 6)],
+    ['values come that show that it draws, whatever it says', (charger) => charger.renewed(11, 16, 6)],
+    [
+      'it says something of it',
+      (charger) => {
+        charger.status('Charging').session.transactionGoesOn(1, 77, charger.ownMs);
+        return charger.pass(1);
+      },
+    ],
+    [
+      'it starts, with another time, and goes on with it',
+      (charger) => {
+        charger.ownOffsetMs -= 3_600_000;
+        return charger.boot().pass(12);
+      },
+    ],
+    [
+      'its clock is set back by an hour, that is seen, and values of it come',
+      (charger) => {
+        charger.ownOffsetMs -= 3_600_000;
+        return charger.status('Charging').pass(260);
+      },
+    ],
+  ] as [string, (charger: TestCharger) => TestCharger][])('has it again once %s', (_, goesOn) => {
+    const charger = goesOn(interrupted());
+    expect(runs(charger)).toBe(77);
+    charger.renewed(70, 16, 6);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
+    expect(charger.limit).toBe(16);
+    expect(charger.meters().at(-1)?.powerW).toBe(690 * 16);
+  });
+
+  it('and is taken at its word again within 3 s has lost nothing: no lease, no limit and no value', () => {
+    const charger = interrupted(0.5);
+    expect(runs(charger)).toBe(77);
+    charger.status('Charging').renewed(60, 16, 6);
+    const meters = charger.meters().slice(-6);
+    expect(new Set(meters.map(({ status, powerW }) => `${status} ${powerW}`))).toEqual(
+      new Set([`Charging ${690 * 16}`]),
+    );
+    expect(charger.requests).not.toContainEqual(
+      expect.objectContaining({ kind: 'setLease', slot: 'default' }),
+    );
+    expect(charger.limit).toBe(16);
+  });
+
+  it('is free at once when the end of that is said, and after 3 s where nobody says it', () => {
+    const charger = charging().status('Available').pass(1);
+    charger.session.transactionEnded(77, charger.nowMs);
+    charger.transaction = undefined;
+    expect(charger.pass(1).meters().at(-1)).toMatchObject({ status: 'Available', powerW: 0 });
+    const silent = charging().status('Available');
+    silent.values = () => {};
+    expect(silent.pass(2).meters().at(-1)?.status).toBe('Charging');
+    expect(silent.session.nextDueMs(silent.nowMs)).toBe(silent.nowMs + 1_000);
+    expect(silent.pass(2).meters().at(-1)).toMatchObject({ status: 'Available', powerW: 0 });
+  });
+
+  it('has lost it where only values of before come, and such that show its last moment', () => {
+    const charger = interrupted();
+    const freeAtOwnMs = charger.ownMs - 4_000;
+    charger.values = () => {};
+    const say = (more: Partial<MeteredValues>) =>
+      TestCharger.prototype.values.call(charger, { transaction: 77, ...more });
+    say({ ownMs: freeAtOwnMs + 1_000, powerW: 0, currentA: [0, 0, 0] });
+    charger.status('Charging');
+    say({ ownMs: freeAtOwnMs - 3_000 });
+    charger.session.transactionGoesOn(1, 77, freeAtOwnMs - 3_000);
+    charger.pass(1);
+    expect(runs(charger)).toBeUndefined();
+  });
+
+  it('has lost it where another transaction has begun, or its end is said', () => {
+    const other = interrupted().plugIn(78);
+    other.values({ transaction: 77 });
+    expect(runs(other)).toBe(78);
+    const ended = interrupted().status('Charging');
+    ended.session.transactionEnded(77, ended.nowMs);
+    ended.pass(11).values();
+    expect(runs(ended)).toBeUndefined();
   });
 });
 

@@ -158,7 +158,8 @@ function takenOver(charger: TestCharger, isFileLost: boolean): TestCharger {
   return next;
 }
 
-function live(seed: number): void {
+/** @param strays now and then its connector is said to be free, or used again, whatever its car does */
+function live(seed: number, strays?: Dice): void {
   const dice = new Dice(seed);
   const behaviour = BEHAVIOURS[dice.below(BEHAVIOURS.length)] ?? {};
   let charger = new TestCharger(behaviour).connect().boot().pass(2);
@@ -224,6 +225,7 @@ function live(seed: number): void {
       service.meet();
     } else if (what === 'answers' && behaviour.ignoresStart !== true)
       charger.behaviour = dice.isOneIn(3) ? { ...behaviour, losesAnswers: true } : behaviour;
+    if (strays?.isOneIn(3)) charger.status(strays.oneOf('Available', 'Charging', 'Preparing'));
     // What one that begins its leases too late does unseen, nobody can know: its answers are never lost.
     const seconds = dice.oneOf(0, 1, 3, 12, 35);
     for (let s = 0; s <= seconds; s++) {
@@ -237,5 +239,10 @@ describe('A charger behind a gateway', () => {
   it.each(Array.from({ length: COURSES }, (_, seed) => seed))(
     'never may draw more than what is reserved for it: course %d',
     (seed) => live(seed),
+  );
+
+  it.each(Array.from({ length: COURSES / 5 }, (_, seed) => seed))(
+    'never may do so where it says that its connector is free while its transaction runs: course %d',
+    (seed) => live(seed, new Dice(1_000 + seed)),
   );
 });
