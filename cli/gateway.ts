@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
+import { contradictionOfGateway } from '../src/contradictions.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
 import type { IdTagRule } from '../src/gateway/id-tags.js';
 import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
@@ -34,7 +35,6 @@ const SETTINGS: readonly SettingKey[] = [
   'heartbeatS',
   'logLevel',
 ];
-const DEFAULT_MQTT_URL = 'mqtt://127.0.0.1:1883';
 
 function parsePort(text: string): number {
   const port = Number(text);
@@ -82,7 +82,7 @@ async function lockOf(dataDir: string) {
 
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
-  const config = configOf(settings);
+  const config = configOf(settings, contradictionOfGateway);
   const file = readProvisioningFile(path);
   const log = createLogger({ level: config.logLevel });
   const lock = await lockOf(config.dataDir);
@@ -91,7 +91,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     host,
     port,
     metricsPort,
-    mqttUrl: config.mqttUrl ?? DEFAULT_MQTT_URL,
+    mqttUrl: config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`,
     mqttCa: config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa),
     tls: tlsOf(config),
     heartbeatS: config.heartbeatS,

@@ -1,6 +1,7 @@
 // The settings as flags: each sub-command takes those it uses, under the names the environment gives them too.
 import { type Command, Option } from 'commander';
 import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../src/config.js';
+import type { FindContradiction } from '../src/contradictions.js';
 
 export type SettingKey = keyof typeof SETTINGS;
 
@@ -25,7 +26,7 @@ export function addSettingsFlags(command: Command, keys: readonly SettingKey[]):
 }
 
 /** The configuration of `flags` over the environment over the defaults. @throws ConfigError */
-export function configOf(flags: SettingsFlags): Config {
+export function configOf(flags: SettingsFlags, findContradiction?: FindContradiction): Config {
   const given = ALL_SETTINGS.filter((key) => flags[key] !== undefined).map((key) => [key, flags[key]]);
-  return loadConfig(Object.fromEntries(given));
+  return loadConfig(Object.fromEntries(given), undefined, findContradiction);
 }

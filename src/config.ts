@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isBrokerUrl, isBusUrl } from './broker-url.js';
-import { contradictionOf } from './contradictions.js';
+import { contradictionOf, type FindContradiction } from './contradictions.js';
 import { OperatorError } from './ports/operator-error.js';
 
 interface Setting {
@@ -234,6 +234,7 @@ export function isGiven(
 export function loadConfig(
   flags: Partial<Record<keyof typeof SETTINGS, string>> = {},
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  findContradiction: FindContradiction = contradictionOf,
 ): Config {
   const parsed: Record<string, unknown> = {};
   for (const key of SETTING_KEYS) {
@@ -249,7 +250,7 @@ export function loadConfig(
     parsed[key] = result.data;
   }
   const config = parsed as Config;
-  const contradiction = contradictionOf(config);
+  const contradiction = findContradiction(config);
   if (contradiction !== undefined) throw new ConfigError(contradiction);
   return config;
 }

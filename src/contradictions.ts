@@ -6,6 +6,7 @@ interface Together {
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly tlsClientCa: string | undefined;
+  readonly mqttPort: number;
   readonly mqttUrl: string | undefined;
   readonly mqttCa: string | undefined;
   readonly busUrl: string | undefined;
@@ -20,15 +21,26 @@ interface Together {
 }
 
 /** The first contradiction, by the names of the variables; undefined where there is none. */
+export type FindContradiction = (settings: Together) => string | undefined;
+
+/** Of a service. */
 export function contradictionOf(settings: Together): string | undefined {
   return (
     ofPairs(settings) ??
+    ofForeignBroker(settings) ??
     ofBus(settings) ??
     ofNodes(settings) ??
     (settings.leaseTtlS < 3 * settings.heartbeatS
       ? `HEADROOM_LEASE_TTL_S: ${settings.leaseTtlS} s is too short: a lease must outlast three heartbeats (3 × ${settings.heartbeatS} s)`
       : undefined)
   );
+}
+
+/** Of what only joins a service: `HEADROOM_MQTT_URL` says where that is, and TLS is its own port's. */
+export function contradictionOfGateway(settings: Together): string | undefined {
+  if (settings.mqttUrl === undefined && settings.mqttPort === 0)
+    return 'HEADROOM_MQTT_PORT: 0 does not say which port the service picked; name that in HEADROOM_MQTT_URL';
+  return ofPairs(settings);
 }
 
 function ofPairs({
@@ -50,11 +62,15 @@ function ofPairs({
   for (const [name, value, other, otherValue] of needed)
     if (value !== undefined && otherValue === undefined)
       return `HEADROOM_${name}: is of no use without HEADROOM_${other}; set both or neither`;
-  if (tlsClientCa !== undefined && mqttUrl !== undefined)
-    return 'HEADROOM_TLS_CLIENT_CA: chargers connect to the broker of HEADROOM_MQTT_URL, which has to ask for their certificates itself';
   if (mqttCa !== undefined && !isTlsUrl(mqttUrl ?? ''))
     return 'HEADROOM_MQTT_CA: needs mqtts://… or wss://… in HEADROOM_MQTT_URL';
   return undefined;
+}
+
+function ofForeignBroker({ tlsClientCa, mqttUrl }: Together): string | undefined {
+  return tlsClientCa !== undefined && mqttUrl !== undefined
+    ? 'HEADROOM_TLS_CLIENT_CA: chargers connect to the broker of HEADROOM_MQTT_URL, which has to ask for their certificates itself'
+    : undefined;
 }
 
 function ofBus({ mqttUrl, busUrl, busCa }: Together): string | undefined {

@@ -1,0 +1,75 @@
+// `headroom gateway ocpp` as operators run it, beside a service that is a process, too.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RPCClient } from 'ocpp-rpc';
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
+import { start, temporaryDirectory } from '../cli/headroom.js';
+import { type ServedSite, serveSite } from '../cli/served-site.js';
+import { CLIENT } from './ocpp-site.js';
+
+const CHARGER = 'q1-a';
+
+let served: ServedSite;
+let folder: CertificateFolder | undefined;
+
+beforeAll(async () => {
+  served = await serveSite();
+});
+afterEach(() => {
+  folder?.remove();
+  folder = undefined;
+});
+afterAll(() => served.close());
+
+/** A gateway to the served site with these flags and settings, ready. */
+async function gatewayWith(flags: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+  const directory = temporaryDirectory();
+  const args = ['gateway', 'ocpp', served.file, '--port', '0', '--data-dir', directory, ...flags];
+  const gateway = start(args, environment);
+  const ready = JSON.parse(await gateway.line((line) => line.includes('"event":"ready"')));
+  return { ...gateway, ocppUrl: ready.ocppUrl as string };
+}
+
+function client(endpoint: string, options: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient {
+  const client = new RPCClient({ ...CLIENT, endpoint, identity: CHARGER, ...options });
+  onTestFinished(async () => {
+    await client.close({ force: true }).catch(() => {});
+  });
+  return client;
+}
+
+describe('A gateway to which chargers show certificates', WITH_OPENSSL, () => {
+  it.each([
+    ['--mqtt-url names', ({ mqttUrl }: ServedSite) => ({ flags: ['--mqtt-url', mqttUrl], environment: {} })],
+    [
+      'HEADROOM_MQTT_PORT of the same machine names',
+      ({ mqttUrl }: ServedSite) => ({
+        flags: [],
+        environment: { HEADROOM_MQTT_PORT: new URL(mqttUrl).port },
+      }),
+    ],
+  ])('joins the service that %s', async (_, placeOf) => {
+    folder = new CertificateFolder();
+    const authority = folder.authority('site');
+    const { cert, key } = folder.issue(authority);
+    const { flags, environment } = placeOf(served);
+    const tls = ['--tls-cert', cert, '--tls-key', key, '--tls-client-ca', authority.cert];
+    const { ocppUrl } = await gatewayWith([...tls, ...flags], environment);
+    const own = folder.issue(authority, { cn: CHARGER, names: '' });
+    const [ca, shown, secret] = [authority.cert, own.cert, own.key].map((path) => readFileSync(path));
+    const charger = client(ocppUrl, { wsOpts: { ca, cert: shown, key: secret }, password: null });
+    await expect(charger.connect()).resolves.toBeDefined();
+  });
+});
+
+describe('A gateway that is not told where the service is', () => {
+  it('does not start where the service picks its port', async () => {
+    const args = ['gateway', 'ocpp', served.file, '--data-dir', join(served.directory, 'gateway')];
+    const { code, stderr } = await start(args, { HEADROOM_MQTT_PORT: '0' }).finished;
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: expect.stringMatching(/^headroom: HEADROOM_MQTT_PORT: .*HEADROOM_MQTT_URL\n$/),
+    });
+  });
+});
