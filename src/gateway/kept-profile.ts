@@ -108,11 +108,13 @@ function foreignOf(
 ): ForeignProfile {
   const { id, evse, stackLevel, validFrom, validTo, schedule } = sent;
   const { duration, startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = schedule;
-  const periods = chargingSchedulePeriod.map(({ startPeriod, limit, numberPhases }) => ({
-    startS: startPeriod,
-    limit,
-    ...(numberPhases === undefined ? {} : { phases: numberPhases }),
-  }));
+  const periods = chargingSchedulePeriod
+    .map(({ startPeriod, limit, numberPhases }) => ({
+      startS: startPeriod,
+      limit,
+      ...(numberPhases === undefined ? {} : { phases: numberPhases }),
+    }))
+    .sort((a, b) => a.startS - b.startS);
   if (periods[0]?.startS !== 0) throw new UnusableMessage('the first period must begin at 0');
   return {
     id,

@@ -128,6 +128,21 @@ describe('What is cleared without a purpose', () => {
   });
 });
 
+describe('The periods of a profile', () => {
+  it('count in the order of their starts, however they were sent', () => {
+    const chargingSchedulePeriod = [
+      { startPeriod: 60, limit: 8 },
+      { startPeriod: 0, limit: 16 },
+      { startPeriod: 30, limit: 20 },
+    ];
+    const chargingSchedule = { ...TEN_AMPERES, chargingSchedulePeriod };
+    expect(set16('TxDefaultProfile', { chargingSchedule })).toEqual(answered('Accepted'));
+    const at = { evse: 1, phases: 3, voltageV: 230, transaction: undefined } as const;
+    const limits = [0, 30_000, 60_000].map((ms) => profiles.lowestA(at, ms, ms));
+    expect(limits).toEqual([16, 20, 8]);
+  });
+});
+
 describe('A profile of a transaction', () => {
   it('is taken of as many transactions as there are, one after another', () => {
     const taken = Array.from({ length: 101 }, (_, i) => {
