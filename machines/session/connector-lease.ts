@@ -121,7 +121,7 @@ export class ConnectorLease {
     return this.#startsAtOwnMs === ownMs;
   }
 
-  /** Another system wants more or less than before: what it holds is told anew where that changes it. */
+  /** Another system wants more or less than before: what it holds is told anew where that changes it, what is on its way once it holds that. */
   review(nowMs: number): void {
     const { limit, told, endsAtMs } = this.#held;
     if (limit === undefined || this.#attempt !== undefined || this.#wanted !== undefined) return;
@@ -168,8 +168,7 @@ export class ConnectorLease {
 
   /** The most loaded phase draws that much now, on so many phases. */
   metered(mostA: number, phasesInUse: CountedPhases, nowMs: number): void {
-    const attempt = this.#attempt;
-    if (attempt?.isShownBy(mostA)) this.#wasFollowed(attempt, nowMs);
+    if (this.#attempt?.isShownBy(mostA)) this.#wasFollowed(this.#attempt, nowMs);
     this.#rate.noteCar(phasesInUse);
   }
 
@@ -310,6 +309,7 @@ export class ConnectorLease {
     this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs: 1000 * ttlS, ...as };
     this.#events.acknowledged(limit, 'APPLIED');
     this.advance(nowMs);
+    this.review(nowMs);
   }
 
   #giveUp({ plan }: LeaseAttempt): void {

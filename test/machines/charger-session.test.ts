@@ -140,6 +140,18 @@ describe('A grant', () => {
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
+  it('is lowered by another system at once, and as soon as the charger keeps to it where it was on its way', () => {
+    for (const hidesSchedule of [false, true]) {
+      const charger = charging({ hidesSchedule }).grant(16, 6);
+      // One that shows no schedule has to show by its meter that it keeps to the grant.
+      expect(charger.acks()).toHaveLength(hidesSchedule ? 0 : 1);
+      charger.ceilingA = 8;
+      charger.session.review(charger.nowMs);
+      charger.pass(11);
+      expect(charger.limit).toBe(8);
+    }
+  });
+
   it('that changes is written at once', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.grant(10, 6);

@@ -59,6 +59,8 @@ export class TestCharger {
   /** It does that and its answer is lost, or it refuses it. */
   failing: GatewayRequest['kind'] | undefined;
   refusing: GatewayRequest['kind'] | undefined;
+  /** What another system allows it. */
+  ceilingA = Number.POSITIVE_INFINITY;
   /** It answers pings. */
   isAlive = true;
   /** How many starts of it were named, by any gateway. */
@@ -92,6 +94,7 @@ export class TestCharger {
       newBoot: () => `boot-${++this.boots}`,
       provenFirmware: options.provenFirmware,
       fallbacksA: options.fallbacksA,
+      ceilingA: () => this.ceilingA,
     });
   }
 
