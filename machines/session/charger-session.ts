@@ -14,7 +14,7 @@ import type {
   TransactionRef,
 } from './gateway-request.js';
 import { LeaseReport, type SessionNote } from './lease-report.js';
-import type { Proofs } from './lease-trust.js';
+import { type Proofs, proofsWith } from './lease-trust.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
 
 /** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
@@ -79,7 +79,9 @@ export class ChargerSession<Id extends string = string> {
         judged: (whyNot, kind) => {
           connector.shownWhyNot = whyNot;
           connector.isShownEvidence = kind === 'evidence' && whyNot !== undefined;
-          if (kind === 'evidence') this.#noteProof(spec.connectorId, whyNot === undefined);
+          if (kind === 'hint') return;
+          const shown = { connectorId: spec.connectorId, keepsLeases: whyNot === undefined };
+          this.#provenFirmware = proofsWith(this.#provenFirmware, shown, this.#firmware);
         },
       };
       const lease = new ConnectorLease(spec, events, this.#fallbacksA[spec.connectorId]);
@@ -285,15 +287,6 @@ export class ChargerSession<Id extends string = string> {
   /** What changed for the operator since it was asked last. */
   takeNotes(): readonly SessionNote[] {
     return this.#report.takeNotes();
-  }
-
-  /** What one connector shows says nothing of another: each has limits of its own. */
-  #noteProof(connectorId: Id, keepsLeases: boolean): void {
-    const { [connectorId]: before, ...others } = this.#provenFirmware ?? {};
-    const firmware = this.#firmware ?? before ?? Object.values(others)[0] ?? '';
-    if (before === (keepsLeases ? firmware : undefined)) return;
-    if (keepsLeases) this.#provenFirmware = { ...others, [connectorId]: firmware };
-    else this.#provenFirmware = Object.keys(others).length === 0 ? undefined : others;
   }
 
   #at(evse: number): SessionConnector | undefined {

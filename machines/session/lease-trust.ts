@@ -6,6 +6,22 @@ export type Judged = (whyNot: string | undefined, kind: 'evidence' | 'hint') => 
 /** With which firmware connectors were seen to keep leases, by connectorId; empty where that is not known. */
 export type Proofs = Readonly<Record<string, string>>;
 
+/**
+ * The same, and what one connector has shown with `firmware`. It says nothing of another: each has limits of its own.
+ * @returns undefined where none is left; the same object where nothing is another
+ */
+export function proofsWith(
+  proofs: Proofs | undefined,
+  { connectorId, keepsLeases }: { readonly connectorId: string; readonly keepsLeases: boolean },
+  firmware: string | undefined,
+): Proofs | undefined {
+  const { [connectorId]: before, ...others } = proofs ?? {};
+  const shown = firmware ?? before ?? Object.values(others)[0] ?? '';
+  if (before === (keepsLeases ? shown : undefined)) return proofs;
+  if (keepsLeases) return { ...others, [connectorId]: shown };
+  return Object.keys(others).length === 0 ? undefined : others;
+}
+
 const SHOWS_LATER =
   'it shows its limits only while a transaction runs: with the next one it can prove its lease';
 
