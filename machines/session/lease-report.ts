@@ -12,8 +12,10 @@ export interface SessionNote {
   readonly whyNot: string | undefined;
 }
 
-/** One that goes on as it was has this long to show itself to another gateway. */
-const LOOKS_MS = 15_000;
+/** One that goes on as it was is looked at by another gateway for as long as it answers: a request that fails is made again within this. */
+const ANSWERS_WITHIN_MS = 60_000;
+/** But for no longer than this after its connection. */
+const LOOKS_MS = 300_000;
 /** As the contract has it. */
 const LONGEST_WHY = 200;
 /** How it begins where it is the charger's clock. */
@@ -28,6 +30,7 @@ export class LeaseReport {
   /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
   #isContinued: boolean;
   #looksUntilMs = Number.NEGATIVE_INFINITY;
+  #answersByMs = Number.NEGATIVE_INFINITY;
   #isDue = false;
   #seqNo = 0;
   #notes: SessionNote[] = [];
@@ -54,6 +57,12 @@ export class LeaseReport {
   opened(nowMs: number): void {
     this.#isDue = true;
     this.#looksUntilMs = nowMs + LOOKS_MS;
+    this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
+  }
+
+  /** It answered what it was asked, or said that it does not do that. */
+  answered(nowMs: number): void {
+    this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
   }
 
   booted(): void {
@@ -63,7 +72,11 @@ export class LeaseReport {
 
   /** When it stops waiting for what is to be looked at; infinite where it does not wait. */
   dueAtMs(nowMs: number): number {
-    return this.#isLooking(nowMs) ? this.#looksUntilMs : Number.POSITIVE_INFINITY;
+    return this.#isLooking(nowMs) ? this.#untilMs : Number.POSITIVE_INFINITY;
+  }
+
+  get #untilMs(): number {
+    return Math.min(this.#looksUntilMs, this.#answersByMs);
   }
 
   /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
@@ -124,10 +137,11 @@ export class LeaseReport {
 
   /**
    * It goes on as it was under a gateway before this one, which knew it to keep leases: until it has been looked at, nothing is
-   * said that would have its maximum reserved and others paused for that.
+   * said that would have its maximum reserved and others paused for that. Meanwhile the service counts on what it promised, as for
+   * one that is out of reach.
    */
   #isLooking(nowMs: number): boolean {
-    if (!this.#isContinued || nowMs >= this.#looksUntilMs) return false;
+    if (!this.#isContinued || nowMs >= this.#untilMs) return false;
     const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
     const isDoubted = this.#connectors.some(({ lease }) => lease.trust.isDoubted);
     return !isKnown && !isDoubted && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);

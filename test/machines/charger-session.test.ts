@@ -826,10 +826,44 @@ describe('A charger that goes on while the gateway is another', () => {
     expect(leases(charger).at(-1)).toBe('none');
   });
 
-  it('and says nothing for a while is reported as it is', () => {
+  it('and is slow to answer is never said to keep no lease either, and goes on with the next', () => {
+    const before = charging().grant(16, 6).pass(1);
+    before.behaviour = { answersAfterS: 8 };
+    const charger = takenOver(before);
+    charger.renewed(90, 16, 6);
+    expect(new Set(leases(charger))).toEqual(new Set(['heartbeat']));
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
+  });
+
+  it('and does not answer once is asked again before anything is said of it', () => {
+    const before = charging().grant(16, 6).pass(1);
+    const charger = takenOver(before);
+    charger.failing = 'readAbilities';
+    charger.pass(20);
+    charger.failing = undefined;
+    charger.pass(20);
+    expect(leases(charger)).toEqual(['heartbeat']);
+  });
+
+  it('and answers nothing for a minute is reported as it is', () => {
     const before = charging().grant(16, 6).pass(1);
     before.behaviour = { neverAnswers: true };
-    expect(leases(takenOver(before).pass(30)).at(-1)).toBe('none');
+    const charger = takenOver(before).pass(58);
+    expect(leases(charger)).toEqual([]);
+    expect(charger.session.nextDueMs(charger.nowMs)).toBeLessThanOrEqual(charger.nowMs + 2_000);
+    expect(leases(charger.pass(2))).toEqual(['none']);
+  });
+
+  it('and answers for five minutes without a word of its clock is reported as it is', () => {
+    const { session } = charging().grant(16, 6).pass(1);
+    const { fallbacksA } = session;
+    const charger = new TestCharger(
+      { hidesSchedule: true },
+      { provenFirmware: 'Maker Model 1.0', fallbacksA },
+    );
+    charger.connect().session.heardStatus(1, 'Available', undefined, charger.nowMs);
+    expect(leases(charger.pass(299))).toEqual([]);
+    expect(leases(charger.pass(1))).toEqual(['none']);
   });
 });
 

@@ -36,6 +36,8 @@ export interface Behaviour {
   /** Its seconds last so long. */
   readonly secondLastsS?: number;
   readonly neverAnswers?: boolean;
+  /** So long after it was asked. */
+  readonly answersAfterS?: number;
   /** It does as it is asked, and its answer is lost. */
   readonly losesAnswers?: boolean;
 }
@@ -69,6 +71,7 @@ export class TestCharger {
   /** Of what it was told last, in whole seconds as OCPP has it. */
   #startsAtOwnMs: number | undefined;
   #seq = 0;
+  #late: { readonly ticket: number; readonly request: GatewayRequest; readonly atMs: number } | undefined;
 
   constructor(
     behaviour: Behaviour = {},
@@ -242,9 +245,14 @@ export class TestCharger {
     }
     if (this.isAlive && this.transaction === undefined) this.session.heard(this.nowMs);
     this.session.advance(this.nowMs);
+    this.#answerLate();
     for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {
       this.requests.push(next.request);
       if (this.behaviour.neverAnswers) break;
+      if (this.behaviour.answersAfterS !== undefined) {
+        this.#late = { ...next, atMs: this.nowMs + 1000 * this.behaviour.answersAfterS };
+        break;
+      }
       if (this.refusing === next.request.kind) {
         this.session.answered(next.ticket, REJECTED, this.nowMs);
         continue;
@@ -258,6 +266,13 @@ export class TestCharger {
     }
     this.said.push(...this.session.takeMessages(this.nowMs));
     for (const { whyNot } of this.session.takeNotes()) this.notes.push(whyNot);
+  }
+
+  #answerLate(): void {
+    const late = this.#late;
+    if (late === undefined || this.nowMs < late.atMs) return;
+    this.#late = undefined;
+    this.session.answered(late.ticket, this.#answer(late.request), this.nowMs);
   }
 
   #newStore(): ProfileStore {
