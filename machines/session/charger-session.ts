@@ -230,10 +230,8 @@ export class ChargerSession<Id extends string = string> {
     const job = this.#outstanding;
     if (job?.ticket !== ticket) return;
     this.#outstanding = undefined;
-    if (answer.kind !== 'failed') {
-      this.heard(nowMs);
-      this.#report.answered(nowMs);
-    }
+    if (answer.kind !== 'failed') this.heard(nowMs);
+    this.#report.answered(job.request, answer, nowMs);
     this.time.answered(job, answer, nowMs);
     job.done(answer, nowMs);
   }

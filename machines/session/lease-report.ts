@@ -2,8 +2,9 @@
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type { ChargerClock } from './charger-clock.js';
 import type { ChargerPreparation } from './charger-preparation.js';
-import type { StateBody } from './gateway-request.js';
+import type { GatewayAnswer, GatewayRequest, StateBody } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
+import { UnansweredRequests } from './unanswered-requests.js';
 
 /** Something the operator should know: why a connector has no lease, or that it has one again. */
 export interface SessionNote {
@@ -27,6 +28,7 @@ export class LeaseReport {
   readonly #connectors: readonly SessionConnector[];
   readonly #clock: ChargerClock;
   readonly #preparation: ChargerPreparation;
+  readonly #unanswered = new UnansweredRequests();
   /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
   #isContinued: boolean;
   #looksUntilMs = Number.NEGATIVE_INFINITY;
@@ -60,9 +62,10 @@ export class LeaseReport {
     this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
   }
 
-  /** It answered what it was asked, or said that it does not do that. */
-  answered(nowMs: number): void {
-    this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
+  /** What came of a request. */
+  answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
+    this.#unanswered.note(request, answer);
+    if (answer.kind !== 'failed') this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
   }
 
   booted(): void {
@@ -80,19 +83,33 @@ export class LeaseReport {
   }
 
   /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
-  whyNoLease({ lease, shownWhyNot }: SessionConnector): string | undefined {
-    const { whyNot, isReady } = this.#preparation;
+  whyNoLease(connector: SessionConnector): string | undefined {
+    const { lease, shownWhyNot } = connector;
+    const { whyNot } = this.#preparation;
     if (whyNot !== undefined) return whyNot;
+    const unanswered = this.#whyUnanswered(connector);
+    if (unanswered !== undefined) return unanswered;
     const { whyDistrusted } = this.#clock;
     if (whyDistrusted !== undefined) return `${CLOCK_DOUBTED}: ${whyDistrusted}`;
-    if (lease.trust.isProven && isReady) return undefined;
+    if (this.#isProven(connector)) return undefined;
     return shownWhyNot ?? (lease.trust.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
+  }
+
+  #isProven({ lease }: SessionConnector): boolean {
+    return lease.trust.isProven && this.#preparation.isReady;
+  }
+
+  /** Why it could not show that it keeps leases: it does not answer. One that has shown it lets its lease end where it does not answer. */
+  #whyUnanswered(connector: SessionConnector): string | undefined {
+    if (this.#isProven(connector) || connector.isShownEvidence) return undefined;
+    return this.#unanswered.why;
   }
 
   /** The same, where the charger showed something that speaks against it: what it could not show yet is no reason for an alarm. */
   #whyAlarming(connector: SessionConnector, nowMs: number): string | undefined {
     const why = this.whyNoLease(connector);
     if (why === undefined || this.#preparation.whyNot !== undefined) return why;
+    if (this.#whyUnanswered(connector) !== undefined) return why;
     if (this.#clock.whyDistrusted !== undefined)
       return this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY ? undefined : why;
     return connector.isShownEvidence ? why : undefined;

@@ -302,6 +302,46 @@ describe('A lease is not claimed', () => {
     expect(charger.notes.at(-1)).toMatch(why);
   });
 
+  const alarm = (charger: TestCharger) => charger.lease?.whyNoLease;
+
+  it.each([
+    ['setFailsafe', 'it does not answer SetChargingProfile: no answer came'],
+    ['setLease', 'it does not answer SetChargingProfile: no answer came'],
+    ['readSchedule', 'it does not answer GetCompositeSchedule: no answer came'],
+    ['clear', 'it does not answer ClearChargingProfile: no answer came'],
+    ['sample', 'it does not answer how often it is to report: no answer came'],
+    ['readAbilities', 'it does not answer what it can do: no answer came'],
+  ] as const)(
+    'of a charger that does not answer %s, and asked twice in vain that is why, with an alarm until it answers',
+    (kind, why) => {
+      const charger = new TestCharger().connect();
+      charger.failing = kind;
+      charger.boot().pass(2).plugIn().renewed(20, 16, 6).renewed(40, 16, 6);
+      expect(charger.lease).toMatchObject({ lease: 'none', whyNoLease: why });
+      expect(charger.notes.at(-1)).toBe(why);
+      charger.failing = undefined;
+      charger.renewed(60, 16, 6);
+      expect(charger.lease?.lease).toBe('heartbeat');
+      expect(alarm(charger)).toBeUndefined();
+      expect(charger.notes.at(-1)).toBeUndefined();
+    },
+  );
+
+  it('of a charger that does not answer once, and that is no reason for an alarm', () => {
+    const charger = new TestCharger().connect();
+    charger.failing = 'setFailsafe';
+    charger.boot().pass(25);
+    expect(charger.lease?.lease).toBe('none');
+    expect(alarm(charger)).toBeUndefined();
+  });
+
+  it('only where the charger never showed it: of one that did and does not answer now what it holds ends by itself', () => {
+    const charger = charging().grant(16, 6).pass(1);
+    charger.failing = 'setLease';
+    charger.grant(12, 6).renewed(40, 12, 6);
+    expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
+  });
+
   it('of a charger that begins its schedule when it is told, and not when it should', () => {
     const charger = charging({ ignoresStart: true });
     charger.grant(32, 6);

@@ -163,7 +163,12 @@ export class TestCharger {
 
   /** What the service was told last of its lease. */
   get lease():
-    | { readonly lease: string; readonly failsafeA: number; readonly keepsThen: boolean }
+    | {
+        readonly lease: string;
+        readonly failsafeA: number;
+        readonly keepsThen: boolean;
+        readonly whyNoLease?: string;
+      }
     | undefined {
     const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
     return states.at(-1)?.connectors?.[0];
