@@ -23,6 +23,9 @@ const BOOT_WITHIN_MS = 2_000;
 const BOOT_SETTLES_MS = 500;
 /** How far the fail-safe is looked for after a boot, s. */
 export const FAILSAFE_LOOK_S = 60;
+/** Its maximum is reserved meanwhile, so it says what helps. */
+const FORGOTTEN =
+  'it forgot its fail-safe when it started; it is relied upon again once it has kept it over a start: restart it';
 
 export class ChargerPreparation {
   readonly #connectors: readonly SessionConnector[];
@@ -181,7 +184,7 @@ export class ChargerPreparation {
       const isKept =
         !showsNothing(schedule) &&
         periodsFromStart(schedule).every(({ limit }) => limit >= 0 && limit <= most);
-      if (!isKept) this.#whyNoFailsafe = 'it forgot its fail-safe when it started';
+      if (!isKept) this.#whyNoFailsafe = FORGOTTEN;
     });
   }
 

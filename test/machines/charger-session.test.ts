@@ -457,7 +457,9 @@ describe('A proven lease is lost', () => {
     charger.store.clearAll();
     charger.boot().pass(12).grant(16, 6).pass(5);
     expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 32 });
-    expect(charger.notes.at(-1)).toMatch('forgot its fail-safe');
+    expect(charger.lease?.whyNoLease).toBe(
+      'it forgot its fail-safe when it started; it is relied upon again once it has kept it over a start: restart it',
+    );
   });
 
   it('at each start at which it forgot its fail-safe, until it has kept it over one', () => {
