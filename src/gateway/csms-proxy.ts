@@ -18,13 +18,20 @@ interface ProxyParts {
   readonly metrics: GatewayMetrics;
 }
 
+/** A call of the charger that was answered in place of the management system. */
+interface Missed {
+  readonly method: string;
+  readonly params: unknown;
+}
+
 /** More topics than a charger with fifty connectors has. */
 const MOST_MISSED = 60;
 
 export class CsmsProxy implements CsmsReceiver {
   readonly #parts: ProxyParts;
-  /** What was answered in place of a management system that was away: the newest of each topic. */
-  readonly #missed = new Map<string, { readonly method: string; readonly params: unknown }>();
+  /** What a management system that was away has not heard yet: the newest of each topic. */
+  readonly #missed = new Map<string, Missed>();
+  #isTelling = false;
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
@@ -56,9 +63,7 @@ export class CsmsProxy implements CsmsReceiver {
   }
 
   opened(): void {
-    const missed = [...this.#missed.values()];
-    this.#missed.clear();
-    void this.#tell(missed);
+    void this.#tell();
   }
 
   #judge(method: string, params: unknown) {
@@ -72,14 +77,19 @@ export class CsmsProxy implements CsmsReceiver {
 
   async #answer(method: string, params: unknown): Promise<object> {
     const { link, dialect, asksIdTags } = this.#parts;
+    const { guard } = dialect;
+    const topic = guard.topicOf(method, params);
+    // What it hears now is newer than what it missed.
+    if (topic !== undefined) this.#missed.delete(topic);
     try {
-      return await link.call(method, params);
+      const answer = await link.call(method, params);
+      // One that only was slow is not opened again.
+      void this.#tell();
+      return answer;
     } catch (error) {
       if (!(error instanceof CsmsAway)) throw error;
-      const { guard } = dialect;
       if (guard.mustReachCsms(method, params) && !(method === 'Authorize' && asksIdTags))
         throw new ForwardedError('InternalError', `${error.message}: try again`, {});
-      const topic = guard.topicOf(method, params);
       if (topic !== undefined && this.#missed.size < MOST_MISSED) this.#missed.set(topic, { method, params });
       return dialect.answer(method, params);
     }
@@ -99,9 +109,32 @@ export class CsmsProxy implements CsmsReceiver {
     }
   }
 
-  /** One after another, the start of the charger first. */
-  async #tell(missed: readonly { readonly method: string; readonly params: unknown }[]): Promise<void> {
-    const { link } = this.#parts;
-    for (const { method, params } of missed) await link.call(method, params).catch(() => {});
+  /** One after another, the start of the charger first; what does not get there waits until the management system is heard again. */
+  async #tell(): Promise<void> {
+    if (this.#isTelling) return;
+    this.#isTelling = true;
+    let next = this.#nextMissed;
+    while (next !== undefined && (await this.#isTold(next[1]))) {
+      const [topic, told] = next;
+      // Something newer of that may have been missed meanwhile.
+      if (this.#missed.get(topic) === told) this.#missed.delete(topic);
+      next = this.#nextMissed;
+    }
+    this.#isTelling = false;
+  }
+
+  get #nextMissed(): readonly [string, Missed] | undefined {
+    const missed = [...this.#missed];
+    return missed.find(([, { method }]) => method === 'BootNotification') ?? missed[0];
+  }
+
+  /** It was heard, be it refused. */
+  async #isTold({ method, params }: Missed): Promise<boolean> {
+    try {
+      await this.#parts.link.call(method, params);
+      return true;
+    } catch (error) {
+      return !(error instanceof CsmsAway);
+    }
   }
 }

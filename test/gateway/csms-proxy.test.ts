@@ -9,6 +9,7 @@ import { type Csms, createCsms } from './csms.js';
 import { type OcppSite, runOcppSite } from './ocpp-site.js';
 
 const BOOT = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
+const statusOf = (status: string, connectorId = 1) => ({ connectorId, status, errorCode: 'NoError' });
 const START = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: '2026-06-01T17:00:00Z' };
 
 let csms: Csms;
@@ -46,6 +47,11 @@ function profileOf(limit: number, more: object = {}) {
 
 function methods(): string[] {
   return csms.heard.map(({ method }) => method);
+}
+
+function statuses() {
+  const heard = csms.heard.filter(({ method }) => method === 'StatusNotification');
+  return heard.map(({ params }) => params as ReturnType<typeof statusOf>);
 }
 
 describe('What passes between a charger and its management system', () => {
@@ -345,6 +351,61 @@ describe('A management system that is away', () => {
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
+  it('hears of the start first, and then the newest status of each connector', async () => {
+    const { client } = await site();
+    const charger = client();
+    await charger.connect();
+    await charger.call('StatusNotification', statusOf('Preparing'));
+    await charger.call('BootNotification', BOOT);
+    // More connectors than any charger has.
+    for (let connector = 2; connector <= 70; connector++)
+      await charger.call('StatusNotification', statusOf('Available', connector));
+    await charger.call('StatusNotification', statusOf('Charging'));
+    await csms.start();
+    const ofFirst = () => statuses().filter(({ connectorId }) => connectorId === 1);
+    await eventually(() => expect(ofFirst()).toEqual([statusOf('Charging')]));
+    expect(methods()[0]).toBe('BootNotification');
+  });
+
+  it('hears nothing of before after what is newer', async () => {
+    const { client, count } = await site();
+    const charger = client();
+    await charger.connect();
+    await charger.call('BootNotification', BOOT);
+    await charger.call('StatusNotification', statusOf('Available'));
+    let accept = () => {};
+    const accepted = new Promise<Record<string, unknown>>((resolve) => {
+      accept = () => resolve({ status: 'Accepted', currentTime: new Date().toISOString(), interval: 300 });
+    });
+    csms.answers.set('BootNotification', () => accepted);
+    await csms.start();
+    await eventually(() => expect(methods()).toEqual(['BootNotification']));
+    const said = charger.call('StatusNotification', statusOf('Charging'));
+    // Once this is noticed, the status was taken in.
+    charger.sendRaw('[2,"m","MeterValues",{"connectorId":1,"meterValue":[]}]');
+    await eventually(async () =>
+      expect(await count('headroom_gateway_messages_total', { result: 'malformed' })).toBe(1),
+    );
+    accept();
+    await said;
+    await charger.call('DataTransfer', { vendorId: 'A' });
+    expect(statuses()).toEqual([statusOf('Charging')]);
+  });
+
+  it('hears what it missed the next time where it is gone again before it has', async () => {
+    const { client } = await site();
+    const charger = client();
+    await charger.connect();
+    await charger.call('BootNotification', BOOT);
+    csms.answers.set('BootNotification', () => {
+      csms.answers.delete('BootNotification');
+      void csms.charger?.close({ force: true });
+      return new Promise(() => {});
+    });
+    await csms.start();
+    await eventually(() => expect(methods()).toEqual(['BootNotification', 'BootNotification']));
+  });
+
   it('has the charger say again what it must know, and id tags be asked only where that was wanted', async () => {
     const { client } = await site();
     const charger = client();
@@ -362,14 +423,17 @@ describe('A management system that is away', () => {
     expect(await charger.call('Authorize', { idTag: 'B' })).toEqual({ idTagInfo: { status: 'Invalid' } });
   });
 
-  it('is taken to be away where it never answers', async () => {
+  it('is taken to be away where it never answers, and hears what it missed once it answers again', async () => {
     await csms.start();
-    csms.answers.set('Heartbeat', () => new Promise(() => {}));
+    csms.answers.set('StatusNotification', () => new Promise(() => {}));
     const { client, count } = await site();
     const charger = client({ callTimeoutMs: 60_000 });
     await charger.connect();
-    expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
+    expect(await charger.call('StatusNotification', statusOf('Available'))).toEqual({});
     expect(await count('headroom_gateway_csms_total', { result: 'unanswered' })).toBe(1);
+    csms.answers.delete('StatusNotification');
+    await charger.call('DataTransfer', { vendorId: 'A' });
+    await eventually(() => expect(statuses()).toHaveLength(2));
   });
 });
 
