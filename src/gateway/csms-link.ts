@@ -27,6 +27,8 @@ const OPEN_WITHIN_MS = 5_000;
 const PING_EVERY_MS = 30_000;
 /** Between attempts, the shortest and the longest. */
 const AGAIN_AFTER_MS = [1_000, 60_000] as const;
+/** One that was there for so long has not failed. */
+const SETTLED_AFTER_MS = 60_000;
 const MOST_BYTES = 131_072;
 /** Of one management system to one charger: more than any sends, by far. */
 const MESSAGES = { ratePerS: 20, burst: 400 };
@@ -144,8 +146,13 @@ export class CsmsLink {
     );
     try {
       await client.connect();
-      this.#failures = 0;
-      client.once('close', () => this.#again());
+      const cancelSettled = clock.after(SETTLED_AFTER_MS, () => {
+        this.#failures = 0;
+      });
+      client.once('close', () => {
+        cancelSettled();
+        this.#again();
+      });
       this.#receiver?.opened();
     } catch (error) {
       this.#count('unreachable');
