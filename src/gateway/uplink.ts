@@ -30,7 +30,7 @@ export interface UplinkReceiver {
 export interface ChargerUplink {
   /** Every topic of every charger on it is subscribed. */
   readonly isListening: boolean;
-  /** Hears and speaks for this charger from now on. */
+  /** Hears and speaks for this charger from now on; where the service has refused the login since it was opened, that is what it hears. */
   attach(
     address: ChargerAddress,
     connectors: readonly ConnectorId[],
@@ -115,6 +115,10 @@ export class Uplink implements ChargerUplink {
     const topics = [buildTopic({ ...address, kind: 'sync' }), ...limits];
     const attached = { topics, receiver };
     this.#attached.set(address.controllerUuid, attached);
+    if (this.#isRefused) {
+      receiver.refused();
+      return;
+    }
     const client = this.#client;
     await subscribe(client, attached);
     this.#isListening = this.#isUp(client);

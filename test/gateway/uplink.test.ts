@@ -59,6 +59,11 @@ function logIn(will: LastWill | undefined): Uplink {
 
 async function listen(): Promise<void> {
   expect(await uplink.opened()).toBeUndefined();
+  await attach();
+  expect(uplink.isListening).toBe(true);
+}
+
+async function attach(): Promise<void> {
   await uplink.attach(ADDRESS, ['1' as ConnectorId], {
     limit() {},
     sync() {},
@@ -69,7 +74,6 @@ async function listen(): Promise<void> {
       refused++;
     },
   });
-  expect(uplink.isListening).toBe(true);
 }
 
 describe('A login that was taken', () => {
@@ -101,6 +105,16 @@ describe('A login that was taken', () => {
     expect(broker.attemptsOf('q1-a')).toBe(2);
     expect(uplink).toMatchObject({ isRefused: true, isListening: false });
   });
+});
+
+it('A login that was taken, and is no longer by the time that its charger is let in, is told so', async () => {
+  expect(await uplink.opened()).toBeUndefined();
+  broker.refuseWith(NOT_AUTHORIZED);
+  broker.cutAll();
+  await eventually(() => expect(uplink.isRefused).toBe(true));
+  await attach();
+  expect(refused).toBe(1);
+  expect(uplink.isListening).toBe(false);
 });
 
 describe('The last will of a login', () => {
