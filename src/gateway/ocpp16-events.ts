@@ -106,9 +106,7 @@ export class Ocpp16Events {
           location,
           unit,
         }));
-      // Chargers say 0 or less where none runs.
-      const transaction = transactionId !== undefined && transactionId > 0 ? transactionId : undefined;
-      session.heardValues(connectorId, meteredValues(timestamp, transaction, sampled), nowMs);
+      session.heardValues(connectorId, meteredValues(timestamp, transactionId, sampled), nowMs);
     }
   }
 

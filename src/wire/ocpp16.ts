@@ -36,7 +36,12 @@ export type SampledValue = z.output<typeof sampledValueSchema>;
 
 export const meterValuesSchema = z.object({
   connectorId: evse,
-  transactionId: z.number().int().optional(),
+  /** Chargers say 0 or less where none runs. */
+  transactionId: z
+    .number()
+    .int()
+    .optional()
+    .transform((id) => (id !== undefined && id > 0 ? id : undefined)),
   meterValue: z
     .array(z.object({ timestamp: instant, sampledValue: z.array(sampledValueSchema).max(200) }))
     .min(1)

@@ -412,6 +412,11 @@ describe('A management system that is away', () => {
     await charger.connect();
     await expect(charger.call('StartTransaction', START)).rejects.toThrow(/try again/);
     await expect(charger.call('Authorize', { idTag: 'A' })).rejects.toThrow(/try again/);
+    const meterValue = [{ timestamp: '2026-06-01T17:00:00Z', sampledValue: [{ value: '1' }] }];
+    const valuesOf = (transactionId: number) => ({ connectorId: 1, transactionId, meterValue });
+    await expect(charger.call('MeterValues', valuesOf(7))).rejects.toThrow(/try again/);
+    // Of no transaction.
+    expect(await charger.call('MeterValues', valuesOf(0))).toEqual({});
     expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
   });
 
