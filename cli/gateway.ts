@@ -14,7 +14,13 @@ import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
 import { printJson } from './print.js';
 import { readProvisioningFile } from './provision.js';
-import { addSettingsFlags, configOf, type SettingKey, type SettingsFlags } from './settings-flags.js';
+import {
+  addSettingsFlags,
+  configOf,
+  type OtherMeanings,
+  type SettingKey,
+  type SettingsFlags,
+} from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
 interface GatewayFlags extends SettingsFlags {
@@ -35,6 +41,19 @@ const SETTINGS: readonly SettingKey[] = [
   'heartbeatS',
   'logLevel',
 ];
+
+/** The service means other things by these. */
+const MEANINGS: OtherMeanings = {
+  mqttUrl:
+    'where chargers reach the service: its own broker or the one that it uses; mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out',
+  mqttCa:
+    "PEM file with the authority of the certificate that is shown there; the system's own authorities if left out",
+  tlsCert:
+    "PEM file with the gateway's own certificate, and the intermediate ones after it; with it chargers connect by wss://",
+  dataDir: 'what has to outlast a restart (ocpp-*.json); one gateway uses it at a time',
+  heartbeatS:
+    "seconds between a charger's meter values, where the file gives it no heartbeat; as the service has it",
+};
 
 function parsePort(text: string): number {
   const port = Number(text);
@@ -139,5 +158,5 @@ export function gatewayCommand(): Command {
     .action(runGateway);
   return new Command('gateway')
     .description('let chargers that speak another protocol join a service')
-    .addCommand(addSettingsFlags(ocpp, SETTINGS));
+    .addCommand(addSettingsFlags(ocpp, SETTINGS, MEANINGS));
 }

@@ -13,15 +13,25 @@ export const ALL_SETTINGS = Object.keys(SETTINGS) as readonly SettingKey[];
 /** Where the database is: all that commands beside a running service need. */
 export const DATABASE_SETTINGS: readonly SettingKey[] = ['dataDir', 'databaseUrl'];
 
-function describe(key: SettingKey): string {
+/** What settings mean to a sub-command, where that is something else than to the service. */
+export type OtherMeanings = Readonly<Partial<Record<SettingKey, string>>>;
+
+function describe(key: SettingKey, about: string): string {
   const fallback: unknown = SETTINGS[key].schema.safeParse(undefined).data;
   const shown = fallback === undefined ? '' : `default ${fallback}; `;
-  return `${SETTINGS[key].about} (${shown}${variableOf(key)})`;
+  return `${about} (${shown}${variableOf(key)})`;
 }
 
 /** Adds a flag for each of `keys`; its help names unit, default and environment variable. */
-export function addSettingsFlags(command: Command, keys: readonly SettingKey[]): Command {
-  for (const key of keys) command.addOption(new Option(`${flagOf(key)} <value>`, describe(key)));
+export function addSettingsFlags(
+  command: Command,
+  keys: readonly SettingKey[],
+  meanings: OtherMeanings = {},
+): Command {
+  for (const key of keys) {
+    const about = meanings[key] ?? SETTINGS[key].about;
+    command.addOption(new Option(`${flagOf(key)} <value>`, describe(key, about)));
+  }
   return command;
 }
 

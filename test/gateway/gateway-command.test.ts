@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { RPCClient } from 'ocpp-rpc';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
-import { start, temporaryDirectory } from '../cli/headroom.js';
+import { run, start, temporaryDirectory } from '../cli/headroom.js';
 import { type ServedSite, serveSite } from '../cli/served-site.js';
 import { CLIENT } from './ocpp-site.js';
 
@@ -71,5 +71,16 @@ describe('A gateway that is not told where the service is', () => {
       code: 2,
       stderr: expect.stringMatching(/^headroom: HEADROOM_MQTT_PORT: .*HEADROOM_MQTT_URL\n$/),
     });
+  });
+});
+
+describe('The help of a gateway', () => {
+  it('says what its flags mean to a gateway, and where it looks for the service', async () => {
+    const { stdout } = await run(['gateway', 'ocpp', '--help'], {});
+    const text = stdout.replace(/\s+/g, ' ');
+    expect(text).toContain('mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out');
+    expect(text).toContain("the gateway's own certificate");
+    expect(text).toContain('ocpp-*.json');
+    expect(text).not.toMatch(/REST|SQLite|embedded|external/);
   });
 });
