@@ -1,12 +1,11 @@
 // `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
 import { contradictionOfGateway } from '../src/contradictions.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
-import type { IdTagRule } from '../src/gateway/id-tags.js';
+import { IdTagFile, type IdTagRule } from '../src/gateway/id-tags.js';
 import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
@@ -70,16 +69,20 @@ function parseCsmsUrl(text: string): string {
 /** @throws OperatorError */
 function idTagRuleOf(text: string): IdTagRule {
   if (text === 'all') return { kind: 'all' };
-  if (/^https?:/.test(text) && URL.canParse(text)) return { kind: 'webhook', url: text };
+  const isAddress = /^[a-z][a-z0-9+.-]*:\/\//i.test(text);
+  if (/^https?:/i.test(text) && URL.canParse(text)) return { kind: 'webhook', url: text };
+  if (isAddress) throw wrongIdTags(`${text} is none of these`);
   try {
-    const lines = readFileSync(text, 'utf8').split('\n');
-    return { kind: 'list', idTags: new Set(lines.map((line) => line.trim()).filter((line) => line !== '')) };
+    return { kind: 'list', idTags: new IdTagFile(text) };
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new OperatorError(
-      `--id-tags must be "all", a file with one id tag per line, or http(s)://…: ${why}`,
-    );
+    throw wrongIdTags(error instanceof Error ? error.message : String(error));
   }
+}
+
+function wrongIdTags(why: string): OperatorError {
+  return new OperatorError(
+    `--id-tags must be "all", a file with one id tag per line, or http(s)://…: ${why}`,
+  );
 }
 
 /** @throws OperatorError, TlsFileError */

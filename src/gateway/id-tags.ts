@@ -1,4 +1,5 @@
 // Who may charge is not Headroom's to know: it lets everybody, those of a list, or whom another system says.
+import { readFileSync } from 'node:fs';
 import type { Log } from '../ports/log.js';
 
 /** In the words of OCPP 1.6. */
@@ -11,8 +12,34 @@ const ANSWER_WITHIN_MS = 5_000;
 /** Such a rule: everybody, a list, or the address of a webhook. */
 export type IdTagRule =
   | { readonly kind: 'all' }
-  | { readonly kind: 'list'; readonly idTags: ReadonlySet<string> }
+  | { readonly kind: 'list'; readonly idTags: { has(idTag: string): boolean } }
   | { readonly kind: 'webhook'; readonly url: string };
+
+/** Id tags of a file, one per line. OCPP tells capital letters and small ones of them apart nowhere. */
+export class IdTagFile {
+  readonly #path: string;
+  #idTags: ReadonlySet<string>;
+
+  /** @throws Error where it cannot be read */
+  constructor(path: string) {
+    this.#path = path;
+    this.#idTags = this.#read();
+  }
+
+  has(idTag: string): boolean {
+    return this.#idTags.has(idTag.toLowerCase());
+  }
+
+  /** Reads the file again. @throws Error where it cannot be read; those of before stay in force */
+  refresh(): void {
+    this.#idTags = this.#read();
+  }
+
+  #read(): ReadonlySet<string> {
+    const lines = readFileSync(this.#path, 'utf8').split('\n');
+    return new Set(lines.map((line) => line.trim().toLowerCase()).filter((line) => line !== ''));
+  }
+}
 
 /**
  * Asks for the id tags that `controllerUuid` reads. A webhook is sent `{ tenantUuid, controllerUuid, idTag }` and answers

@@ -84,3 +84,15 @@ describe('The help of a gateway', () => {
     expect(text).not.toMatch(/REST|SQLite|embedded|external/);
   });
 });
+
+describe('A gateway that is to ask for id tags at an address', () => {
+  it('says which addresses there are, where it is another one', async () => {
+    const args = ['gateway', 'ocpp', served.file, '--data-dir', temporaryDirectory()];
+    const { code, stderr } = await run([...args, '--id-tags', 'ftp://example.com/tags'], {});
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr:
+        'headroom: --id-tags must be "all", a file with one id tag per line, or http(s)://…: ftp://example.com/tags is none of these\n',
+    });
+  });
+});

@@ -2,7 +2,8 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { idTagsOf } from '../../src/gateway/id-tags.js';
+import { IdTagFile, idTagsOf } from '../../src/gateway/id-tags.js';
+import { temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { silentLog } from '../service/running-service.js';
 
 const QUAY_A = { tenantUuid: 'harbour', controllerUuid: 'quay-a' };
@@ -53,5 +54,14 @@ describe('A web service that is asked for id tags', () => {
     expect(await (await hook(200, undefined))('04A2')).toBe('Invalid');
     const nobody = idTagsOf({ kind: 'webhook', url: 'http://127.0.0.1:1/' }, QUAY_A, silentLog);
     expect(await nobody('04A2')).toBe('Invalid');
+  });
+});
+
+describe('A file of id tags', () => {
+  it('lets those charge that it lists, in capital letters or small ones (OCPP 1.6, CiString)', async () => {
+    const file = writeFile(temporaryDirectory(), 'tags', '\uFEFFGOOD1\r\n\n  04a2 \n');
+    const ask = idTagsOf({ kind: 'list', idTags: new IdTagFile(file) }, QUAY_A, silentLog);
+    expect(await Promise.all(['good1', 'Good1', '04A2'].map(ask))).toEqual(Array(3).fill('Accepted'));
+    expect(await Promise.all(['good', '', 'good1 04a2'].map(ask))).toEqual(Array(3).fill('Invalid'));
   });
 });
