@@ -4,10 +4,12 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
 import { contradictionOfGateway } from '../src/contradictions.js';
+import { followFiles } from '../src/follow-files.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
 import { IdTagFile, type IdTagRule } from '../src/gateway/id-tags.js';
 import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
+import type { Log } from '../src/ports/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
@@ -79,6 +81,12 @@ function idTagRuleOf(text: string): IdTagRule {
   }
 }
 
+/** What changes in a file of id tags applies within a second, until the returned function is called. */
+function followIdTags(rule: IdTagRule | undefined, log: Log): () => Promise<void> {
+  if (rule?.kind !== 'list' || !(rule.idTags instanceof IdTagFile)) return async () => {};
+  return followFiles('id tags', rule.idTags, { clock: systemClock, log });
+}
+
 function wrongIdTags(why: string): OperatorError {
   return new OperatorError(
     `--id-tags must be "all", a file with one id tag per line, or http(s)://…: ${why}`,
@@ -108,6 +116,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const file = readProvisioningFile(path);
   const log = createLogger({ level: config.logLevel });
   const lock = await lockOf(config.dataDir);
+  const idTagRule = idTags === undefined ? undefined : idTagRuleOf(idTags);
   const gateway = new OcppGateway({
     file,
     host,
@@ -119,14 +128,16 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     heartbeatS: config.heartbeatS,
     dataDir: config.dataDir,
     csmsUrl: csms,
-    idTags: idTags === undefined ? undefined : idTagRuleOf(idTags),
+    idTags: idTagRule,
     newBoot: randomUUID,
     random: () => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32,
     clock: systemClock,
     log,
     metrics: createGatewayMetrics({ processMetrics: true }),
   });
+  const unfollow = followIdTags(idTagRule, log);
   const grace = stopWithGrace(async () => {
+    await unfollow();
     await gateway.stop();
     await lock.release();
     log.flush();

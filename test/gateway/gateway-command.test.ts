@@ -1,11 +1,12 @@
 // `headroom gateway ocpp` as operators run it, beside a service that is a process, too.
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPCClient } from 'ocpp-rpc';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
-import { run, start, temporaryDirectory } from '../cli/headroom.js';
+import { run, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { type ServedSite, serveSite } from '../cli/served-site.js';
+import { eventually } from '../eventually.js';
 import { CLIENT } from './ocpp-site.js';
 
 const CHARGER = 'q1-a';
@@ -94,5 +95,31 @@ describe('A gateway that is to ask for id tags at an address', () => {
       stderr:
         'headroom: --id-tags must be "all", a file with one id tag per line, or http(s)://…: ftp://example.com/tags is none of these\n',
     });
+  });
+});
+
+describe('A gateway with a file of id tags', () => {
+  it('lets those charge that are added while it runs, and keeps them where the file is gone', async () => {
+    const directory = temporaryDirectory();
+    const file = writeFile(directory, 'tags', 'FIRST\n');
+    const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl, '--id-tags', file]);
+    let log = '';
+    gateway.process.stderr?.on('data', (data) => {
+      log += data;
+    });
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret' });
+    await charger.connect();
+    const ask = (idTag: string) => charger.call('Authorize', { idTag });
+    const answer = (status: string) => ({ idTagInfo: { status } });
+    expect(await ask('FIRST')).toMatchObject(answer('Accepted'));
+    expect(await ask('SECOND')).toMatchObject(answer('Invalid'));
+    writeFile(directory, 'tags', 'SECOND\n');
+    await eventually(async () => expect(await ask('SECOND')).toMatchObject(answer('Accepted')));
+    expect(await ask('FIRST')).toMatchObject(answer('Invalid'));
+    rmSync(file);
+    await eventually(() =>
+      expect(log).toContain('the id tags cannot be used; those of before stay in force'),
+    );
+    expect(await ask('SECOND')).toMatchObject(answer('Accepted'));
   });
 });

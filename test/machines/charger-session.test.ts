@@ -901,7 +901,7 @@ describe('A charger that goes on while the gateway is another', () => {
     const { fallbacksA } = session;
     const charger = new TestCharger(
       { hidesSchedule: true },
-      { provenFirmware: 'Maker Model 1.0', fallbacksA },
+      { provenFirmware: { '1': 'Maker Model 1.0' }, fallbacksA },
     );
     charger.connect().session.heardStatus(1, 'Available', undefined, charger.nowMs);
     expect(leases(charger.pass(299))).toEqual([]);
