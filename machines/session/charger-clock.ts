@@ -64,7 +64,7 @@ export class ChargerClock {
 
   /** The charger started anew: it may have another time since. */
   restart(): void {
-    this.#forget();
+    this.forget();
     this.#failure = undefined;
   }
 
@@ -105,7 +105,7 @@ export class ChargerClock {
     const apartMs = seen.offsetMs - best.offsetMs;
     const driftMs = DRIFT_SHARE * (nowMs - best.atMs);
     if (apartMs > JUMP_MS && !this.#isConfirmed) {
-      this.#forget();
+      this.forget();
       this.#take(seen);
       return 'lateBefore';
     }
@@ -164,13 +164,14 @@ export class ChargerClock {
   }
 
   #distrust(verdict: ClockVerdict, why: string, seen: Offset): ClockVerdict {
-    this.#forget();
+    this.forget();
     this.#best = seen;
     this.#failure = { why, steadyAtMs: seen.atMs + STEADY_MS };
     return verdict;
   }
 
-  #forget(): void {
+  /** It may have been set: what it read before says nothing of now. Where it failed, that stays. */
+  forget(): void {
     this.#best = undefined;
     this.#isConfirmed = false;
     this.#late = undefined;

@@ -196,9 +196,8 @@ export class ChargerTime {
   /** When it is to be asked what its clock reads. */
   asksAtMs(nowMs: number): number {
     if (this.#isTold) return Math.max(nowMs, this.#againAtMs);
-    const ageMs = this.clock.ageMs(nowMs);
-    if (ageMs === Number.POSITIVE_INFINITY) return this.#askedAtMs + this.#heartbeatMs;
-    return Math.max(nowMs - ageMs, this.#askedAtMs) + LOOK_EVERY_MS;
+    if (this.#isUnknown(nowMs)) return this.#askedAtMs + this.#heartbeatMs;
+    return Math.max(nowMs - this.clock.ageMs(nowMs), this.#askedAtMs) + LOOK_EVERY_MS;
   }
 
   nextJob(nowMs: number): Job | undefined {
@@ -207,27 +206,38 @@ export class ChargerTime {
     this.#askedAtMs = nowMs;
     this.#againAtMs = nowMs + ASKED_AGAIN_MS;
     const { spec, lease } = first;
+    // As a rule a status has a timestamp.
+    if (this.#showsPlans && this.#isUnknown(nowMs))
+      return { request: { kind: 'askStatus', evse: spec.evse }, done: () => {} };
     const look = { durationS: FAILSAFE_LOOK_S, unit: lease.rate.unit };
     return { request: { kind: 'readSchedule', evse: spec.evse, ...look }, done: () => {} };
   }
 
   #looked(ownMs: number, nowMs: number, askedAtMs: number): void {
     const { clock } = this;
-    // It answers with the start of its schedule instead: more it never shows.
+    // It answers with the start of its schedule instead, and never shows what its clock reads: a timestamp of its own has to.
     const isPlanned = this.#connectors.some(({ lease }) => lease.isStartOfPlan(ownMs));
-    const showsPlans = this.#showsPlans && isPlanned;
+    const isNoReading = isPlanned && (this.#showsPlans || this.#isTold || this.#isUnknown(nowMs));
     this.#showsPlans = isPlanned;
     // What it was told itself, time and again, is no clock that was set back. Once may be a clock that happens to read that.
-    if (showsPlans) {
+    if (isNoReading) {
+      if (!this.#isTold) return;
       this.#shown(askedAtMs);
+      clock.forget();
+      this.#take('unknown');
       return;
     }
-    const isUnknown = this.#isTold && clock.ageMs(nowMs) === Number.POSITIVE_INFINITY;
-    const isShown = isPlanned || isUnknown || clock.isAtLeast(ownMs, nowMs);
+    const isUnknown = this.#isTold && this.#isUnknown(nowMs);
+    const isShown = isUnknown || clock.isAtLeast(ownMs, nowMs);
     const verdict = clock.note(ownMs, nowMs, isPlanned ? undefined : askedAtMs);
     const isOther = verdict !== 'steady' && verdict !== 'late';
     if (isShown || isOther) this.#shown(askedAtMs);
     this.#take(isUnknown ? 'unknown' : verdict);
+  }
+
+  /** Nothing has shown yet what its clock reads. */
+  #isUnknown(nowMs: number): boolean {
+    return this.clock.ageMs(nowMs) === Number.POSITIVE_INFINITY;
   }
 
   #shown(askedAtMs: number): void {

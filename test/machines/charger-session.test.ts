@@ -771,6 +771,19 @@ describe('A charger that shows what it was told from its beginning on, and not f
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
+  it('has it again, by the clock that it has then, once it has said a timestamp after it was told the time', () => {
+    const charger = idle({ showsFromStart: true }).renewed(40, 16, 6);
+    expect(charger.asksTime(() => charger.grant(16, 6))).toBe(true);
+    // The answer was on its way for so long.
+    charger.ownOffsetMs -= 20_000;
+    charger.renewed(60, 20, 6);
+    expect(charger.notes.at(-1)).toBeUndefined();
+    expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 20 });
+    charger.cut();
+    charger.nowMs += 61_000;
+    expect(charger.limit).toBe(6);
+  });
+
   it('keeps it, however often that is written again', () => {
     for (const begin of [idle, charging]) {
       const charger = begin({ showsFromStart: true });

@@ -310,6 +310,8 @@ export class TestCharger {
       this.#startsAtOwnMs = 1000 * Math.floor(request.schedule.startsAtOwnMs / 1000);
       const schedule = { ...request.schedule, startsAtOwnMs: this.#startsAtOwnMs, limit: taken };
       if (!behaviour.ignores) this.store.setLease(request.slot, schedule, this.ownMs);
+    } else if (request.kind === 'askStatus' && behaviour.showsFromStart) {
+      this.status(this.isCharging ? 'Charging' : 'Available');
     } else if (request.kind === 'clear') {
       this.store.clear(request.slot);
     } else if (request.kind === 'readSchedule') {
