@@ -26,10 +26,11 @@ const ELSEWHERE = ['Body', 'Cable', 'EV', 'Upstream'];
 
 type Triple = [number, number, number];
 
-/** What one measurand says: of all phases together, of each, or both. */
+/** What one measurand says: of all phases together, of each, or both. What is said first counts. */
 class Measured {
   #total: number | undefined;
   #phases: Triple | undefined;
+  readonly #isSaid = [false, false, false];
   #sumOfPhases = 0;
 
   add(phase: string | undefined, value: number): void {
@@ -38,7 +39,8 @@ class Measured {
       return;
     }
     const i = PHASES.get(phase);
-    if (i === undefined) return;
+    if (i === undefined || this.#isSaid[i]) return;
+    this.#isSaid[i] = true;
     this.#phases ??= [0, 0, 0];
     this.#phases[i] = value;
     this.#sumOfPhases += value;
@@ -67,7 +69,9 @@ export function meteredValues(
   sampled: readonly Sampled[],
 ): MeteredValues {
   const [power, current, voltage, energy] = [new Measured(), new Measured(), new Measured(), new Measured()];
-  for (const one of sampled) {
+  // The same power twice: a car has it at the outlet.
+  const isInlet = ({ location }: Sampled) => Number(location === 'Inlet');
+  for (const one of sampled.toSorted((a, b) => isInlet(a) - isInlet(b))) {
     const { value, measurand, phase, location } = one;
     if (!Number.isFinite(value) || (location !== undefined && ELSEWHERE.includes(location))) continue;
     if (measurand === 'Power.Active.Import') power.add(phase, inWatts(one));

@@ -1,0 +1,24 @@
+// Meter values of OCPP, as the power of one connector.
+import { expect, it } from 'vitest';
+import { meteredValues, type Sampled } from '../../src/gateway/sampled-values.js';
+
+function sampled(value: number, phase: string | undefined, location: string | undefined): Sampled {
+  return { value, measurand: 'Power.Active.Import', phase, location, unit: undefined };
+}
+
+it.each([
+  ['at the inlet first', ['Inlet', 'Outlet']],
+  ['at the outlet first', ['Outlet', 'Inlet']],
+  ['at the inlet first, and at the outlet without saying where', ['Inlet', undefined]],
+])('Power that is measured %s is that of the outlet, and not that of both', (_, locations) => {
+  const of = (location: string | undefined) => (location === 'Inlet' ? 1_010 : 1_000);
+  const [phases, totals] = [['L1', 'L2', 'L3'], [undefined]].map((each) =>
+    locations.flatMap((location) => each.map((phase) => sampled(of(location), phase, location))),
+  );
+  expect(meteredValues(0, undefined, phases ?? []).powerW).toBe(3_000);
+  expect(meteredValues(0, undefined, totals ?? []).powerW).toBe(1_000);
+});
+
+it('Power that is measured at the inlet alone counts', () => {
+  expect(meteredValues(0, undefined, [sampled(1_010, 'L1', 'Inlet')]).powerW).toBe(1_010);
+});
