@@ -3,6 +3,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
+import type { ChargerCalls } from './charger-calls.js';
 import type { Protocol } from './charger-door.js';
 import { performRequest, type RequestWords } from './charger-requests.js';
 import type { Dialect, Guard } from './dialect.js';
@@ -14,6 +15,8 @@ import { OCPP16_REQUESTS } from './ocpp16-requests.js';
 import { Ocpp201Events } from './ocpp201-events.js';
 import { Ocpp201Guard } from './ocpp201-guard.js';
 import { ocpp201Requests } from './ocpp201-requests.js';
+
+const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
 
 /** One for each charger that can be controlled by OCPP; why others are left out is logged. */
 export function bridgesOf(
@@ -78,12 +81,13 @@ export function speaking(
 }
 
 function dialectOf(
-  events: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
+  events: Pick<Dialect, 'heard' | 'answer' | 'answered'> & Pick<ChargerCalls, 'isRejected'>,
   guard: Guard,
   requests: RequestWords,
 ): Dialect {
   return {
-    perform: (request, call) => performRequest(requests, request, call),
+    perform: async (request, call) =>
+      events.isRejected ? REJECTED : performRequest(requests, request, call),
     guard,
     heard: (method, params) => events.heard(method, params),
     answer: (method, params) => events.answer(method, params),

@@ -24,6 +24,7 @@ export interface CallParts {
 export class ChargerCalls {
   readonly #parts: CallParts;
   readonly #onlyLogged: ReadonlySet<string>;
+  #isRejected = false;
 
   /** @param onlyLogged what the charger only reports, and nobody here acts upon */
   constructor(parts: CallParts, onlyLogged: readonly string[]) {
@@ -31,8 +32,14 @@ export class ChargerCalls {
     this.#onlyLogged = new Set(onlyLogged);
   }
 
-  /** It started. @param words who made it, and its firmware, as far as it says */
-  booted(words: readonly (string | undefined)[]): void {
+  /** A management system rejected its start: it need not answer before the next one, and should not be asked. */
+  get isRejected(): boolean {
+    return this.#isRejected;
+  }
+
+  /** It started. @param words who made it, and its firmware, as far as it says. @param answer what it is answered */
+  booted(words: readonly (string | undefined)[], answer: object): void {
+    this.#isRejected = 'status' in answer && answer.status === 'Rejected';
     const firmware = words.filter((word) => word !== undefined).join(' ');
     this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
   }

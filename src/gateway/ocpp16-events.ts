@@ -43,6 +43,10 @@ export class Ocpp16Events {
     this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
 
+  get isRejected(): boolean {
+    return this.#calls.isRejected;
+  }
+
   /** Takes in what it says by itself. @throws UnusableMessage */
   heard(method: string, params: unknown): void {
     const { session, clock } = this.#parts;
@@ -66,7 +70,7 @@ export class Ocpp16Events {
     const { session, clock } = this.#parts;
     if (method === 'BootNotification') {
       const { chargePointVendor, chargePointModel, firmwareVersion } = read(bootSchema, params);
-      this.#calls.booted([chargePointVendor, chargePointModel, firmwareVersion]);
+      this.#calls.booted([chargePointVendor, chargePointModel, firmwareVersion], answer);
     } else if (method === 'StartTransaction') {
       const { connectorId } = read(startTransactionSchema, params);
       const { transactionId } = read(startedSchema, answer);

@@ -56,6 +56,10 @@ export class Ocpp201Events {
     this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
 
+  get isRejected(): boolean {
+    return this.#calls.isRejected;
+  }
+
   /** Takes in what it says by itself. @throws UnusableMessage */
   heard(method: string, params: unknown): void {
     const { session, clock, uses } = this.#parts;
@@ -79,7 +83,7 @@ export class Ocpp201Events {
     if (method === 'Heartbeat') return this.#calls.tellTime(answer);
     if (method !== 'BootNotification') return answer;
     const { vendorName, model, firmwareVersion } = read(bootSchema, params).chargingStation;
-    this.#calls.booted([vendorName, model, firmwareVersion]);
+    this.#calls.booted([vendorName, model, firmwareVersion], answer);
     this.#evseOf.clear();
     this.#parts.uses.forget();
     this.#calls.wakeAfterAnswer();

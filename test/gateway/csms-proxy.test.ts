@@ -89,6 +89,34 @@ describe('What passes between a charger and its management system', () => {
   });
 });
 
+describe('A charger that its management system rejects', () => {
+  it('is asked nothing by the gateway until it is accepted', async () => {
+    await csms.start();
+    const answered = (status: string) => async () => ({
+      status,
+      currentTime: new Date().toISOString(),
+      interval: 300,
+    });
+    csms.answers.set('BootNotification', answered('Rejected'));
+    const { client, count } = await site();
+    const charger = client();
+    const asked: string[] = [];
+    charger.handle(async ({ method = '' }) => {
+      asked.push(method);
+      return { status: 'Accepted' };
+    });
+    await charger.connect();
+    await charger.call('BootNotification', BOOT);
+    await eventually(async () =>
+      expect(await count('headroom_gateway_requests_total', { result: 'failed' })).toBeGreaterThan(2),
+    );
+    expect(asked).toEqual([]);
+    csms.answers.set('BootNotification', answered('Accepted'));
+    await charger.call('BootNotification', BOOT);
+    await eventually(() => expect(asked).toContain('GetConfiguration'));
+  });
+});
+
 describe('A charging profile of a management system', () => {
   it('lowers what is granted, never raises it, and is gone when it is cleared', async () => {
     await csms.start();
