@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
+import { withoutSecrets } from '../src/broker-url.js';
 import { systemClock } from '../src/clock.js';
 import { contradictionOfGateway } from '../src/contradictions.js';
 import { followFiles } from '../src/follow-files.js';
@@ -110,6 +111,19 @@ async function lockOf(dataDir: string) {
   return DatabaseLock.alone(join(dataDir, 'ocpp-gateway'), refusal);
 }
 
+/** A wrong address is said at the start, and not only when a charger comes. */
+async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log: Log): Promise<void> {
+  const { reachBroker } = await import('../src/outbound/mqtt/reach-broker.js');
+  try {
+    await reachBroker(mqttUrl, ca, systemClock);
+  } catch (error) {
+    log.warn(
+      { mqttUrl: withoutSecrets(mqttUrl), err: error },
+      'Headroom cannot be reached: no charger is let in before it can',
+    );
+  }
+}
+
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings, contradictionOfGateway);
@@ -117,13 +131,15 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const log = createLogger({ level: config.logLevel });
   const lock = await lockOf(config.dataDir);
   const idTagRule = idTags === undefined ? undefined : idTagRuleOf(idTags);
+  const mqttUrl = config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`;
+  const mqttCa = config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa);
   const gateway = new OcppGateway({
     file,
     host,
     port,
     metricsPort,
-    mqttUrl: config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`,
-    mqttCa: config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa),
+    mqttUrl,
+    mqttCa,
     tls: tlsOf(config),
     heartbeatS: config.heartbeatS,
     dataDir: config.dataDir,
@@ -144,6 +160,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   });
   try {
     printJson({ event: 'ready', ...(await gateway.start()), version: VERSION });
+    void warnWhereUnreachable(mqttUrl, mqttCa, log);
   } catch (error) {
     grace.uninstall();
     await lock.release();

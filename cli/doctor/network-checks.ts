@@ -1,11 +1,9 @@
 // What the service listens on, and the broker it connects to.
 import { randomUUID } from 'node:crypto';
-import { connect as connectTcp, isIP, type Socket } from 'node:net';
-import { connect as connectTls, TLSSocket } from 'node:tls';
-import { isTlsUrl } from '../../src/broker-url.js';
 import { type Config, flagOf, hasOwnBroker, variableOf } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
 import { ExternalBroker } from '../../src/outbound/mqtt/external-broker.js';
+import { reachBroker } from '../../src/outbound/mqtt/reach-broker.js';
 import { NatsBus } from '../../src/outbound/nats/nats-bus.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
@@ -84,7 +82,6 @@ function isSame(one: Holder | undefined, other: Holder | undefined): boolean {
   return one?.pid === other?.pid;
 }
 
-const CONNECT_WITHIN_MS = 5_000;
 const WAY_OUT = `see ${variableOf('mqttUrl')}; chargers hear nothing until the service reaches its broker`;
 
 /**
@@ -113,43 +110,9 @@ export async function checkBroker(
 }
 
 async function checkConnection(mqttUrl: string, ca: string | undefined, clock: Clock): Promise<Finding> {
-  const { hostname, port, protocol } = new URL(mqttUrl);
-  const host = hostname.replace(/[[\]]/g, '');
-  const to = { host, port: Number(port) || usualPortOf(protocol) };
-  const place = `${hostname}:${to.port}`;
-  const isTls = isTlsUrl(mqttUrl);
-  const socket = isTls
-    ? connectTls({
-        ...to,
-        ...(isIP(host) === 0 && { servername: host }),
-        ...(ca === undefined ? {} : { ca }),
-      })
-    : connectTcp(to);
-  try {
-    await connected(socket, isTls ? 'secureConnect' : 'connect', clock);
-    if (!(socket instanceof TLSSocket)) return ok(`${place} is reached`);
-    const { valid_from, valid_to } = socket.getPeerCertificate();
-    const validity = { startsAtMs: Date.parse(valid_from), expiresAtMs: Date.parse(valid_to) };
-    return validityOf(`${place} is reached; its certificate`, validity, clock);
-  } catch (error) {
-    return fail(`${place} cannot be reached: ${messageOf(error)}`, WAY_OUT);
-  } finally {
-    socket.destroy();
-  }
-}
-
-function usualPortOf(protocol: string): number {
-  const ports: Readonly<Record<string, number>> = { 'mqtts:': 8883, 'tls:': 8883, 'wss:': 443, 'ws:': 80 };
-  return ports[protocol] ?? 1883;
-}
-
-function connected(socket: Socket, event: 'connect' | 'secureConnect', clock: Clock): Promise<void> {
-  return new Promise<void>((resolve, reject) => {
-    const cancel = clock.after(CONNECT_WITHIN_MS, () => reject(new Error('no answer')));
-    socket.once('close', cancel);
-    socket.once('error', reject);
-    socket.once(event, resolve);
-  });
+  const { place, validity } = await reachBroker(mqttUrl, ca, clock);
+  if (validity === undefined) return ok(`${place} is reached`);
+  return validityOf(`${place} is reached; its certificate`, validity, clock);
 }
 
 /** As the service does, and with its rights: it listens to all chargers for a moment, and says nothing. */

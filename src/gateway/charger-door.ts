@@ -1,6 +1,7 @@
 // Who may connect to a gateway: by path, version of OCPP, certificate and password, which the service checks.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
+import { withoutSecrets } from '../broker-url.js';
 import { namesOf } from '../certificate-names.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -94,11 +95,13 @@ export class ChargerDoor {
     if ('reason' in admitted) {
       const { reason, message } = admitted;
       const { remoteAddress, endpoint, identity } = handshake;
+      // The charger is not told where.
+      const place = reason === 'unreachable' ? ` at ${withoutSecrets(this.#options.mqttUrl)}` : '';
       this.#options.metrics.refusals.inc({ reason });
       this.#rareLog(`${remoteAddress} ${reason}`, () =>
         this.#options.log.warn(
           { reason, remoteAddress, path: `${endpoint}/${identity}`.slice(0, 300) },
-          `OCPP charger refused: ${message}`,
+          `OCPP charger refused: ${message}${place}`,
         ),
       );
     }

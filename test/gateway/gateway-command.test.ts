@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { RPCClient } from 'ocpp-rpc';
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
-import { run, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
+import { type Running, run, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { type ServedSite, serveSite } from '../cli/served-site.js';
 import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
 import { CLIENT } from './ocpp-site.js';
 
 const CHARGER = 'q1-a';
@@ -23,13 +24,23 @@ afterEach(() => {
 });
 afterAll(() => served.close());
 
+/** What it logs from now on, so far. */
+function logOf({ process }: Pick<Running, 'process'>): () => string {
+  let log = '';
+  process.stderr?.on('data', (data) => {
+    log += data;
+  });
+  return () => log;
+}
+
 /** A gateway to the served site with these flags and settings, ready. */
 async function gatewayWith(flags: readonly string[], environment: Readonly<Record<string, string>> = {}) {
   const directory = temporaryDirectory();
   const args = ['gateway', 'ocpp', served.file, '--port', '0', '--data-dir', directory, ...flags];
   const gateway = start(args, environment);
+  const log = logOf(gateway);
   const ready = JSON.parse(await gateway.line((line) => line.includes('"event":"ready"')));
-  return { ...gateway, ocppUrl: ready.ocppUrl as string };
+  return { ...gateway, log, ocppUrl: ready.ocppUrl as string };
 }
 
 function client(endpoint: string, options: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient {
@@ -103,10 +114,6 @@ describe('A gateway with a file of id tags', () => {
     const directory = temporaryDirectory();
     const file = writeFile(directory, 'tags', 'FIRST\n');
     const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl, '--id-tags', file]);
-    let log = '';
-    gateway.process.stderr?.on('data', (data) => {
-      log += data;
-    });
     const charger = client(gateway.ocppUrl, { password: 'charger-secret' });
     await charger.connect();
     const ask = (idTag: string) => charger.call('Authorize', { idTag });
@@ -118,8 +125,26 @@ describe('A gateway with a file of id tags', () => {
     expect(await ask('FIRST')).toMatchObject(answer('Invalid'));
     rmSync(file);
     await eventually(() =>
-      expect(log).toContain('the id tags cannot be used; those of before stay in force'),
+      expect(gateway.log()).toContain('the id tags cannot be used; those of before stay in force'),
     );
     expect(await ask('SECOND')).toMatchObject(answer('Accepted'));
+  });
+});
+
+describe('A gateway with the address of no service', () => {
+  it('starts, says so at once, and again when a charger comes: with the address, without the password in it', async () => {
+    const place = `127.0.0.1:${await freePort()}`;
+    const gateway = await gatewayWith(['--mqtt-url', `mqtt://depot:not-for-logs@${place}`]);
+    await eventually(() =>
+      expect(gateway.log()).toMatch(
+        new RegExp(`"warn".*"mqtt://${place}".*ECONNREFUSED.*Headroom cannot be reached`),
+      ),
+    );
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret' });
+    await expect(charger.connect()).rejects.toMatchObject({ code: 503 });
+    await eventually(() =>
+      expect(gateway.log()).toContain(`OCPP charger refused: Headroom cannot be reached at mqtt://${place}`),
+    );
+    expect(gateway.log()).not.toContain('not-for-logs');
   });
 });
