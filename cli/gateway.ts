@@ -12,6 +12,7 @@ import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import type { Log } from '../src/ports/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
+import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
 import { printJson } from './print.js';
@@ -43,6 +44,10 @@ const SETTINGS: readonly SettingKey[] = [
   'heartbeatS',
   'logLevel',
 ];
+
+const OCPP_PASSWORD = /^.{16,40}$/su;
+/** Of many chargers, so many are enough to find the others. */
+const NAMED_AT_ONCE = 10;
 
 /** The service means other things by these. */
 const MEANINGS: OtherMeanings = {
@@ -124,6 +129,20 @@ async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log
   }
 }
 
+/** Headroom takes others too; some chargers do not. */
+function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
+  const chargers = tenants.flatMap(({ locations }) => locations.flatMap(({ chargers }) => chargers));
+  const unfit = chargers.filter(
+    ({ mqttPassword }) => mqttPassword !== undefined && !OCPP_PASSWORD.test(mqttPassword),
+  );
+  const controllers = unfit.slice(0, NAMED_AT_ONCE).map(({ controllerUuid }) => controllerUuid);
+  if (unfit.length > 0)
+    log.warn(
+      { count: unfit.length, controllers },
+      'passwords of chargers in the file do not have the 16 to 40 characters that OCPP wants: some chargers take no others',
+    );
+}
+
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings, contradictionOfGateway);
@@ -161,6 +180,8 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   try {
     printJson({ event: 'ready', ...(await gateway.start()), version: VERSION });
     void warnWhereUnreachable(mqttUrl, mqttCa, log);
+    // Who shows a certificate needs no password.
+    if (config.tlsClientCa === undefined) warnOfPasswords(file, log);
   } catch (error) {
     grace.uninstall();
     await lock.release();

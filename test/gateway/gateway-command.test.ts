@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
 import { type Running, run, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { type ServedSite, serveSite } from '../cli/served-site.js';
+import { siteYaml } from '../cli/site.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { CLIENT } from './ocpp-site.js';
@@ -34,9 +35,13 @@ function logOf({ process }: Pick<Running, 'process'>): () => string {
 }
 
 /** A gateway to the served site with these flags and settings, ready. */
-async function gatewayWith(flags: readonly string[], environment: Readonly<Record<string, string>> = {}) {
+async function gatewayWith(
+  flags: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+  file = served.file,
+) {
   const directory = temporaryDirectory();
-  const args = ['gateway', 'ocpp', served.file, '--port', '0', '--data-dir', directory, ...flags];
+  const args = ['gateway', 'ocpp', file, '--port', '0', '--data-dir', directory, ...flags];
   const gateway = start(args, environment);
   const log = logOf(gateway);
   const ready = JSON.parse(await gateway.line((line) => line.includes('"event":"ready"')));
@@ -146,5 +151,20 @@ describe('A gateway with the address of no service', () => {
       expect(gateway.log()).toContain(`OCPP charger refused: Headroom cannot be reached at mqtt://${place}`),
     );
     expect(gateway.log()).not.toContain('not-for-logs');
+  });
+});
+
+describe('A gateway whose chargers have passwords that are too short or too long for OCPP', () => {
+  it('names those as it starts', async () => {
+    const chargers = Object.entries({ short: 15, shortest: 16, longest: 40, long: 41 }).map(
+      ([name, length]) => `          - controllerUuid: ${name}
+            mqttPassword: ${'a phrase of a charger to be cut off where it is'.slice(0, length - 1)}!
+            connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }]
+`,
+    );
+    const text = siteYaml({ secrets: false }).replace('        chargers:\n', `$&${chargers.join('')}`);
+    const file = writeFile(temporaryDirectory(), 'sites.yaml', text);
+    const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl], {}, file);
+    await eventually(() => expect(gateway.log()).toContain('"count":2,"controllers":["short","long"]'));
   });
 });
