@@ -327,8 +327,8 @@ export const PLANTS = [
   {
     name: 'lease-claimed-unproven',
     file: 'machines/session/lease-report.js',
-    text: 'lease.trust.isProven && isReady',
-    bug: 'isReady',
+    text: 'lease.trust.isProven && this.#preparation.isReady',
+    bug: 'this.#preparation.isReady',
     seed: 1,
     invariant: 'P7',
     ocpp: true,
