@@ -51,6 +51,12 @@ export interface BegunTransaction {
   readonly atMs: number;
 }
 
+/** What has to outlast the gateway. */
+export interface KeptProfiles {
+  readonly profiles: readonly ForeignProfile[];
+  readonly transactions: readonly BegunTransaction[];
+}
+
 const CYCLE_MS = { daily: 86_400_000, weekly: 7 * 86_400_000 };
 /** More than any system sets for one charger. */
 const MOST_PROFILES = 100;
@@ -59,20 +65,25 @@ const MOST_PROFILES = 100;
 export class ForeignProfiles {
   #profiles: readonly ForeignProfile[];
   #begun: readonly BegunTransaction[];
+  #kept: KeptProfiles | undefined;
 
-  constructor(profiles: readonly ForeignProfile[] = [], begun: readonly BegunTransaction[] = []) {
-    this.#profiles = profiles;
-    this.#begun = begun;
+  constructor(kept?: KeptProfiles) {
+    this.#kept = kept;
+    this.#profiles = kept?.profiles ?? [];
+    this.#begun = kept?.transactions ?? [];
   }
 
-  /** The same object until one is another. */
+  /** The same object until it is another; undefined where nothing is set. */
+  get kept(): KeptProfiles | undefined {
+    const [profiles, transactions] = [this.#profiles, this.#begun];
+    if (profiles.length === 0) return undefined;
+    const isSame = this.#kept?.profiles === profiles && this.#kept.transactions === transactions;
+    if (!isSame) this.#kept = { profiles, transactions };
+    return this.#kept;
+  }
+
   get all(): readonly ForeignProfile[] {
     return this.#profiles;
-  }
-
-  /** One of each EVSE at most; the same object until one is another. */
-  get begun(): readonly BegunTransaction[] {
-    return this.#begun;
   }
 
   /** Takes the place of one with its id, or of one for the same at the same level. False where there are too many. */

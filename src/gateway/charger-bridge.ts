@@ -80,10 +80,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#parts = options;
     this.#topicPrefix = topicPrefixOf(address);
     const { heartbeatMs, newBoot, memory } = options;
-    this.csmsProfiles = new ForeignProfiles(
-      memory.csmsProfiles.get(address),
-      memory.csmsTransactions.get(address),
-    );
+    this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
     this.transactionIds = new TransactionIds(memory.transactionIds.get(address), (id) =>
       this.#keepTransactionId(id),
@@ -248,14 +245,11 @@ export class ChargerBridge implements UplinkReceiver {
   /** False where the disk does not take it, of which the file logs why. */
   #remember(): boolean {
     const { provenFirmware, fallbacksA } = this.session;
-    const { all, begun } = this.csmsProfiles;
-    const isNone = all.length === 0;
     const { memory } = this.#parts;
     try {
       if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
       if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
-      memory.csmsProfiles.set(this.address, isNone ? undefined : all);
-      memory.csmsTransactions.set(this.address, isNone ? undefined : begun);
+      memory.csmsProfiles.set(this.address, this.csmsProfiles.kept);
     } catch {
       return false;
     }

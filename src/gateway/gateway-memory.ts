@@ -3,10 +3,14 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
-import type { BegunTransaction, ForeignProfile } from '../../machines/session/foreign-profiles.js';
+import type {
+  BegunTransaction,
+  ForeignProfile,
+  KeptProfiles,
+} from '../../machines/session/foreign-profiles.js';
 import type { Proofs } from '../../machines/session/lease-trust.js';
 import type { Log } from '../ports/log.js';
-import { KeptFile } from './kept-file.js';
+import { KeptFile, KeptFolder } from './kept-file.js';
 
 const transactionRef = z.union([z.number(), z.string()]);
 const begunSchema: z.ZodType<BegunTransaction> = z.object({
@@ -29,6 +33,10 @@ const profileSchema: z.ZodType<ForeignProfile> = z.object({
   unit: z.enum(['A', 'W']),
   periods: z.array(z.object({ startS: z.number(), limit: z.number(), phases: z.number().optional() })),
 });
+const keptProfilesSchema: z.ZodType<KeptProfiles> = z.object({
+  profiles: z.array(profileSchema),
+  transactions: z.array(begunSchema),
+});
 
 /** Once one firmware stood for all connectors of a charger, whichever of them had shown something. */
 type KeptProofs = Proofs | string;
@@ -38,12 +46,10 @@ export interface GatewayMemory {
   readonly fallbacksA: KeptFile<Fallbacks>;
   /** Which connectors were seen to keep leases: some show limits only while they charge. */
   readonly provenFirmware: KeptFile<KeptProofs>;
-  /** Nobody else keeps these: the charger was never told of them. */
-  readonly csmsProfiles: KeptFile<readonly ForeignProfile[]>;
+  /** Nobody else keeps these: the charger was never told of them. They are large, and set for many chargers at once. */
+  readonly csmsProfiles: KeptFolder<KeptProfiles>;
   /** The last that each charger was given, in OCPP 1.6. */
   readonly transactionIds: KeptFile<number>;
-  /** What those may count from. */
-  readonly csmsTransactions: KeptFile<readonly BegunTransaction[]>;
 }
 
 /**
@@ -60,17 +66,8 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
       z.union([z.string(), z.record(z.string(), z.string())]),
       log,
     ),
-    csmsProfiles: new KeptFile<readonly ForeignProfile[]>(
-      pathOf('ocpp-csms-profiles.json'),
-      z.array(profileSchema),
-      log,
-    ),
+    csmsProfiles: new KeptFolder(pathOf('ocpp-csms-profiles'), keptProfilesSchema, log),
     transactionIds: new KeptFile(pathOf('ocpp-transaction-ids.json'), z.number().int(), log),
-    csmsTransactions: new KeptFile<readonly BegunTransaction[]>(
-      pathOf('ocpp-csms-transactions.json'),
-      z.array(begunSchema),
-      log,
-    ),
   };
 }
 

@@ -1,6 +1,15 @@
-// What a gateway has to know of chargers over its own restarts, as a file: small, rarely changed, on disk when it is said to be.
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+// What a gateway has to know of chargers over its own restarts, in files: rarely changed, and on disk when it is said to be.
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../ports/log.js';
@@ -9,19 +18,42 @@ import { OperatorError } from '../ports/operator-error.js';
 /** Told of a file that cannot be used. */
 class KeptFileError extends OperatorError {}
 
-/** One value for each charger; those without one are left out. */
+/** Logs once that the disk takes nothing, and that it does again: each charger tries every few seconds. */
+class Disk {
+  readonly #log: Log | undefined;
+  /** It did not take what was written last. */
+  #isFailing = false;
+
+  constructor(log: Log | undefined) {
+    this.#log = log;
+  }
+
+  write(path: string, write: () => void): void {
+    try {
+      write();
+    } catch (error) {
+      if (!this.#isFailing)
+        this.#log?.error({ path, why: String(error) }, 'the disk does not take what is known of chargers');
+      this.#isFailing = true;
+      throw error;
+    }
+    if (this.#isFailing) this.#log?.info({ path }, 'the disk takes what is known of chargers again');
+    this.#isFailing = false;
+  }
+}
+
+/** One small value for each charger, all in one file; those without one are left out. */
 export class KeptFile<T> {
   readonly #path: string | undefined;
-  readonly #log: Log | undefined;
+  readonly #disk: Disk;
   #values: ReadonlyMap<string, T>;
-  /** The disk did not take what was written last. */
-  #isFailing = false;
 
   /** @param path undefined: only as long as this process lives. @throws KeptFileError */
   constructor(path: string | undefined, schema: z.ZodType<T>, log?: Log) {
     this.#path = path;
-    this.#log = log;
-    this.#values = new Map(Object.entries(path === undefined ? {} : readKept(path, schema)));
+    this.#disk = new Disk(log);
+    const kept = path === undefined ? undefined : readKept(path, z.record(z.string(), schema));
+    this.#values = new Map(Object.entries(kept ?? {}));
   }
 
   get(charger: ChargerAddress): T | undefined {
@@ -38,31 +70,68 @@ export class KeptFile<T> {
     const values = new Map(this.#values);
     if (value === undefined) values.delete(key);
     else values.set(key, value);
-    if (this.#path !== undefined) this.#write(this.#path, values);
+    const path = this.#path;
+    if (path !== undefined) this.#disk.write(path, () => writeKept(path, Object.fromEntries(values)));
     this.#values = values;
   }
+}
 
-  /** Logs once that the disk takes nothing, and that it does again: each charger tries every few seconds. */
-  #write(path: string, values: ReadonlyMap<string, T>): void {
-    try {
-      writeKept(path, Object.fromEntries(values));
-    } catch (error) {
-      if (!this.#isFailing)
-        this.#log?.error({ path, why: String(error) }, 'the disk does not take what is known of chargers');
-      this.#isFailing = true;
-      throw error;
+/** A value for each charger that may be large, in a file of its own; those without one have none. */
+export class KeptFolder<T> {
+  readonly #path: string | undefined;
+  readonly #schema: z.ZodType<T>;
+  readonly #disk: Disk;
+  /** As far as they were asked for, or set. */
+  readonly #values = new Map<string, T | undefined>();
+
+  /** @param path undefined: only as long as this process lives */
+  constructor(path: string | undefined, schema: z.ZodType<T>, log?: Log) {
+    this.#path = path;
+    this.#schema = schema;
+    this.#disk = new Disk(log);
+  }
+
+  /** @throws KeptFileError */
+  get(charger: ChargerAddress): T | undefined {
+    const key = keyOf(charger);
+    if (!this.#values.has(key)) {
+      const path = this.#pathOf(charger);
+      this.#values.set(key, path === undefined ? undefined : readKept(path, this.#schema));
     }
-    if (this.#isFailing) this.#log?.info({ path }, 'the disk takes what is known of chargers again');
-    this.#isFailing = false;
+    return this.#values.get(key);
+  }
+
+  /** As that of a `KeptFile`. */
+  set(charger: ChargerAddress, value: T | undefined): void {
+    if (this.get(charger) === value) return;
+    const path = this.#pathOf(charger);
+    if (path !== undefined)
+      this.#disk.write(path, () => (value === undefined ? removeKept(path) : writeKept(path, value)));
+    this.#values.set(keyOf(charger), value);
+  }
+
+  #pathOf({ tenantUuid, controllerUuid }: ChargerAddress): string | undefined {
+    if (this.#path === undefined) return undefined;
+    return join(this.#path, tenantUuid, `${encodeURIComponent(controllerUuid)}.json`);
   }
 }
 
 /** All or nothing: a gateway that starts finds what was there before, or what is written now. */
-function writeKept(path: string, values: object): void {
+function writeKept(path: string, value: unknown): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true });
-  writeFileSync(`${path}.new`, `${JSON.stringify(values, null, 1)}\n`, { flush: true });
+  writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 1)}\n`, { flush: true });
   renameSync(`${path}.new`, path);
+  flush(folder);
+}
+
+function removeKept(path: string): void {
+  rmSync(path, { force: true });
+  flush(dirname(path));
+}
+
+/** What was renamed or removed in it stays so when the power fails. */
+function flush(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
     fsyncSync(descriptor);
@@ -75,16 +144,17 @@ function keyOf({ tenantUuid, controllerUuid }: ChargerAddress): string {
   return `${tenantUuid}/${controllerUuid}`;
 }
 
-function readKept<T>(path: string, schema: z.ZodType<T>): Record<string, T> {
+/** @returns undefined where there is none. @throws KeptFileError */
+function readKept<T>(path: string, schema: z.ZodType<T>): T | undefined {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
     throw error;
   }
   try {
-    return z.record(z.string(), schema).parse(JSON.parse(text));
+    return schema.parse(JSON.parse(text));
   } catch {
     throw new KeptFileError(`${path} cannot be read: move it away, and what it says is found out anew`);
   }

@@ -1,10 +1,10 @@
 // The gateway in front of a management system: everything passes, and no limit rises above what is granted.
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
-import { CHARGER_PASSWORD } from '../service/running-service.js';
+import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 import { type Csms, createCsms } from './csms.js';
 import { type OcppSite, runOcppSite } from './ocpp-site.js';
 
@@ -183,20 +183,20 @@ describe('A charging profile of a management system', () => {
     await charger.connect();
     await eventually(() => expect(csms.charger).toBeDefined());
     await charger.call('StartTransaction', START);
-    await eventually(() => expect(before.gateway.bridges[0]?.csmsProfiles.begun).toHaveLength(1));
+    await eventually(() => expect(before.gateway.bridges[0]?.session.leaseAt(1)?.transaction).toBe(4711));
     await csms.charger?.call('SetChargingProfile', profileOf(10));
-    const [begun] = before.gateway.bridges[0]?.csmsProfiles.begun ?? [];
-    expect(begun).toMatchObject({ evse: 1, transaction: 4711 });
+    const begun = before.gateway.bridges[0]?.csmsProfiles.kept?.transactions;
+    expect(begun).toMatchObject([{ evse: 1, transaction: 4711 }]);
     await running?.stop();
     running = undefined;
     const { gateway } = await site({ dataDir });
-    expect(gateway.bridges[0]?.csmsProfiles.begun).toEqual([begun]);
+    expect(gateway.bridges[0]?.csmsProfiles.kept?.transactions).toEqual(begun);
     rmSync(dataDir, { recursive: true });
   });
 
   it('of a transaction is kept nowhere once the next one has begun', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
-    const kept = () => readFileSync(join(dataDir, 'ocpp-csms-profiles.json'), 'utf8');
+    const kept = join(dataDir, 'ocpp-csms-profiles', HARBOUR, 'quay-a.json');
     await csms.start();
     const { client } = await site({ dataDir });
     const charger = client();
@@ -205,14 +205,14 @@ describe('A charging profile of a management system', () => {
     await charger.call('StartTransaction', START);
     const ofTransaction = profileOf(10, { chargingProfilePurpose: 'TxProfile', transactionId: 4711 });
     expect(await csms.charger?.call('SetChargingProfile', ofTransaction)).toEqual({ status: 'Accepted' });
-    expect(kept()).toContain('4711');
+    expect(readFileSync(kept, 'utf8')).toContain('4711');
     csms.answers.set('StartTransaction', async () => ({
       transactionId: 4712,
       idTagInfo: { status: 'Accepted' },
     }));
     await charger.call('StopTransaction', { ...START, transactionId: 4711, meterStop: 1 });
     await charger.call('StartTransaction', START);
-    await eventually(() => expect(kept()).toBe('{}\n'));
+    await eventually(() => expect(existsSync(kept)).toBe(false));
     rmSync(dataDir, { recursive: true });
   });
 

@@ -3,41 +3,70 @@ import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { ChargerAddress } from '../../machines/values/ids.js';
-import { KeptFile } from '../../src/gateway/kept-file.js';
+import type { ChargerAddress, ControllerUuid } from '../../machines/values/ids.js';
+import { KeptFile, KeptFolder } from '../../src/gateway/kept-file.js';
 import { temporaryDirectory } from '../cli/headroom.js';
 
 const CHARGER = { tenantUuid: 'harbour', locationId: 'quay', controllerUuid: 'quay-a' } as ChargerAddress;
 
-/** A file as the gateway has it, and as the next one would read it. */
-function kept() {
-  const path = join(temporaryDirectory(), 'kept.json');
-  const file = new KeptFile(path, z.number());
-  const onDisk = () => new KeptFile(path, z.number()).get(CHARGER);
-  // Its first half cannot be written where something else has its name.
-  const fill = () => mkdirSync(`${path}.new`);
-  const free = () => rmSync(`${path}.new`, { recursive: true });
-  return { file, onDisk, fill, free };
+/** As the gateway has it, and as the next one would read it. */
+const KINDS = {
+  'in one file with all others': (folder: string) => ({
+    open: () => new KeptFile(join(folder, 'kept.json'), z.number()),
+    writes: join(folder, 'kept.json.new'),
+  }),
+  'in a file of its own': (folder: string) => ({
+    open: () => new KeptFolder(join(folder, 'kept'), z.number()),
+    writes: join(folder, 'kept', 'harbour', 'quay-a.json.new'),
+  }),
+};
+
+function kept(kind: keyof typeof KINDS) {
+  const { open, writes } = KINDS[kind](temporaryDirectory());
+  // Nothing can be written where something else has its name.
+  const fill = () => mkdirSync(writes, { recursive: true });
+  const free = () => rmSync(writes, { recursive: true });
+  return { file: open(), onDisk: (charger = CHARGER) => open().get(charger), fill, free };
 }
 
-describe('What a gateway keeps of a charger', () => {
-  it('is what the next gateway reads', () => {
-    const { file, onDisk } = kept();
-    file.set(CHARGER, 6);
-    expect(onDisk()).toBe(6);
-    file.set(CHARGER, undefined);
-    expect(onDisk()).toBeUndefined();
-  });
+describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+  'What a gateway keeps of a charger %s',
+  (kind) => {
+    it('is what the next gateway reads', () => {
+      const { file, onDisk } = kept(kind);
+      file.set(CHARGER, 6);
+      expect(onDisk()).toBe(6);
+      file.set(CHARGER, undefined);
+      expect(onDisk()).toBeUndefined();
+    });
 
-  it('is not known where the disk did not take it, and is written when it is said again', () => {
-    const { file, onDisk, fill, free } = kept();
-    file.set(CHARGER, 0);
-    fill();
-    expect(() => file.set(CHARGER, 6)).toThrow();
-    expect(() => file.set(CHARGER, 6)).toThrow();
-    expect(file.get(CHARGER)).toBe(0);
-    free();
-    file.set(CHARGER, 6);
-    expect(onDisk()).toBe(6);
-  });
-});
+    it('is not known where the disk did not take it, and is written when it is said again', () => {
+      const { file, onDisk, fill, free } = kept(kind);
+      file.set(CHARGER, 0);
+      fill();
+      expect(() => file.set(CHARGER, 6)).toThrow();
+      expect(() => file.set(CHARGER, 6)).toThrow();
+      expect(file.get(CHARGER)).toBe(0);
+      free();
+      file.set(CHARGER, 6);
+      expect(onDisk()).toBe(6);
+    });
+
+    it('is of that charger alone, whatever its name', () => {
+      const { file, onDisk } = kept(kind);
+      const names = ['../quay-a', '..', '.', 'a/b', 'A', 'a', '%2e', '__proto__'];
+      const chargers = names.map((name) => ({ ...CHARGER, controllerUuid: name as ControllerUuid }));
+      for (const [i, charger] of chargers.entries()) file.set(charger, i);
+      expect(chargers.map((charger) => onDisk(charger))).toEqual(names.map((_, i) => i));
+    });
+
+    it('is said to be unreadable where it is no more what was written', () => {
+      const { file, fill, free, onDisk } = kept(kind);
+      file.set(CHARGER, 6);
+      fill();
+      free();
+      file.set(CHARGER, 'x' as unknown as number);
+      expect(() => onDisk()).toThrow(/cannot be read: move it away/);
+    });
+  },
+);

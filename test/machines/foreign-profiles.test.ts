@@ -20,13 +20,17 @@ function profile(over: Partial<ForeignProfile> = {}): ForeignProfile {
   };
 }
 
+function kept(profiles: readonly ForeignProfile[]): ForeignProfiles {
+  return new ForeignProfiles({ profiles, transactions: [] });
+}
+
 function at(profiles: ForeignProfiles, atMs: number, connector: object = {}): number {
   return profiles.lowestA({ ...CONNECTOR, ...connector }, atMs, atMs);
 }
 
 describe('A profile of a management system', () => {
   it('limits from its start on, and not before it nor after its duration', () => {
-    const profiles = new ForeignProfiles([profile({ durationS: 3_600 })]);
+    const profiles = kept([profile({ durationS: 3_600 })]);
     expect([-1, 0, HOUR_MS - 1, HOUR_MS].map((ms) => at(profiles, NOON_MS + ms))).toEqual([
       Number.POSITIVE_INFINITY,
       16,
@@ -41,14 +45,14 @@ describe('A profile of a management system', () => {
       { startS: 60, limit: 8 },
       { startS: 90, limit: 20 },
     ];
-    const profiles = new ForeignProfiles([profile({ periods })]);
+    const profiles = kept([profile({ periods })]);
     const lowest = (fromS: number, untilS: number) =>
       profiles.lowestA(CONNECTOR, NOON_MS + 1000 * fromS, NOON_MS + 1000 * untilS);
     expect([lowest(0, 59), lowest(0, 60), lowest(30, 180), lowest(90, 180)]).toEqual([16, 8, 8, 20]);
   });
 
   it('of a higher stack level goes before one of a lower, and one of the transaction before any default', () => {
-    const profiles = new ForeignProfiles([profile({ id: 1, stackLevel: 1 })]);
+    const profiles = kept([profile({ id: 1, stackLevel: 1 })]);
     profiles.put(profile({ id: 2, stackLevel: 2, periods: [{ startS: 0, limit: 20 }] }));
     expect(at(profiles, NOON_MS)).toBe(20);
     const ofTransaction = { purpose: 'transaction', transaction: 7, stackLevel: 0 } as const;
@@ -62,17 +66,17 @@ describe('A profile of a management system', () => {
       { startS: 0, limit: 6 },
       { startS: 7_200, limit: 32 },
     ];
-    const daily = new ForeignProfiles([profile({ kind: 'daily', periods: night })]);
+    const daily = kept([profile({ kind: 'daily', periods: night })]);
     expect(at(daily, NOON_MS + 24 * HOUR_MS)).toBe(6);
     expect(at(daily, NOON_MS + 26 * HOUR_MS)).toBe(32);
     expect(daily.lowestA(CONNECTOR, NOON_MS + 23.9 * HOUR_MS, NOON_MS + 24.1 * HOUR_MS)).toBe(6);
-    const weekly = new ForeignProfiles([profile({ kind: 'weekly', periods: night })]);
+    const weekly = kept([profile({ kind: 'weekly', periods: night })]);
     expect(at(weekly, NOON_MS + 24 * HOUR_MS)).toBe(32);
     expect(at(weekly, NOON_MS + 168 * HOUR_MS)).toBe(6);
-    const relative = new ForeignProfiles([profile({ kind: 'relative', periods: night })]);
+    const relative = kept([profile({ kind: 'relative', periods: night })]);
     expect(at(relative, NOON_MS, { transaction: 5 })).toBe(6);
     expect(at(relative, NOON_MS + 2 * HOUR_MS, { transaction: 5 })).toBe(32);
-    const watts = new ForeignProfiles([profile({ unit: 'W', periods: [{ startS: 0, limit: 11_040 }] })]);
+    const watts = kept([profile({ unit: 'W', periods: [{ startS: 0, limit: 11_040 }] })]);
     expect(at(watts, NOON_MS)).toBe(16);
   });
 
@@ -84,7 +88,7 @@ describe('A profile of a management system', () => {
     const profiles = new ForeignProfiles();
     profiles.began(1, 7, NOON_MS);
     profiles.put(profile({ kind: 'relative', periods }));
-    const again = new ForeignProfiles(profiles.all, profiles.begun);
+    const again = new ForeignProfiles(profiles.kept);
     for (const each of [profiles, again]) expect(at(each, NOON_MS + HOUR_MS, { transaction: 7 })).toBe(8);
     expect(at(again, NOON_MS + HOUR_MS, { transaction: 8 })).toBe(32);
   });
@@ -100,12 +104,12 @@ describe('A profile of a management system', () => {
 
   it("that came with a remote start is nobody else's where no transaction began in time", () => {
     const waiting = profile({ purpose: 'transaction', waitsUntilMs: NOON_MS + HOUR_MS });
-    const limitAfter = (ms: number) => at(new ForeignProfiles([waiting]), NOON_MS + ms, { transaction: 7 });
+    const limitAfter = (ms: number) => at(kept([waiting]), NOON_MS + ms, { transaction: 7 });
     expect([HOUR_MS - 1, HOUR_MS].map(limitAfter)).toEqual([16, Number.POSITIVE_INFINITY]);
   });
 
   it('of a transaction is forgotten once another begins there, however many there are', () => {
-    const profiles = new ForeignProfiles([profile(), profile({ id: 2, evse: 2, stackLevel: 1 })]);
+    const profiles = kept([profile(), profile({ id: 2, evse: 2, stackLevel: 1 })]);
     for (let transaction = 1; transaction <= 200; transaction++) {
       profiles.began(1, transaction, NOON_MS);
       const of = { purpose: 'transaction', transaction } as const;
@@ -116,14 +120,14 @@ describe('A profile of a management system', () => {
   });
 
   it('outlasts that its transaction is not known for a while, as after a start of the charger', () => {
-    const profiles = new ForeignProfiles([profile({ purpose: 'transaction', transaction: 7 })]);
+    const profiles = kept([profile({ purpose: 'transaction', transaction: 7 })]);
     expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
     expect(at(profiles, NOON_MS)).toBe(Number.POSITIVE_INFINITY);
     expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
   });
 
   it('is cleared by what matches, and replaced by its id or its place in the stack', () => {
-    const profiles = new ForeignProfiles([profile(), profile({ id: 2, stackLevel: 5 })]);
+    const profiles = kept([profile(), profile({ id: 2, stackLevel: 5 })]);
     profiles.put(profile({ id: 3, stackLevel: 5 }));
     expect(profiles.all.map(({ id }) => id)).toEqual([1, 3]);
     expect(profiles.clear({ id: 9 })).toBe(0);
