@@ -42,7 +42,7 @@ function wattsBeside(entry: Entry, tenthsA: number): number {
 
 /**
  * The least that it can be offered, W, beside what may be in force still: on phases of which that was for fewer it is no part of
- * that. Where it is, it adds nothing, and counts as what the others have to make room for.
+ * that. Where that much may be in force anyway, it is just the least: nothing is added to what the others have to make room for.
  */
 export function leastBesideW(holding: Holding): number {
   const { bounds, leastTenthsA, usedPhases } = holding;

@@ -50,7 +50,7 @@ export class ChargerTime {
   /** It answered with the start of its schedule last, and not with what its clock reads. */
   #showsPlans = false;
   #isContinued: boolean;
-  /** Of which the service does not count on it that they may end later, oldest first. */
+  /** Leases that the service still takes to end in time, oldest first: a clock that is set back would prolong them, and nobody knew. */
   readonly #leases = new Map<SessionConnector, PossibleLease[]>();
 
   /** @param isContinued it may hold leases that a gateway before this one gave it */

@@ -290,8 +290,8 @@ export class ConnectorLease {
   }
 
   /**
-   * It keeps to what it was told. Others are given what is acknowledged as given up, so a default of before the transaction,
-   * which may end at any time, must be gone first, and what it starts with must be what the grant falls back to.
+   * It keeps to what it was told. An acknowledgement frees power for others. So the default lease of before the transaction, which would
+   * hold again with its end, is cleared first, and the fail-safe is made what the grant falls back to.
    */
   #wasFollowed(attempt: LeaseAttempt, nowMs: number): void {
     if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();

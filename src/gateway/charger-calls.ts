@@ -72,7 +72,7 @@ export class ChargerCalls {
     this.wakeAfterAnswer();
   }
 
-  /** What it is asked for what it said must not overtake the answer. */
+  /** Our own requests wait until the answer to the charger's call has left. */
   wakeAfterAnswer(): void {
     this.#parts.clock.after(TOLD_WITHIN_MS, this.#parts.changed);
   }
