@@ -50,6 +50,8 @@ export class ChargerTime {
   /** It answered with the start of its schedule last, and not with what its clock reads. */
   #showsPlans = false;
   #isContinued: boolean;
+  /** It started, and has not been looked at since: what it said may be by the clock that it had before it was told the time. */
+  #isStarted = false;
   /** Leases that the service still takes to end in time, oldest first: a clock that is set back would prolong them, and nobody knew. */
   readonly #leases = new Map<SessionConnector, PossibleLease[]>();
 
@@ -165,6 +167,7 @@ export class ChargerTime {
     this.giveUp(nowMs);
     this.clock.restart();
     this.#showsPlans = false;
+    this.#isStarted = true;
     this.#toldAtMs = undefined;
     this.#isContinued = false;
   }
@@ -188,6 +191,8 @@ export class ChargerTime {
 
   /** It answered a request, which may show what its clock reads. */
   answered({ request, askedAtMs }: Outstanding, answer: GatewayAnswer, nowMs: number): void {
+    // The proof of a lease looks further, and judges by itself whether the clock went back.
+    if (request.kind === 'readSchedule' && request.durationS > FAILSAFE_LOOK_S) this.#isStarted = false;
     if (answer.kind === 'schedule') this.#looked(answer.schedule.startsAtOwnMs, nowMs, askedAtMs);
     // One that never shows it has no lease.
     else if (answer.kind === 'refused' && request.kind === 'readSchedule') this.#shown(askedAtMs);
@@ -227,12 +232,18 @@ export class ChargerTime {
       this.#take('unknown');
       return;
     }
+    // A little is within what a timestamp may be off, but not where the answer to its start came late and set it back.
+    const isBehind =
+      this.#isStarted && !isPlanned && ownMs < (clock.ownAt(nowMs) ?? Number.NEGATIVE_INFINITY);
     const isUnknown = this.#isTold && this.#isUnknown(nowMs);
+    if (isBehind) clock.forget();
+    this.#isStarted = false;
     const isShown = isUnknown || clock.isAtLeast(ownMs, nowMs);
     const verdict = clock.note(ownMs, nowMs, isPlanned ? undefined : askedAtMs);
     const isOther = verdict !== 'steady' && verdict !== 'late';
     if (isShown || isOther) this.#shown(askedAtMs);
-    this.#take(isUnknown ? 'unknown' : verdict);
+    if (isUnknown) this.#take('unknown');
+    else this.#take(isBehind && !isOther ? 'setBack' : verdict);
   }
 
   /** Nothing has shown yet what its clock reads. */

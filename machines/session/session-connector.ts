@@ -112,7 +112,8 @@ export class SessionConnector {
       this.lease.distrust();
       this.#forgetFree();
     }
-    this.noteChange();
+    // Values that wait to be said are by the clock of before.
+    this.#news = 'change';
   }
 
   /** Something changed that the service should hear at once. */

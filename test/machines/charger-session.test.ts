@@ -717,6 +717,30 @@ describe('A charger that is told what time it is', () => {
   });
 });
 
+describe('A charger whose clock is set back by a late answer to its start', () => {
+  it.each([0.5, 1, 1.3, 1.5, 1.7, 1.9, 2.5, 4])(
+    'by %f s keeps no lease for longer than it was given',
+    (lateS) => {
+      const charger = charging().grant(16, 6).pass(1).boot();
+      // Its first values are by the clock that it had before it was answered.
+      charger.pass(0.4).values();
+      charger.ownOffsetMs -= 1000 * lateS;
+      let [{ hb }, saidAtMs] = [charger, charger.nowMs];
+      const untilMs = charger.nowMs + 1_500;
+      while (charger.nowMs < untilMs) {
+        charger.pass(0.1);
+        if (charger.hb !== hb) [{ hb }, saidAtMs] = [charger, charger.nowMs];
+      }
+      charger.grant(16, 6, { ttlS: 15 }).pass(1);
+      expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
+      charger.cut();
+      // Its own seconds may last 2 % longer.
+      charger.nowMs = saidAtMs + 15_300;
+      expect(charger.limit).toBe(6);
+    },
+  );
+});
+
 describe('What a charger starts with', () => {
   const failsafes = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'setFailsafe');
 
