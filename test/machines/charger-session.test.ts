@@ -718,12 +718,16 @@ describe('A charger that is told what time it is', () => {
 });
 
 describe('A charger whose clock is set back by a late answer to its start', () => {
-  it.each([0.5, 1, 1.3, 1.5, 1.7, 1.9, 2.5, 4])(
-    'by %f s keeps no lease for longer than it was given',
-    (lateS) => {
-      const charger = charging().grant(16, 6).pass(1).boot();
+  const LATE_S = [0.5, 1, 1.3, 1.5, 1.7, 1.9, 2.5, 4];
+  const cases = [0.1, 0].flatMap((aheadS) => LATE_S.map((lateS) => [lateS, aheadS] as const));
+
+  it.each(cases)(
+    'by %f s keeps no lease for longer than it was given, %f s before it is looked at',
+    (lateS, aheadS) => {
+      const charger = charging().grant(16, 6).pass(1).boot().pass(0.4);
       // Its first values are by the clock that it had before it was answered.
-      charger.pass(0.4).values();
+      if (aheadS === 0) charger.nowMs += 100;
+      charger.values();
       charger.ownOffsetMs -= 1000 * lateS;
       let [{ hb }, saidAtMs] = [charger, charger.nowMs];
       const untilMs = charger.nowMs + 1_500;
