@@ -20,8 +20,8 @@ import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { apiKeyOf, provision, silentLog, site, tenantWith } from './running-service.js';
 
-/** Each of a shard of its own. */
-const TENANTS = distinctTenants(6);
+/** Each of a shard of its own, and one more than half the shards: of two nodes, each owns some of them, whatever their names. */
+const TENANTS = distinctTenants(SHARDS / 2 + 1);
 
 function distinctTenants(count: number): TenantUuid[] {
   const found = new Map<number, TenantUuid>();
