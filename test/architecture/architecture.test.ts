@@ -6,8 +6,6 @@ import {
   cycles,
   importBreaches,
   importedPrograms,
-  longFiles,
-  MOST_LINES_OF_A_FILE,
   misnamedFiles,
   partsOnTheirOwn,
   unexplainedFiles,
@@ -61,10 +59,6 @@ describe('The tree', () => {
 
   it('imports no file that takes orders of the process that started it', () => {
     expect(importedPrograms(product)).toEqual([]);
-  });
-
-  it(`has no file of more than ${MOST_LINES_OF_A_FILE} lines`, () => {
-    expect(longFiles([...product, ...pages])).toEqual([]);
   });
 
   it('opens every file with a comment that says why it exists', () => {
@@ -255,12 +249,6 @@ describe('The banned words', () => {
 });
 
 describe('The rules for files', () => {
-  it('count lines', () => {
-    const most = `// Why it exists.\n${'x();\n'.repeat(MOST_LINES_OF_A_FILE - 1)}`;
-    expect(longFiles(planted('src/a.ts', most))).toEqual([]);
-    expect(longFiles(planted('src/a.ts', `${most}x();\n`))).toHaveLength(1);
-  });
-
   it('want an opening comment', () => {
     expect(unexplainedFiles(planted('src/a.ts', "import 'zod';\n// late"))).toHaveLength(1);
     expect(unexplainedFiles(planted('src/a.ts', '// Says why it exists.\n'))).toEqual([]);

@@ -235,15 +235,6 @@ function linesOf(text: string): number {
   return text.trimEnd().split('\n').length;
 }
 
-export const MOST_LINES_OF_A_FILE = 320;
-
-/** Files that say more than a reader keeps in mind. */
-export function longFiles(sources: readonly Source[]): readonly Breach[] {
-  return sources
-    .filter(({ text }) => linesOf(text) > MOST_LINES_OF_A_FILE)
-    .map(({ path, text }) => `${path} has ${linesOf(text)} lines`);
-}
-
 interface BannedWord {
   readonly word: RegExp;
   readonly where: (path: string) => boolean;
