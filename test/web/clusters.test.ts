@@ -144,7 +144,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tight' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Keep it' }).click();
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('dialog').getByText('Its locations stay').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Delete the cluster' }).click();

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { eventually } from '../eventually.js';
+import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 import { figureOf, IN_UTC, inputOf, inSeconds, rowsOf } from './location-figures.js';
 
@@ -136,6 +137,29 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 50 });
   });
 
+  it('sends a change that was taken with a warning once, however often somebody presses', async () => {
+    const page = await rig.open({ ...IN_UTC, hash });
+    const writes: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() !== 'GET') writes.push(new URL(request.url()).pathname);
+    });
+    await page.getByRole('button', { name: 'Set a schedule' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Set a schedule' });
+    await dialog.getByLabel('Limit in kW').fill('7.5');
+    await dialog.getByLabel('Start').fill(inputOf(Date.now()));
+    await dialog.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
+    await dialog.getByRole('button', { name: 'Set the schedule' }).focus();
+    await page.keyboard.press('Enter');
+    await dialog.getByText(/^It was set, but: quay-1: .* needs .* kW/).waitFor();
+    await page.keyboard.press('Enter');
+    expect(await dialog.getByRole('button', { name: 'Set the schedule' }).count()).toBe(0);
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'OK' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(writes).toEqual(['/v1/locations/quay-1/schedules']);
+    await rig.service.call('DELETE', '/locations/quay-1/schedules/5');
+  });
+
   it('shows what the service refuses at the field that is wrong', async () => {
     const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Set a schedule' }).click();
@@ -174,7 +198,9 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await dialog.getByLabel('Limit in kW').fill('11');
     await dialog.getByLabel('Start').fill(inputOf(Date.now()));
     await dialog.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
-    expect((await rowsOf(page, 'What changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']);
+    await eventually(async () =>
+      expect((await rowsOf(page, 'What changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']),
+    );
     await dialog.getByRole('button', { name: 'Lock the connector' }).click();
     await eventually(async () => {
       expect((await rowsOf(page, 'Locks'))[0]?.slice(0, 3)).toEqual(['5', '11.0 kW', 'ACTIVE decides']);

@@ -41,6 +41,7 @@ export function ClusterActions({ cluster, names, clock, onWritten }: Props) {
             clock={clock}
             names={names}
             onWritten={onWritten}
+            onDone={close}
           />
         </Dialog>
       )}
@@ -89,10 +90,8 @@ function Change({
         if (Object.keys(change).length === 0) return Promise.resolve({ body: cluster, warnings: [] });
         return client.patch<Cluster>(path`/clusters/${cluster.clusterId}`, change);
       }}
-      onWritten={(hasWarnings) => {
-        onWritten();
-        if (!hasWarnings) onDone();
-      }}
+      onWritten={onWritten}
+      onDone={onDone}
     />
   );
 }

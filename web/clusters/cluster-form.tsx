@@ -4,7 +4,7 @@ import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import type { Cluster } from '../../src/wire/rest.js';
 import type { ApiClient, Written } from '../api/client.js';
 import { messagesByField } from '../location/profile-draft.js';
-import { SubmissionForm, Warnings } from '../location/submission-form.js';
+import { SubmissionForm } from '../location/submission-form.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
 import { Choice, Field } from '../ui/field.js';
@@ -18,8 +18,9 @@ interface Props {
   readonly isNew: boolean;
   readonly submitText: string;
   readonly write: (client: ApiClient, draft: ClusterDraft) => Promise<Written<Cluster>>;
-  /** It was written; there may be warnings to read. */
-  readonly onWritten: (hasWarnings: boolean) => void;
+  readonly onWritten: () => void;
+  /** It was written, and no warnings are left to read. */
+  readonly onDone: () => void;
 }
 
 const FIELDS = ['name', 'limitKw', 'locationIds', 'status'] as const;
@@ -29,22 +30,15 @@ const STATUSES = [
   ['INACTIVE', 'INACTIVE: no member is held to the cap'],
 ] as const;
 
-export function ClusterForm({ first, locations, isNew, submitText, write, onWritten }: Props) {
+export function ClusterForm({ first, locations, isNew, submitText, write, onWritten, onDone }: Props) {
   const [draft, setDraft] = useState(first);
   const submission = useSubmission<Cluster>(({ warnings }) => {
     announce(`The cluster was ${isNew ? 'created' : 'changed'}.`, warnings.length > 0 ? 'warning' : 'good');
-    onWritten(warnings.length > 0);
+    onWritten();
+    if (warnings.length === 0) onDone();
   });
-  const { error, written } = submission;
-  const messages = messagesByField(error, FIELDS);
+  const messages = messagesByField(submission.error, FIELDS);
   const set = (part: Partial<ClusterDraft>) => setDraft((before) => ({ ...before, ...part }));
-  // If it were sent again, it would create a second cluster.
-  if (written !== undefined)
-    return (
-      <div class="stack">
-        <Warnings texts={written.warnings} />
-      </div>
-    );
   return (
     <SubmissionForm
       submission={submission}
@@ -52,6 +46,7 @@ export function ClusterForm({ first, locations, isNew, submitText, write, onWrit
       isToldAtFields={messages.size > 0}
       focusOn="input"
       submitText={submitText}
+      onDone={onDone}
     >
       <ClusterFields draft={draft} locations={locations} isNew={isNew} messages={messages} onChange={set} />
     </SubmissionForm>

@@ -16,11 +16,14 @@ export function ClusterScheduleForm({
   clock,
   names,
   onWritten,
+  onDone,
 }: {
   readonly clusterId: string;
   readonly clock: ServerClock;
   readonly names: LocationNames;
   readonly onWritten: () => void;
+  /** The outcome was read. */
+  readonly onDone: () => void;
 }) {
   const [draft, setDraft] = useState<ProfileDraft>(() => freshDraft(clock.nowMs()));
   const submission = useSubmission<ClusterSchedule>(({ body, warnings }) => {
@@ -31,7 +34,7 @@ export function ClusterScheduleForm({
   });
   const { error, written } = submission;
   const messages = messagesByField(error, PROFILE_FIELDS);
-  if (written !== undefined) return <ScheduleOutcome written={written} names={names} />;
+  if (written !== undefined) return <ScheduleOutcome written={written} names={names} onDone={onDone} />;
   return (
     <SubmissionForm
       submission={submission}
@@ -39,6 +42,7 @@ export function ClusterScheduleForm({
       isToldAtFields={messages.size > 0}
       focusOn="select"
       submitText="Set the schedule for all members"
+      onDone={onDone}
     >
       <p class="quiet">
         Each member takes it as a profile of its own: the limit is for each, not for all together.

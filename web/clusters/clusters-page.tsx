@@ -43,10 +43,8 @@ export function ClustersPage() {
             isNew
             submitText="Create the cluster"
             write={(client, draft) => client.post<Cluster>('/clusters', creationOf(draft))}
-            onWritten={(hasWarnings) => {
-              reread();
-              if (!hasWarnings) setOpen(false);
-            }}
+            onWritten={reread}
+            onDone={() => setOpen(false)}
           />
         </Dialog>
       )}

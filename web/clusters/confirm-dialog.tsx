@@ -1,18 +1,18 @@
 // Asks before something is taken away, and shows where the service refuses it or warns of what comes of it.
 import type { ComponentChildren } from 'preact';
 import type { ApiClient, Written } from '../api/client.js';
-import { Sentence } from '../location/sentence.js';
+import { Taken } from '../location/submission-form.js';
 import { useSubmission } from '../location/use-submission.js';
 import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { ErrorNotice, Notice } from '../ui/notice.js';
+import { ErrorNotice } from '../ui/notice.js';
 
 export function ConfirmDialog({
   title,
   text,
   actionText,
-  keepText = 'Cancel',
+  keepText = 'Keep it',
   doneText,
   write,
   onDone,
@@ -39,11 +39,7 @@ export function ConfirmDialog({
   if (written !== undefined && written.warnings.length > 0)
     return (
       <Dialog title={title} onClose={onDone}>
-        {written.warnings.map((warning) => (
-          <Notice key={warning} kind="warning">
-            It was done, but: <Sentence text={warning} />
-          </Notice>
-        ))}
+        <Taken warnings={written.warnings} intro="It was done, but:" onDone={onDone} />
       </Dialog>
     );
   return (

@@ -5,6 +5,7 @@ import type { Written } from '../api/client.js';
 import { Warnings } from '../location/submission-form.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { Badge } from '../ui/badge.js';
+import { Button } from '../ui/button.js';
 import { kwText } from '../ui/figures.js';
 import { type Column, Table } from '../ui/table.js';
 
@@ -13,9 +14,11 @@ type Outcome = ClusterSchedule['applied'][number] | ClusterSchedule['errors'][nu
 export function ScheduleOutcome({
   written,
   names,
+  onDone,
 }: {
   readonly written: Written<ClusterSchedule>;
   readonly names: LocationNames;
+  readonly onDone: () => void;
 }) {
   const { applied, errors, totalLocations } = written.body;
   const summary = useRef<HTMLParagraphElement>(null);
@@ -38,6 +41,11 @@ export function ScheduleOutcome({
         rows={rows}
         rowKey={({ locationId }) => locationId}
       />
+      <div class="row">
+        <Button kind="primary" onClick={onDone}>
+          OK
+        </Button>
+      </div>
     </div>
   );
 }

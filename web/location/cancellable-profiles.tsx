@@ -1,4 +1,4 @@
-// The profiles of a target, each of which can be taken back before it ends: asked first, with what would apply instead.
+// The profiles of a target, each of which can be cancelled before it ends. A dialog first shows what would apply instead.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ConfirmDialog } from '../clusters/confirm-dialog.js';

@@ -137,10 +137,8 @@ function Locks({
           preview={preview}
           submitText="Lock the connector"
           clock={clock}
-          onWritten={(hasWarnings) => {
-            reread();
-            if (!hasWarnings) setLocking(false);
-          }}
+          onWritten={reread}
+          onDone={() => setLocking(false)}
         />
       ) : (
         <div>

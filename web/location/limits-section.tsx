@@ -95,10 +95,6 @@ function Changes({ locationId, limits, clock, onWritten }: Props & { readonly li
   const [open, setOpen] = useState<'schedule' | 'permanentLimit'>();
   const state: LimitState = { stack: stackOf(limits.profiles), fallbackKw: limits.permanentLimitKw };
   const close = () => setOpen(undefined);
-  const written = (hasWarnings: boolean) => {
-    onWritten();
-    if (!hasWarnings) close();
-  };
   return (
     <div class="row">
       <Button kind="primary" onClick={() => setOpen('schedule')}>
@@ -115,13 +111,20 @@ function Changes({ locationId, limits, clock, onWritten }: Props & { readonly li
             )}
             submitText="Set the schedule"
             clock={clock}
-            onWritten={written}
+            onWritten={onWritten}
+            onDone={close}
           />
         </Dialog>
       )}
       {open === 'permanentLimit' && (
         <Dialog title="Change the permanent limit" onClose={close}>
-          <PermanentLimitForm locationId={locationId} state={state} clock={clock} onWritten={written} />
+          <PermanentLimitForm
+            locationId={locationId}
+            state={state}
+            clock={clock}
+            onWritten={onWritten}
+            onDone={close}
+          />
         </Dialog>
       )}
     </div>

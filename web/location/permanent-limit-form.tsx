@@ -15,16 +15,20 @@ export function PermanentLimitForm({
   state,
   clock,
   onWritten,
+  onDone,
 }: {
   readonly locationId: string;
   readonly state: LimitState;
   readonly clock: ServerClock;
-  readonly onWritten: (hasWarnings: boolean) => void;
+  readonly onWritten: () => void;
+  /** It was written, and no warnings are left to read. */
+  readonly onDone: () => void;
 }) {
   const [text, setText] = useState(() => String(state.fallbackKw ?? ''));
   const submission = useSubmission<object>(({ warnings }) => {
     announce('The permanent limit was set.', warnings.length > 0 ? 'warning' : 'good');
-    onWritten(warnings.length > 0);
+    onWritten();
+    if (warnings.length === 0) onDone();
   });
   const message = messagesByField(submission.error, ['limitKw']).get('limitKw');
   const limitKw = kwOf(text);
@@ -35,6 +39,7 @@ export function PermanentLimitForm({
       write={(client) => client.put(path`/locations/${locationId}/limit`, limitOf(text))}
       isToldAtFields={message !== undefined}
       submitText="Set the permanent limit"
+      onDone={onDone}
     >
       <Field
         label="Permanent limit in kW"

@@ -46,7 +46,7 @@ const COLUMNS: readonly Column<StackedProfile>[] = [
 function cancelColumn(onCancel: (profile: StackedProfile) => void): Column<StackedProfile> {
   return {
     key: 'cancel',
-    header: 'Take back',
+    header: 'Cancel',
     cell: (profile) => {
       const { status, priority, limitKw } = profile;
       if (status === 'EXPIRED') return null;
@@ -63,7 +63,7 @@ function cancelColumn(onCancel: (profile: StackedProfile) => void): Column<Stack
   };
 }
 
-/** `onCancel` is asked for where a profile that has not ended is to be taken back; without it, none can be. */
+/** `onCancel` is called for a profile that has not ended. Without it, no profile can be cancelled. */
 export function ProfileTable({
   label,
   profiles,

@@ -28,8 +28,9 @@ interface Props {
   /** What is announced once it was written. */
   readonly doneText?: string;
   readonly clock: ServerClock;
-  /** It was written; there may be warnings to read. */
-  readonly onWritten: (hasWarnings: boolean) => void;
+  readonly onWritten: () => void;
+  /** It was written, and no warnings are left to read. */
+  readonly onDone: () => void;
 }
 
 export function ScheduleForm({
@@ -40,13 +41,15 @@ export function ScheduleForm({
   doneText = 'The profile was set.',
   clock,
   onWritten,
+  onDone,
 }: Props) {
   useEverySecond();
   const nowMs = clock.nowMs();
   const [draft, setDraft] = useState<ProfileDraft>(() => freshDraft(nowMs));
   const submission = useSubmission<object>(({ warnings }) => {
     announce(doneText, warnings.length > 0 ? 'warning' : 'good');
-    onWritten(warnings.length > 0);
+    onWritten();
+    if (warnings.length === 0) onDone();
   });
   const messages = messagesByField(submission.error, PROFILE_FIELDS);
   const profile = profileOfDraft(draft, nowMs);
@@ -57,6 +60,7 @@ export function ScheduleForm({
       isToldAtFields={messages.size > 0}
       focusOn="select"
       submitText={submitText}
+      onDone={onDone}
     >
       <ProfileFields
         draft={draft}

@@ -1,4 +1,4 @@
-// A form that sends one change: its fields, what the service says of them, what it warns of, and the button.
+// A form that sends one change once: its fields, a refusal, and in place of the form the warnings of a change that was taken.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ApiClient, Written } from '../api/client.js';
@@ -15,6 +15,8 @@ interface Props<T> {
   /** The kind of field that is focused first; none where left out. */
   readonly focusOn?: 'input' | 'select';
   readonly submitText: string;
+  /** The warnings were read: nothing is left to do here. */
+  readonly onDone: () => void;
   readonly children: ComponentChildren;
 }
 
@@ -24,6 +26,7 @@ export function SubmissionForm<T>({
   isToldAtFields,
   focusOn,
   submitText,
+  onDone,
   children,
 }: Props<T>) {
   const form = useRef<HTMLFormElement>(null);
@@ -31,6 +34,8 @@ export function SubmissionForm<T>({
   useEffect(() => {
     if (focusOn !== undefined) form.current?.querySelector<HTMLElement>(focusOn)?.focus();
   }, [focusOn]);
+  // The change is in force: a form that stayed would send it a second time.
+  if (written !== undefined) return <Taken warnings={written.warnings} onDone={onDone} />;
   return (
     <form
       ref={form}
@@ -43,7 +48,6 @@ export function SubmissionForm<T>({
     >
       {children}
       {error !== undefined && !isToldAtFields && <ErrorNotice error={error} />}
-      {written !== undefined && <Warnings texts={written.warnings} />}
       <div class="row">
         <Button kind="primary" type="submit" isBusy={isBusy}>
           {submitText}
@@ -53,13 +57,45 @@ export function SubmissionForm<T>({
   );
 }
 
+/** The end of a change that was taken: its warnings, and a button once they are read. It takes the focus of the button before it. */
+export function Taken({
+  warnings,
+  intro,
+  onDone,
+}: {
+  readonly warnings: readonly string[];
+  readonly intro?: string | undefined;
+  readonly onDone: () => void;
+}) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => place.current?.focus(), []);
+  return (
+    <div ref={place} class="stack" tabIndex={-1}>
+      <Warnings texts={warnings} intro={intro} />
+      {warnings.length > 0 && (
+        <div class="row">
+          <Button kind="primary" onClick={onDone}>
+            OK
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
 /** What the service warns of although it took the change. */
-export function Warnings({ texts }: { readonly texts: readonly string[] }) {
+export function Warnings({
+  texts,
+  intro = 'It was set, but:',
+}: {
+  readonly texts: readonly string[];
+  readonly intro?: string | undefined;
+}) {
   return (
     <>
       {texts.map((text) => (
         <Notice key={text} kind="warning">
-          It was set, but: <Sentence text={text} />
+          {intro} <Sentence text={text} />
         </Notice>
       ))}
     </>

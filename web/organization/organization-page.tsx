@@ -96,10 +96,8 @@ function RecordDialog({
           submitText="Record the profile"
           doneText="The profile was recorded. It is not enforced."
           clock={clock}
-          onWritten={(hasWarnings) => {
-            onWritten();
-            if (!hasWarnings) onClose();
-          }}
+          onWritten={onWritten}
+          onDone={onClose}
         />
       </div>
     </Dialog>
