@@ -1,5 +1,6 @@
 // Visits out of recorded sessions: each station becomes a connector, and the file's time is moved to the scenario's.
 import { counted } from '../../machines/values/counted.js';
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -11,14 +12,12 @@ export interface PlacedSession extends RecordedSession {
   readonly connector: ScenarioConnector;
 }
 
-const BY_NUMBER = new Intl.Collator('en', { numeric: true });
-
 function stationMap(
   { stations, path }: RecordedSessions,
   sessions: readonly RecordedSession[],
   connectors: readonly ScenarioConnector[],
 ): ReadonlyMap<string, ScenarioConnector> {
-  const names = [...new Set(sessions.map(({ station }) => station))].sort(BY_NUMBER.compare);
+  const names = [...new Set(sessions.map(({ station }) => station))].sort(compareNaturally);
   const byKey = new Map(connectors.map((connector) => [connector.key, connector]));
   const pairs = names.map(
     (name, i) =>

@@ -23,7 +23,7 @@ import { connectorSchedules } from './queries/connector-schedules.js';
 import { connectorSchedulesAt } from './queries/connector-schedules-at.js';
 import { listAlarms } from './queries/list-alarms.js';
 import { listClusters } from './queries/list-clusters.js';
-import { listLocations } from './queries/list-locations.js';
+import { listLocations, locationSummary } from './queries/list-locations.js';
 import { locationHistory } from './queries/location-history.js';
 import { locationLimits } from './queries/location-limits.js';
 import { locationLimitsAt } from './queries/location-limits-at.js';
@@ -63,6 +63,7 @@ export const QUERIES = {
   listClusters,
   clusterDetail,
   listLocations,
+  locationSummary,
   locationLive,
   locationLimitsAt,
   locationTimeline,

@@ -32,7 +32,7 @@ export const gridLimitCauseSchema = z
   .meta({ id: 'GridLimitCause' });
 export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;
 
-const locationSummarySchema = z
+export const locationSummarySchema = z
   .object({
     locationId: z.string(),
     name: z.string(),

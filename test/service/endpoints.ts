@@ -12,7 +12,7 @@ import {
   locationHistorySchema,
   organizationHistorySchema,
 } from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema } from '../../src/wire/operator-locations.js';
+import { connectorSchedulesSchema, locationSummarySchema } from '../../src/wire/operator-locations.js';
 import {
   clusterDeletedSchema,
   clusterDetailSchema,
@@ -190,6 +190,7 @@ export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }:
       scope: 'org:write',
       schema: organizationLimitsSchema,
     },
+    { number: 110, method: 'GET', path: location, scope: 'locations:read', schema: locationSummarySchema },
     {
       number: 12,
       method: 'DELETE',

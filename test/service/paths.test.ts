@@ -116,7 +116,7 @@ describe('an identifier in a path', () => {
 });
 
 describe('a path', () => {
-  it.each(['/', '/locations/quay-1', '/nothing', '/clusters/', '/Clusters', '/locations/quay-1/limits/'])(
+  it.each(['/', '/locations/quay-1/', '/nothing', '/clusters/', '/Clusters', '/locations/quay-1/limits/'])(
     'that is none of ours is 404 NOT_FOUND: %s',
     async (path) => {
       refusalOf(await service.call('GET', path), 'NOT_FOUND');

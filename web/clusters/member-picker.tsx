@@ -1,5 +1,6 @@
 // Which locations belong to a cluster: boxes to tick, those chosen before first, found by name or id.
 import { useId, useMemo, useState } from 'preact/hooks';
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
 import { Field } from '../ui/field.js';
@@ -26,7 +27,7 @@ export function MemberPicker({
       [...locations].sort(
         (a, b) =>
           Number(chosenFirst.has(b.locationId)) - Number(chosenFirst.has(a.locationId)) ||
-          compare(a.name, b.name),
+          compareNaturally(a.name, b.name),
       ),
     [locations, chosenFirst],
   );
@@ -85,5 +86,3 @@ function Member({
     </li>
   );
 }
-
-const { compare } = new Intl.Collator(undefined, { numeric: true });

@@ -1,5 +1,6 @@
 // The order of a table's rows: what its headers ask for, unmoved while somebody is about to use a row.
 import { useRef, useState } from 'preact/hooks';
+import { compareNaturally } from '../../machines/values/natural-order.js';
 
 export interface SortableColumn<Row> {
   readonly key: string;
@@ -22,8 +23,6 @@ interface Arrangement {
   /** By place in the table: which of `keys` is there. */
   readonly places: readonly number[];
 }
-
-const collator = new Intl.Collator(undefined, { numeric: true });
 
 export function useOrder<Row>(
   columns: readonly SortableColumn<Row>[],
@@ -71,7 +70,7 @@ function placesOf(values: readonly Value[], isDescending: boolean): readonly num
 }
 
 function compare(a: Value, b: Value): number {
-  return typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b));
+  return typeof a === 'number' && typeof b === 'number' ? a - b : compareNaturally(String(a), String(b));
 }
 
 function areSame<T>(a: readonly T[], b: readonly T[]): boolean {

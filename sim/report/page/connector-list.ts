@@ -1,5 +1,7 @@
 // Every connector's state and reason at the chosen instant beside its strip of the day, energy and throttling.
+
 import { counted } from '../../../machines/values/counted.js';
+import { compareNaturally } from '../../../machines/values/natural-order.js';
 import { element, say } from './element.js';
 import { drawStrip, forgetColours } from './strip.js';
 import { type ConnectorHistory, momentAt } from './unpack.js';
@@ -94,7 +96,7 @@ export class ConnectorList {
     const shown = this.#entries
       .filter(({ connector }) => connector.name.toLowerCase().includes(wanted))
       .map((entry) => ({ entry, key: key(entry.connector) }))
-      .sort((a, b) => a.key - b.key || collator.compare(a.entry.connector.name, b.entry.connector.name));
+      .sort((a, b) => a.key - b.key || compareNaturally(a.entry.connector.name, b.entry.connector.name));
     this.#rows.replaceChildren(headings(), ...shown.map(({ entry }) => entry.row));
   }
 
@@ -103,8 +105,6 @@ export class ConnectorList {
     for (const entry of this.#entries) if (entry.isVisible) show(entry, this.#viewpoint.view, true);
   }
 }
-
-const collator = new Intl.Collator('en', { numeric: true });
 
 function keyOf(order: Order, instant: number): (connector: ConnectorHistory) => number {
   if (order === 'power') return (connector) => -(momentAt(connector, instant)?.powerW ?? 0);

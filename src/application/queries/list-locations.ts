@@ -1,12 +1,13 @@
-// Extension: the tenant's locations with what counts about each, page by page in the order of their ids.
+// Extension: the tenant's locations with what counts about each, page by page in the natural order of their ids; and one of them alone.
 import { DomainError } from '../../../machines/values/errors.js';
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
+import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { LocationEntity } from '../../actors/entities.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
-import { findTenant } from '../targets.js';
+import { findLocation, findTenant } from '../targets.js';
 
 /** The cursor is the last id of the page before, so that a location that is added meanwhile moves none. */
 export function listLocations(
@@ -17,7 +18,9 @@ export function listLocations(
   if (cursor !== '' && !isId(cursor))
     throw new DomainError('INVALID_REQUEST_BODY', 'cursor: must be a nextCursor of this endpoint');
   const { locations } = findTenant(core.directory, tenantUuid);
-  const ids = [...locations.keys()].filter((locationId) => locationId > cursor).sort();
+  const ids = [...locations.keys()]
+    .filter((locationId) => compareNaturally(locationId, cursor) > 0)
+    .sort(compareNaturally);
   const page = ids.slice(0, limit);
   core.directory.catchUp(locations.values());
   return {
@@ -30,6 +33,13 @@ export function listLocations(
     count: locations.size,
     nextCursor: ids.length > limit ? (page.at(-1) ?? null) : null,
   };
+}
+
+/** The location as the list shows it. @throws DomainError LOCATION_NOT_FOUND */
+export function locationSummary(core: Core, tenantUuid: TenantUuid, locationText: string): LocationSummary {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  core.expireReadings(location);
+  return summaryOf(location);
 }
 
 function summaryOf(location: LocationEntity): LocationSummary {

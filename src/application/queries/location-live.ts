@@ -4,6 +4,7 @@ import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
 import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/power/connector-control.js';
 import { countedWOf, isEstimated } from '../../../machines/power/counted-power.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import { compareNaturally } from '../../../machines/values/natural-order.js';
 import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
 import { type ConnectorEntity, supervisorOf } from '../../actors/entities.js';
 import { toInstant } from '../../wire/instants.js';
@@ -49,9 +50,17 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),
     fuses: viewOfFuses(location),
-    connectors: [...connectors.values()].map((connector) => liveOf(connector, limit, instant)),
+    connectors: [...connectors.values()]
+      .sort(byConnector)
+      .map((connector) => liveOf(connector, limit, instant)),
     alarms: [...alarms.values()].sort((a, b) => b.beganAtMs - a.beganAtMs).map((alarm) => viewOfAlarm(alarm)),
   };
+}
+
+function byConnector({ record: a }: ConnectorEntity, { record: b }: ConnectorEntity): number {
+  return (
+    compareNaturally(a.controllerUuid, b.controllerUuid) || compareNaturally(a.connectorId, b.connectorId)
+  );
 }
 
 function liveOf(

@@ -15,6 +15,7 @@ import {
   connectorSchedulesSchema,
   locationListSchema,
   locationLiveSchema,
+  locationSummarySchema,
 } from '../../wire/operator-locations.js';
 import {
   asOfQuerySchema,
@@ -52,6 +53,17 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
     },
     pageQuerySchema,
     ({ application, tenantUuid }, query) => application.listLocations(tenantUuid, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getLocation',
+      path: '/v1/locations/{locationId}',
+      summary: 'Read one location, as the list has it',
+      responseSchema: locationSummarySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.locationSummary(tenantUuid, param('locationId')),
   ),
   withoutBody(
     {

@@ -129,6 +129,11 @@ export function createFakeApplication(): FakeApplication {
       asked.push(['listLocations', tenantUuid, page]);
       return { locations: [summary], count: 1, nextCursor: null };
     },
+    locationSummary(tenantUuid, locationId) {
+      asked.push(['locationSummary', tenantUuid, locationId]);
+      knownLocation(tenantUuid, locationId);
+      return summary;
+    },
     operatorLimit(tenantUuid, locationId) {
       asked.push(['operatorLimit', tenantUuid, locationId]);
       knownLocation(tenantUuid, locationId);

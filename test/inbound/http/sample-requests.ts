@@ -68,6 +68,7 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
     'meter:write',
     { at: '2026-06-01T12:00:00Z', powerW: 23_400 },
   ],
+  ['s', 'GET', '/v1/locations/quay-1', 'locations:read'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
