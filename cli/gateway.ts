@@ -15,7 +15,7 @@ import { OperatorError } from '../src/ports/operator-error.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
-import { printJson } from './print.js';
+import { announce } from './print.js';
 import { readProvisioningFile } from './provision.js';
 import {
   addSettingsFlags,
@@ -147,7 +147,8 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, idTags, csms, ...settings } = flags;
   const config = configOf(settings, contradictionOfGateway);
   const file = readProvisioningFile(path);
-  const log = createLogger({ level: config.logLevel });
+  const metrics = createGatewayMetrics({ processMetrics: true });
+  const log = createLogger({ level: config.logLevel, metrics });
   const lock = await lockOf(config.dataDir);
   const idTagRule = idTags === undefined ? undefined : idTagRuleOf(idTags);
   const mqttUrl = config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`;
@@ -168,23 +169,24 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     random: () => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32,
     clock: systemClock,
     log,
-    metrics: createGatewayMetrics({ processMetrics: true }),
+    metrics,
   });
   const unfollow = followIdTags(idTagRule, log);
   const grace = stopWithGrace(async () => {
     await unfollow();
     await gateway.stop();
     await lock.release();
-    log.flush();
+    await log.flush();
   });
   try {
-    printJson({ event: 'ready', ...(await gateway.start()), version: VERSION });
+    announce({ event: 'ready', ...(await gateway.start()), version: VERSION });
     void warnWhereUnreachable(mqttUrl, mqttCa, log);
     // Who shows a certificate needs no password.
     if (config.tlsClientCa === undefined) warnOfPasswords(file, log);
   } catch (error) {
     grace.uninstall();
     await lock.release();
+    await log.flush();
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // What the commands put on stdout: tables for people, JSON for scripts.
 import Table from 'cli-table3';
+import { LineWriter } from '../src/line-writer.js';
 
 export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
@@ -12,6 +13,15 @@ export function printNote(text: string): void {
 
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value));
+}
+
+let announcements: LineWriter | undefined;
+
+/** A line of JSON from a command that runs until a signal: it goes on even where nobody takes the line. */
+export function announce(value: unknown): void {
+  announcements ??= new LineWriter(process.stdout);
+  announcements.write(`${JSON.stringify(value)}\n`);
+  void announcements.flush();
 }
 
 const BORDERLESS = {

@@ -9,6 +9,16 @@ function endWithOurCodes(command: Command): void {
   for (const each of command.commands) endWithOurCodes(each);
 }
 
+function endUnlessReaderLeft(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
+}
+
+/** For a command whose work goes on even where its output cannot be written. */
+export function goOnWithoutOutput(): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.off('error', endUnlessReaderLeft).on('error', () => {});
+}
+
 /** Does what the process was called to do with one of `commands`. */
 export async function runCommand(commands: readonly Command[]): Promise<void> {
   const program = new Command('headroom')
@@ -20,10 +30,7 @@ export async function runCommand(commands: readonly Command[]): Promise<void> {
 
   // The reader of the output may leave first, as `| head` does. What the command does beside telling it is done all the same, and
   // its exit code says what came of that.
-  for (const stream of [process.stdout, process.stderr])
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', endUnlessReaderLeft);
 
   try {
     await program.parseAsync();

@@ -8,7 +8,7 @@ import type { Config } from '../src/config.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { VERSION } from '../src/version.js';
 import { checkPorts } from './ports.js';
-import { printJson, printNote } from './print.js';
+import { announce, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
@@ -38,7 +38,7 @@ async function serveFront(flags: SettingsFlags): Promise<void> {
   await checkPorts({ ...config, busUrl: undefined });
   const grace = stopWithGrace(() => front.stop());
   try {
-    printJson({ event: 'ready', ...(await front.start()), version: VERSION });
+    announce({ event: 'ready', ...(await front.start()), version: VERSION });
   } catch (error) {
     grace.uninstall();
     throw error;
@@ -70,8 +70,8 @@ async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
       printNote('headroom: another service was started on this database and has taken over; this one ends');
       void closeRecording().finally(() => process.exit(1));
     },
-    onShards: (held) => printJson({ event: 'shards', held, version: VERSION }),
-    onRole: (role, urls) => printJson({ event: ROLE_EVENTS[role], ...urls, version: VERSION }),
+    onShards: (held) => announce({ event: 'shards', held, version: VERSION }),
+    onRole: (role, urls) => announce({ event: ROLE_EVENTS[role], ...urls, version: VERSION }),
   });
   const grace = stopWithGrace(async () => {
     await service.stop();
@@ -79,7 +79,7 @@ async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
   });
   try {
     const { httpUrl, mqttUrl } = await service.start();
-    if (!config.standby) printJson({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
+    if (!config.standby) announce({ event: 'ready', httpUrl, mqttUrl, version: VERSION });
   } catch (error) {
     grace.uninstall();
     throw error;

@@ -2,12 +2,17 @@
 import closeWithGrace from 'close-with-grace';
 import { explain } from './operator-error.js';
 import { printNote } from './print.js';
+import { goOnWithoutOutput } from './run-command.js';
 
 /** Below the 10 s in which a stop must be over. */
 const STOP_WITHIN_MS = 9_000;
 
-/** Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. */
+/**
+ * Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. Output that cannot be
+ * written does not end it.
+ */
 export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } {
+  goOnWithoutOutput();
   const onTimeout = () =>
     printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
   return closeWithGrace({ delay: STOP_WITHIN_MS, logger: false, onTimeout }, async ({ err }) => {

@@ -1,5 +1,5 @@
 // The host's clocks behind the Clock port: the one place that may read them.
-import type { Clock } from './ports/clock.js';
+import type { Cancel, Clock } from './ports/clock.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -13,3 +13,9 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Calls `callback` in `delayMs`, and keeps the process alive until then. */
+export function keepAliveUntil(delayMs: number, callback: () => void): Cancel {
+  const timer = setTimeout(callback, delayMs);
+  return () => clearTimeout(timer);
+}

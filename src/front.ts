@@ -51,16 +51,17 @@ export class Front {
   readonly #common: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
   readonly #logins = createMqttLogins({ tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] });
   readonly #undo: (() => Promise<void>)[] = [];
-  #flushLog = () => {};
+  #flushLog = () => Promise.resolve();
   #starting: Promise<unknown> = Promise.resolve();
 
   /** @throws ConfigError */
   constructor(config: Config, seams: FrontSeams = {}) {
     this.#config = frontConfigOf(config);
+    const metrics = seams.metrics ?? createMetrics({ processMetrics: true });
     this.#common = {
       clock: seams.clock ?? systemClock,
-      log: seams.log ?? this.#createLog(),
-      metrics: seams.metrics ?? createMetrics({ processMetrics: true }),
+      log: seams.log ?? this.#createLog(metrics),
+      metrics,
     };
   }
 
@@ -80,8 +81,8 @@ export class Front {
     await this.#letGo();
   }
 
-  #createLog(): Log {
-    const log = createLogger({ level: this.#config.logLevel });
+  #createLog(metrics: Metrics): Log {
+    const log = createLogger({ level: this.#config.logLevel, metrics });
     this.#flushLog = () => log.flush();
     return log;
   }
@@ -91,7 +92,7 @@ export class Front {
       await step().catch((error) =>
         this.#common.log.error({ err: error }, 'a part of the front did not stop cleanly'),
       );
-    this.#flushLog();
+    await this.#flushLog();
   }
 
   async #start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {

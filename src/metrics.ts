@@ -74,6 +74,25 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
     ...overloadMetrics(registers),
     ...siteMetrics(registers, measures),
     ...outsideMetrics(registers, measures),
+    ...logMetrics(registers),
+  };
+}
+
+export type LogMetrics = ReturnType<typeof logMetrics>;
+
+/** Lines that the log does not have. */
+export function logMetrics(registers: Registry[]) {
+  return {
+    logLinesDropped: new Counter({
+      name: 'headroom_log_lines_dropped_total',
+      help: 'Log lines that were dropped because they could not be written.',
+      registers,
+    }),
+    logLinesLeftOut: new Counter({
+      name: 'headroom_log_lines_left_out_total',
+      help: 'Log lines that were left out because lines of their kind came too fast.',
+      registers,
+    }),
   };
 }
 

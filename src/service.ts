@@ -76,7 +76,7 @@ export class Service {
   /** Of this process, among those that may own its database. */
   readonly #nodeId = randomUUID();
   #httpUrl: string | undefined;
-  #flushLog = () => {};
+  #flushLog = () => Promise.resolve();
   readonly #undo: (() => Promise<void>)[] = [];
   #starting: Promise<unknown> = Promise.resolve();
   #stopping: Promise<unknown> = Promise.resolve();
@@ -84,10 +84,11 @@ export class Service {
   constructor(config: Config, seams: Seams = {}) {
     this.#config = config;
     this.#seams = seams;
+    const metrics = seams.metrics ?? createMetrics({ processMetrics: true });
     this.#common = {
       clock: seams.clock ?? systemClock,
-      log: seams.log ?? this.#createLog(),
-      metrics: seams.metrics ?? createMetrics({ processMetrics: true }),
+      log: seams.log ?? this.#createLog(metrics),
+      metrics,
     };
   }
 
@@ -109,8 +110,8 @@ export class Service {
     return stopped;
   }
 
-  #createLog(): Log {
-    const log = createLogger({ level: this.#config.logLevel });
+  #createLog(metrics: Metrics): Log {
+    const log = createLogger({ level: this.#config.logLevel, metrics });
     this.#flushLog = () => log.flush();
     return log;
   }
@@ -122,7 +123,7 @@ export class Service {
         this.#common.log.error({ err: error }, 'a part of the service did not stop cleanly'),
       );
     }
-    this.#flushLog();
+    await this.#flushLog();
   }
 
   async #start(): Promise<ServiceUrls> {

@@ -1,5 +1,6 @@
 // What a gateway counts, for Prometheus. No label ever names a charger: those are unbounded.
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { logMetrics } from '../metrics.js';
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
@@ -60,5 +61,6 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
       help: 'Proven leases that could be relied upon no longer.',
       registers,
     }),
+    ...logMetrics(registers),
   };
 }

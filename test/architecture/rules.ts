@@ -18,6 +18,7 @@ const FOUNDATION = [
   'follow-files',
   'guess-limit',
   'health',
+  'line-writer',
   'log',
   'metrics',
   'open-files',

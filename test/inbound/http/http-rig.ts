@@ -106,8 +106,9 @@ export async function createRig(options: RigOptions = {}) {
     },
   };
   const logLines: string[] = [];
-  const log = createLogger({ level: 'debug', destination: { write: (line) => void logLines.push(line) } });
   const metrics = createMetrics();
+  const destination = { write: (line: string) => void logLines.push(line) };
+  const log = createLogger({ level: 'debug', metrics, clock, destination });
   const credentials = createCredentialDirectory(credentialSet());
   const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
   const tokens = createTokens({ keys: tokenKeys, clock });

@@ -1,0 +1,282 @@
+// Processes whose stdout and stderr cannot be written: they go on answering, count the lines that are lost, and end in time.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { eventually } from '../eventually.js';
+import { freePort } from '../free-port.js';
+import { startNats } from '../nats.js';
+import { missingFile, missingPrograms, needing } from '../needs.js';
+import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
+import { run, temporaryDirectory, writeFile } from './headroom.js';
+import { API_KEY, siteYaml } from './site.js';
+
+const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const DROPPED = 'headroom_log_lines_dropped_total';
+
+/** Where a process writes. */
+interface Output {
+  readonly descriptor: number;
+  /** Makes it what the test is about, once the process runs. */
+  spoil?(): void;
+  /** Makes it writable again. */
+  mend?(): void;
+  /** All that was written and could be read. */
+  read?(): string;
+}
+
+function pipe(): { readonly read: number; readonly write: number } {
+  const path = join(temporaryDirectory(), 'pipe');
+  execFileSync('mkfifo', [path]);
+  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  return { read, write: openSync(path, 'w') };
+}
+
+function readAll(descriptor: number): string {
+  const part = Buffer.alloc(65_536);
+  let text = '';
+  try {
+    for (let length = -1; length !== 0; text += part.toString('utf8', 0, length))
+      length = readSync(descriptor, part);
+  } catch {
+    // There is nothing more to read for now.
+  }
+  return text;
+}
+
+/** A small disk that is full except for a little, and a file on it; undefined where none can be mounted. */
+function smallDisk(): { readonly file: string; fill(): void; free(): void } | undefined {
+  const directory = join(temporaryDirectory(), 'disk');
+  mkdirSync(directory);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'headroom-test', directory], { stdio: 'pipe' });
+  } catch {
+    return undefined;
+  }
+  onTestFinished(() => void execFileSync('umount', ['-l', directory]));
+  const filler = join(directory, 'filler');
+  return {
+    file: join(directory, 'log'),
+    fill: () => expect(() => writeFileSync(filler, Buffer.alloc(100_000))).toThrow('ENOSPC'),
+    free: () => rmSync(filler),
+  };
+}
+
+const OUTPUTS = {
+  full: (): Output => ({ descriptor: openSync('/dev/full', 'w') }),
+  closed: (): Output => {
+    const { read, write } = pipe();
+    return { descriptor: write, spoil: () => closeSync(read) };
+  },
+  blocked: (): Output => {
+    const { read, write } = pipe();
+    return { descriptor: write, mend: () => {}, read: () => readAll(read) };
+  },
+} as const;
+
+interface Spoiled {
+  readonly process: ChildProcess;
+  /** Gives the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Runs the command with such outputs. */
+function runInto(
+  outputs: { readonly stdout: Output; readonly stderr: Output },
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Spoiled {
+  const { stdout, stderr } = outputs;
+  const child = spawn(process.execPath, [COMMAND, ...args], {
+    env: environment,
+    stdio: ['ignore', stdout.descriptor, stderr.descriptor],
+  });
+  closeSync(stdout.descriptor);
+  closeSync(stderr.descriptor);
+  const ended = once(child, 'exit').then(([code]): number | null => code);
+  onTestFinished(async () => {
+    child.kill('SIGKILL');
+    await ended;
+  });
+  return {
+    process: child,
+    async stop() {
+      child.kill('SIGTERM');
+      return ended;
+    },
+  };
+}
+
+async function becomesHealthy(httpUrl: string): Promise<void> {
+  await eventually(async () => expect((await fetch(`${httpUrl}/health`)).status).toBe(200));
+}
+
+async function droppedLines(metricsUrl: string): Promise<number> {
+  const text = await (await fetch(metricsUrl)).text();
+  return Number(new RegExp(`^${DROPPED} (\\d+)$`, 'm').exec(text)?.[1]);
+}
+
+/** A service with a tenant, at a known address. */
+async function serviceInto(outputs: { readonly stdout: Output; readonly stderr: Output }) {
+  const directory = temporaryDirectory();
+  const dataDir = join(directory, 'data');
+  const provisioned = await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], {
+    HEADROOM_DATA_DIR: dataDir,
+  });
+  expect(provisioned.code).toBe(0);
+  const port = await freePort();
+  const service = runInto(outputs, ['serve'], {
+    HEADROOM_DATA_DIR: dataDir,
+    HEADROOM_HTTP_PORT: String(port),
+    HEADROOM_MQTT_PORT: '0',
+  });
+  const httpUrl = `http://127.0.0.1:${port}`;
+  await becomesHealthy(httpUrl);
+  return { ...service, httpUrl };
+}
+
+/** A line in the log for each, of some 450 bytes. */
+async function ask(httpUrl: string, count: number): Promise<void> {
+  const path = `/v1/locations/${'x'.repeat(200)}/limits`;
+  for (let asked = 0; asked < count; asked += 20)
+    await Promise.all(
+      Array.from({ length: 20 }, async () => {
+        const answer = await fetch(httpUrl + path, { headers: { 'x-api-key': API_KEY } });
+        expect([400, 404]).toContain(answer.status);
+        await answer.text();
+      }),
+    );
+}
+
+const ON_LINUX = needing(process.platform === 'linux' ? undefined : 'Linux', missingPrograms('mkfifo'));
+
+describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output) => {
+  it('leaves a service answering, and SIGTERM ends it well', async () => {
+    const outputs = { stdout: output(), stderr: output() };
+    const service = await serviceInto(outputs);
+    for (const each of Object.values(outputs)) each.spoil?.();
+    // Each is a line, and more than a pipe holds.
+    await ask(service.httpUrl, 400);
+    expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('leaves a gateway answering, and SIGTERM ends it well', async () => {
+    const directory = temporaryDirectory();
+    const file = writeFile(directory, 'site.yaml', siteYaml());
+    const [port, metricsPort] = [await freePort(), await freePort()];
+    const outputs = { stdout: output(), stderr: output() };
+    const ports = ['--port', `${port}`, '--metrics-port', `${metricsPort}`, '--data-dir', directory];
+    // The file has a password that is too short for OCPP, and nobody answers there: two lines.
+    const mqtt = ['--mqtt-url', 'mqtt://127.0.0.1:9'];
+    const gateway = runInto(outputs, ['gateway', 'ocpp', file, ...ports, ...mqtt], {});
+    const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
+    await eventually(async () => expect(await droppedLines(metricsUrl)).toBeGreaterThanOrEqual(0));
+    for (const each of Object.values(outputs)) each.spoil?.();
+    const refused = () => fetch(`http://127.0.0.1:${port}/ocpp/nobody`);
+    expect((await refused()).status).toBeGreaterThanOrEqual(400);
+    if (output === OUTPUTS.full)
+      await eventually(async () => {
+        await refused();
+        expect(await droppedLines(metricsUrl)).toBeGreaterThan(0);
+      });
+    expect((await refused()).status).toBeGreaterThanOrEqual(400);
+    expect(await gateway.stop()).toBe(0);
+  });
+});
+
+describe('Lines that cannot be written', ON_LINUX, () => {
+  it('are dropped and counted while nobody reads them, and the log says how many when somebody does again', async () => {
+    const stderr = OUTPUTS.blocked();
+    const service = await serviceInto({ stdout: OUTPUTS.full(), stderr });
+    const metricsUrl = `${service.httpUrl}/metrics`;
+    await eventually(async () => {
+      await ask(service.httpUrl, 1_000);
+      expect(await droppedLines(metricsUrl)).toBeGreaterThan(0);
+    }, 60_000);
+    let text = '';
+    await eventually(() => {
+      text += stderr.read?.() ?? '';
+      expect(text).toContain('lines that could not be written were dropped');
+    });
+    const dropped = await droppedLines(metricsUrl);
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line): Record<string, unknown> => JSON.parse(line));
+    expect(lines.filter((line) => 'dropped' in line)).toEqual([
+      expect.objectContaining({ level: 'warn', dropped }),
+    ]);
+    expect(await service.stop()).toBe(0);
+  });
+
+  it('to a disk that fills are dropped and counted, and whole lines follow when it is freed', async ({
+    skip,
+  }) => {
+    const disk = smallDisk();
+    skip(disk === undefined, 'a small disk cannot be mounted here');
+    if (disk === undefined) return;
+    const open = () => ({ descriptor: openSync(disk.file, 'a') });
+    const service = await serviceInto({ stdout: open(), stderr: open() });
+    disk.fill();
+    const metricsUrl = `${service.httpUrl}/metrics`;
+    await eventually(async () => {
+      await ask(service.httpUrl, 20);
+      expect(await droppedLines(metricsUrl)).toBeGreaterThan(0);
+    });
+    disk.free();
+    await eventually(async () => {
+      await ask(service.httpUrl, 20);
+      expect(readFileSync(disk.file, 'utf8')).toContain('lines that could not be written were dropped');
+    });
+    const lines = readFileSync(disk.file, 'utf8').trimEnd().split('\n');
+    const isWhole = (line: string) => line.startsWith('{') && line.endsWith('}');
+    // At most the last one before the disk was full.
+    expect(lines.filter((line) => !isWhole(line)).length).toBeLessThanOrEqual(1);
+    disk.fill();
+    await ask(service.httpUrl, 20);
+    expect(await service.stop()).toBe(0);
+  });
+});
+
+describe(
+  'A front whose output is full',
+  needing(missingFile('/dev/full'), missingPrograms('nats-server'), missingPostgres()),
+  () => {
+    it('lets its health be read, and SIGTERM ends it well', async () => {
+      const database = await startPostgresServer();
+      onTestFinished(() => database.stop());
+      const nats = await startNats();
+      onTestFinished(() => nats.stop());
+      const databaseUrl = await database.createDatabase();
+      expect((await run(['migrate'], { HEADROOM_DATABASE_URL: databaseUrl })).code).toBe(0);
+      const port = await freePort();
+      const front = runInto({ stdout: OUTPUTS.full(), stderr: OUTPUTS.full() }, ['serve', '--front'], {
+        HEADROOM_DATABASE_URL: databaseUrl,
+        HEADROOM_BUS_URL: nats.url,
+        HEADROOM_DATA_DIR: temporaryDirectory(),
+        HEADROOM_HTTP_PORT: String(port),
+        HEADROOM_MQTT_PORT: '0',
+      });
+      const httpUrl = `http://127.0.0.1:${port}`;
+      await becomesHealthy(httpUrl);
+      await eventually(async () => {
+        await (await fetch(`${httpUrl}/nothing`)).text();
+        expect(await droppedLines(`${httpUrl}/metrics`)).toBeGreaterThan(0);
+      });
+      await becomesHealthy(httpUrl);
+      expect(await front.stop()).toBe(0);
+    });
+  },
+);
