@@ -1,5 +1,6 @@
 // Where the next page of a long answer begins: text that only the endpoint that gave it understands.
-import { DomainError } from '../../machines/values/errors.js';
+import type { DomainError } from '../../machines/values/errors.js';
+import { wrongParameter } from '../wire/plain-errors.js';
 
 /** A place among alarms, the newest first: `skip` of those that began at `beganAtMs` were given already. */
 export interface AlarmPlace {
@@ -29,6 +30,6 @@ export function alarmCursorOf({ beganAtMs, skip }: AlarmPlace): string {
   return `${beganAtMs}-${skip}`;
 }
 
-function unknownCursor(): DomainError {
-  return new DomainError('INVALID_REQUEST_BODY', 'cursor: must be a nextCursor of this endpoint');
+export function unknownCursor(): DomainError {
+  return wrongParameter('cursor', 'must be a nextCursor of this endpoint; leave it out for the first page');
 }

@@ -9,7 +9,7 @@ import { toInstant } from '../wire/instants.js';
 import type { Submission } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { ProfileView } from '../wire/rest.js';
-import { askedPast } from './asked-window.js';
+import { askedHistorySpan } from './asked-window.js';
 import type { Core } from './core.js';
 import { offsetOf } from './cursors.js';
 import { viewOfProfile } from './profile-view.js';
@@ -24,8 +24,8 @@ export interface AskedHistory {
 }
 
 /** @throws DomainError INVALID_REQUEST_BODY naming `to`, `from` or `cursor` */
-export function askedHistory(asked: SpanPageQuery, now: EpochMs): AskedHistory {
-  const window = askedPast(asked, now, LONGEST_DAYS);
+export function askedHistory(asked: SpanPageQuery): AskedHistory {
+  const window = askedHistorySpan(asked, LONGEST_DAYS);
   return { window, page: { offset: offsetOf(asked.cursor), count: asked.limit + 1 } };
 }
 

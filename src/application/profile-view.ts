@@ -3,7 +3,7 @@
 import { type ProfileHolder, statusOf } from '../../machines/limits/profile-holder.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
-import type { EpochMs, ProfileStatus } from '../../machines/values/time.js';
+import type { EpochMs, ProfileStatus, TimeWindow } from '../../machines/values/time.js';
 import { fromInstant, toInstant } from '../wire/instants.js';
 import type { ProfileRequest, ProfileView } from '../wire/rest.js';
 
@@ -12,12 +12,20 @@ import type { ProfileRequest, ProfileView } from '../wire/rest.js';
  * @throws DomainError INVALID_REQUEST_BODY naming `endTime`
  */
 export function profileOf(request: ProfileRequest, now: EpochMs): LimitProfile {
-  const startsAtMs = fromInstant(request.startTime);
-  const endsAtMs = fromInstant(request.endTime);
-  if (endsAtMs <= startsAtMs)
-    throw new DomainError('INVALID_REQUEST_BODY', 'endTime: must be after startTime');
-  if (endsAtMs <= now) throw new DomainError('INVALID_REQUEST_BODY', 'endTime: must be in the future');
-  return { priority: request.priority, limitKw: request.limitKw, startsAtMs, endsAtMs };
+  const window = { startsAtMs: fromInstant(request.startTime), endsAtMs: fromInstant(request.endTime) };
+  const broken = brokenWindowRule(window, now, 'startTime');
+  if (broken !== undefined) throw new DomainError('INVALID_REQUEST_BODY', `endTime: ${broken}`);
+  return { priority: request.priority, limitKw: request.limitKw, ...window };
+}
+
+/** The rule for the end of a profile's window that this one breaks; undefined where it can be submitted. */
+export function brokenWindowRule(
+  { startsAtMs, endsAtMs }: TimeWindow,
+  now: EpochMs,
+  startName: string,
+): string | undefined {
+  if (endsAtMs <= startsAtMs) return `must be after ${startName}`;
+  return endsAtMs <= now ? 'must be in the future' : undefined;
 }
 
 /** The profile as answers show it. */

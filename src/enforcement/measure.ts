@@ -110,7 +110,7 @@ function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>
   for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
 }
 
-/** What all locations draw together, W. */
+/** What all locations draw together, W; in whole milliwatts, because a sum of fractions shows binary noise. */
 function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const sumsW = { measured: 0, estimated: 0 };
   for (const location of locations) {
@@ -118,7 +118,8 @@ function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): vo
     sumsW.measured += actualW - estimatedW;
     sumsW.estimated += estimatedW;
   }
-  for (const source of ['measured', 'estimated'] as const) metrics.power.set({ source }, sumsW[source]);
+  for (const source of ['measured', 'estimated'] as const)
+    metrics.power.set({ source }, Math.round(sumsW[source] * 1000) / 1000);
 }
 
 const OF_OVERLOAD = {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/operator.machine.js';
 import { fromInstant } from './instants.js';
 import { mustBe } from './plain-errors.js';
-import { instantSchema, MOST_LIMIT_KW } from './rest.js';
+import { instantSchema, MOST_LIMIT_KW, textSchema } from './rest.js';
 
 const OPERATOR_LIMIT_RULE = `a number from 0 to ${MOST_LIMIT_KW}, in kW`;
 const LONGEST_S = 366 * 86_400;
@@ -12,7 +12,7 @@ const DURATION_RULE = `a whole number of seconds from 1 to ${LONGEST_S}`;
 /** A heartbeat names neither limit nor `isActive`: it says that the operator is alive. */
 export const operatorMessageSchema = z
   .object({
-    source: z.string(mustBe('text of 1 to 128 characters')).min(1).max(128).meta({
+    source: textSchema(128).meta({
       description: 'Who says so, in the words of the operator: recorded and shown.',
       example: 'DSO control box 17',
     }),
@@ -44,7 +44,15 @@ export const operatorMessageSchema = z
     message: 'must be true or false, where limitKw is given',
   })
   .transform(({ sentAt, ...message }) => ({ ...message, sentAtMs: fromInstant(sentAt) }))
-  .meta({ id: 'OperatorLimitRequest' });
+  .meta({
+    id: 'OperatorLimitRequest',
+    // The two rules above, for those who read the schema.
+    anyOf: [
+      { required: ['limitKw'] },
+      { not: { properties: { isActive: { const: true } }, required: ['isActive'] } },
+    ],
+    dependentRequired: { limitKw: ['isActive'] },
+  });
 
 /** The states of EEBUS LPC, as answers write them. */
 export const OPERATOR_STATE_NAMES: Readonly<Record<OperatorState, string>> = {

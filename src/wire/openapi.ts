@@ -92,18 +92,18 @@ export function createOpenApiDocument(
       paths,
       components: { securitySchemes: securitySchemesOf(endpoints) },
     },
-    { override: ({ jsonSchema }) => shorten(jsonSchema) },
+    { override: ({ jsonSchema, io }) => shorten(jsonSchema, io) },
   );
 }
 
-/** Leaves out what zod adds and a reader does not need: patterns that a format names, bounds of the number type. */
-function shorten(schema: {
-  format?: unknown;
-  pattern?: unknown;
-  minimum?: unknown;
-  maximum?: unknown;
-}): void {
-  if (schema.format !== undefined) delete schema.pattern;
+/** Leaves out what zod adds and a reader does not need: the pattern of a UUID, and in answers the bounds of the number type. */
+function shorten(
+  schema: { format?: unknown; pattern?: unknown; minimum?: unknown; maximum?: unknown },
+  io: 'input' | 'output',
+): void {
+  if (schema.format === 'uuid') delete schema.pattern;
+  // In requests they are rules.
+  if (io === 'input') return;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;
 }

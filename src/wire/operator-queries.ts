@@ -36,14 +36,13 @@ const spanParameters = {
   to: instantSchema.optional().meta({ description: 'End (exclusive); after from.' }),
 };
 
-/** The span of a history, whose rows are found by their windows and not by when they came. */
+/** The span of a history. */
 const historySpanParameters = {
   from: instantSchema
     .optional()
-    .meta({ description: 'First instant (inclusive). Default: a day before `to`.' }),
+    .meta({ description: 'First instant (inclusive). Left out: from the first entry on.' }),
   to: instantSchema.optional().meta({
-    description:
-      'End (exclusive); after from. Default: now. A window that lies in the future is in no span that ends now: name a later `to`.',
+    description: 'End (exclusive); after from. Left out: without an end, windows in the future included.',
   }),
 };
 

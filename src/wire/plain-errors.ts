@@ -1,4 +1,5 @@
 // What callers are told of a value that cannot be taken: what it must be, and what came instead.
+import { DomainError } from '../../machines/values/errors.js';
 
 /** An issue as zod hands it to an error function. */
 interface Issue {
@@ -17,6 +18,16 @@ export function mustBe(what: string): { readonly error: (issue: Issue) => string
 export function mustBeText(what: string): { readonly error: (issue: Issue) => string } {
   const { error } = mustBe(what);
   return { error: (issue) => (typeof issue.input === 'string' ? `must be ${what}` : error(issue)) };
+}
+
+/** Refuses a parameter of the query; `rule` follows its name, as in "must be after from". */
+export function wrongParameter(name: string, rule: string): DomainError {
+  return new DomainError('INVALID_REQUEST_BODY', parameterMessage(name, rule));
+}
+
+/** The code of these errors names the body, so the message names the query. */
+export function parameterMessage(name: string, rule: string): string {
+  return `${name}: ${rule} (query parameter)`;
 }
 
 function insteadOf(value: unknown): string {

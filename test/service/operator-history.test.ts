@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 
 let service: OperatedService;
 beforeAll(async () => {
-  service = await runOperatedService([tenantWith(HARBOUR, [site('quay-1'), site('paged')])]);
+  service = await runOperatedService([tenantWith(HARBOUR, [site('quay-1'), site('paged'), site('planned')])]);
   // 12:00 a profile, 12:10 another permanent limit, 12:20 the profile replaced: all of them on one location.
   await submit(10, '13:00', '14:00');
   service.clock.advanceTo(NOW_MS + 10 * MINUTE_MS);
@@ -113,6 +113,32 @@ describe('GET /locations/{locationId}/history', () => {
     expect(permanentLimits).toMatchObject([{ limitKw: 40 }]);
   });
 
+  it('is all of it without a range: windows of next year too, replaced and cancelled before they began', async () => {
+    const schedules = '/locations/planned/schedules';
+    const window = { startTime: '2027-06-01T17:00:00.000Z', endTime: '2027-06-01T18:00:00.000Z' };
+    for (const limitKw of [21, 22]) await service.call('POST', schedules, { ...window, limitKw });
+    await service.call('DELETE', `${schedules}/0`);
+    const read = (query: string) => service.read(`/locations/planned/history${query}`, locationHistorySchema);
+    const all = await read('');
+    expect(all).toMatchObject({ from: '1970-01-01T00:00:00.000Z', to: '9999-12-31T23:59:59.999Z' });
+    const superseded = expect.stringMatching(/Z$/);
+    expect(all.submissions).toMatchObject([
+      { ...window, limitKw: 21, supersededAt: superseded },
+      { ...window, limitKw: 22, supersededAt: superseded },
+    ]);
+    expect(all.permanentLimits).toMatchObject([{ limitKw: 50 }]);
+    expect((await read(`?from=${at('12:00')}`)).submissions).toHaveLength(2);
+    expect((await read(`?to=${at('18:00')}`)).submissions).toHaveLength(0);
+    expect((await read('?to=2027-06-01T17:00:00.001Z')).submissions).toHaveLength(2);
+    const tooLong = await service.call(
+      'GET',
+      `/locations/planned/history?from=2025-01-01T00:00:00Z&to=${at('18:00')}`,
+    );
+    expect(refusalOf(tooLong, 'INVALID_REQUEST_BODY')).toMatch(/^from: .*366 days/);
+    const before = await service.call('GET', '/locations/planned/history?from=9999-12-31T23:59:59.999Z');
+    expect(refusalOf(before, 'INVALID_REQUEST_BODY')).toMatch(/^to: /);
+  });
+
   it('comes in pages that join without a gap', async () => {
     for (let limitKw = 1; limitKw <= 5; limitKw++) await submit(limitKw, '13:00', '14:00', 'paged');
     const span = `from=${at('12:00')}&to=${at('18:00')}&limit=2`;
@@ -130,11 +156,11 @@ describe('GET /locations/{locationId}/history', () => {
   });
 
   it.each([
-    ['limit=0', /^limit: must be an integer from 1 to 1000, not \d+$/],
-    ['limit=1001', /^limit: must be an integer from 1 to 1000, not \d+$/],
-    ['limit=x', /^limit: must be an integer from 1 to 1000$/],
-    ['limit=1.5', /^limit: must be an integer from 1 to 1000$/],
-    ['limit=1e99', /^limit: must be an integer from 1 to 1000$/],
+    ['limit=0', /^limit: must be an integer from 1 to 1000, not \d+ \(query parameter\)$/],
+    ['limit=1001', /^limit: must be an integer from 1 to 1000, not \d+ \(query parameter\)$/],
+    ['limit=x', /^limit: must be an integer from 1 to 1000 \(query parameter\)$/],
+    ['limit=1.5', /^limit: must be an integer from 1 to 1000 \(query parameter\)$/],
+    ['limit=1e99', /^limit: must be an integer from 1 to 1000 \(query parameter\)$/],
     ['cursor=-1', /^cursor: /],
     ['cursor=nowhere', /^cursor: /],
   ])('refuses %s', async (query, message) => {

@@ -163,10 +163,12 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await refused(`from=${at('13:00')}&to=${at('13:00')}`)).toMatch(/^to: /);
     expect(await refused(`to=${at('11:00')}`)).toMatch(/^to: /);
     expect(await refused(`from=${at('12:00')}&to=2028-01-01T00:00:00Z`)).toBe(
-      'from: must be at most 366 days before to',
+      'from: must be at most 366 days before to (query parameter)',
     );
     expect(await refused('from=tomorrow')).toMatch(/^from: must be an RFC 3339 date-time/);
-    expect(await refused(`from=${at('12:00')}&from=${at('13:00')}`)).toBe('from: given more than once');
+    expect(await refused(`from=${at('12:00')}&from=${at('13:00')}`)).toBe(
+      'from: given more than once; give it once (query parameter)',
+    );
     expect(await refused('from=&to=')).toMatch(/^from: .*; to: /);
   });
 
@@ -205,11 +207,11 @@ describe('GET /locations/{locationId}/timeline', () => {
     ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: needed/],
     [
       'withLimitKw=5&withStartTime=2030-01-02T00:00:00Z&withEndTime=2030-01-01T00:00:00Z',
-      /^endTime: must be after/,
+      /^withEndTime: must be after withStartTime \(query parameter\)$/,
     ],
     [
       'withLimitKw=5&withStartTime=2020-01-01T00:00:00Z&withEndTime=2020-01-02T00:00:00Z',
-      /^endTime: must be in/,
+      /^withEndTime: must be in the future/,
     ],
   ])('refuses to try what could not be submitted: %s', async (query, message) => {
     const answer = await service.call('GET', `/locations/plain/timeline?${query}`);

@@ -14,7 +14,7 @@ export async function connectorHistory(
   connectorText: string,
   query: SpanPageQuery,
 ): Promise<ConnectorHistory> {
-  const asked = askedHistory(query, core.clock.nowMs());
+  const asked = askedHistory(query);
   const { record, location } = findConnector(core.directory, tenantUuid, controllerText, connectorText);
   const { controllerUuid, connectorId } = record;
   const target = { kind: 'connector', controllerUuid, connectorId } as const;

@@ -1,11 +1,11 @@
 // Extension: the tenant's locations with what counts about each, page by page in the natural order of their ids; and one of them alone.
-import { DomainError } from '../../../machines/values/errors.js';
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { LocationEntity } from '../../actors/entities.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
+import { unknownCursor } from '../cursors.js';
 import { drawnKwOf } from '../drawn-power.js';
 import { findLocation, findTenant } from '../targets.js';
 
@@ -15,8 +15,7 @@ export function listLocations(
   tenantUuid: TenantUuid,
   { limit, cursor = '' }: PageQuery,
 ): LocationList {
-  if (cursor !== '' && !isId(cursor))
-    throw new DomainError('INVALID_REQUEST_BODY', 'cursor: must be a nextCursor of this endpoint');
+  if (cursor !== '' && !isId(cursor)) throw unknownCursor();
   const { locations } = findTenant(core.directory, tenantUuid);
   const ids = [...locations.keys()]
     .filter((locationId) => compareNaturally(locationId, cursor) > 0)

@@ -14,7 +14,7 @@ export async function locationHistory(
   locationText: string,
   query: SpanPageQuery,
 ): Promise<LocationHistory> {
-  const asked = askedHistory(query, core.clock.nowMs());
+  const asked = askedHistory(query);
   const { window, page } = asked;
   const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
   const [profiles, limits] = await Promise.all([

@@ -1,11 +1,11 @@
 // Extension: what a location drew, and the limit it was held to.
 import { GRID_PHASES } from '../../../machines/power/fuses.js';
 import type { EndedBuilding, EndedCurrents } from '../../../machines/power/power-minute.js';
-import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { toInstant } from '../../wire/instants.js';
 import type { LocationPower } from '../../wire/operator-history.js';
 import type { PowerQuery } from '../../wire/operator-queries.js';
+import { wrongParameter } from '../../wire/plain-errors.js';
 import { askedPast } from '../asked-window.js';
 import type { Core } from '../core.js';
 import { findLocation } from '../targets.js';
@@ -29,18 +29,20 @@ export async function locationPower(
   const { startsAtMs: fromMs, endsAtMs } = askedPast(asked, core.clock.nowMs(), LONGEST_DAYS);
   const startsAtMs = Math.floor(fromMs / stepMs) * stepMs;
   if ((endsAtMs - startsAtMs) / stepMs > POINTS_AT_MOST + 1) {
-    throw new DomainError(
-      'INVALID_REQUEST_BODY',
-      `step: gives more than ${POINTS_AT_MOST} points; ask for a longer step or a shorter span`,
+    throw wrongParameter(
+      'step',
+      `gives more than ${POINTS_AT_MOST} points; ask for a longer step or a shorter span`,
     );
   }
   const { feeder } = asked;
   const { locationId, feeders } = findLocation(core.directory, tenantUuid, locationText).record;
   const names = feeders.map(({ name }) => name);
   if (feeder !== undefined && !names.includes(feeder))
-    throw new DomainError(
-      'INVALID_REQUEST_BODY',
-      `feeder: ${names.length === 0 ? 'this location has none' : `must be one of this location: ${names.join(', ')}`}`,
+    throw wrongParameter(
+      'feeder',
+      names.length === 0
+        ? 'this location has none; leave it out'
+        : `must be one of this location: ${names.join(', ')}`,
     );
   const window = { startsAtMs, endsAtMs };
   const points = await core.archive.powerHistory(tenantUuid, locationId, window, stepMs, feeder);

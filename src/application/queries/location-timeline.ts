@@ -2,18 +2,18 @@
 
 import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
-import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import { type LocationEntity, ownLimitsOf } from '../../actors/entities.js';
-import { toInstant } from '../../wire/instants.js';
+import { fromInstant, toInstant } from '../../wire/instants.js';
 import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';
+import { wrongParameter } from '../../wire/plain-errors.js';
 import { askedFuture } from '../asked-window.js';
 import { type Assumption, clusterScales } from '../cluster-scales.js';
 import type { Core } from '../core.js';
 import { viewOfCause } from '../limit-cause.js';
-import { profileOf } from '../profile-view.js';
+import { brokenWindowRule } from '../profile-view.js';
 import { findLocation } from '../targets.js';
 
 const LONGEST_DAYS = 366;
@@ -65,14 +65,14 @@ function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: Epoch
       : { ...own, location, stack, permanentLimitKw };
   if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
     const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
-    throw new DomainError('INVALID_REQUEST_BODY', `${missing}: needed to try a profile`);
+    throw wrongParameter(
+      String(missing),
+      'needed to try a profile, as withLimitKw, withStartTime and withEndTime are',
+    );
   }
-  const request = {
-    priority: withPriority ?? 0,
-    limitKw: withLimitKw,
-    startTime: withStartTime,
-    endTime: withEndTime,
-  };
-  const assumed = putProfile(stack, profileOf(request, now));
+  const window = { startsAtMs: fromInstant(withStartTime), endsAtMs: fromInstant(withEndTime) };
+  const broken = brokenWindowRule(window, now, 'withStartTime');
+  if (broken !== undefined) throw wrongParameter('withEndTime', broken);
+  const assumed = putProfile(stack, { priority: withPriority ?? 0, limitKw: withLimitKw, ...window });
   return { ...own, location, stack: assumed, permanentLimitKw };
 }

@@ -14,7 +14,7 @@ export async function operatorLimitHistory(
   locationText: string,
   query: SpanPageQuery,
 ): Promise<OperatorHistory> {
-  const asked = askedHistory(query, core.clock.nowMs());
+  const asked = askedHistory(query);
   const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
   const events = await core.archive.operatorEvents(tenantUuid, locationId, asked.window, asked.page);
   return {

@@ -12,7 +12,7 @@ export async function organizationHistory(
   tenantUuid: TenantUuid,
   query: SpanPageQuery,
 ): Promise<OrganizationHistory> {
-  const asked = askedHistory(query, core.clock.nowMs());
+  const asked = askedHistory(query);
   const page = await pageOfSubmissions(core, tenantUuid, { kind: 'organization' }, asked);
   return { tenantUuid, ...page, note: ORGANIZATION_NOTE };
 }

@@ -5,6 +5,7 @@ import type { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../application/application.js';
 import type { Scope } from '../../ports/records.js';
+import { toJson } from '../../wire/json.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import type { Access, Caller } from './access.js';
 import { type Answer, sendJson } from './exchange.js';
@@ -97,7 +98,7 @@ export function createEndpointHandler(
   endpoint: Endpoint,
   { withApplication, access, readBody }: EndpointParts,
 ): Handler {
-  const serialize = endpoint.isAnswerStable ? createStableSerializer() : JSON.stringify;
+  const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
   return (request, response) => {
     const { tenantUuid } = authenticate(request, response, access, endpoint.scope);
     return withApplication(tenantUuid, request, response, (application) => {
@@ -155,7 +156,7 @@ function createStableSerializer(): (view: object) => string {
   return (view) => {
     const held = texts.get(view);
     if (held !== undefined) return held;
-    const text = JSON.stringify(view);
+    const text = toJson(view);
     texts.set(view, text);
     return text;
   };

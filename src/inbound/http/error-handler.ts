@@ -4,6 +4,7 @@ import { DomainError, type ErrorCode } from '../../../machines/values/errors.js'
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
+import { toJson } from '../../wire/json.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import { type Answer, sendJson } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
@@ -53,7 +54,7 @@ export function sendRefusal(
     response.req.path === TOKEN_ENDPOINT.path
       ? { ...envelope, error_description: toErrorDescription(refusal.message) }
       : envelope;
-  sendJson(response, status, JSON.stringify(body), headersOf(refusal));
+  sendJson(response, status, toJson(body), headersOf(refusal));
 }
 
 function headersOf(refusal: DomainError): Headers {

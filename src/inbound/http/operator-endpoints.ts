@@ -217,7 +217,7 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       responseSchema: operatorHistorySchema,
       errors: ['LOCATION_NOT_FOUND'],
     },
-    spanPageQuerySchema,
+    historyQuerySchema,
     ({ application, tenantUuid, param }, query) =>
       application.operatorLimitHistory(tenantUuid, param('locationId'), query),
   ),

@@ -43,11 +43,20 @@ function hasBody(request: Request): boolean {
 
 /** The body as `schema` sees it, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  const result = schema.safeParse(body, { error: messageOf });
+  return parsed(schema, body, (place, rule) => `${place === '' ? 'body' : place}: ${rule}`);
+}
+
+/** The same for other data; `describe` makes the message of one issue, with an empty place where the whole is wrong. */
+export function parsed<S extends z.ZodType>(
+  schema: S,
+  data: unknown,
+  describe: (place: string, rule: string) => string,
+): z.output<S> {
+  const result = schema.safeParse(data, { error: messageOf });
   if (result.success) return result.data;
   const shown = result.error.issues
     .slice(0, ISSUES_SHOWN)
-    .map((issue) => `${issue.path.length === 0 ? 'body' : issue.path.join('.')}: ${issue.message}`);
+    .map((issue) => describe(issue.path.join('.'), issue.message));
   throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
 }
 

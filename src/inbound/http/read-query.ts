@@ -1,7 +1,7 @@
 // From the text of a query to checked parameters: what cannot be read is refused with the parameter's name.
 import type { z } from 'zod';
-import { DomainError } from '../../../machines/values/errors.js';
-import { parseBody } from './read-body.js';
+import { parameterMessage, wrongParameter } from '../../wire/plain-errors.js';
+import { parsed } from './read-body.js';
 
 /** The parameters that `schema` knows; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
 export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.output<S> {
@@ -10,11 +10,11 @@ export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.ou
   for (const name of Object.keys(schema.shape)) {
     const values = given.getAll(name);
     if (values.length > 1) {
-      throw new DomainError('INVALID_REQUEST_BODY', `${name}: given more than once`);
+      throw wrongParameter(name, 'given more than once; give it once');
     }
     for (const value of values) known[name] = value;
   }
-  return parseBody(schema, known);
+  return parsed(schema, known, parameterMessage);
 }
 
 /** What follows the `?` of a request's target. */

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
+import { toJson } from '../../wire/json.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import type { Connection, Exchange } from './connection.js';
 import type { Connections } from './connections.js';
@@ -85,7 +86,7 @@ export function createUnreadableHandler(options: {
 /** A complete answer. The request may have been for the token endpoint, so it also has that endpoint's error fields. */
 function textOf({ status, code, message }: Unreadable, requestId: string): string {
   const envelope = errorEnvelope(code, message, requestId);
-  const body = JSON.stringify({ ...envelope, error_description: toErrorDescription(message) });
+  const body = toJson({ ...envelope, error_description: toErrorDescription(message) });
   return [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'content-type: application/json; charset=utf-8',

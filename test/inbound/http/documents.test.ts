@@ -154,7 +154,8 @@ describe('/v1/openapi.json', () => {
     }
     expect(text).toContain('"format":"date-time"');
     const patterns = [...text.matchAll(/"pattern":"([^"]+)"/g)].map((match) => match[1] ?? '');
-    expect(patterns.filter((pattern) => pattern.length > 80)).toEqual([]);
+    // The rule of an instant is long, and stands once.
+    expect(patterns.filter((pattern) => pattern.length > 80)).toHaveLength(1);
   });
 
   it('tells of every code the service may answer', () => {

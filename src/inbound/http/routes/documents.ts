@@ -1,6 +1,7 @@
 // What describes the service to tools: OpenAPI, AsyncAPI, and the figures for Prometheus.
 import type { Metrics } from '../../../metrics.js';
 import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
+import { toJson } from '../../../wire/json.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
@@ -13,7 +14,7 @@ export const METRICS_PATH = '/metrics';
 export function createDescriptionHandler(create: () => OpenApiDocument | AsyncApiDocument): Handler {
   let text: string | undefined;
   return (_request, response) => {
-    text ??= JSON.stringify(create());
+    text ??= toJson(create());
     sendJson(response, 200, text);
   };
 }

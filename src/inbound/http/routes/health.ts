@@ -1,5 +1,6 @@
 // `GET /health`: for probes, without a credential.
 import { type Health, healthSchema } from '../../../wire/health.js';
+import { toJson } from '../../../wire/json.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
@@ -21,6 +22,6 @@ export const HEALTH_ENDPOINT = {
 export function createHealthHandler(health: () => Health | Promise<Health>): Handler {
   return async (_request, response) => {
     const report = await health();
-    sendJson(response, report.status === 'ok' ? 200 : 503, JSON.stringify(report));
+    sendJson(response, report.status === 'ok' ? 200 : 503, toJson(report));
   };
 }

@@ -4,6 +4,7 @@ import { DomainError } from '../../../../machines/values/errors.js';
 import type { Application } from '../../../application/application.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
+import { toJson } from '../../../wire/json.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
@@ -93,7 +94,7 @@ function openStream(
   }
 
   function end({ code, message }: DomainError): void {
-    send(`event: closed\ndata: ${JSON.stringify({ code, message, requestId })}\n\n`);
+    send(`event: closed\ndata: ${toJson({ code, message, requestId })}\n\n`);
     response.end();
   }
 
@@ -128,7 +129,7 @@ const texts = new WeakMap<StreamEvent, string>();
 function textOf(event: StreamEvent): string {
   const held = texts.get(event);
   if (held !== undefined) return held;
-  const text = `id: ${event.id}\nevent: ${event.name}\ndata: ${JSON.stringify(event.data)}\n\n`;
+  const text = `id: ${event.id}\nevent: ${event.name}\ndata: ${toJson(event.data)}\n\n`;
   texts.set(event, text);
   return text;
 }

@@ -3,6 +3,7 @@ import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { OauthClientRecord } from '../../../ports/credentials.js';
 import { SCOPES, type Scope } from '../../../ports/records.js';
+import { toJson } from '../../../wire/json.js';
 import {
   type TokenResponse,
   tokenErrorSchema,
@@ -46,7 +47,7 @@ export function createTokenHandler(options: {
       expires_in: TOKEN_LIFETIME_S,
       scope: scopes.join(' '),
     };
-    sendJson(response, 200, JSON.stringify(answer), { pragma: 'no-cache' });
+    sendJson(response, 200, toJson(answer), { pragma: 'no-cache' });
   };
 }
 
