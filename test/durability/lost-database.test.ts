@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -14,8 +15,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { loadConfig } from '../../src/config.js';
 import { run, serve, serveForFile, temporaryDirectory } from '../cli/headroom.js';
+import { eventually } from '../eventually.js';
 import { testCases } from '../seeds.js';
 import { profile } from '../service/profiles.js';
 import { apiKeyOf, HARBOUR, provision, site, tenantWith } from '../service/running-service.js';
@@ -186,6 +189,62 @@ describe('a start after a clean stop', () => {
     expect(issued.code).toBe(0);
     copyFileSync(join(dataDir, 'before'), file);
     await expectRefusal(/lacks acknowledged writes/);
+  });
+});
+
+describe('a running service whose files are lost', () => {
+  const health = async (httpUrl: string) => {
+    const answer = await fetch(`${httpUrl}/health`);
+    const { checks } = z.object({ checks: z.object({ database: z.string() }) }).parse(await answer.json());
+    return [answer.status, checks.database];
+  };
+  const submit = (httpUrl: string) =>
+    fetch(`${httpUrl}/v1/locations/quay-1/schedules`, {
+      method: 'POST',
+      headers: { 'x-api-key': apiKeyOf(HARBOUR), 'content-type': 'application/json' },
+      body: JSON.stringify(profile({ limitKw: 33, priority: 1 })),
+    });
+  const replace = (path: string) => {
+    copyFileSync(path, join(dataDir, 'copy'));
+    renameSync(join(dataDir, 'copy'), path);
+  };
+
+  it.each([
+    ['database is deleted', '', rmSync],
+    ['-wal file is deleted', '-wal', rmSync],
+    ['-shm file is deleted', '-shm', rmSync],
+    ['database is replaced by a copy', '', replace],
+    ['-wal file is replaced by a copy', '-wal', replace],
+  ])('refuses writes and is not well once its %s', async (_, end, lose) => {
+    const service = await serve(dataDir);
+    await write(service.httpUrl, 1);
+    expect(await health(service.httpUrl)).toEqual([200, 'ok']);
+    lose(`${file}${end}`);
+    const answer = await submit(service.httpUrl);
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1']);
+    await eventually(async () => expect(await health(service.httpUrl)).toEqual([503, 'failing']));
+    const { code, stderr } = await service.stop();
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      `"file":"${file}${end}","msg":"the database was deleted or replaced: nothing is stored"`,
+    );
+  });
+
+  it('takes writes again once the same file is back in its place', async () => {
+    const service = await serve(dataDir);
+    renameSync(file, join(dataDir, 'elsewhere'));
+    expect((await submit(service.httpUrl)).status).toBe(503);
+    renameSync(join(dataDir, 'elsewhere'), file);
+    expect((await submit(service.httpUrl)).status).toBe(200);
+    await eventually(async () => expect(await health(service.httpUrl)).toEqual([200, 'ok']));
+  });
+
+  it('puts all that was acknowledged into the database as it stops, where only the -wal file was deleted', async () => {
+    const service = await serve(dataDir);
+    await write(service.httpUrl, 5);
+    rmSync(`${file}-wal`);
+    expect((await service.stop()).code).toBe(0);
+    await expectStart();
   });
 });
 

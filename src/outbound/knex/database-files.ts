@@ -22,6 +22,36 @@ export function isSameFile(one: string, other: string): boolean {
   return a !== undefined && b !== undefined && a.dev === b.dev && a.ino === b.ino;
 }
 
+/** A database that is open, with the files that SQLite keeps beside it for as long. */
+const OPEN_FILES = ['', '-wal', '-shm'];
+
+/**
+ * The files of a database that this process has open. SQLite goes on with a file that was deleted or replaced, and what it writes there
+ * is gone once it is closed. Nothing is opened to find out: closing it would release the locks that this process holds.
+ */
+export class OpenDatabaseFiles {
+  readonly #identities: ReadonlyMap<string, string | undefined>;
+
+  /** Of the database in `file`, which is open and was read. */
+  constructor(file: string) {
+    this.#identities = new Map(
+      OPEN_FILES.map((end) => `${file}${end}`).map((path) => [path, identityOf(path)]),
+    );
+  }
+
+  /** The first that was deleted or replaced since. */
+  missing(): string | undefined {
+    for (const [path, identity] of this.#identities) if (identityOf(path) !== identity) return path;
+    return undefined;
+  }
+}
+
+/** No other file has the same one while somebody has this one open. */
+function identityOf(path: string): string | undefined {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found && `${found.dev} ${found.ino}`;
+}
+
 /** Copies a database with what lies in its -wal file, readable by the owner only. */
 export function copyDatabaseFile(from: string, to: string): void {
   copyFileSync(from, to);

@@ -4,6 +4,7 @@ import type { Knex } from 'knex';
 import { DatabaseLostError } from '../../ports/store.js';
 import { CommitMark } from './commit-mark.js';
 import { type OpenOptions, openDatabase } from './connection.js';
+import { OpenDatabaseFiles } from './database-files.js';
 import { DatabaseLock } from './database-lock.js';
 import { databaseFileOf } from './engine.js';
 import { integrityProblem } from './integrity.js';
@@ -18,6 +19,7 @@ const DAMAGED = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 interface Guard {
   readonly lock: DatabaseLock;
   readonly mark: CommitMark;
+  readonly files: OpenDatabaseFiles;
 }
 
 /** An open database. Note in `mark` each commit that must not be lost, before acknowledging it. */
@@ -27,12 +29,15 @@ export class Database {
   readonly migrations: readonly string[];
   /** Records outside an SQLite database how far it has come; undefined for a PostgreSQL. */
   readonly mark: CommitMark | undefined;
+  /** Those of an SQLite database; undefined for a PostgreSQL. */
+  readonly files: OpenDatabaseFiles | undefined;
   readonly #lock: DatabaseLock | undefined;
 
   private constructor(knex: Knex, migrations: readonly string[], guard: Guard | undefined) {
     this.knex = knex;
     this.migrations = migrations;
     this.mark = guard?.mark;
+    this.files = guard?.files;
     this.#lock = guard?.lock;
   }
 
@@ -64,7 +69,7 @@ export class Database {
       throw asLostWhereDamaged(file, error);
     });
     if (lock === undefined) throw new Error('the database was opened without its lock');
-    const database = new Database(knex, migrations, { lock, mark });
+    const database = new Database(knex, migrations, { lock, mark, files: new OpenDatabaseFiles(file) });
     await database.notePosition();
     return database;
   }

@@ -125,13 +125,14 @@ class KnexStore implements Store {
   /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
   readonly ping: Store['ping'] = async () => {
     const ownerTerm = this.#ownerTerm;
-    await this.#inTurn(() =>
-      inTransaction(this.#knex, async (trx) => {
+    await this.#inTurn(async () => {
+      this.#requireFiles();
+      await inTransaction(this.#knex, async (trx) => {
         // A node that was replaced takes no more writes, whatever the database does.
         if (ownerTerm === undefined) await countCommit(trx);
         else await this.#owned.countCommitOf(trx, ownerTerm);
-      }),
-    );
+      });
+    });
     if ((this.#journal.refusedForMs() ?? REFUSED_LATELY_MS) < REFUSED_LATELY_MS)
       throw new StoreUnavailableError('the database refused a write a moment ago');
   };
@@ -190,12 +191,25 @@ class KnexStore implements Store {
   }
 
   readonly #write = async (submissions: readonly Submission[]): Promise<void> => {
+    this.#requireFiles();
     const position = await inTransaction(this.#knex, async (trx) => {
       await writeChanges(trx, submissions);
       return this.#ownerTerm === undefined ? undefined : this.#owned.countCommitOf(trx, this.#ownerTerm);
     });
+    this.#requireFiles({ isOutcomeUnknown: true });
     this.#note(position);
   };
+
+  /** @throws StoreUnavailableError where SQLite writes to a file that is gone once it is closed. */
+  #requireFiles(options: { readonly isOutcomeUnknown?: true } = {}): void {
+    const file = this.#database?.files?.missing();
+    if (file === undefined) return;
+    const problem = `${file} was deleted or replaced while the service runs`;
+    this.#rareLog('files', () =>
+      this.#log?.error({ file }, 'the database was deleted or replaced: nothing is stored'),
+    );
+    throw new StoreUnavailableError(problem, options);
+  }
 
   /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
   #note(position: Position | undefined): void {
