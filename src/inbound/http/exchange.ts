@@ -10,7 +10,7 @@ import { withoutSecrets } from '../../secrets.js';
 import { createTokenBucket } from '../../token-bucket.js';
 import type { OpenStreams } from './open-streams.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
-import { requireHost } from './request-head.js';
+import { requireOneReading } from './request-head.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
 /** What is known of an exchange while it lasts. */
@@ -56,13 +56,13 @@ interface ExchangeParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
   readonly metrics: Metrics;
 }
 
-/** Middleware for all requests: names each, logs and counts its answer, and lets none in without its Host. */
+/** Middleware for all requests: names each, logs and counts its answer, and lets none in that could be read in two ways. */
 export function createReception(
   parts: ExchangeParts,
 ): (request: Request, response: Answer, next: NextFunction) => void {
   return (request, response, next) => {
     trace(request, response, parts);
-    requireHost(request, response);
+    requireOneReading(request, response);
     next();
   };
 }

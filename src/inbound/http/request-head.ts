@@ -1,30 +1,46 @@
-// What a request begins with: one Host, and a target that Express can read; what is neither it would answer in its own way.
+// The head of a request: one that can be read in one way only, with a target that Express can read.
 import type { ServerResponse } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 
 /**
- * HTTP/1.1 requires Host, and no version allows it twice (RFC 9112 section 3.2): where a proxy and the service read different
- * ones, they see different requests.
+ * Refuses a head that a proxy and the service could read in two ways, so that they would see different requests: without one
+ * Host (RFC 9112 section 3.2), or with a Transfer-Encoding that is anything but one `chunked` (section 6.1). A Content-Length beside
+ * it is refused by Node's parser.
  * @throws DomainError INVALID_REQUEST_BODY, and ends the connection with the answer
  */
-export function requireHost(
+export function requireOneReading(
   request: { readonly rawHeaders: readonly string[]; readonly httpVersion: string },
   response: ServerResponse,
 ): void {
-  const count = hostsOf(request.rawHeaders);
-  if (count === 1 || (count === 0 && request.httpVersion === '1.0')) return;
+  const problem = problemOf(request);
+  if (problem === undefined) return;
   response.shouldKeepAlive = false;
-  const message = count === 0 ? 'Host: required in HTTP/1.1' : 'Host: sent more than once; send it once';
-  throw new DomainError('INVALID_REQUEST_BODY', message);
+  throw new DomainError('INVALID_REQUEST_BODY', problem);
 }
 
-function hostsOf(rawHeaders: readonly string[]): number {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i];
-    if (name?.length === 4 && name.toLowerCase() === 'host') count++;
-  }
-  return count;
+function problemOf({
+  rawHeaders,
+  httpVersion,
+}: {
+  readonly rawHeaders: readonly string[];
+  readonly httpVersion: string;
+}): string | undefined {
+  const hosts = valuesOf(rawHeaders, 'host');
+  if (hosts.length === 0 && httpVersion !== '1.0') return 'Host: required in HTTP/1.1';
+  if (hosts.length > 1) return 'Host: sent more than once; send it once';
+  const encodings = valuesOf(rawHeaders, 'transfer-encoding');
+  if (encodings.length > 1) return 'Transfer-Encoding: sent more than once; send it once';
+  const [encoding = 'chunked'] = encodings;
+  return encoding.toLowerCase() === 'chunked' ? undefined : 'Transfer-Encoding: must be chunked';
+}
+
+/** Of each header of this name, which is in lower case. */
+function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
+  const values: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2)
+    if (rawHeaders[i]?.length === name.length && rawHeaders[i]?.toLowerCase() === name)
+      values.push(rawHeaders[i + 1] ?? '');
+  return values;
 }
 
 /**

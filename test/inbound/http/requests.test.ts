@@ -321,6 +321,34 @@ describe('the Host header', () => {
   });
 });
 
+describe('a Transfer-Encoding that a proxy may read in another way', () => {
+  it.each([
+    'transfer-encoding: chunked\r\ntransfer-encoding: chunked',
+    'Transfer-Encoding: chunked\r\nTRANSFER-ENCODING: identity',
+    'transfer-encoding: gzip\r\ntransfer-encoding: chunked',
+    'transfer-encoding:\r\ntransfer-encoding: chunked',
+    'transfer-encoding: chunked, chunked',
+    'transfer-encoding: gzip, chunked',
+    'transfer-encoding: identity',
+    'transfer-encoding: chunked\r\ncontent-length: 5',
+    'content-length: 5\r\ntransfer-encoding: chunked',
+  ])('is answered 400, and what follows is not read: %j', async (headers) => {
+    const hidden = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
+    const text = await rawBytes(
+      `POST /v1/clusters HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n0\r\n\r\n${hidden}`,
+    );
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 400']);
+    const [head = '', body = ''] = text.split('\r\n\r\n');
+    expect(head).toMatch(/connection: close/i);
+    expect(errorEnvelopeSchema.parse(JSON.parse(body)).error.code).toBe('INVALID_REQUEST_BODY');
+  });
+
+  it('may be chunked, in any case of letters', async () => {
+    const head = 'GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\ntransfer-encoding: Chunked\r\n\r\n';
+    expect(await rawBytes(`${head}0\r\n\r\n`)).toMatch(/^HTTP\/1.1 200 /);
+  });
+});
+
 describe('an expectation nobody knows', () => {
   it('is ignored', async () => {
     const text = await rawBytes(
