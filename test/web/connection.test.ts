@@ -4,6 +4,7 @@ import { systemClock } from '../../src/clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import type { Clock } from '../../src/ports/clock.js';
+import { eventually } from '../eventually.js';
 import { HARBOUR, provision, silentLog, site, tenantWith } from '../service/running-service.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
@@ -41,7 +42,7 @@ describe('The dashboard', ON_PAGES, () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'The renamed quay' }).waitFor();
     await page.getByText('The connection is back').waitFor();
-    expect(await page.getByText('Connection lost.').count()).toBe(0);
+    await page.getByText('Connection lost.').waitFor({ state: 'detached' });
   });
 
   it('goes on by itself where the stream ends with its token', async () => {
@@ -74,6 +75,8 @@ describe('The dashboard', ON_PAGES, () => {
     await administration.close();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.getByRole('alert').waitFor();
-    expect(await page.evaluate("sessionStorage['headroom.credential']")).toBeUndefined();
+    await eventually(async () => {
+      expect(await page.evaluate("sessionStorage['headroom.credential']")).toBeUndefined();
+    });
   });
 });

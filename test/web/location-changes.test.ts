@@ -170,10 +170,10 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     };
     const submit = page.getByRole('button', { name: 'Set the schedule' });
     await submit.click();
-    await eventually(async () =>
-      expect(await messageAt('Limit in kW')).toMatch(/^required: must be a number/),
-    );
-    expect(await page.getByLabel('End').getAttribute('aria-invalid')).toBe('false');
+    await eventually(async () => {
+      expect(await messageAt('Limit in kW')).toMatch(/^required: must be a number/);
+      expect(await page.getByLabel('End').getAttribute('aria-invalid')).toBe('false');
+    });
     await page.getByLabel('Limit in kW').fill('-3');
     await page.getByLabel('Start').fill('');
     await submit.click();
@@ -186,7 +186,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await page.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
     await submit.click();
     await eventually(async () => expect(await messageAt('End')).toBe('must be after startTime'));
-    expect(await page.getByText('Fill in the fields to see what would change.').isVisible()).toBe(true);
+    await page.getByText('Fill in the fields to see what would change.').waitFor();
   });
 
   it('locks a connector, which then runs free of the others (section 1)', async () => {
@@ -198,9 +198,9 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await dialog.getByLabel('Limit in kW').fill('11');
     await dialog.getByLabel('Start').fill(inputOf(Date.now()));
     await dialog.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
-    await eventually(async () =>
-      expect((await rowsOf(page, 'What changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']),
-    );
+    await eventually(async () => {
+      expect((await rowsOf(page, 'What changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']);
+    });
     await dialog.getByRole('button', { name: 'Lock the connector' }).click();
     await eventually(async () => {
       expect((await rowsOf(page, 'Locks'))[0]?.slice(0, 3)).toEqual(['5', '11.0 kW', 'ACTIVE decides']);

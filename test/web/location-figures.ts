@@ -11,10 +11,15 @@ export function figure(region: Locator, name: string): Locator {
   return region.locator('.figure-row > div', { has: named }).locator('dd').first();
 }
 
-/** The text of each cell of the rows of a table, by its label; the head left out. */
-export async function rowsOf(page: Page, label: string): Promise<readonly (readonly string[])[]> {
-  const rows = await page.getByRole('table', { name: label, exact: true }).locator('tbody tr').all();
-  return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()));
+/**
+ * The text of each cell of the rows of a table, by its label; the head left out. All rows are read at one instant; the table may be
+ * filled after that, so tests read it within `eventually`.
+ */
+export function rowsOf(page: Page, label: string): Promise<readonly (readonly string[])[]> {
+  const rows = page.getByRole('table', { name: label, exact: true }).locator('tbody tr');
+  return rows.evaluateAll((all) =>
+    all.map((row) => [...row.querySelectorAll('th, td')].map((cell) => cell.textContent ?? '')),
+  );
 }
 
 /** How pages are opened: the viewer's zone and language decide how instants are shown and typed. */

@@ -105,10 +105,10 @@ describe('The page of a location', ON_PAGES, () => {
     const press = (name: string) => page.getByRole('button', { name }).press('Enter');
     await press('7 d');
     await eventually(async () => expect(await pastMinutes()).toBe((7 * 24 * 60 * 2) / 3));
-    expect(await page.getByRole('button', { name: '7 d' }).getAttribute('aria-pressed')).toBe('true');
+    await page.getByRole('button', { name: '7 d', pressed: true }).waitFor();
     await press('Zoom in');
     await eventually(async () => expect(await pastMinutes()).toBe((7 * 24 * 60 * 5) / 12));
-    expect(await page.getByRole('button', { name: '7 d' }).getAttribute('aria-pressed')).toBe('false');
+    await page.getByRole('button', { name: '7 d', pressed: false }).waitFor();
     await press('Follow now');
     await press('24 h');
     await eventually(async () => expect(await pastMinutes()).toBe((24 * 60 * 2) / 3));
@@ -131,8 +131,10 @@ describe('The page of a location', ON_PAGES, () => {
     const header = page.getByRole('columnheader', { name: 'Connector', exact: true });
     await header.getByRole('button').click();
     await page.mouse.move(0, 0);
-    await eventually(async () => expect(await names()).toEqual(['quay-1-a / 2', 'quay-1-a / 1']));
-    expect(await header.getAttribute('aria-sort')).toBe('descending');
+    await eventually(async () => {
+      expect(await names()).toEqual(['quay-1-a / 2', 'quay-1-a / 1']);
+      expect(await header.getAttribute('aria-sort')).toBe('descending');
+    });
   });
 
   testCases(
