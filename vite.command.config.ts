@@ -1,10 +1,10 @@
 // Bundles the command, the threads of a simulation and `headroom/sim` with the packages they use: read as a few files, they start with
 // half the processor time of 1,200 modules. `headroom sim` is bundled once more, as one file that is kept as V8 compiled it.
 import { execFileSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { build, defineConfig, type InlineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type InlineConfig, type Plugin, parseSync } from 'vite';
 
 const below = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const OUTPUT = below('dist/command');
@@ -18,6 +18,14 @@ const ENTRIES = {
   'campaign-main': below('dist/sim/checks/campaign-main.js'),
   'campaign-worker': below('dist/sim/checks/campaign-worker.js'),
 };
+
+/** An entry for tests alone: through it they import the product from the chunks that people run (`test/bundled.ts`). */
+const MODULES = 'virtual:modules';
+const PRODUCT = ['cli', 'machines', 'sim', 'src'];
+/** They run as they are loaded. */
+const PROGRAMS = [...Object.values(ENTRIES), below('dist/cli/sim-alone.js')].filter(
+  (path) => path !== ENTRIES.sim,
+);
 const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [path, name]));
 
 /**
@@ -49,6 +57,40 @@ function keepAddresses(): Plugin {
   };
 }
 
+/** The entry that exports every module of the product that is no program, each name after the path of its module. */
+function exportModules(): Plugin {
+  return {
+    name: 'export-modules',
+    resolveId: (id) => (id === MODULES ? id : undefined),
+    load: (id) => (id === MODULES ? modulesOfProduct().map(exportsOf).join('\n') : undefined),
+  };
+}
+
+/** Paths below `dist/`. A compiled file without a source is the rest of an earlier build. */
+function modulesOfProduct(): readonly string[] {
+  return PRODUCT.flatMap((folder) =>
+    readdirSync(below(folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path.replace(/\.ts$/, '.js')}`)
+      .filter(
+        (path) =>
+          path.endsWith('.js') &&
+          existsSync(below(`dist/${path}`)) &&
+          !PROGRAMS.includes(below(`dist/${path}`)),
+      ),
+  );
+}
+
+function exportsOf(path: string): string {
+  const file = below(`dist/${path}`);
+  const names = parseSync(file, readFileSync(file, 'utf8')).module.staticExports.flatMap(({ entries }) =>
+    entries.map(({ exportName: { name } }) => {
+      if (name === null) throw new Error(`${path} exports something without a name of its own`);
+      return `${name} as ${JSON.stringify(`${path} ${name}`)}`;
+    }),
+  );
+  return names.length === 0 ? '' : `export { ${names.join(', ')} } from ${JSON.stringify(file)};`;
+}
+
 /** Takes away what builds before left. Names stay, so that a process that runs meanwhile finds what it has not loaded yet. */
 function tidy(): Plugin {
   return {
@@ -71,7 +113,7 @@ function bundled(
     configFile: false,
     logLevel: 'warn',
     publicDir: false,
-    plugins: [keepAddresses(), ...after],
+    plugins: [keepAddresses(), exportModules(), ...after],
     ssr: { noExternal: true },
     build: {
       ssr: true,
@@ -82,7 +124,10 @@ function bundled(
       rolldownOptions: {
         input: { ...input },
         external: PACKAGES,
-        output: { comments: { legal: true, annotation: false, jsdoc: false }, ...output },
+        // No call is free of effects: the bundler would drop `decodeURIComponent(path)`, which is called for its exception.
+        // Vite's own `minify: false` drops such calls, too.
+        treeshake: false,
+        output: { minify: false, comments: { legal: true, annotation: false, jsdoc: false }, ...output },
       },
     },
   };
@@ -106,5 +151,8 @@ function keepCompiled(): Plugin {
 }
 
 export default defineConfig(
-  bundled(ENTRIES, { entryFileNames: '[name].js', chunkFileNames: '[name].js' }, [tidy(), keepCompiled()]),
+  bundled({ ...ENTRIES, modules: MODULES }, { entryFileNames: '[name].js', chunkFileNames: '[name].js' }, [
+    tidy(),
+    keepCompiled(),
+  ]),
 );

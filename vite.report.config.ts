@@ -11,6 +11,8 @@ export default defineConfig({
     outDir: below('dist/sim/report/page'),
     emptyOutDir: false,
     target: 'es2022',
+    // No call is free of effects, so that the page is the program that was written.
+    rolldownOptions: { treeshake: false, output: { minify: { compress: false, mangle: true } } },
     lib: {
       entry: below('sim/report/page/main.ts'),
       formats: ['es'],

@@ -60,6 +60,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // No call is free of effects, so that the page is the program that was written.
+    rolldownOptions: { treeshake: false, output: { minify: { compress: false, mangle: true } } },
   },
   // `npx vite -c vite.web.config.ts` beside a running service: the page reloads as it is edited.
   server: { proxy: { '/v1': 'http://127.0.0.1:8080' } },

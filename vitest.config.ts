@@ -1,6 +1,6 @@
 // Test runner settings: files run in parallel, and no test fails because others are busy on them.
 import { defineConfig } from 'vitest/config';
-import { compiledProduct } from './test/compiled.js';
+import { bundledProduct } from './test/bundled.js';
 import LongestFirst from './test/longest-first.js';
 
 /** What takes as long hangs. Everything else that waits is bounded by `test/eventually.ts`, however busy the machine is. */
@@ -19,10 +19,10 @@ process.env.NODE_ENV = 'production';
 const SHARE_OF_CASES = (process.env.ALL_CASES ?? '') === '' ? 0.1 : 1;
 
 export default defineConfig({
-  plugins: [compiledProduct()],
+  plugins: [bundledProduct()],
   test: {
     include: ['test/**/*.test.ts'],
-    globalSetup: ['test/build.ts', 'test/memory.ts'],
+    globalSetup: ['test/memory.ts', 'test/build.ts'],
     reporters: ['default', 'test/summary-reporter.ts'],
     // One file does not notice another: what tests start they stop, and none replaces a module. Loading the code anew for each
     // file took a quarter of the whole time.

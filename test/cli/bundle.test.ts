@@ -1,12 +1,34 @@
-// The bundle, which is what people run: most tests of the command run what it was bundled from, whose modules are loaded once for all.
+// The bundle, which is what people run, and all that tests import of the product: it is the program that was written.
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { build, type UserConfig } from 'vite';
+import { describe, expect, it } from 'vitest';
+import { Service } from '../../src/service.js';
+import commandConfig from '../../vite.command.config.js';
+import reportConfig from '../../vite.report.config.js';
+import webConfig from '../../vite.web.config.js';
 import { run, runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 const NODE_OPTIONS = `--import ${fileURLToPath(new URL('../only-bundled.js', import.meta.url))}`;
+
+/** Each call matters for its effect alone, and a bundler might hold it for free of effects. */
+const PLANTED = `
+/* @__NO_SIDE_EFFECTS__ */
+function note(text) { globalThis.noted.push(text); }
+function isRefused(text) {
+  try {
+    decodeURIComponent(text);
+    return false;
+  } catch {
+    return true;
+  }
+}
+/* @__PURE__ */ note('annotated');
+note(isRefused('%zz'));
+isNaN({ valueOf: () => note('converted') });
+`;
 
 const BUNDLE = new URL('../../dist/command/', import.meta.url);
 
@@ -26,6 +48,34 @@ it('has packages in the form that people get, although it was built for tests', 
   expect(forDevelopers).toEqual([]);
 });
 
+describe('no call is dropped for being free of effects', () => {
+  it.each([
+    ['the command', commandConfig],
+    ['the dashboard', webConfig],
+    ['the report', reportConfig],
+  ] as const)('in %s', async (_, config: UserConfig) => {
+    const folder = temporaryDirectory();
+    const input = writeFile(folder, 'planted.js', PLANTED);
+    const rolldownOptions = { ...config.build?.rolldownOptions, input };
+    const output = { ...rolldownOptions.output, entryFileNames: 'bundled.mjs' };
+    await build({
+      ...config,
+      configFile: false,
+      plugins: [],
+      build: { ...config.build, lib: false, outDir: folder, rolldownOptions: { ...rolldownOptions, output } },
+    });
+    const noted: unknown[] = [];
+    Object.assign(globalThis, { noted });
+    await import(/* @vite-ignore */ `${folder}/bundled.mjs`);
+    expect(noted).toEqual(['annotated', true, 'converted']);
+  });
+});
+
+it('is where tests have the product from', async () => {
+  const modules = await import(/* @vite-ignore */ new URL('modules.js', BUNDLE).href);
+  expect(Service).toBe(modules['src/service.js Service']);
+});
+
 it('begins a simulation with what V8 compiled at the build', () => {
   const loader = new URL('../../bin/kept-compiled.js', import.meta.url);
   const asked = `import { loadKept } from '${loader.href}'; loadKept((script) => { console.log(script.cachedDataRejected); process.exit(); });`;
@@ -33,14 +83,15 @@ it('begins a simulation with what V8 compiled at the build', () => {
   expect(told.toString()).toBe('false\n');
 });
 
-it('runs the cells of a scenario on threads, and comes to the same as what it was bundled from', async () => {
+it('runs the cells of a scenario on threads, and comes to the same as on one', async () => {
   const file = writeFile(temporaryDirectory(), 'two-cells.yaml', TWO_CELLS);
   const args = ['sim', 'run', file, '--workers', '2', '--json'];
   const bundled = await runAlone(args, { NODE_OPTIONS });
   expect(bundled).toMatchObject({ code: 0, stderr: '' });
   const { elapsedMs: _, ...outcome } = JSON.parse(bundled.stdout);
   expect(outcome.counts.toChargers).toBeGreaterThan(0);
-  expect(JSON.parse((await run(args)).stdout)).toMatchObject(outcome);
+  const onOne = await run(['sim', 'run', file, '--workers', '1', '--json']);
+  expect(JSON.parse(onOne.stdout)).toMatchObject(outcome);
 });
 
 it('runs seeds on threads', async () => {

@@ -10,8 +10,8 @@ import { onTestFinished } from 'vitest';
 import { Resident } from './resident.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** What that is bundled from, whose modules can be changed one by one. */
-const COMPILED = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+/** The same in chunks, whose classes a test can change; `headroom sim` runs from one file otherwise. */
+const CHUNKS = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -66,7 +66,9 @@ function launch(
   const command = [process.execPath, entry, ...args];
   const [program = '', ...rest] =
     openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
-  const child = spawn(program, rest, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] });
+  // What it writes into the temporary directory belongs to this run, whose end looks for what is left.
+  const env = { TMPDIR: tmpdir(), ...environment };
+  const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
   const waiting = new Set<() => void>();
   let stderr = '';
@@ -111,7 +113,7 @@ export function runAlone(args: readonly string[], environment: Environment = {})
 
 /** The same with a module that `defect` names, which changes others of the product before the command begins. */
 export function runWithDefect(args: readonly string[], defect: string): Promise<Finished> {
-  return launch(args, { NODE_OPTIONS: `--import ${defect}` }, undefined, COMPILED).finished;
+  return launch(args, { NODE_OPTIONS: `--import ${defect}` }, undefined, CHUNKS).finished;
 }
 
 /** Of all files of this process. */
@@ -124,7 +126,7 @@ let resident: Resident | undefined;
 export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {
   if ('NODE_OPTIONS' in environment || args[0] === 'serve') return runAlone(args, environment);
   resident ??= new Resident();
-  return resident.run(args, environment);
+  return resident.run(args, { TMPDIR: tmpdir(), ...environment });
 }
 
 /** Runs the command with `--json`, expects success, and gives what it printed. */

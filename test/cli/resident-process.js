@@ -1,10 +1,11 @@
 // A process that runs one command after another, each as `bin/headroom.js` runs it, so that not each loads the product anew.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { loadKept } from '../../bin/kept-compiled.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** What that is bundled from: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
-const ENTRY = new URL('../../dist/cli/main.js', import.meta.url);
+/** The entry of the bundle: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
+const ENTRY = new URL('../../dist/command/main.js', import.meta.url);
 /** Thrown by `process.exit`, which must not return. */
 const ENDED = new Error('the command has ended');
 /** Who is told what, beside the command. */
@@ -44,6 +45,9 @@ function mark(text) {
 /** Takes the first end of the command: by `process.exit`, by an error, or by itself. */
 let end = () => {};
 
+const leave = process.exit.bind(process);
+// A command may still hold something open when the tests are over: whoever began this process is gone, and it goes too.
+process.once('disconnect', () => leave());
 process.exit = (code) => {
   end(code ?? process.exitCode ?? 0);
   throw ENDED;
@@ -69,7 +73,8 @@ async function run({ id, args, environment }) {
     mark(`\u0004${id} ${code}`);
   };
   try {
-    await import(`${ENTRY.href}?${id}`);
+    if (args[0] === 'sim') loadKept();
+    else await import(`${ENTRY.href}?${id}`);
     await nothingIsOpen(before);
     end(process.exitCode ?? 0);
   } catch (error) {

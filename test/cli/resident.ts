@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import config from '../../vitest.config.js';
 
 const PROGRAM = fileURLToPath(new URL('./resident-process.js', import.meta.url));
+const ONLY_BUNDLED = fileURLToPath(new URL('../only-bundled.js', import.meta.url));
 
 export class Resident {
   readonly #process: ChildProcess;
@@ -16,7 +17,7 @@ export class Resident {
 
   /** It ends with this process, or with `stop`. @param flags what Node itself is told, beside what it is told for all tests */
   constructor(flags: readonly string[] = []) {
-    const execArgv = [...(config.test?.execArgv ?? []), ...flags];
+    const execArgv = [...(config.test?.execArgv ?? []), '--import', ONLY_BUNDLED, ...flags];
     this.#process = fork(PROGRAM, { execArgv, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     this.#stdout = new MarkedOutput(this.#process.stdout);
     this.#stderr = new MarkedOutput(this.#process.stderr);

@@ -127,11 +127,12 @@ expect:
 
   it('ends with 1 where a limit is broken, names the first violation, and what shows it again shows it', async () => {
     // A service that believes in twice the limit, as a defect might: the simulator's own checks must see it.
-    const supervisor = new URL('../../dist/machines/power/location-supervisor.js', import.meta.url).href;
+    const modules = new URL('../../dist/command/modules.js', import.meta.url).href;
+    const supervisor = 'machines/power/location-supervisor.js LocationSupervisor';
     const defect = writeFile(
       temporaryDirectory(),
       'defect.mjs',
-      `import { LocationSupervisor } from ${JSON.stringify(supervisor)};
+      `import { ${JSON.stringify(supervisor)} as LocationSupervisor } from ${JSON.stringify(modules)};
 const decide = LocationSupervisor.prototype.decide;
 LocationSupervisor.prototype.decide = function (budget, nowMs) {
   const { budgetW, limitW, lowestW } = budget;

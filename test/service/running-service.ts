@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Agent, fetch } from 'undici';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
@@ -77,6 +78,12 @@ export function tenantWith(
   };
 }
 
+/**
+ * A connection for each request: the service closes a kept one after 5 s, and a request that a busy machine sends at that moment
+ * fails.
+ */
+const UNKEPT = new Agent({ pipelining: 0 });
+
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** An answer with its body parsed. */
@@ -144,6 +151,7 @@ async function startOn(config: Config, seams: Seams, remove: () => void): Promis
 
   async function send(method: string, path: string, { headers, body }: RequestParts = {}): Promise<Answer> {
     const response = await fetch(`${httpUrl}/v1${path}`, {
+      dispatcher: UNKEPT,
       method,
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),

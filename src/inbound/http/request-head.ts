@@ -52,11 +52,15 @@ export function readableTarget(target: string): string {
   if (!url.includes('%')) return url;
   const query = url.indexOf('?');
   const path = query === -1 ? url : url.slice(0, query);
+  return isDecodable(path) ? url : path.replaceAll('%', '%25') + url.slice(path.length);
+}
+
+/** The result is used, because a bundler may drop a call whose only effect is its exception. */
+function isDecodable(path: string): boolean {
   try {
-    decodeURIComponent(path);
-    return url;
+    return decodeURIComponent(path).length > 0;
   } catch {
-    return path.replaceAll('%', '%25') + url.slice(path.length);
+    return false;
   }
 }
 
