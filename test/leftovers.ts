@@ -29,7 +29,8 @@ export class Descendants {
     const processes = runningProcesses();
     const startTicksOf = new Map(processes.map(({ pid, startTicks }) => [pid, startTicks]));
     const isOurs = (pid: number) =>
-      pid === this.#rootPid || (this.#startTicks.has(pid) && this.#startTicks.get(pid) === startTicksOf.get(pid));
+      pid === this.#rootPid ||
+      (this.#startTicks.has(pid) && this.#startTicks.get(pid) === startTicksOf.get(pid));
     for (let seen = -1; seen !== this.#startTicks.size; ) {
       seen = this.#startTicks.size;
       for (const { pid, parentPid, startTicks } of processes)
@@ -103,7 +104,9 @@ function commandLineOf(pid: number): string {
 
 function listeningPortsOf(pid: number): readonly number[] {
   const sockets = new Set(
-    namesIn(`/proc/${pid}/fd`).flatMap((fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? []),
+    namesIn(`/proc/${pid}/fd`).flatMap(
+      (fd) => /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1] ?? [],
+    ),
   );
   const LISTENS = '0A';
   const ports = ['tcp', 'tcp6'].flatMap((table) =>

@@ -42,7 +42,9 @@ it('carries the service, its pages, their licences and what changed, and is smal
     ]),
   );
   expect(
-    paths.filter((path) => /\.map$|tsbuildinfo|^dist\/command\/modules\.js$|^dist\/(bench|test)\/|^(src|test|bench)\//.test(path)),
+    paths.filter((path) =>
+      /\.map$|tsbuildinfo|^dist\/command\/modules\.js$|^dist\/(bench|test)\/|^(src|test|bench)\//.test(path),
+    ),
   ).toEqual([]);
   expect(size).toBeLessThan(SMALL_BYTES);
 });
