@@ -39,7 +39,7 @@ function runOf(test: string) {
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, 'some.test.js'), test);
   const settings = { globals: true, pool: 'forks', globalSetup: [CHECKED] };
-  writeFileSync(join(folder, 'vitest.config.js'), `export default { test: ${JSON.stringify(settings)} };`);
+  writeFileSync(join(folder, 'vitest.config.mjs'), `export default { test: ${JSON.stringify(settings)} };`);
   const child = spawn(process.execPath, [join(ROOT, 'node_modules/vitest/vitest.mjs'), 'run'], {
     cwd: folder,
     env: { PATH: process.env.PATH, TMPDIR: tmpdir() },

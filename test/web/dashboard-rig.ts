@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import type { Seams } from '../../src/service.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../browser.js';
+import { Patience } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { missingFile, needing } from '../needs.js';
 import { casesOf } from '../seeds.js';
@@ -138,10 +139,17 @@ export function colorSchemes(): readonly ('light' | 'dark')[] {
   return (['light', 'dark'] as const).slice(0, casesOf(2));
 }
 
-/** How far the page can be scrolled sideways, px: nothing should be cut off at its right edge. */
+/**
+ * How far the page can be scrolled sideways, px: nothing should be cut off at its right edge. Charts follow the width of the window a
+ * little later, so a page that is too wide is looked at again.
+ */
 export async function sidewaysScroll(page: Page): Promise<number> {
   const root = 'document.documentElement';
-  return Number(await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`));
+  const patience = new Patience();
+  for (;;) {
+    const scrollPx = Number(await page.evaluate(`${root}.scrollWidth - ${root}.clientWidth`));
+    if (scrollPx <= 0 || !(await patience.lasts())) return scrollPx;
+  }
 }
 
 function membersOf({ tenantUuid, locations }: ProvisionedTenant): readonly FleetMember[] {

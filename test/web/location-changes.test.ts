@@ -152,7 +152,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await page.keyboard.press('Enter');
     await dialog.getByText(/^It was set, but: quay-1: .* needs .* kW/).waitFor();
     await page.keyboard.press('Enter');
-    expect(await dialog.getByRole('button', { name: 'Set the schedule' }).count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Set the schedule' }).waitFor({ state: 'detached' });
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'OK' }).click();
     await dialog.waitFor({ state: 'detached' });
