@@ -48,6 +48,7 @@ let end = () => {};
 const leave = process.exit.bind(process);
 // A command may still hold something open when the tests are over: whoever began this process is gone, and it goes too.
 process.once('disconnect', () => leave());
+if (!process.connected) leave();
 process.exit = (code) => {
   end(code ?? process.exitCode ?? 0);
   throw ENDED;
