@@ -48,6 +48,8 @@ export interface ChargersNow {
   readonly watts: ChargersDraw;
   /** A of each phase of the grid; what is not known to be drawn on a phase is not in `measured`. */
   readonly amperes: readonly [ChargersDraw, ChargersDraw, ChargersDraw];
+  /** Of `watts.measured`, as much as a meter must show: by chargers that keep to their limits, W. */
+  readonly witnessedW: number;
   /** Every charger that is in reach has reported since. */
   readonly reportedSinceMs: EpochMs;
 }
@@ -83,7 +85,7 @@ export class BuildingLoad {
   readonly connection: MeteredConnection;
   /** It may be heard from then on. */
   readonly awaitedSinceMs: EpochMs;
-  readonly #judge = new MeterJudge();
+  readonly #judge: MeterJudge;
   readonly #watts: LoadEstimate;
   readonly #amperes: readonly LoadEstimate[];
   /** How far apart the last readings were, newest last. */
@@ -95,6 +97,7 @@ export class BuildingLoad {
     this.rule = rule;
     this.connection = connection;
     this.awaitedSinceMs = now;
+    this.#judge = new MeterJudge(rule.pvRaisesHeadroom);
     const [leastKw, mostKw] = rule.reserveKw;
     const bounds = { least: leastKw * 1000, most: mostKw * 1000, highest: rule.maxBuildingKw * 1000 };
     this.#watts = new LoadEstimate({ step: STEP_W, bounds });
@@ -170,6 +173,9 @@ export class BuildingLoad {
       {
         powerW,
         chargersW: measured,
+        witnessedW: this.#isSeen ? chargers.witnessedW : 0,
+        reportAgeMs: this.#isSeen ? Math.max(0, now - chargers.reportedSinceMs) : 0,
+        delayMs: now - reading.atMs,
         mostChangeW: this.rule.maxBuildingKw * 1000 + Math.max(measured, most) + STEP_W,
       },
       now,

@@ -17,7 +17,12 @@ const LETTERS = 'RST';
 export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: Instant): ChargersNow {
   const { meters, ledger, controls } = supervisor;
   const measuredA = [0, 0, 0];
-  for (const control of controls.values()) if (control.slot.isFresh) addCurrents(measuredA, control);
+  let witnessedW = 0;
+  for (const control of controls.values()) {
+    if (!control.slot.isFresh) continue;
+    addCurrents(measuredA, control);
+    witnessedW += witnessedWOf(control);
+  }
   const onPhase = (phase: number): ChargersDraw => {
     const measured = measuredA[phase] ?? 0;
     return { measured, most: Math.max(measured, (ledger.loadsTenthsA[phase] ?? 0) / 10) };
@@ -26,6 +31,7 @@ export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: In
   return {
     watts: { measured, most: Math.max(measured, ledger.totalW) },
     amperes: [onPhase(0), onPhase(1), onPhase(2)],
+    witnessedW,
     reportedSinceMs: now - (nowMs - (meters.oldestReadingAtMs() ?? nowMs)),
   };
 }
@@ -62,6 +68,11 @@ export function siteImportOf(
     reportedSinceMs: Math.min(reportedSinceMs, heardAtMs),
     mostW: Math.max(reading.powerW, besideW) + mostW,
   };
+}
+
+/** A charger that reports more than its limit may report too much: its word counts against no meter. */
+function witnessedWOf({ slot, holding, compliance }: ConnectorControl): number {
+  return compliance.isNonCompliant ? 0 : Math.min(slot.powerW, holding.boundW);
 }
 
 function addCurrents(sumsA: number[], { slot, spec }: Pick<ConnectorControl, 'slot' | 'spec'>): void {

@@ -15,6 +15,11 @@ interface Site {
   /** By the readings that came, oldest first; of those that are settled only the last is kept. */
   known: Known[];
   heardAtMs: EpochMs;
+  /** Since when, and when last, its meter showed what cannot be. */
+  impossibleSinceMs: EpochMs | undefined;
+  impossibleAtMs: EpochMs;
+  /** When its meter showed last what does not flow. */
+  untrueAtMs: EpochMs;
   /** Until then somebody may draw by a lease that nobody can take back. */
   unreachableUntilMs: EpochMs;
   lookedAtMs: EpochMs;
@@ -35,6 +40,16 @@ export interface ImportOver {
 export const FOLLOWED_MS = 15_000;
 const SHORTEST_SILENCE_MS = 30_000;
 const MISSED = 3;
+/** Without solar panels a building draws 0 at least: a reading clearly below what the chargers draw is wrong. */
+const IMPOSSIBLE_SHARE = 0.5;
+const IMPOSSIBLE_W = 2_000;
+/** A wrong meter is found out within this. Until this long after the last such reading it is not to be believed again. */
+const FOUND_MS = 180_000;
+const RIGHT_AGAIN_MS = 60_000;
+/** An alarm is written so late at most: the disk may have been full. */
+const WRITTEN_MS = 600_000;
+/** A reading that differs by less from what flows is right. */
+const TRUE_W = 100;
 /** What is kept free is rounded, and so is what the building counts as. */
 const TOLERANCE_W = 150;
 
@@ -65,6 +80,9 @@ export class ImportWatch {
         buildingW: 0,
         known: [],
         heardAtMs: now,
+        impossibleSinceMs: undefined,
+        impossibleAtMs: Number.NEGATIVE_INFINITY,
+        untrueAtMs: Number.NEGATIVE_INFINITY,
         unreachableUntilMs: now,
         lookedAtMs: now,
         isOver: false,
@@ -91,11 +109,28 @@ export class ImportWatch {
   read(locationId: string, powerW: number): void {
     const site = this.#sites.get(locationId);
     if (site === undefined) return;
-    const { building } = site;
-    const saidW = powerW - this.#drawnW(locationId);
+    const { building, buildingW } = site;
+    const now = this.#nowMs();
+    const drawnW = this.#drawnW(locationId);
+    const saidW = powerW - drawnW;
     const countedW = building.pvRaisesHeadroom ? saidW : Math.max(0, saidW);
-    this.#learn(site, this.#leftW(building, countedW));
-    site.heardAtMs = this.#nowMs();
+    const isUndeclared = buildingW < 0 && !building.pvRaisesHeadroom;
+    if (isUndeclared || Math.abs(saidW - buildingW) > TRUE_W) site.untrueAtMs = now;
+    if (!building.pvRaisesHeadroom && powerW < drawnW * IMPOSSIBLE_SHARE - IMPOSSIBLE_W) {
+      site.impossibleSinceMs ??= now;
+      site.impossibleAtMs = now;
+    } else if (now - site.impossibleAtMs >= RIGHT_AGAIN_MS) site.impossibleSinceMs = undefined;
+    const isFoundOut = now - (site.impossibleSinceMs ?? now) >= FOUND_MS;
+    this.#learn(site, isFoundOut ? leastLeftW(building) : this.#leftW(building, countedW));
+    site.heardAtMs = now;
+  }
+
+  /** The service began to doubt the meter. */
+  doubted(locationId: string): void {
+    const site = this.#sites.get(locationId);
+    if (site === undefined || this.#nowMs() - site.untrueAtMs < WRITTEN_MS) return;
+    const detail = 'the service doubts its meter, which has shown what flows';
+    this.#report({ invariant: 'P17', target: locationId, detail });
   }
 
   /** What the building of a location draws, W. */
@@ -133,7 +168,7 @@ export class ImportWatch {
     const { building, known, heardAtMs } = site;
     const followedMs = this.#followedMs(site, now);
     const silentMs = Math.max(MISSED * building.meterEveryMs, SHORTEST_SILENCE_MS);
-    const leastW = Math.max(0, 1000 * (building.connectionKw - building.maxBuildingKw));
+    const leastW = leastLeftW(building);
     if (now - heardAtMs >= silentMs + followedMs) return leastW;
     let mostW = leastW;
     for (const { chargersW } of known) mostW = Math.max(mostW, chargersW);
@@ -159,4 +194,9 @@ export class ImportWatch {
     }
     site.isOver = isBroken;
   }
+}
+
+/** Left for the chargers while the building counts as its maximum. */
+function leastLeftW({ connectionKw, maxBuildingKw }: Building): number {
+  return Math.max(0, 1000 * (connectionKw - maxBuildingKw));
 }

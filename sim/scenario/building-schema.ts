@@ -22,7 +22,7 @@ const MOST_KW = 100_000;
 const SECOND_MS = 1000;
 const BASE_RULE = `must be a number from 0 to ${MOST_KW}, in kW, or a list of { at, kw }`;
 const kwSchema = numberSchema(0, MOST_KW, 'kW');
-const METER_FAULTS = ['lost', 'stuck', 'signSwapped', 'jumped'] as const;
+const METER_FAULTS = ['lost', 'stuck', 'signSwapped', 'tenth', 'jumped'] as const;
 
 /** Recorded; the instant `from` of the file happens at the start. */
 const csvSchema = z

@@ -157,7 +157,7 @@ export interface Building {
   readonly pv: { readonly kw: number; readonly fromMs: EpochMs; readonly untilMs: EpochMs } | undefined;
   readonly meterEveryMs: number;
   readonly meterFaults: readonly {
-    readonly kind: 'lost' | 'stuck' | 'signSwapped' | 'jumped';
+    readonly kind: 'lost' | 'stuck' | 'signSwapped' | 'tenth' | 'jumped';
     readonly fromMs: EpochMs;
     readonly untilMs: EpochMs;
   }[];

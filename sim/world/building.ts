@@ -102,6 +102,7 @@ export class BuildingRun {
     const readW = {
       stuck: this.#stuckW ?? importW,
       signSwapped: -importW,
+      tenth: Math.round(importW / 10),
       jumped: this.#hb % 20 === 0 ? JUMP * importW : importW,
     }[fault ?? 'stuck'];
     const powerW = fault === undefined ? importW : readW;

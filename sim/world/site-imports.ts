@@ -1,6 +1,7 @@
 // What the sites of a world import: their buildings with their meters, and what is held against connection and tariff.
 import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { Change } from '../../src/ports/store.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { siteTopicOf } from '../../src/wire/topics.js';
 import { BilledWatch } from '../checks/billed-watch.js';
@@ -54,6 +55,13 @@ export class SiteImports {
   disturbed(): void {
     this.connection.disturbed();
     this.billed.disturbed();
+  }
+
+  /** The service wrote this down. */
+  written(changes: readonly Change[]): void {
+    for (const change of changes)
+      if (change.kind === 'alarm.begin' && change.alarm.kind === 'SITE_METER_IMPLAUSIBLE')
+        this.connection.doubted(change.alarm.locationId);
   }
 
   #lookAtBilled(): void {

@@ -271,6 +271,7 @@ export class World {
     await this.#parts.service.start(this.#parts.carrier, {
       onWritten: (changes) => {
         this.#parts.record.alarms?.written(changes);
+        this.#parts.imports.written(changes);
         this.checks.written(changes);
       },
       fateOf: (changes) => this.#fateOf(changes),

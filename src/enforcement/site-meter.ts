@@ -67,7 +67,9 @@ function doubtText({ doubt, buildingW }: SiteMeterReport): string | undefined {
   const counted = `the building counts as ${buildingW / 1000} kW, its maximum`;
   switch (doubt) {
     case 'signSwapped':
-      return `The site meter falls when chargers draw more, as if its sign were swapped: ${counted}`;
+      return `The site meter shows an export while chargers draw, as if its sign were swapped: ${counted}. A site that feeds back needs pvRaisesHeadroom: true`;
+    case 'tooLow':
+      return `The site meter shows less than the chargers behind it draw: ${counted}. Check its scale and its sign; a site that feeds back needs pvRaisesHeadroom: true`;
     case 'stuck':
       return `The site meter shows the same while chargers draw more or less: ${counted}`;
     case 'jumped':

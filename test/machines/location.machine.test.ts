@@ -69,7 +69,7 @@ const readAs = (powerW: number, now = 100): LocationEvent => ({
   event: {
     type: 'reading.received',
     reading: { atMs: now, powerW },
-    chargers: { watts: NO_DRAW, amperes: [NO_DRAW, NO_DRAW, NO_DRAW], reportedSinceMs: now },
+    chargers: { watts: NO_DRAW, amperes: [NO_DRAW, NO_DRAW, NO_DRAW], witnessedW: 0, reportedSinceMs: now },
     now,
   },
 });

@@ -259,6 +259,16 @@ export const PLANTS = [
     minutes: 30,
   },
   {
+    name: 'meter-below-its-chargers-believed',
+    file: 'machines/limits/meter-judge.js',
+    text: 'this.#missing > explained',
+    bug: 'this.#missing < 0',
+    seed: 1,
+    invariant: 'P17',
+    scenario: 'wrong-meter.yaml',
+    minutes: 30,
+  },
+  {
     name: 'peak-shaving-not-part-of-the-minimum',
     file: 'machines/limits/limit-in-force.js',
     text: 'peakShavingKw !== undefined && peakShavingKw < limitKw',
