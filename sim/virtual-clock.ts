@@ -1,9 +1,11 @@
 // A clock that moves only when told to, for tests and simulations: the production code under it cannot tell.
+import { createClock } from '@sinonjs/fake-timers';
 import type { EpochMs } from '../machines/values/time.js';
 import type { Cancel, Clock } from '../src/ports/clock.js';
 import { ByInstant } from './world/agenda.js';
 
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** A longer delay is cut to this: the library's longest, less the millisecond by which its clock lags at least. */
+const LONGEST_TIMER_MS = 2 ** 31 - 2;
 
 /** Both of its clocks are integers of milliseconds. Callbacks run inside the call that moves it. */
 export interface VirtualClock extends Clock {
@@ -25,14 +27,25 @@ export interface VirtualClock extends Clock {
   pendingTimers(): number;
 }
 
-/** Without its callback once it was cancelled or has fired. */
 interface Timer {
-  callback: (() => void) | undefined;
+  readonly atMs: number;
+  readonly callback: () => void;
+  isWaiting: boolean;
+  /** Once the library knows it. */
+  cancel: (() => void) | undefined;
 }
 
-class SteppedClock implements VirtualClock {
-  readonly #timers = new ByInstant<Timer>();
+/**
+ * The timers are those of the library, whose clock moves only when one fires and lags behind otherwise: to move it costs more
+ * than most of a simulated instant. It does not publish when its next timer fires, so a heap of instants is kept beside it.
+ */
+class LaggingClock implements VirtualClock {
+  readonly #library = createClock(0);
+  readonly #instants = new ByInstant<Timer>();
   #waiting = 0;
+  #isFiring = false;
+  /** Timers that a callback set for its own instant, which the library would fire 1 ms later, or for one that is too far. */
+  #postponed: Timer[] = [];
   #monotonicMs = 0;
   /** What the wall clock says more than the monotonic one. */
   #aheadMs: number;
@@ -50,11 +63,17 @@ class SteppedClock implements VirtualClock {
   }
 
   after(delayMs: number, callback: () => void): Cancel {
-    const timer: Timer = { callback };
     const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
-    this.#timers.put(timer, this.#monotonicMs + waitMs);
+    const timer: Timer = { atMs: this.#monotonicMs + waitMs, callback, isWaiting: true, cancel: undefined };
+    this.#instants.put(timer, timer.atMs);
     this.#waiting++;
-    return () => void this.#end(timer);
+    if (this.#isFiring && (timer.atMs <= this.#library.now || this.#isFar(timer)))
+      this.#postponed.push(timer);
+    else this.#set(timer);
+    return () => {
+      this.#end(timer);
+      timer.cancel?.();
+    };
   }
 
   advance(ms: number): void {
@@ -79,19 +98,24 @@ class SteppedClock implements VirtualClock {
 
   step(): boolean {
     const dueMs = this.nextTimerMs();
-    const timer = this.#timers.take();
-    if (timer === undefined) return false;
+    if (this.#waiting === 0) return false;
+    if (this.#postponed.length > 0) this.#setPostponed();
     // What fell due while the host stood still is late.
     this.passTo(Math.max(dueMs, this.#monotonicMs));
-    this.#end(timer)?.();
+    this.#isFiring = true;
+    try {
+      this.#library.next();
+    } finally {
+      this.#isFiring = false;
+      if (this.#postponed.length > 0) this.#setPostponed();
+    }
     return true;
   }
 
   nextTimerMs(): number {
-    const timers = this.#timers;
-    for (let { next } = timers; next !== undefined && next.callback === undefined; { next } = timers)
-      timers.take();
-    return timers.nextMs;
+    const instants = this.#instants;
+    for (let { next } = instants; next !== undefined && !next.isWaiting; { next } = instants) instants.take();
+    return instants.nextMs;
   }
 
   passTo(monotonicMs: number): void {
@@ -103,18 +127,43 @@ class SteppedClock implements VirtualClock {
     return this.#waiting;
   }
 
-  /** It waits no longer. @returns what it was to do, where it waited still */
-  #end(timer: Timer): (() => void) | undefined {
-    const { callback } = timer;
-    if (callback !== undefined) this.#waiting--;
-    timer.callback = undefined;
-    return callback;
+  #end(timer: Timer): void {
+    if (timer.isWaiting) this.#waiting--;
+    timer.isWaiting = false;
+  }
+
+  #set(timer: Timer): void {
+    const library = this.#library;
+    // Nothing is due on the way, but perhaps at this very instant.
+    if (this.#isFar(timer)) library.tick(this.#monotonicMs - 1 - library.now);
+    const id = library.setTimeout(() => {
+      this.#end(timer);
+      timer.callback();
+    }, timer.atMs - library.now);
+    timer.cancel = () => library.clearTimeout(id);
+  }
+
+  /** The library takes a longer delay for one of 1 ms. */
+  #isFar({ atMs }: Timer): boolean {
+    return atMs - this.#library.now > LONGEST_TIMER_MS + 1;
+  }
+
+  #setPostponed(): void {
+    const isAnyOverdue = this.nextTimerMs() < this.#monotonicMs;
+    let set = 0;
+    for (const timer of this.#postponed) {
+      // The library cannot be moved on past what is overdue.
+      if (isAnyOverdue && timer.isWaiting && this.#isFar(timer)) break;
+      if (timer.isWaiting) this.#set(timer);
+      set++;
+    }
+    this.#postponed.splice(0, set);
   }
 }
 
 /** A virtual clock whose wall clock says `startAtMs` and whose monotonic clock says 0. Its functions need no `this`. */
 export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
-  const clock = new SteppedClock(startAtMs);
+  const clock = new LaggingClock(startAtMs);
   return {
     nowMs: () => clock.nowMs(),
     monotonicMs: () => clock.monotonicMs(),

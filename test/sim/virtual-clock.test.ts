@@ -1,6 +1,8 @@
 // The virtual clock stands in for the host's: what the service relies on must hold on it too.
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
+import type { Clock } from '../../src/ports/clock.js';
 
 const START = Date.UTC(2026, 0, 1);
 
@@ -86,5 +88,125 @@ describe('A virtual clock', () => {
     const clock = createVirtualClock(START);
     expect(() => clock.advance(-1)).toThrow();
     expect(() => clock.advanceTo(START - 1)).toThrow();
+  });
+});
+
+/** The same port, as plainly as can be written: a list that is searched for the first timer. */
+class ListedClock implements Clock {
+  #timers: { readonly atMs: number; readonly callback: () => void }[] = [];
+  #monotonicMs = 0;
+  #aheadMs = START;
+
+  nowMs = () => this.#monotonicMs + this.#aheadMs;
+  monotonicMs = () => this.#monotonicMs;
+  pendingTimers = () => this.#timers.length;
+  nextTimerMs = () => Math.min(...this.#timers.map(({ atMs }) => atMs));
+
+  after = (delayMs: number, callback: () => void) => {
+    const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), 2 ** 31 - 2));
+    const timer = { atMs: this.#monotonicMs + waitMs, callback };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((each) => each !== timer);
+    };
+  };
+
+  step = (): boolean => {
+    const timer = this.#timers.find(({ atMs }) => atMs === this.nextTimerMs());
+    if (timer === undefined) return false;
+    this.#timers = this.#timers.filter((each) => each !== timer);
+    this.#monotonicMs = Math.max(this.#monotonicMs, timer.atMs);
+    timer.callback();
+    return true;
+  };
+
+  advance = (ms: number) => {
+    const untilMs = this.#monotonicMs + Math.floor(ms);
+    while (this.nextTimerMs() <= untilMs) this.step();
+    this.#monotonicMs = untilMs;
+  };
+
+  stall = (ms: number) => {
+    this.#monotonicMs += ms;
+    this.advance(0);
+  };
+
+  jump = (byMs: number) => {
+    this.#aheadMs += byMs;
+  };
+}
+
+/** A timer, what its callback sets and cancels, and how often it sets itself again. */
+interface PlannedTimer {
+  readonly delayMs: number;
+  readonly inner: readonly PlannedTimer[];
+  readonly cancels: number;
+  readonly repeats: number;
+}
+
+const delay = fc.oneof(
+  fc.integer({ min: -5, max: 30 }),
+  fc.double({ min: 0, max: 5, noNaN: true }),
+  fc.constantFrom(0, 1_000, 2 ** 31 - 2, 2 ** 31 - 1, 2 ** 31, Number.POSITIVE_INFINITY),
+);
+const { timer } = fc.letrec<{ timer: PlannedTimer }>((tie) => ({
+  timer: fc.record({
+    delayMs: delay,
+    inner: fc.oneof({ maxDepth: 2 }, fc.constant([]), fc.array(tie('timer'), { maxLength: 3 })),
+    cancels: fc.integer({ min: 0, max: 20 }),
+    repeats: fc.integer({ min: 0, max: 3 }),
+  }),
+}));
+const deed = fc.oneof(
+  { weight: 4, arbitrary: timer.map((planned) => ({ kind: 'after', planned }) as const) },
+  fc.record({ kind: fc.constant('cancel' as const), nth: fc.nat(40) }),
+  fc.record({ kind: fc.constant('step' as const) }),
+  fc.record({ kind: fc.constant('jump' as const), ms: fc.integer({ min: -5_000_000, max: 5_000_000 }) }),
+  fc.record({
+    kind: fc.constant('advance' as const),
+    ms: fc.oneof(fc.nat(60), fc.constantFrom(0, 86_400_000, 2 ** 31 + 5)),
+  }),
+  // No host stands still for more than a day.
+  fc.record({
+    kind: fc.constant('stall' as const),
+    ms: fc.oneof(fc.nat(60), fc.constantFrom(0, 86_400_000)),
+  }),
+);
+
+describe('A virtual clock and a list of timers', () => {
+  /** Every callback with both clocks, and what waits after each deed. */
+  function courseOf(
+    clock: Clock & Omit<ListedClock, keyof Clock>,
+    deeds: readonly (typeof deed extends fc.Arbitrary<infer D> ? D : never)[],
+  ): readonly string[] {
+    const course: string[] = [];
+    const cancels: (() => void)[] = [];
+    const set = (planned: PlannedTimer, left = planned.repeats): void => {
+      const name = cancels.length;
+      const cancel = clock.after(planned.delayMs, () => {
+        course.push(`${name} at ${clock.monotonicMs()}, ${clock.nowMs() - START}`);
+        cancels[cancels.length - planned.cancels]?.();
+        for (const inner of planned.inner) set(inner);
+        if (left > 0) set(planned, left - 1);
+      });
+      cancels.push(cancel);
+    };
+    for (const each of deeds) {
+      if (each.kind === 'after') set(each.planned);
+      else if (each.kind === 'cancel') cancels[each.nth]?.();
+      else if (each.kind === 'step') clock.step();
+      else clock[each.kind](each.ms);
+      course.push(`${clock.pendingTimers()} wait until ${clock.nextTimerMs()}`);
+    }
+    return course;
+  }
+
+  it('fire the same timers at the same instants in the same order: ties, nested, cancelled, repeated, late, zero, negative and endless', () => {
+    fc.assert(
+      fc.property(fc.array(deed, { minLength: 1, maxLength: 25 }), (deeds) => {
+        expect(courseOf(createVirtualClock(START), deeds)).toEqual(courseOf(new ListedClock(), deeds));
+      }),
+      { numRuns: 500 },
+    );
   });
 });
