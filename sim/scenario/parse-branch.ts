@@ -39,7 +39,7 @@ export function parseBranch(text: string, path: string, scenario: Scenario, from
   const plan = sitePlanOf(provision);
   const { data, place } = parseYaml(text, path, {
     schema: branchSchema,
-    check: (file) => additionProblems(file, span, plan),
+    check: (file) => additionProblems(file, span, provision),
     secrets: [],
   });
   return {

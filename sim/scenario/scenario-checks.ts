@@ -1,8 +1,10 @@
 // What no single field of a scenario can tell: names that nobody has, times outside the run, visits at the same time.
 import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
+import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
 import { buildingProblems } from './building-schema.js';
+import { type KeptCalls, targetProblems } from './call-targets.js';
 import { expectationProblems } from './expectation-schema.js';
 import { gridProblems } from './grid-schema.js';
 import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
@@ -17,6 +19,7 @@ interface Context {
   readonly file: ScenarioFile;
   readonly span: ScenarioSpan;
   readonly plan: SitePlan;
+  readonly provision: ProvisioningFile;
 }
 
 /** What the checks of calls and faults need, of a whole scenario or of what is added to one. */
@@ -112,16 +115,7 @@ function vehicleProblems({ vehicles = [] }: ScenarioFile): readonly FieldProblem
     : problems;
 }
 
-/** Names in the path of a call that is meant to succeed. */
-function paramNameProblems({ params }: ActionEntry, { plan }: CallContext): readonly FieldProblem[] {
-  const { locationId, controllerUuid, connectorId } = params;
-  if (controllerUuid !== undefined && connectorId !== undefined) {
-    return unknownName(`${controllerUuid}/${connectorId}`, plan.connectors, ['params', 'controllerUuid']);
-  }
-  return unknownName(locationId, plan.locations, ['params', 'locationId']);
-}
-
-function keptProblems(action: ActionEntry, kept: ReadonlySet<string>): readonly FieldProblem[] {
+function keptProblems(action: ActionEntry, kept: KeptCalls): readonly FieldProblem[] {
   return Object.entries(action.params).flatMap(([param, value]) => {
     if (!value.startsWith('$')) return [];
     const name = parseKept(value)?.name;
@@ -132,8 +126,8 @@ function keptProblems(action: ActionEntry, kept: ReadonlySet<string>): readonly 
 }
 
 function actionsProblems(context: CallContext): readonly FieldProblem[] {
-  const { file, span, plan } = context;
-  const kept = new Set<string>();
+  const { file, span, plan, provision } = context;
+  const kept = new Map<string, ActionEntry>();
   const inTime = file.actions
     .map((action, i) => ({ action, i, atMs: resolveMoment(action.at, span) }))
     .sort((a, b) => a.atMs - b.atMs);
@@ -144,9 +138,9 @@ function actionsProblems(context: CallContext): readonly FieldProblem[] {
       ...unknownName(action.tenant, new Set(plan.tenants), ['tenant']),
       ...actionProblems(action, span),
       ...keptProblems(action, kept),
-      ...(isSuccessMeant ? paramNameProblems(action, context) : []),
+      ...(isSuccessMeant ? targetProblems(action, provision, kept) : []),
     ];
-    if (action.as !== undefined) kept.add(action.as);
+    if (action.as !== undefined) kept.set(action.as, action);
     return below(['actions', i], problems);
   });
 }
@@ -195,7 +189,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
   if (provision === undefined || (file.provision !== undefined && file.sites !== undefined)) {
     return [{ path: ['sites'], message: 'must be there if provision is not, and only then' }];
   }
-  const context = { file, span: spanOf(file), plan: sitePlanOf(provision) };
+  const context = { file, span: spanOf(file), plan: sitePlanOf(provision), provision };
   return [
     ...(file.provision === undefined ? [] : provisionProblems(file.provision)),
     ...visitProblems(file.sessions.visits ?? [], context),
@@ -214,7 +208,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
 export function additionProblems(
   file: CallContext['file'],
   span: ScenarioSpan,
-  plan: SitePlan,
+  provision: ProvisioningFile,
 ): readonly FieldProblem[] {
   const drifting = file.faults.flatMap(({ kind }, i) =>
     kind === 'clockDrift'
@@ -226,7 +220,7 @@ export function additionProblems(
         ]
       : [],
   );
-  const context = { file, span, plan };
+  const context = { file, span, plan: sitePlanOf(provision), provision };
   return [...actionsProblems(context), ...faultsProblems(context), ...drifting];
 }
 

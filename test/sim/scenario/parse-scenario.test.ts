@@ -59,6 +59,26 @@ expect:
   - { energyShare: { atLeast: 0.9 }, violations: 0 }
 `;
 
+/** The first call of the file, and others that could stand there. */
+const LIMITS = `call: scheduleLocation
+    params: { locationId: quay }
+    body: { startTime: "17:00", endTime: +12h, limitKw: 20, priority: 5 }`;
+const ORDERS = `call: setOperatorLimit
+    params: { locationId: quay }
+    body: { source: grid, isActive: true, limitKw: 20, sentAt: "2026-06-01T15:00:00Z" }`;
+const locks = (controllerUuid: string, connectorId: string) => `call: scheduleConnector
+    params: { controllerUuid: ${controllerUuid}, connectorId: "${connectorId}" }
+    body: { startTime: "17:00", endTime: +12h, limitKw: 20, priority: 5 }`;
+const OTHER_TENANT = `    - tenantUuid: other
+      name: Other
+      features: [energy-management]
+      locations:
+        - locationId: pier
+          name: Pier
+          permanentLimitKw: 10
+          chargers: [{ controllerUuid: p1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }]
+`;
+
 function problemsOf(text: string): readonly string[] {
   try {
     parseScenario(text, 'sim/quay.yaml');
@@ -395,6 +415,51 @@ describe('A scenario file that is wrong', () => {
       'actions[1].tenant: is "other", which this scenario does not have',
     ],
     [
+      'a member of a cluster nobody has',
+      ['locationIds: [quay]', 'locationIds: [quoy]'],
+      'actions[1].body.locationIds[0]: is "quoy", which this scenario does not have; did you mean "quay"?',
+    ],
+    [
+      'a tenant without the feature',
+      ['features: [energy-management]', 'features: []'],
+      'actions[0].call: would be refused: tenant harbour needs features: [energy-management]',
+    ],
+    [
+      'a grid operator where there is none',
+      [LIMITS, ORDERS],
+      ':29:15 actions[0].params.locationId: is "quay", which has no operator; setOperatorLimit needs one',
+    ],
+    [
+      'a meter where there is none',
+      [LIMITS, 'call: getSiteMeter\n    params: { locationId: quay }'],
+      'actions[0].params.locationId: is "quay", which has no siteMeter; getSiteMeter needs one',
+    ],
+    [
+      'a location that is inactive',
+      ['name: Quay\n          permanent', 'name: Quay\n          status: INACTIVE\n          permanent'],
+      'actions[0].params.locationId: would be refused: location quay is INACTIVE; say "status: 400"',
+    ],
+    [
+      'a charger nobody has in a call',
+      [LIMITS, locks('q9', '1')],
+      'actions[0].params.controllerUuid: is "q9", which this scenario does not have; did you mean "q1"?',
+    ],
+    [
+      'a connector nobody has in a call',
+      [LIMITS, locks('q1', '2')],
+      'actions[0].params.connectorId: is "2", which this scenario does not have; did you mean "1"?',
+    ],
+    [
+      'a cluster nobody made',
+      ['clusterId: $yard.clusterId', 'clusterId: yard'],
+      'actions[2].params.clusterId: is "yard", which no cluster has; keep the answer of createCluster with "as: name"',
+    ],
+    [
+      'a field that an answer does not have',
+      ['clusterId: $yard.clusterId', 'clusterId: $yard.cluster'],
+      'actions[2].params.clusterId: is "$yard.cluster", and the answer of createCluster has no cluster',
+    ],
+    [
       'a time after the end',
       ['at: +3h', 'at: +25h'],
       'actions[3].at: is 2026-06-02T07:00:00.000Z, which is not in the run',
@@ -466,6 +531,24 @@ describe('A scenario file that is wrong', () => {
     const problems = problemsOf(quayWith(from, to));
     expect(problems.join('\n')).toContain(problem);
     expect(problems[0]).toMatch(/^sim\/quay\.yaml:\d+:\d+ /);
+  });
+
+  it('is told of a location and a charger of another tenant', () => {
+    const text = quayWith('sessions:', `${OTHER_TENANT}sessions:`)
+      .replace('locationIds: [quay]', 'locationIds: [quay, pier]')
+      .replace(LIMITS, locks('p1', '1'));
+    expect(problemsOf(text)).toEqual([
+      expect.stringContaining(
+        'actions[0].params.controllerUuid: is "p1", which is of tenant other; add "tenant: other"',
+      ),
+      expect.stringContaining(
+        'actions[1].body.locationIds[1]: is "pier", which is of tenant other; add "tenant: other"',
+      ),
+    ]);
+  });
+
+  it('may make a call that is refused where it says so', () => {
+    expect(problemsOf(quayWith(LIMITS, `${ORDERS}\n    status: 404`))).toEqual([]);
   });
 
   it('is told everything at once, in the order of the file', () => {
