@@ -36,5 +36,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,
     hookTimeout: HANGS_AFTER_MS,
+    // Vitest would leave workers behind that a busy machine is slow to end.
+    teardownTimeout: HANGS_AFTER_MS,
   },
 });
