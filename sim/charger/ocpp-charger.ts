@@ -12,6 +12,8 @@ export interface OcppChargerOptions {
   readonly controllerUuid: string;
   readonly password: string;
   readonly connector: VirtualConnectorSpec;
+  /** Each at an EVSE of its own, numbered from 2. */
+  readonly otherConnectors?: readonly VirtualConnectorSpec[];
   readonly seed: number;
   readonly protocol?: OcppProtocol;
   readonly traffic: Traffic;
@@ -24,7 +26,7 @@ export interface OcppChargerOptions {
 const RECONNECT = { initialDelay: 1000, maxDelay: 3000, factor: 1.5, randomisationFactor: 0.5 };
 const LONGEST_SLEEP_MS = 1000;
 const SHORTEST_SLEEP_MS = 20;
-const EVSE = 1;
+const FIRST_EVSE = 1;
 
 export class OcppCharger {
   readonly #options: OcppChargerOptions;
@@ -38,13 +40,13 @@ export class OcppCharger {
   constructor(options: OcppChargerOptions) {
     this.#options = options;
     const { url, controllerUuid, password, connector, traffic, clock, aheadMs = 0 } = options;
-    const { protocol = 'ocpp1.6', behaviours = [] } = options;
+    const { protocol = 'ocpp1.6', behaviours = [], otherConnectors = [] } = options;
     this.#device = new OcppDevice({
       controllerUuid,
       visitors: traffic,
       seed: options.seed,
       isInstalled: false,
-      connectors: [{ ...connector, evse: EVSE }],
+      connectors: [connector, ...otherConnectors].map((spec, i) => ({ ...spec, evse: FIRST_EVSE + i })),
       startsAtMs: clock.monotonicMs(),
       ownMs: clock.nowMs() + aheadMs,
       traits: { protocol, behaviours },

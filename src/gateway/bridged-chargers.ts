@@ -58,6 +58,7 @@ export function speaking(
 ): Dialect {
   const askIdTag = idTagsOf(idTags, bridge.address, log);
   const { session, heartbeatMs, csmsProfiles: profiles, transactionIds, evseUses: uses } = bridge;
+  const { transactionPlaces: places } = bridge;
   const parts = { session, clock, log, askIdTag, changed: () => bridge.wake() };
   const guardParts: GuardParts = {
     profiles,
@@ -77,7 +78,11 @@ export function speaking(
   }
   const evses = bridge.connectors.map(({ evse }) => evse);
   const requests = ocpp201Requests({ offlineDuration: protocol === 'ocpp2.1' });
-  return dialectOf(new Ocpp201Events({ ...parts, evses, uses }), new Ocpp201Guard(guardParts), requests);
+  return dialectOf(
+    new Ocpp201Events({ ...parts, evses, uses, places }),
+    new Ocpp201Guard(guardParts),
+    requests,
+  );
 }
 
 function dialectOf(

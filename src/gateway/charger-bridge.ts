@@ -14,6 +14,7 @@ import { EvseUses } from './evse-uses.js';
 import { type GatewayMemory, proofsOf } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { TransactionIds } from './transaction-ids.js';
+import { type TransactionPlace, TransactionPlaces } from './transaction-places.js';
 import type { ChargerUplink, LastWill, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
@@ -29,7 +30,7 @@ export interface BridgedConnector {
 export interface ChargerSocket {
   readonly dialect: Dialect;
   readonly call: Call;
-  close(code: number, reason: string): void;
+  close(reason: string): void;
 }
 
 const SHORTEST_SLEEP_MS = 20;
@@ -37,7 +38,6 @@ const SHORTEST_SLEEP_MS = 20;
 const LONGEST_SLEEP_MS = 10_000;
 /** What the disk did not take is written again after this at the latest. */
 const WRITES_AGAIN_MS = 5_000;
-const POLICY_VIOLATION = 1008;
 
 export interface BridgeParts {
   readonly heartbeatMs: number;
@@ -63,6 +63,8 @@ export class ChargerBridge implements UplinkReceiver {
   readonly evseUses = new EvseUses();
   /** Of OCPP 1.6, where no management system gives them. */
   readonly transactionIds: TransactionIds;
+  /** Of OCPP 2.0.1 and 2.1. */
+  readonly transactionPlaces: TransactionPlaces;
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
@@ -84,6 +86,9 @@ export class ChargerBridge implements UplinkReceiver {
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
     this.transactionIds = new TransactionIds(memory.transactionIds.get(address), (id) =>
       this.#keepTransactionId(id),
+    );
+    this.transactionPlaces = new TransactionPlaces(memory.transactionPlaces.get(address), (places) =>
+      this.#keepTransactionPlaces(places),
     );
     this.#fallbacksA = memory.fallbacksA.get(address);
     this.session = new ChargerSession({
@@ -159,7 +164,7 @@ export class ChargerBridge implements UplinkReceiver {
 
   refused(): void {
     this.#parts.metrics.refusals.inc({ reason: 'revoked' });
-    this.#live?.socket.close(POLICY_VIOLATION, 'login refused');
+    this.#live?.socket.close('the service refuses its login');
   }
 
   /** What the management system set is another than before. */
@@ -267,6 +272,15 @@ export class ChargerBridge implements UplinkReceiver {
     }
   }
 
+  /** Leases go on though the disk takes no write: it is needed only after a restart. */
+  #keepTransactionPlaces(places: readonly TransactionPlace[] | undefined): void {
+    try {
+      this.#parts.memory.transactionPlaces.set(this.address, places);
+    } catch {
+      // The file logs why.
+    }
+  }
+
   #tellNotes(): void {
     const { log, metrics } = this.#parts;
     const { controllerUuid } = this.address;
@@ -280,7 +294,7 @@ export class ChargerBridge implements UplinkReceiver {
         metrics.leasesLost.inc();
         log.warn({ ...told, why: whyNot }, 'its lease can be relied upon no longer: its maximum is reserved');
       } else {
-        log.info({ ...told, why: whyNot }, 'it has no lease yet: its maximum is reserved');
+        log.warn({ ...told, why: whyNot }, 'it has no lease yet: its maximum is reserved');
       }
     }
   }

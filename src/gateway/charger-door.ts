@@ -1,4 +1,4 @@
-// Who may connect to a gateway: by path, version of OCPP, certificate and password, which the service checks.
+// Decides which charger may connect to a gateway: by path, OCPP version, certificate and password, which the service checks.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { withoutSecrets } from '../broker-url.js';
@@ -9,13 +9,14 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 import type { ChargerBridge } from './charger-bridge.js';
 import { CsmsLink } from './csms-link.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { type LastWill, Uplink } from './uplink.js';
+import type { SocketScope } from './socket-scope.js';
+import { type LastWill, type LoginFailure, Uplink } from './uplink.js';
 
 /** The newest first: a charger that speaks several gets the first of these. */
 export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** A charger that was let in. */
+/** A charger that was let in. Its own login and its link to the management system end with its socket. */
 export interface Guest {
   readonly bridge: ChargerBridge;
   readonly uplink: Uplink;
@@ -36,9 +37,11 @@ export interface Handshake {
 
 /** Why a charger is not let in. */
 export interface Refusal {
-  readonly status: 400 | 401 | 404 | 503;
-  readonly reason: 'unknown' | 'subprotocol' | 'certificate' | 'credentials' | 'unreachable';
+  readonly status: 400 | 401 | 404 | 429 | 503;
+  readonly reason: 'unknown' | 'subprotocol' | 'certificate' | 'credentials' | 'attempts' | 'unreachable';
   readonly message: string;
+  /** Seconds until another attempt is worth it. */
+  readonly retryAfterS?: number;
 }
 
 /** A login that speaks for chargers which show a certificate in place of a password. */
@@ -57,7 +60,20 @@ const SUBPROTOCOL: Refusal = {
 };
 const CERTIFICATE: Refusal = { status: 401, reason: 'certificate', message: 'The certificate names another' };
 const CREDENTIALS: Refusal = { status: 401, reason: 'credentials', message: 'Wrong user or password' };
+/** A name that failed ten times from a busy address is checked once more within this, in the service's default settings. */
+const RETRY_AFTER_S = 60;
+const ATTEMPTS: Refusal = {
+  status: 429,
+  reason: 'attempts',
+  message: 'Too many wrong passwords',
+  retryAfterS: RETRY_AFTER_S,
+};
 const UNREACHABLE: Refusal = { status: 503, reason: 'unreachable', message: 'Headroom cannot be reached' };
+const REFUSAL_OF: Readonly<Record<LoginFailure, Refusal>> = {
+  password: CREDENTIALS,
+  attempts: ATTEMPTS,
+  unreachable: UNREACHABLE,
+};
 
 /** Chargers wait between attempts so long, the shortest and the longest. */
 const RECONNECT_MS = [1_000, 3_000] as const;
@@ -79,6 +95,8 @@ export class ChargerDoor {
   readonly #bridges: ReadonlyMap<string, ChargerBridge>;
   readonly #options: DoorOptions;
   readonly #rareLog: RareLog;
+  /** Every login at the service that is open, or comes back by itself. */
+  readonly #logins = new Set<Uplink>();
   /** Of gateways' logins, by user name; they last as long as the gateway. */
   readonly #shared = new Map<string, Uplink>();
 
@@ -89,36 +107,37 @@ export class ChargerDoor {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** Resolves with why it is not let in, which is counted and logged, or with all that is needed to let it in. */
-  async admit(handshake: Handshake): Promise<Guest | Refusal> {
-    const admitted = await this.#judge(handshake);
-    if ('reason' in admitted) {
-      const { reason, message } = admitted;
-      const { remoteAddress, endpoint, identity } = handshake;
-      // The charger is not told where.
-      const place = reason === 'unreachable' ? ` at ${withoutSecrets(this.#options.mqttUrl)}` : '';
-      this.#options.metrics.refusals.inc({ reason });
-      this.#rareLog(`${remoteAddress} ${reason}`, () =>
-        this.#options.log.warn(
-          { reason, remoteAddress, path: `${endpoint}/${identity}`.slice(0, 300) },
-          `OCPP charger refused: ${message}${place}`,
-        ),
-      );
-    }
+  /**
+   * Judges a charger that arrives. A refusal is counted and logged. What is opened for the charger ends with `scope`.
+   * @returns undefined if the socket is gone by then
+   */
+  async admit(handshake: Handshake, scope: SocketScope): Promise<Guest | Refusal | undefined> {
+    const admitted = await this.#judge(handshake, scope);
+    if (scope.isEnded) return undefined;
+    if ('reason' in admitted) this.#note(admitted, handshake);
     return admitted;
   }
 
-  /** A login that is the charger's own ends with it. */
-  async leave({ uplink, csms }: Guest): Promise<void> {
-    await csms?.end();
-    if (![...this.#shared.values()].includes(uplink)) await uplink.end();
-  }
-
   async close(): Promise<void> {
-    await Promise.all([...this.#shared.values()].map((uplink) => uplink.end()));
+    await Promise.all([...this.#logins].map((uplink) => this.#logOut(uplink)));
   }
 
-  async #judge({ endpoint, identity, protocols, password, request }: Handshake): Promise<Guest | Refusal> {
+  #note({ reason, message }: Refusal, { remoteAddress, endpoint, identity }: Handshake): void {
+    // The charger is not told where.
+    const place = reason === 'unreachable' ? ` at ${withoutSecrets(this.#options.mqttUrl)}` : '';
+    this.#options.metrics.refusals.inc({ reason });
+    this.#rareLog(`${remoteAddress} ${reason}`, () =>
+      this.#options.log.warn(
+        { reason, remoteAddress, path: `${endpoint}/${identity}`.slice(0, 300) },
+        `OCPP charger refused: ${message}${place}`,
+      ),
+    );
+  }
+
+  async #judge(
+    { endpoint, identity, protocols, password, request }: Handshake,
+    scope: SocketScope,
+  ): Promise<Guest | Refusal> {
     const bridge = this.#bridges.get(`${endpoint}/${identity}`);
     if (bridge === undefined) return UNKNOWN;
     const spoken = PROTOCOLS.filter((name) => protocols.has(name));
@@ -129,10 +148,11 @@ export class ChargerDoor {
     const uplink =
       password === undefined
         ? await this.#logInByCertificate(bridge, names !== undefined)
-        : await this.#logIn(bridge, password);
+        : await this.#logIn(bridge, password, scope);
     if (!(uplink instanceof Uplink)) return uplink;
     const csms = this.#csmsOf(identity, password);
-    const chosen = await csms?.open(spoken);
+    if (csms !== undefined) scope.add(() => csms.end());
+    const chosen = scope.isEnded ? undefined : await csms?.open(spoken);
     const protocol = spoken.find((name) => name === chosen) ?? newest;
     return { bridge, uplink, protocol, csms };
   }
@@ -143,9 +163,11 @@ export class ChargerDoor {
     return new CsmsLink({ url, identity, password, random, clock, log, metrics, rareLog: this.#rareLog });
   }
 
-  async #logIn(bridge: ChargerBridge, password: Buffer): Promise<Uplink | Refusal> {
+  async #logIn(bridge: ChargerBridge, password: Buffer, scope: SocketScope): Promise<Uplink | Refusal> {
     const { tenantUuid, controllerUuid } = bridge.address;
-    return this.#open(tenantUuid, controllerUuid, password, bridge.lastWill());
+    const uplink = this.#start(tenantUuid, controllerUuid, password, bridge.lastWill());
+    scope.add(() => this.#logOut(uplink));
+    return this.#opened(uplink);
   }
 
   async #logInByCertificate(bridge: ChargerBridge, hasCertificate: boolean): Promise<Uplink | Refusal> {
@@ -157,33 +179,47 @@ export class ChargerDoor {
     const key = `${tenantUuid}/${login.gatewayId}`;
     const known = this.#shared.get(key);
     if (known?.isRefused === false) return known;
-    const uplink = await this.#open(tenantUuid, login.gatewayId, Buffer.from(login.password), undefined);
+    const uplink = await this.#opened(
+      this.#start(tenantUuid, login.gatewayId, Buffer.from(login.password), undefined),
+    );
     if (!(uplink instanceof Uplink)) return uplink;
     // Two chargers may have come at once: the first login counts.
     const first = this.#shared.get(key);
     if (first?.isRefused === false) {
-      await uplink.end();
+      await this.#logOut(uplink);
       return first;
     }
+    if (first !== undefined) await this.#logOut(first);
     this.#shared.set(key, uplink);
     return uplink;
   }
 
-  async #open(
-    tenantUuid: string,
-    clientId: string,
-    password: Buffer,
-    will: LastWill | undefined,
-  ): Promise<Uplink | Refusal> {
+  #start(tenantUuid: string, clientId: string, password: Buffer, will: LastWill | undefined): Uplink {
     const { mqttUrl, mqttCa, random, clock } = this.#options;
     const reconnectMs = Math.round(RECONNECT_MS[0] + (RECONNECT_MS[1] - RECONNECT_MS[0]) * random());
     const username = `${tenantUuid}/${clientId}`;
     const login = { url: mqttUrl, ca: mqttCa, clientId, username, password, reconnectMs, clock };
     const uplink = new Uplink(login, will);
+    this.#logins.add(uplink);
+    this.#countLogins();
+    return uplink;
+  }
+
+  async #opened(uplink: Uplink): Promise<Uplink | Refusal> {
     const failure = await uplink.opened();
     if (failure === undefined) return uplink;
+    await this.#logOut(uplink);
+    return REFUSAL_OF[failure];
+  }
+
+  async #logOut(uplink: Uplink): Promise<void> {
+    this.#logins.delete(uplink);
+    this.#countLogins();
     await uplink.end();
-    return failure === 'password' ? CREDENTIALS : UNREACHABLE;
+  }
+
+  #countLogins(): void {
+    this.#options.metrics.logins.set(this.#logins.size);
   }
 }
 

@@ -1,5 +1,12 @@
 // Where chargers connect: HTTP or TLS, and no more connections that ask for nothing than leaves room for chargers.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { openFilesLimit } from '../open-files.js';
@@ -55,7 +62,7 @@ export class ChargerHttp {
       this.#silent.delete(originOf(socket));
       // A path that cannot be read would end the process in the library.
       if (isReadable(request.url)) onUpgrade(request, socket, head);
-      else refuseUpgrade(socket);
+      else refuseUpgrade(socket, 400, 'The path cannot be read');
     });
     this.#server.on('tlsClientError', () => metrics.refusals.inc({ reason: 'tls' }));
   }
@@ -93,11 +100,23 @@ function originOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Who asked may be gone already: without somebody who hears of that, it would end the process. */
-function refuseUpgrade(socket: Socket): void {
+/** Answers a request for a web socket with an error, and closes its connection. */
+export function refuseUpgrade(
+  socket: Socket,
+  status: number,
+  message: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  // An error of a socket that nobody listens to would end the process, and this charger may be gone already.
   socket.on('error', () => socket.destroy());
   socket.once('finish', () => socket.destroy());
-  socket.end('HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n');
+  const lines = Object.entries({
+    connection: 'close',
+    'content-type': 'text/plain',
+    'content-length': Buffer.byteLength(message),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('\r\n')}\r\n\r\n${message}`);
 }
 
 function isReadable(url: string | undefined): boolean {

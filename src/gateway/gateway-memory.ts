@@ -1,5 +1,5 @@
-// The files of a gateway: which chargers were seen to keep leases, what they start with, what a management system set for
-// them, and the transaction ids that they were given.
+// The files of a gateway: which chargers were seen to keep leases, their fail-safes, the profiles that a management system set, the
+// transaction ids that they were given, and the EVSEs of their transactions.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
@@ -11,6 +11,7 @@ import type {
 import type { Proofs } from '../../machines/session/lease-trust.js';
 import type { Log } from '../ports/log.js';
 import { KeptFile, KeptFolder } from './kept-file.js';
+import type { TransactionPlace } from './transaction-places.js';
 
 const transactionRef = z.union([z.number(), z.string()]);
 const begunSchema: z.ZodType<BegunTransaction> = z.object({
@@ -38,6 +39,11 @@ const keptProfilesSchema: z.ZodType<KeptProfiles> = z.object({
   transactions: z.array(begunSchema),
 });
 
+const placeSchema: z.ZodType<TransactionPlace> = z.object({
+  transaction: z.string(),
+  evse: z.number().int(),
+});
+
 /** Once one firmware stood for all connectors of a charger, whichever of them had shown something. */
 type KeptProofs = Proofs | string;
 
@@ -50,6 +56,8 @@ export interface GatewayMemory {
   readonly csmsProfiles: KeptFolder<KeptProfiles>;
   /** The last that each charger was given, in OCPP 1.6. */
   readonly transactionIds: KeptFile<number>;
+  /** The EVSE of each running transaction, in OCPP 2.0.1 and 2.1. A lost file costs leases until those transactions end. */
+  readonly transactionPlaces: KeptFile<readonly TransactionPlace[]>;
 }
 
 /**
@@ -68,6 +76,12 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
     ),
     csmsProfiles: new KeptFolder(pathOf('ocpp-csms-profiles'), keptProfilesSchema, log),
     transactionIds: new KeptFile(pathOf('ocpp-transaction-ids.json'), z.number().int(), log),
+    transactionPlaces: new KeptFile<readonly TransactionPlace[]>(
+      pathOf('ocpp-transaction-evses.json'),
+      z.array(placeSchema),
+      log,
+      'startEmpty',
+    ),
   };
 }
 

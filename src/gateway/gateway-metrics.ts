@@ -26,6 +26,11 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
       labelNames: ['lease'],
       registers,
     }),
+    logins: new Gauge({
+      name: 'headroom_gateway_logins',
+      help: 'Logins at the service: one for each connected charger with a password, and one for each gateway login in use.',
+      registers,
+    }),
     refusals: new Counter({
       name: 'headroom_gateway_refusals_total',
       help: 'Connections that were refused or closed, by reason.',

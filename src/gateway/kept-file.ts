@@ -48,11 +48,26 @@ export class KeptFile<T> {
   readonly #disk: Disk;
   #values: ReadonlyMap<string, T>;
 
-  /** @param path undefined: only as long as this process lives. @throws KeptFileError */
-  constructor(path: string | undefined, schema: z.ZodType<T>, log?: Log) {
+  /**
+   * @param path undefined: only as long as this process lives
+   * @param whereDamaged a file that cannot be read stops the gateway, or is replaced where its loss costs little
+   * @throws KeptFileError
+   */
+  constructor(
+    path: string | undefined,
+    schema: z.ZodType<T>,
+    log?: Log,
+    whereDamaged: 'stop' | 'startEmpty' = 'stop',
+  ) {
     this.#path = path;
     this.#disk = new Disk(log);
-    const kept = path === undefined ? undefined : readKept(path, z.record(z.string(), schema));
+    let kept: Record<string, T> | undefined;
+    try {
+      kept = path === undefined ? undefined : readKept(path, z.record(z.string(), schema));
+    } catch (error) {
+      if (!(error instanceof KeptFileError) || whereDamaged === 'stop') throw error;
+      log?.warn({ path }, 'a file of the gateway cannot be read: it is replaced by an empty one');
+    }
     this.#values = new Map(Object.entries(kept ?? {}));
   }
 

@@ -1,19 +1,19 @@
 // OCPP-J: web sockets of chargers, what each may do to the gateway, and how their calls and ours are carried.
-import type { IncomingMessage } from 'node:http';
 import { createRPCError, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-import type { ChargerSocket } from './charger-bridge.js';
+import type { ChargerBridge, ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
-import { ChargerHttp, type ChargerHttpOptions } from './charger-http.js';
+import { ChargerHttp, type ChargerHttpOptions, refuseUpgrade } from './charger-http.js';
 import { ChargerLine } from './charger-line.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 import { MessageLimit } from './message-limit.js';
+import { SocketScope } from './socket-scope.js';
 import { STRICT_VALIDATORS } from './strict-validators.js';
 
 type RpcClient = serverClient.default;
@@ -25,8 +25,8 @@ const BAD_MESSAGES_IN_A_ROW = 20;
  * two after it was heard last.
  */
 const QUIET_HEARTBEATS = 1.1;
-const POLICY_VIOLATION = 1008;
 const GOING_AWAY = 1001;
+const CLOSED_WITHOUT_REASON = 'the charger or the network closed the connection';
 /** What a charger answers where it does not know or do what it was asked. */
 const REFUSED = [
   'NotImplemented',
@@ -55,6 +55,7 @@ type Receive = (method: string, params: unknown) => Promise<object>;
 /** What a web socket carries once its charger was let in. */
 interface SocketSession {
   readonly guest: Guest;
+  readonly scope: SocketScope;
 }
 
 export class OcppServer {
@@ -62,9 +63,10 @@ export class OcppServer {
   readonly #rpc: RPCServer;
   readonly #http: ChargerHttp;
   readonly #rareLog: RareLog;
-  /** Let in, and not yet on a web socket. */
-  readonly #arriving = new Map<IncomingMessage, Guest>();
-  readonly #sockets = new Map<Guest, ChargerSocket>();
+  /** Of every socket that asked for a web socket, whatever becomes of it. */
+  readonly #scopes = new Set<SocketScope>();
+  /** Of each charger that is connected. */
+  readonly #connected = new Map<ChargerBridge, SocketScope>();
 
   constructor(options: OcppServerOptions) {
     this.#options = options;
@@ -81,11 +83,6 @@ export class OcppServer {
     });
     this.#rpc.auth((accept, reject, handshake) => void this.#admit(accept, reject, handshake));
     this.#rpc.on('client', (client: RpcClient) => this.#welcome(client));
-    this.#rpc.on('upgradeAborted', ({ request }: { request: IncomingMessage }) => {
-      const guest = this.#arriving.get(request);
-      this.#arriving.delete(request);
-      if (guest !== undefined) void options.door.leave(guest);
-    });
     this.#rpc.on('error', (error: Error) => options.log.warn({ err: error }, 'OCPP server'));
     const { tls, metrics } = options;
     const onUpgrade: ChargerHttpOptions['onUpgrade'] = (...asked) => void this.#rpc.handleUpgrade(...asked);
@@ -98,8 +95,9 @@ export class OcppServer {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#sockets].map(([guest, socket]) => this.#leave(guest, socket)));
-    await this.#rpc.close({ code: GOING_AWAY, reason: 'The gateway stops', force: true });
+    const scopes = [...this.#scopes];
+    await Promise.all(scopes.map((scope) => scope.end('the gateway stops')));
+    await this.#rpc.close({ code: GOING_AWAY, force: true });
     await this.#http.close();
   }
 
@@ -108,42 +106,57 @@ export class OcppServer {
     reject: (code: number, message: string) => void,
     handshake: serverClient.IHandshakeInterface,
   ): Promise<void> {
+    const { door, log } = this.#options;
+    const { socket } = handshake.request;
+    const scope = new SocketScope(socket, log);
+    this.#scopes.add(scope);
+    void scope.ended.then(() => this.#scopes.delete(scope));
     try {
-      const admitted = await this.#options.door.admit(handshake);
+      const admitted = await door.admit(handshake, scope);
+      if (admitted === undefined) return;
       if ('reason' in admitted) {
-        reject(admitted.status, admitted.message);
+        const { status, message, retryAfterS } = admitted;
+        const headers = retryAfterS === undefined ? undefined : { 'retry-after': String(retryAfterS) };
+        refuseUpgrade(socket, status, message, headers);
         return;
       }
-      if (handshake.request.socket.destroyed) {
-        await this.#options.door.leave(admitted);
-        return;
-      }
-      this.#arriving.set(handshake.request, admitted);
-      accept({ guest: admitted }, admitted.protocol);
+      accept({ guest: admitted, scope }, admitted.protocol);
     } catch (error) {
-      this.#options.log.error({ err: error }, 'a charger could not be let in');
+      log.error({ err: error }, 'a charger could not be let in');
       reject(500, 'Internal error');
     }
   }
 
   #welcome(client: RpcClient): void {
-    const { guest } = client.session as SocketSession;
+    const { guest, scope } = client.session as SocketSession;
     const { bridge, protocol } = guest;
-    const { clock, metrics, dialectOf } = this.#options;
-    this.#arriving.delete(client.handshake.request);
-    for (const [before, socket] of this.#sockets)
-      if (before.bridge === bridge) {
-        metrics.refusals.inc({ reason: 'taken-over' });
-        void this.#leave(before, socket);
-      }
+    const { clock, log, metrics, dialectOf } = this.#options;
+    const before = this.#connected.get(bridge);
+    if (before !== undefined) {
+      metrics.refusals.inc({ reason: 'taken-over' });
+      void before.end('the charger connected again');
+    }
     const line = new ChargerLine(client, clock);
     const socket: ChargerSocket = {
       dialect: dialectOf(guest),
       call: (method, params) => callOf(line, method, params),
-      close: (code, reason) => void client.close({ code, reason, force: true }),
+      close: (reason) => void scope.end(reason),
     };
-    this.#sockets.set(guest, socket);
+    this.#connected.set(bridge, scope);
     metrics.chargers.inc({ protocol });
+    scope.add(() => {
+      if (this.#connected.get(bridge) === scope) this.#connected.delete(bridge);
+      metrics.chargers.dec({ protocol });
+      bridge.close(socket);
+    });
+    const { remoteAddress } = client.handshake;
+    log.info({ ...bridge.address, protocol, remoteAddress }, 'charger connected');
+    client.on('close', ({ code, reason }: { code: number; reason: string }) =>
+      log.info(
+        { ...bridge.address, code, why: scope.why ?? (reason || CLOSED_WITHOUT_REASON) },
+        'charger disconnected',
+      ),
+    );
     this.#watch(client, guest, socket);
     const receive = this.#receiverOf(line, guest, socket);
     client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
@@ -151,7 +164,6 @@ export class OcppServer {
     const pings = { pingIntervalMs: QUIET_HEARTBEATS * bridge.heartbeatMs };
     // Its types ask for all options; it takes those that are to change.
     client.reconfigure(pings as Parameters<RpcClient['reconfigure']>[0]);
-    client.on('close', () => void this.#leave(guest, socket));
     void bridge.open(socket, guest.uplink);
   }
 
@@ -187,7 +199,7 @@ export class OcppServer {
       this.#rareLog(`${controllerUuid} ${reason}`, () =>
         log.warn({ controllerUuid, reason }, 'the connection of a charger was cut off'),
       );
-      socket.close(POLICY_VIOLATION, outbound ? 'too much left unread' : 'too many messages');
+      socket.close(outbound ? 'too much left unread' : 'too many messages');
     });
     const malformed = ({ error }: { error: Error }) => {
       const isUnknown = 'rpcErrorCode' in error && error.rpcErrorCode === 'NotImplemented';
@@ -221,14 +233,6 @@ export class OcppServer {
       metrics.messages.inc({ result: isUnknown ? 'unknown' : 'malformed' });
       throw createRPCError(isUnknown ? 'NotImplemented' : 'PropertyConstraintViolation', why);
     }
-  }
-
-  async #leave(guest: Guest, socket: ChargerSocket): Promise<void> {
-    if (!this.#sockets.delete(guest)) return;
-    this.#options.metrics.chargers.dec({ protocol: guest.protocol });
-    guest.bridge.close(socket);
-    socket.close(GOING_AWAY, 'The charger is connected elsewhere, or the gateway stops');
-    await this.#options.door.leave(guest);
   }
 }
 

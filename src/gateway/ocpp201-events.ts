@@ -13,6 +13,7 @@ import { type CallParts, ChargerCalls } from './charger-calls.js';
 import { read } from './dialect.js';
 import type { EvseUses } from './evse-uses.js';
 import { meteredValues } from './sampled-values.js';
+import type { TransactionPlaces } from './transaction-places.js';
 
 const ONLY_LOGGED = [
   'ClearedChargingLimit',
@@ -39,16 +40,15 @@ interface Parts extends CallParts {
   readonly evses: readonly number[];
   /** What was said of them, on connections before too. */
   readonly uses: EvseUses;
+  /** Where its transactions run, as said on connections before and to a gateway before this one, too. */
+  readonly places: TransactionPlaces;
 }
 
 /** One charger's calls. */
 export class Ocpp201Events {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
-  /**
-   * Where transactions run: a charger names the EVSE in the first event of one, and may leave it out of the others. Of each EVSE the
-   * newest, and the one before: what is still said of that one begins nothing.
-   */
+  /** Transactions that this connection spoke of. Of each EVSE the newest, and the one before: late events of that one begin nothing. */
   readonly #evseOf = new Map<string, number>();
 
   constructor(parts: Parts) {
@@ -111,7 +111,7 @@ export class Ocpp201Events {
   }
 
   #transaction(params: unknown, nowMs: number): void {
-    const { session, uses } = this.#parts;
+    const { session, uses, places } = this.#parts;
     const { eventType, timestamp, transactionInfo, evse, meterValue } = read(transactionEventSchema, params);
     const { transactionId, chargingState } = transactionInfo;
     const evseId = evse?.id ?? this.#placeOf(transactionId);
@@ -119,11 +119,13 @@ export class Ocpp201Events {
     if (evse?.connectorId !== undefined) uses.heardConnector(evseId, evse.connectorId);
     if (eventType === 'Ended') {
       this.#evseOf.delete(transactionId);
+      places.ended(transactionId);
       uses.heardState(evseId, 'Finishing');
       session.heardStatus(evseId, 'Finishing', timestamp, nowMs);
       session.transactionEnded(transactionId, nowMs);
       return;
     }
+    places.began(transactionId, evseId);
     if (!this.#evseOf.has(transactionId)) {
       this.#remember(transactionId, evseId);
       session.transactionBegan(evseId, transactionId, nowMs);
@@ -144,11 +146,10 @@ export class Ocpp201Events {
     this.#evseOf.set(transactionId, evseId);
   }
 
-  /** Where a transaction runs of which the EVSE is not said now: it was on this connection, or on one before, or there is only one. */
+  /** The EVSE of a transaction whose event does not name it: as it was named before, or the only one that there is. */
   #placeOf(transactionId: string): number | undefined {
-    const { evses, session } = this.#parts;
-    const running = () => evses.find((evse) => session.leaseAt(evse)?.transaction === transactionId);
-    return this.#evseOf.get(transactionId) ?? running() ?? (evses.length === 1 ? evses[0] : undefined);
+    const { evses, places } = this.#parts;
+    return places.evseOf(transactionId) ?? (evses.length === 1 ? evses[0] : undefined);
   }
 
   #metered(

@@ -53,8 +53,8 @@ export interface LastWill {
   readonly body: object;
 }
 
-/** Why a login did not come about. `password`: the service refused it. `unreachable`: nobody could say. */
-export type LoginFailure = 'password' | 'unreachable';
+/** Why a login failed. `password`: it is wrong. `attempts`: it was not checked, after too many wrong ones. `unreachable`: no answer. */
+export type LoginFailure = 'password' | 'attempts' | 'unreachable';
 
 interface Attached {
   readonly topics: readonly string[];
@@ -67,6 +67,8 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const LEAVES_WITHIN_MS = 5_000;
 /** CONNACK: identifier rejected, bad user name or password, not authorized. */
 const REFUSED = [2, 4, 5];
+/** CONNACK: server unavailable, which is also the service's answer above its limit of wrong passwords. */
+const UNAVAILABLE = 3;
 
 export class Uplink implements ChargerUplink {
   readonly #login: UplinkLogin;
@@ -77,6 +79,7 @@ export class Uplink implements ChargerUplink {
   #leaving: Promise<void> | undefined;
   #isListening = false;
   #isRefused = false;
+  #ended: Promise<void> | undefined;
 
   /** @param will spoken by the broker should this connection break */
   constructor(login: UplinkLogin, will: LastWill | undefined) {
@@ -131,7 +134,7 @@ export class Uplink implements ChargerUplink {
   }
 
   setWill(will: LastWill): void {
-    if (this.#will === undefined || isSame(this.#will, will)) return;
+    if (this.#ended !== undefined || this.#will === undefined || isSame(this.#will, will)) return;
     this.#will = will;
     this.#isListening = false;
     this.#leaving ??= this.#logInAnew();
@@ -141,9 +144,10 @@ export class Uplink implements ChargerUplink {
     if (this.#isUp(this.#client)) this.#client.publish(topic, JSON.stringify(body), options);
   }
 
-  async end(): Promise<void> {
-    await this.#leaving;
-    await this.#client.endAsync(!this.#client.connected);
+  /** Logs out for good. Resolves once the connection is closed, which takes 5 s at the most. */
+  end(): Promise<void> {
+    this.#ended ??= this.#leaving ?? this.#leave();
+    return this.#ended;
   }
 
   #isUp(client: MqttClient): boolean {
@@ -190,6 +194,7 @@ export class Uplink implements ChargerUplink {
   async #logInAnew(): Promise<void> {
     await this.#leave();
     this.#leaving = undefined;
+    if (this.#ended !== undefined) return;
     this.#client = this.#connect();
     this.#keep(this.#client);
   }
@@ -251,7 +256,9 @@ function isSame(one: LastWill, other: LastWill): boolean {
 }
 
 function failureOf(error: Error | ErrorWithReasonCode): LoginFailure {
-  return 'code' in error && REFUSED.includes(Number(error.code)) ? 'password' : 'unreachable';
+  const code = 'code' in error ? Number(error.code) : undefined;
+  if (code === UNAVAILABLE) return 'attempts';
+  return code !== undefined && REFUSED.includes(code) ? 'password' : 'unreachable';
 }
 
 function parseJson(payload: Buffer): unknown {

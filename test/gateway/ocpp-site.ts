@@ -23,7 +23,7 @@ export const GATEWAY_PASSWORD = 'a gateway knows this one';
 export const LEASE_S = 6;
 const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: String(LEASE_S), HEADROOM_SETTLE_S: '1' };
 
-const ONE = {
+export const ONE = {
   connectorId: '1' as ConnectorId,
   phases: 3,
   voltageV: 230,
@@ -31,8 +31,9 @@ const ONE = {
   failsafeA: 6,
 } as const;
 
-const FILE = parseProvisioning(
-  `
+const fileOf = (connectorIds: readonly string[]) =>
+  parseProvisioning(
+    `
 tenants:
   - tenantUuid: ${HARBOUR}
     name: A tenant
@@ -42,12 +43,13 @@ tenants:
         permanentLimitKw: 11
         chargers:
           - controllerUuid: ${CHARGER}
-            connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
+            connectors:
+${connectorIds.map((id) => `              - { connectorId: "${id}", phases: 3, voltageV: 230, maxCurrentA: 32 }`).join('\n')}
     gateways:
       - { gatewayId: bench, mqttPassword: ${GATEWAY_PASSWORD}, controllers: [${CHARGER}] }
 `,
-  'sites.yaml',
-);
+    'sites.yaml',
+  );
 
 export interface OcppSite {
   readonly service: RunningService;
@@ -60,16 +62,20 @@ export interface OcppSite {
   live(): Promise<Readonly<Record<string, unknown>>>;
   /** What the gateway counted under that name. */
   count(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
+  /** Another gateway in the place of the one before, which must have stopped: same address, same data directory. */
+  nextGateway(): Promise<OcppGateway>;
   stop(): Promise<void>;
 }
 
-/** One charger of one connector on a location of 11 kW. */
-export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promise<OcppSite> {
+/** One charger on a location of 11 kW, with one connector or the first two. */
+export async function runOcppSite(
+  options: Partial<GatewayOptions> = {},
+  connectorCount: 1 | 2 = 1,
+): Promise<OcppSite> {
   const quay = site('quay', { permanentLimitKw: 11 });
-  const [one] = quay.chargers[0]?.connectors ?? [];
   const chargers = quay.chargers.map((charger) => ({
     ...charger,
-    connectors: one === undefined ? [] : [one],
+    connectors: charger.connectors.slice(0, connectorCount),
   }));
   const gateways = [
     {
@@ -80,8 +86,8 @@ export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promis
   ];
   const tenant = { ...tenantWith(HARBOUR, [{ ...quay, chargers }]), gateways };
   const service = await runService([tenant], {}, TIMING);
-  const gateway = new OcppGateway({
-    file: FILE,
+  const gatewayOptions: GatewayOptions = {
+    file: fileOf(['1', '2'].slice(0, connectorCount)),
     host: '127.0.0.1',
     port: 0,
     metricsPort: undefined,
@@ -96,7 +102,8 @@ export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promis
     clock: systemClock,
     log: silentLog,
     ...options,
-  });
+  };
+  const gateway = new OcppGateway(gatewayOptions);
   const { ocppUrl } = await gateway.start();
   const cleanUps: (() => Promise<unknown>)[] = [];
   return {
@@ -133,6 +140,12 @@ export async function runOcppSite(options: Partial<GatewayOptions> = {}): Promis
         Object.entries(labels).every(([label, text]) => Reflect.get(value.labels, label) === text),
       );
       return matching.reduce((sum, { value }) => sum + value, 0);
+    },
+    async nextGateway() {
+      const next = new OcppGateway({ ...gatewayOptions, port: Number(new URL(ocppUrl).port) });
+      await next.start();
+      cleanUps.push(() => next.stop());
+      return next;
     },
     async stop() {
       for (const cleanUp of cleanUps) await cleanUp().catch(() => {});

@@ -184,7 +184,7 @@ describe('The last will of a login', () => {
 describe('A first login', () => {
   it('that a server refuses for now could not be judged', async () => {
     broker.refuseWith(SERVER_UNAVAILABLE);
-    expect(await uplink.opened()).toBe('unreachable');
+    expect(await uplink.opened()).toBe('attempts');
   });
 
   it('with a wrong password is refused', async () => {
