@@ -1,0 +1,2 @@
+// Stands in for the bundled command: prints its arguments.
+process.stdout.write(`${process.argv.slice(2).join(' ')}\n`);
