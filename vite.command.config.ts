@@ -124,6 +124,8 @@ function bundled(
       rolldownOptions: {
         input: { ...input },
         external: PACKAGES,
+        // Timings depend on the machine: a slow one would print them at every start from a checkout.
+        checks: { bundlerTimings: false },
         // No call is free of effects: the bundler would drop `decodeURIComponent(path)`, which is called for its exception.
         // Vite's own `minify: false` drops such calls, too.
         treeshake: false,

@@ -11,8 +11,13 @@ export default defineConfig({
     outDir: below('dist/sim/report/page'),
     emptyOutDir: false,
     target: 'es2022',
+    // Timings depend on the machine: a slow one would print them at every start from a checkout.
     // No call is free of effects, so that the page is the program that was written.
-    rolldownOptions: { treeshake: false, output: { minify: { compress: false, mangle: true } } },
+    rolldownOptions: {
+      checks: { bundlerTimings: false },
+      treeshake: false,
+      output: { minify: { compress: false, mangle: true } },
+    },
     lib: {
       entry: below('sim/report/page/main.ts'),
       formats: ['es'],

@@ -60,8 +60,13 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // Timings depend on the machine: a slow one would print them at every start from a checkout.
     // No call is free of effects, so that the page is the program that was written.
-    rolldownOptions: { treeshake: false, output: { minify: { compress: false, mangle: true } } },
+    rolldownOptions: {
+      checks: { bundlerTimings: false },
+      treeshake: false,
+      output: { minify: { compress: false, mangle: true } },
+    },
   },
   // `npx vite -c vite.web.config.ts` beside a running service: the page reloads as it is edited.
   server: { proxy: { '/v1': 'http://127.0.0.1:8080' } },
