@@ -8,6 +8,7 @@ import { GROUP_RULE, idSchema, textSchema, wholeSchema } from '../../src/provisi
 import { suggest } from '../../src/provisioning/parse-yaml.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { EndpointDescription } from '../../src/wire/openapi.js';
+import { plainRule } from '../../src/wire/plain-errors.js';
 import { momentSchema, parseMoment, resolveMoment, type ScenarioSpan } from './moment.js';
 
 const TEXTS_RULE = 'must be a group of fields with texts';
@@ -78,7 +79,7 @@ function schemaProblems(
   value: unknown,
   field: string,
 ): readonly FieldProblem[] {
-  const issues = schema?.safeParse(value).error?.issues ?? [];
+  const issues = schema?.safeParse(value, { error: plainRule }).error?.issues ?? [];
   return issues.map(({ path, message }) => ({
     path: [field, ...path.filter((step) => typeof step !== 'symbol')],
     message: `would be refused: ${message}; say "status: 400" where that is meant`,

@@ -41,7 +41,7 @@ const buildingSchema = z.strictObject(
     location: idSchema<LocationId>(),
     baseKw: z
       .union(
-        [kwSchema, z.array(z.strictObject({ at: momentSchema, kw: kwSchema }, GROUP_RULE)).min(1)],
+        [kwSchema, z.array(z.strictObject({ at: momentSchema, kw: kwSchema }, GROUP_RULE)).min(1, BASE_RULE)],
         BASE_RULE,
       )
       .optional(),

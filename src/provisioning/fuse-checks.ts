@@ -55,7 +55,9 @@ function rotationProblems(connector: Found): readonly FieldProblem[] {
 }
 
 function unknownFeeders(location: Found): readonly FieldProblem[] {
-  const names = collect(location, ['feeders', '*', 'name']).map(({ value }) => value);
+  const names = collect(location, ['feeders', '*', 'name'])
+    .map(({ value }) => value)
+    .filter((value) => typeof value === 'string');
   const known = new Set(names);
   const named = [
     ...collect(location, ['feeders', '*', 'parent']),

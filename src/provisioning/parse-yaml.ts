@@ -15,6 +15,7 @@ import {
 } from 'yaml';
 import { z } from 'zod';
 import { OperatorError } from '../ports/operator-error.js';
+import { plainRuleAlone } from '../wire/plain-errors.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
 import { quote } from './quote.js';
 
@@ -228,7 +229,7 @@ export function parseYaml<S extends z.ZodType>(
     );
   }
   const content = plainData(document, fileName);
-  const parsed = shape.schema.safeParse(content);
+  const parsed = shape.schema.safeParse(content, { error: plainRuleAlone });
   const issues = parsed.error?.issues.slice(0, MOST_PROBLEMS) ?? [];
   const found = [
     ...issues.flatMap((issue) => shapeProblems(issue, content, shape)),

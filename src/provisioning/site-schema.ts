@@ -63,7 +63,7 @@ export const siteMeterSchema = z.strictObject(
     covers: z.enum(METER_COVERS, `must be ${METER_COVERS.join(' or ')}`).default('connection'),
     maxBuildingKw: numberSchema(0, MOST_LIMIT_KW, 'kW'),
     reserveKw: z
-      .tuple([z.number().min(0).max(MOST_LIMIT_KW), z.number().min(0).max(MOST_LIMIT_KW)], RESERVE_RULE)
+      .tuple([numberSchema(0, MOST_LIMIT_KW, 'kW'), numberSchema(0, MOST_LIMIT_KW, 'kW')], RESERVE_RULE)
       .refine(([least, most]) => least <= most, RESERVE_RULE),
     pvRaisesHeadroom: z.boolean('must be true or false').default(false),
   },

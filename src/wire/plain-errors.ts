@@ -1,6 +1,8 @@
 // What callers are told of a value that cannot be taken: what it must be, and what came instead.
 import { DomainError } from '../../machines/values/errors.js';
 
+import type { z } from 'zod';
+
 /** An issue as zod hands it to an error function. */
 interface Issue {
   readonly input?: unknown;
@@ -35,4 +37,53 @@ function insteadOf(value: unknown): string {
   if (Array.isArray(value)) return ', not a list';
   if (typeof value === 'object' && value !== null) return ', not a group of fields';
   return `, not ${String(value)}`;
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  object: 'a group of fields: { … }',
+  record: 'a group of fields: { … }',
+  string: 'text',
+  array: 'a list',
+  tuple: 'a list',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+};
+
+/** The rule behind an issue, for `safeParse(value, { error: plainRule })`: applies where the schema has no words of its own. */
+export const plainRule: z.core.$ZodErrorMap = (issue) => {
+  const rule = ruleOf(issue);
+  return rule === undefined ? undefined : mustBe(rule).error(issue);
+};
+
+/** As `plainRule`, for a reader who is shown the value beside the rule. */
+export const plainRuleAlone: z.core.$ZodErrorMap = (issue) => {
+  const rule = ruleOf(issue);
+  return rule === undefined ? undefined : `must be ${rule}`;
+};
+
+function ruleOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return NOUNS[issue.expected] ?? issue.expected;
+    case 'too_small':
+      return boundOf(issue.origin, issue.inclusive === false ? 'more than' : 'at least', issue.minimum);
+    case 'too_big':
+      return boundOf(issue.origin, issue.inclusive === false ? 'less than' : 'at most', issue.maximum);
+    case 'invalid_value':
+      return issue.values.length === 1 ? String(issue.values[0]) : `one of ${issue.values.join(', ')}`;
+    case 'not_multiple_of':
+      return `a multiple of ${issue.divisor}`;
+    case 'invalid_format':
+      return `text in the form ${issue.pattern ?? issue.format}`;
+    case 'invalid_union':
+      return 'in one of the forms that this field has';
+    default:
+      return undefined;
+  }
+}
+
+function boundOf(origin: string, side: string, bound: number | bigint): string {
+  if (origin === 'string') return `text of ${side} ${bound} characters`;
+  return origin === 'array' || origin === 'set' ? `a list of ${side} ${bound}` : `${side} ${bound}`;
 }

@@ -2,7 +2,7 @@
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';
-import { mustBe } from '../../wire/plain-errors.js';
+import { plainRule } from '../../wire/plain-errors.js';
 
 const JSON_TYPES = ['application/json', '+json'];
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -52,20 +52,10 @@ export function parsed<S extends z.ZodType>(
   data: unknown,
   describe: (place: string, rule: string) => string,
 ): z.output<S> {
-  const result = schema.safeParse(data, { error: messageOf });
+  const result = schema.safeParse(data, { error: plainRule });
   if (result.success) return result.data;
   const shown = result.error.issues
     .slice(0, ISSUES_SHOWN)
     .map((issue) => describe(issue.path.join('.'), issue.message));
   throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
 }
-
-const EXPECTED: Readonly<Record<string, string>> = {
-  object: 'a group of fields: { … }',
-  string: 'text',
-  array: 'a list',
-};
-
-/** A message where the schema has none: callers should not see the validation library's own words. */
-const messageOf: z.core.$ZodErrorMap = (issue) =>
-  issue.code === 'invalid_type' ? mustBe(EXPECTED[issue.expected] ?? issue.expected).error(issue) : undefined;
