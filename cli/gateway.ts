@@ -12,6 +12,7 @@ import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import type { Log } from '../src/ports/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
+import { chargersUnfitForOcpp } from '../src/provisioning/ocpp-passwords.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
@@ -45,7 +46,6 @@ const SETTINGS: readonly SettingKey[] = [
   'logLevel',
 ];
 
-const OCPP_PASSWORD = /^.{16,40}$/su;
 /** Of many chargers, so many are enough to find the others. */
 const NAMED_AT_ONCE = 10;
 
@@ -132,9 +132,7 @@ async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log
 /** Headroom takes others too; some chargers do not. */
 function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
   const chargers = tenants.flatMap(({ locations }) => locations.flatMap(({ chargers }) => chargers));
-  const unfit = chargers.filter(
-    ({ mqttPassword }) => mqttPassword !== undefined && !OCPP_PASSWORD.test(mqttPassword),
-  );
+  const unfit = chargersUnfitForOcpp(chargers);
   const controllers = unfit.slice(0, NAMED_AT_ONCE).map(({ controllerUuid }) => controllerUuid);
   if (unfit.length > 0)
     log.warn(

@@ -16,7 +16,7 @@ import {
   type RunningService,
   runningService,
 } from './network-checks.js';
-import { checkSites, sitesOfDatabase, sitesOfFile } from './site-checks.js';
+import { checkOcppPasswords, checkSites, sitesOfDatabase, sitesOfFile } from './site-checks.js';
 
 export interface CheckupOptions {
   readonly config: Config;
@@ -154,6 +154,7 @@ export class Checkup {
       return [
         ok(`${provisioningFile} is valid`),
         ...checkSites(sitesOfFile(content), `of ${provisioningFile}`),
+        ...checkOcppPasswords(content),
       ];
     } catch (error) {
       return [fail(messageOf(error).replaceAll('\n', '; '), 'correct the file')];

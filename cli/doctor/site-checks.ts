@@ -1,9 +1,10 @@
-// The sites, as the database or a provisioning file has them: what no message can put right once chargers are on their own.
+// The sites, as the database or a provisioning file has them: ratings that no limit can put right.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import { type FailsafeShape, failsafeNeedOf } from '../../machines/power/failsafes.js';
-import { type Connection, type Feeder, Fuses, nameOfPole } from '../../machines/power/fuses.js';
+import { type Connection, type Feeder, Fuses, nameOfPole, type Pole } from '../../machines/power/fuses.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { SeenLocation } from '../../src/outbound/knex/inspection.js';
+import { chargersUnfitForOcpp } from '../../src/provisioning/ocpp-passwords.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { type Finding, ok, warn } from './finding.js';
 
@@ -15,20 +16,31 @@ export interface Site {
   readonly limitsKw: readonly (readonly [string, number])[];
   readonly connection: Connection | null;
   readonly feeders: readonly Feeder[];
-  readonly connectors: readonly FailsafeShape[];
+  readonly connectors: readonly SiteConnector[];
+}
+
+interface SiteConnector extends FailsafeShape {
+  readonly controllerUuid: string;
+  readonly connectorId: string;
 }
 
 const TOLD_AT_MOST = 10;
 const WAY_OUT =
   'lower failsafeA (0 pauses a charger that loses the service) or raise the limit: until then some pause that should go on';
+const FEEDER_WAY_OUT =
+  'correct maxCurrentA or the feeder: the connector never gets more than its fuse carries';
 
 /** @param where the sites are from. */
 export function checkSites(sites: readonly Site[], where: string): readonly Finding[] {
   const found = sites.flatMap(findingsOf);
-  if (found.length === 0) return [ok(`the fail-safes of all ${sites.length} active sites ${where} fit`)];
+  if (found.length === 0)
+    return [ok(`the fail-safes and ratings of all ${sites.length} active sites ${where} fit`)];
   const others = found.length - TOLD_AT_MOST;
   if (others <= 0) return found;
-  return [...found.slice(0, TOLD_AT_MOST), warn(`${others} more like these ${where}`, WAY_OUT)];
+  return [
+    ...found.slice(0, TOLD_AT_MOST),
+    warn(`${others} more like these ${where}`, 'mend the ones above first'),
+  ];
 }
 
 function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, connectors }: Site) {
@@ -43,7 +55,26 @@ function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, con
     const carries = `${nameOfPole(pole)} carries ${pole.capacityTenthsA / 10} A`;
     found.push(warn(`${place} need ${neededTenthsA / 10} A, and ${carries}`, WAY_OUT));
   }
+  for (const connector of connectors) {
+    const narrow = narrowestOf(connector, fuses);
+    if (narrow === undefined) continue;
+    const { controllerUuid, connectorId, maxCurrentA } = connector;
+    const carries = `${nameOfPole(narrow)} carries ${narrow.capacityTenthsA / 10} A`;
+    const rating = `connector ${controllerUuid}/${connectorId} takes up to ${maxCurrentA} A`;
+    found.push(warn(`${locationId} of ${tenantUuid}: ${rating}, and ${carries}`, FEEDER_WAY_OUT));
+  }
   return found;
+}
+
+/** The smallest fuse above a connector that carries less than the connector's rating. */
+function narrowestOf(connector: SiteConnector, fuses: Fuses): Pole | undefined {
+  const [narrowest] = fuses
+    .polesOf(connector)
+    .flatMap((place) => fuses.poles[place] ?? [])
+    .sort((a, b) => a.capacityTenthsA - b.capacityTenthsA);
+  return narrowest !== undefined && narrowest.capacityTenthsA < 10 * connector.maxCurrentA
+    ? narrowest
+    : undefined;
 }
 
 export function sitesOfDatabase(seen: readonly SeenLocation[]): readonly Site[] {
@@ -62,8 +93,13 @@ export function sitesOfFile({ tenants }: ProvisioningFile): readonly Site[] {
     locations
       .filter(({ status }) => status === 'ACTIVE')
       .map(({ locationId, permanentLimitKw, gridLimitKw, operator, connection, feeders, chargers }) => {
-        const connectors = chargers.flatMap(({ feeder = null, connectors: all }) =>
-          all.map(({ rotation = null, ...connector }) => ({ ...connector, feeder, rotation })),
+        const connectors = chargers.flatMap(({ controllerUuid, feeder = null, connectors: all }) =>
+          all.map(({ rotation = null, ...connector }) => ({
+            ...connector,
+            controllerUuid,
+            feeder,
+            rotation,
+          })),
         );
         const keptKw = operator && (operator.failsafeKw ?? guaranteedPowerKw(connectors.length));
         return {
@@ -87,5 +123,22 @@ function limitsOf(
     ['permanentLimitKw', permanentLimitKw],
     ...(gridLimitKw == null ? [] : ([['gridLimitKw', gridLimitKw]] as const)),
     ...(operatorFailsafeKw === undefined ? [] : ([['operator.failsafeKw', operatorFailsafeKw]] as const)),
+  ];
+}
+
+const NAMED_AT_MOST = 10;
+
+/** The passwords of a provisioning file that OCPP chargers may refuse. */
+export function checkOcppPasswords({ tenants }: ProvisioningFile): readonly Finding[] {
+  const chargers = tenants.flatMap(({ locations }) => locations.flatMap((location) => location.chargers));
+  const unfit = chargersUnfitForOcpp(chargers);
+  if (unfit.length === 0) return [];
+  const named = unfit.slice(0, NAMED_AT_MOST).map(({ controllerUuid }) => controllerUuid);
+  const others = unfit.length > named.length ? `, … (${unfit.length})` : '';
+  return [
+    warn(
+      `mqttPassword of ${named.join(', ')}${others} does not have the 16 to 40 characters of an OCPP password`,
+      'choose others for chargers that speak OCPP: some refuse these',
+    ),
   ];
 }

@@ -59,7 +59,7 @@ describe('headroom charger run', () => {
       mqttUrl,
       ...login,
       '--password',
-      'charger-secret',
+      'charger-secret-q1',
       '--report-every',
       '1',
       '--json',

@@ -329,6 +329,25 @@ describe('of an installation headroom doctor sees', () => {
   });
 });
 
+describe('of a provisioning file headroom doctor sees', () => {
+  it('connectors that take more than a fuse above them carries, and passwords that OCPP chargers refuse', async () => {
+    const yaml = siteYaml()
+      .replace(
+        'chargers:',
+        'feeders: [{ name: hall, currentA: 40 }, { name: corner, currentA: 20, parent: hall }]\n        chargers:',
+      )
+      .replace('mqttPassword: charger-secret-q1', 'mqttPassword: charger-secret\n            feeder: corner');
+    const provisioningFile = await provisioned(yaml);
+    const rating =
+      'quay-1 of harbour: connector q1-a/1 takes up to 32 A, and phase L1 of feeder "corner" carries 20 A';
+    expect(unwell(await findingsOf({ dataDir }, { provisioningFile }))).toEqual([
+      `warn sites: ${rating}`,
+      `warn file: ${rating}`,
+      'warn file: mqttPassword of q1-a does not have the 16 to 40 characters of an OCPP password',
+    ]);
+  });
+});
+
 describe('of certificates headroom doctor sees', WITH_OPENSSL, () => {
   const folder = new CertificateFolder();
   afterAll(() => folder.remove());

@@ -38,7 +38,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     const charger = await connectOnce(service.mqttUrl, {
       clientId: 'q1-a',
       username: `${TENANT}/q1-a`,
-      password: 'charger-secret',
+      password: 'charger-secret-q1',
     });
     onTestFinished(() => charger.endAsync(true));
     expect((await fetch(`${service.httpUrl}/v1/openapi.json`)).status).toBe(200);

@@ -1,5 +1,5 @@
 // `headroom provision`: creates and updates, shows generated secrets once, and touches nothing when anything is wrong.
-import { chmodSync, realpathSync, symlinkSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
@@ -55,7 +55,7 @@ describe('headroom provision', () => {
     expect(await isPassword('backend-secret', clients[0]?.secretHash)).toBe(true);
     expect(logins.map(({ clientId }) => clientId)).toEqual(['q1-a', 'quay-gateway']);
     const [charger, gateway] = logins.map(({ secretHash }) => secretHash);
-    expect(await isPassword('charger-secret', charger)).toBe(true);
+    expect(await isPassword('charger-secret-q1', charger)).toBe(true);
     expect(await isPassword('gateway-secret', gateway)).toBe(true);
     for (const hash of [clients[0]?.secretHash, charger, gateway]) expect(hash).toMatch(/^\$scrypt\$/);
   });
@@ -85,7 +85,7 @@ describe('headroom provision', () => {
   it('hashes anew what release 0.1 stored, and changes nothing else: neither tokens nor connections end', async () => {
     const { file, environment } = place(siteYaml());
     await run(['provision', file], environment);
-    const fast = hashSecret('charger-secret');
+    const fast = hashSecret('charger-secret-q1');
     await rewrite(environment, fast);
     const outcome: Outcome = (await runJson(['provision', file], environment)).tenants[0];
     expect(outcome.actions.filter(({ action }) => action !== 'unchanged')).toEqual([
@@ -93,7 +93,7 @@ describe('headroom provision', () => {
     ]);
     const hash = (await stored(environment)).logins[0]?.secretHash ?? '';
     expect(hash).toMatch(/^\$scrypt\$/);
-    expect(await isPassword('charger-secret', hash)).toBe(true);
+    expect(await isPassword('charger-secret-q1', hash)).toBe(true);
     expect(secretIdOf(hash)).toBe(secretIdOf(fast));
     const again: Outcome = (await runJson(['provision', file], environment)).tenants[0];
     expect(actionsOf(again)).toEqual(new Set(['unchanged']));
@@ -128,7 +128,76 @@ describe('headroom provision', () => {
     const { stdout } = await run(['provision', file], environment);
     expect(stdout).toMatch(/Secrets made, shown this once:\n/);
     expect(stdout).toMatch(/api-key +\w{8} +hr_\w{8}_\w{43}/);
-    expect(stdout).toMatch(/charger +q1-a +\w{43}/);
+    expect(stdout).toMatch(/charger +q1-a +\w{40} /);
+  });
+
+  describe('--write-secrets', () => {
+    it('writes the file with its secrets for its owner alone, prints none, and the next run finds them', async () => {
+      const { directory, file, environment } = place(`# the quay\n${siteYaml({ secrets: false })}`);
+      const secrets = join(directory, 'secrets.yaml');
+      const { code, stdout } = await run(['provision', file, '--write-secrets', secrets], environment);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`4 secrets made, and written to ${secrets}`);
+      expect(stdout).not.toMatch(/\w{40}/);
+      expect(statSync(secrets).mode & 0o777).toBe(0o600);
+      const written = readFileSync(secrets, 'utf8');
+      expect(written).toContain('# the quay');
+      expect(written).toMatch(/key: hr_\w{8}_\w{43}/);
+      expect(written).toMatch(/clientSecret: \w{43}/);
+      // OCPP allows a charger's password 16 to 40 characters.
+      expect(written).toMatch(/mqttPassword: \w{40}\n/);
+
+      const before = await stored(environment);
+      const again: Outcome = (await runJson(['provision', secrets], environment)).tenants[0];
+      expect(again.issued).toEqual([]);
+      expect(actionsOf(again)).toEqual(new Set(['unchanged']));
+      expect(await stored(environment)).toEqual(before);
+    });
+
+    it('writes into the provisioning file itself', async () => {
+      const { file, environment } = place(siteYaml({ secrets: false }));
+      chmodSync(file, 0o644);
+      await run(['provision', file, '--write-secrets', file], environment);
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+      expect(readFileSync(file, 'utf8')).toMatch(/mqttPassword: \w{40}/);
+      expect((await runJson(['provision', file], environment)).tenants[0].issued).toEqual([]);
+    });
+
+    it('leaves another file that exists as it is, and makes no secret', async () => {
+      const { directory, file, environment } = place(siteYaml({ secrets: false }));
+      const other = writeFile(directory, 'other.yaml', 'precious');
+      const { code, stderr } = await run(['provision', file, '--write-secrets', other], environment);
+      expect(code).toBe(2);
+      expect(stderr).toContain(`${other} exists and may hold the secrets of an earlier run`);
+      expect(readFileSync(other, 'utf8')).toBe('precious');
+      expect((await stored(environment)).keys).toEqual([]);
+    });
+
+    it('stores nothing where the file cannot be written, or an entry has no field for its secret', async () => {
+      const { directory, file, environment } = place(siteYaml({ secrets: false }));
+      const nowhere = join(directory, 'missing', 'secrets.yaml');
+      const unwritten = await run(['provision', file, '--write-secrets', nowhere], environment);
+      expect(unwritten).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`cannot write ${nowhere}`),
+      });
+      const aliased = writeFile(
+        directory,
+        'aliased.yaml',
+        `tenants:
+  - { tenantUuid: one, name: One, apiKeys: [&key { scopes: [locations:read] }, *key] }`,
+      );
+      const { code, stderr } = await run(['provision', aliased, '--write-secrets', aliased], environment);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('YAML alias') });
+      expect((await stored(environment)).keys).toEqual([]);
+    });
+
+    it('writes nothing in a dry run', async () => {
+      const { directory, file, environment } = place(siteYaml({ secrets: false }));
+      const secrets = join(directory, 'secrets.yaml');
+      await run(['provision', file, '--dry-run', '--write-secrets', secrets], environment);
+      expect(existsSync(secrets)).toBe(false);
+    });
   });
 
   it('updates what changed in the file', async () => {
@@ -146,7 +215,7 @@ describe('headroom provision', () => {
     const { code, stdout } = await run(['provision', file, '--dry-run'], environment);
     expect(code).toBe(0);
     expect(stdout).toMatch(/7 would be created/);
-    expect(stdout).not.toMatch(/\w{43}/);
+    expect(stdout).not.toMatch(/\w{40}/);
     const { tenants } = await runJson(['provision', file, '--dry-run'], environment);
     expect(JSON.stringify(tenants)).not.toContain('secret');
     expect(await stored(environment)).toMatchObject({ tenants: [], keys: [], clients: [] });

@@ -30,7 +30,7 @@ tenants:
         permanentLimitKw: 50
         chargers:
           - controllerUuid: q1-a
-            mqttPassword: charger-secret
+            mqttPassword: charger-secret-q1
             connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
 `;
 
@@ -72,7 +72,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
       runCommand('curl', ['-sS', `${httpUrl.replace('https:', 'http:')}/health`]),
     ).rejects.toThrow();
     const { port } = new URL(mqttUrl);
-    const login = ['-i', 'q1-a', '-u', `${TENANT}/q1-a`, '-P', 'charger-secret', '-V', '311', '-k', '30'];
+    const login = ['-i', 'q1-a', '-u', `${TENANT}/q1-a`, '-P', 'charger-secret-q1', '-V', '311', '-k', '30'];
     const message = ['-q', '1', '-t', `ems/v1/${TENANT}/quay-1/q1-a/c/1/meter`, '-m', '{"powerW":1}'];
     const at = ['-h', '127.0.0.1', '-p', port, '--cafile', authority.cert];
     await runCommand('mosquitto_pub', [...at, ...login, ...message]);

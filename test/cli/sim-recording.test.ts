@@ -62,7 +62,7 @@ describe('headroom serve --record', () => {
     for (const secret of [
       API_KEY,
       '0123456789abcdefghij',
-      'charger-secret',
+      'charger-secret-q1',
       'backend-secret',
       'gateway-secret',
     ])

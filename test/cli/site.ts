@@ -22,7 +22,7 @@ export function siteYaml(
         chargers:
           - controllerUuid: q1-a
             connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }]
-            ${options.secrets ? 'mqttPassword: charger-secret' : ''}
+            ${options.secrets ? 'mqttPassword: charger-secret-q1' : ''}
     gateways:
       - { gatewayId: quay-gateway, controllers: [q1-a]${preset('mqttPassword: gateway-secret')} }
 `;

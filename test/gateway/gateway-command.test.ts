@@ -119,7 +119,7 @@ describe('A gateway with a file of id tags', () => {
     const directory = temporaryDirectory();
     const file = writeFile(directory, 'tags', 'FIRST\n');
     const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl, '--id-tags', file]);
-    const charger = client(gateway.ocppUrl, { password: 'charger-secret' });
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret-q1' });
     await charger.connect();
     const ask = (idTag: string) => charger.call('Authorize', { idTag });
     const answer = (status: string) => ({ idTagInfo: { status } });
@@ -145,7 +145,7 @@ describe('A gateway with the address of no service', () => {
         new RegExp(`"warn".*"mqtt://${place}".*ECONNREFUSED.*Headroom cannot be reached`),
       ),
     );
-    const charger = client(gateway.ocppUrl, { password: 'charger-secret' });
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret-q1' });
     await expect(charger.connect()).rejects.toMatchObject({ code: 503 });
     await eventually(() =>
       expect(gateway.log()).toContain(`OCPP charger refused: Headroom cannot be reached at mqtt://${place}`),
