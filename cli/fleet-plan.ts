@@ -47,7 +47,7 @@ export function membersOfFile({ tenants }: ProvisioningFile, wish: FleetWish): r
   if (unknown !== undefined) {
     const { controllerUuid } = unknown.address;
     throw new OperatorError(
-      `charger ${controllerUuid} has no mqttPassword in the file; write it there or give --password`,
+      `charger ${controllerUuid} has no mqttPassword in the file; write it there, name the file that provision --write-secrets wrote, or give --password`,
     );
   }
   return taken;

@@ -6,8 +6,10 @@ import type { ProvisioningAction } from '../src/ports/administration.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { exposureOf } from '../src/private-files.js';
 import { parseProvisioning } from '../src/provisioning/parse-provisioning.js';
+import type { IssuedSecret } from '../src/provisioning/plan-tenant.js';
 import { provisionFile, type TenantOutcome } from '../src/provisioning/provision-file.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
+import { SecretsFile } from '../src/provisioning/secrets-file.js';
 import {
   type AdministrationFlags,
   administrationCommand,
@@ -19,24 +21,30 @@ import { printJson, printLine, printNote, printTable } from './print.js';
 /** So many slow hashes take longer than one waits for without a word. */
 const WORTH_A_NOTE = 100;
 
-type ProvisionFlags = AdministrationFlags & { readonly dryRun?: true };
+type ProvisionFlags = AdministrationFlags & { readonly dryRun?: boolean; readonly writeSecrets?: string };
 
-/** The file's content. @throws OperatorError, UnusableFileError */
-export function readProvisioningFile(file: string): ProvisioningFile {
-  let text: string;
+/** @throws OperatorError */
+function readText(file: string): string {
   try {
-    text = readFileSync(file, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch (error) {
     throw new OperatorError(`cannot read ${file}: ${error instanceof Error ? error.message : error}`);
   }
-  return parseProvisioning(text, file);
+}
+
+/** The file's content. @throws OperatorError, UnusableFileError */
+export function readProvisioningFile(file: string): ProvisioningFile {
+  return parseProvisioning(readText(file), file);
 }
 
 function countOf(actions: readonly ProvisioningAction[], wanted: ProvisioningAction['action']): number {
   return actions.filter(({ action }) => action === wanted).length;
 }
 
-function printOutcome({ tenantUuid, actions, issued }: TenantOutcome, dryRun: boolean): void {
+function printOutcome(
+  { tenantUuid, actions, issued }: TenantOutcome,
+  { dryRun = false, writeSecrets }: ProvisionFlags,
+): void {
   const changed = actions.filter(({ action }) => action !== 'unchanged');
   const would = dryRun ? 'would be ' : '';
   printLine(
@@ -50,6 +58,10 @@ function printOutcome({ tenantUuid, actions, issued }: TenantOutcome, dryRun: bo
     );
   }
   if (issued.length === 0) return;
+  if (!dryRun && writeSecrets !== undefined) {
+    printLine(`${issued.length} secrets made, and written to ${writeSecrets}`);
+    return;
+  }
   printLine(dryRun ? 'Secrets that would be made:' : 'Secrets made, shown this once:');
   printTable(
     ['KIND', 'ID', 'SECRET'],
@@ -57,7 +69,7 @@ function printOutcome({ tenantUuid, actions, issued }: TenantOutcome, dryRun: bo
   );
 }
 
-/** Secrets of a dry run were never stored, so they are not shown. */
+/** Secrets of a dry run were never stored, and those in a file are not printed beside it. */
 function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
   return { ...outcome, issued: issued.map(({ kind, id }) => ({ kind, id })) };
 }
@@ -89,21 +101,31 @@ function noteSlow(passwords: number): void {
 }
 
 async function provision(file: string, flags: ProvisionFlags): Promise<void> {
-  const content = readProvisioningFile(file);
+  const text = readText(file);
+  const content = parseProvisioning(text, file);
   printNotes(file, content);
-  const dryRun = flags.dryRun === true;
+  const { dryRun = false, writeSecrets } = flags;
+  const secretsFile =
+    writeSecrets === undefined || dryRun ? undefined : new SecretsFile(writeSecrets, file, text, content);
   const outcomes: TenantOutcome[] = [];
   try {
     await withAdministration(flags, async (administration) => {
-      const options = { dryRun, atMs: systemClock.nowMs(), onSlow: noteSlow };
+      const options = {
+        dryRun,
+        atMs: systemClock.nowMs(),
+        onSlow: noteSlow,
+        keepSecrets: (tenantUuid: string, issued: readonly IssuedSecret[]) =>
+          secretsFile?.add(tenantUuid, issued),
+      };
       for await (const outcome of provisionFile(administration, content, options)) {
         outcomes.push(outcome);
-        if (!flags.json) printOutcome(outcome, dryRun);
+        if (!flags.json) printOutcome(outcome, flags);
       }
     });
   } finally {
     // Printed after a failure, too: the operator must see what was stored until then.
-    if (flags.json) printJson({ dryRun, tenants: dryRun ? outcomes.map(withoutSecrets) : outcomes });
+    const isShown = !dryRun && secretsFile === undefined;
+    if (flags.json) printJson({ dryRun, tenants: isShown ? outcomes : outcomes.map(withoutSecrets) });
   }
   if (!flags.json && dryRun) printNote('Dry run: nothing was written.');
 }
@@ -115,5 +137,9 @@ export function provisionCommand(): Command {
   )
     .argument('<file>', 'the provisioning file')
     .option('--dry-run', 'show what would happen and write nothing')
+    .option(
+      '--write-secrets <file>',
+      'write the provisioning file with its generated secrets to this file (mode 0600) instead of printing them; it may be the provisioning file itself',
+    )
     .action(provision);
 }

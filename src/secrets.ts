@@ -20,7 +20,10 @@ const CLAIMED_KEY_ID = /^hr_([A-Za-z0-9]{8})_/;
 
 // About one in 2,500 random secrets does not match and is drawn again. This rule decides whether a hash is slow, both when
 // it is stored and when it is checked: with another rule, secrets stored under this one could not sign in.
-const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])[0-9A-Za-z]{43}$/;
+const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])(?:[0-9A-Za-z]{43}|hrc[0-9A-Za-z]{37})$/;
+// OCPP 1.6 and 2.0.1 allow 16 to 40 characters. The prefix separates generated passwords from chosen ones of that length.
+const CHARGER_PREFIX = 'hrc';
+const CHARGER_SECRET_LENGTH = 37;
 const GENERATED_CHARACTERS_AT_LEAST = 20;
 
 const scrypt = promisify<string, Buffer, number, ScryptOptions, Buffer>(scryptWithCallback);
@@ -51,6 +54,14 @@ export function generateSecret(seed?: string): string {
       seed === undefined ? randomBytes(32) : createHash('sha256').update(`${attempt}/${seed}`).digest();
     const secret = base62Of(bytes);
     if (isGenerated(secret)) return secret;
+  }
+}
+
+/** A password that every OCPP charger can hold: 40 characters, 220 random bits. `isGenerated` recognises it. */
+export function generateChargerPassword(): string {
+  for (;;) {
+    const password = CHARGER_PREFIX + base62Of(randomBytes(32)).slice(-CHARGER_SECRET_LENGTH);
+    if (isGenerated(password)) return password;
   }
 }
 

@@ -2,7 +2,14 @@
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
-import { formatApiKey, generateKeyId, generateSecret, hashSecret, parseApiKey } from '../secrets.js';
+import {
+  formatApiKey,
+  generateChargerPassword,
+  generateKeyId,
+  generateSecret,
+  hashSecret,
+  parseApiKey,
+} from '../secrets.js';
 import type { PresetSecret } from './preset-secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
 import type { OperatorEntry, SiteMeterEntry } from './site-schema.js';
@@ -68,7 +75,7 @@ class SecretPlan {
   }
 
   #issue(kind: IssuedSecret['kind'], id: string, format = (secret: string) => secret): string {
-    const secret = generateSecret();
+    const secret = kind === 'charger' ? generateChargerPassword() : generateSecret();
     this.issued.push({ kind, id, secret: format(secret) });
     return hashSecret(secret);
   }

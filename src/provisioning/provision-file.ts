@@ -18,6 +18,8 @@ interface Options {
   readonly atMs: EpochMs;
   /** Told how many secrets are about to be hashed one by one. */
   readonly onSlow?: (count: number) => void;
+  /** Called with a tenant's new secrets before any of it is stored. It throws to leave the tenant as it was. */
+  readonly keepSecrets?: (tenantUuid: string, issued: readonly IssuedSecret[]) => void;
 }
 
 /** One tenant of the file, before and after it is applied. */
@@ -42,11 +44,13 @@ class TenantRun {
     return new TenantRun(administration, entry, new PresetSecrets(seals, onSlow));
   }
 
-  async provision({ dryRun, atMs }: Options): Promise<TenantOutcome> {
+  async provision({ dryRun, atMs, keepSecrets }: Options): Promise<TenantOutcome> {
     const held = await this.#held();
     this.#presets = presetsOf(this.#entry, held);
     const hashes = await this.#secrets.hashesOf(this.#presets);
     const { tenant, issued } = planTenant(this.#entry, held, hashes);
+    // A crash after this leaves secrets in the file that the next run stores, and never stored ones that nobody knows.
+    if (!dryRun && issued.length > 0) keepSecrets?.(tenant.tenantUuid, issued);
     const actions = await this.#administration.provision(tenant, { dryRun, atMs });
     return { tenantUuid: tenant.tenantUuid, actions, issued };
   }
