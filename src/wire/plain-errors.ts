@@ -1,7 +1,6 @@
 // What callers are told of a value that cannot be taken: what it must be, and what came instead.
-import { DomainError } from '../../machines/values/errors.js';
-
 import type { z } from 'zod';
+import { DomainError } from '../../machines/values/errors.js';
 
 /** An issue as zod hands it to an error function. */
 interface Issue {
