@@ -157,7 +157,12 @@ export async function createRig(options: RigOptions = {}) {
       const isText = typeof init.body === 'string' || init.body === undefined;
       return fetch(`${url}${path}`, {
         method,
-        headers: { ...(init.body !== undefined && { 'content-type': 'application/json' }), ...init.headers },
+        headers: {
+          // The server closes an idle connection after seconds, in which a busy machine may not get to the next call.
+          connection: 'close',
+          ...(init.body !== undefined && { 'content-type': 'application/json' }),
+          ...init.headers,
+        },
         ...(init.body !== undefined && { body: isText ? String(init.body) : JSON.stringify(init.body) }),
         redirect: 'manual',
       });
