@@ -30,8 +30,6 @@ interface Output {
   readonly descriptor: number;
   /** Makes it what the test is about, once the process runs. */
   spoil?(): void;
-  /** Makes it writable again. */
-  mend?(): void;
   /** All that was written and could be read. */
   read?(): string;
 }
@@ -81,12 +79,14 @@ const OUTPUTS = {
   },
   blocked: (): Output => {
     const { read, write } = pipe();
-    return { descriptor: write, mend: () => {}, read: () => readAll(read) };
+    return { descriptor: write, read: () => readAll(read) };
   },
 } as const;
 
 interface Spoiled {
   readonly process: ChildProcess;
+  /** With the exit code. */
+  readonly ended: Promise<number | null>;
   /** Gives the exit code. */
   stop(): Promise<number | null>;
 }
@@ -111,6 +111,7 @@ function runInto(
   });
   return {
     process: child,
+    ended,
     async stop() {
       child.kill('SIGTERM');
       return ended;
@@ -128,7 +129,10 @@ async function droppedLines(metricsUrl: string): Promise<number> {
 }
 
 /** A service with a tenant, at a known address. */
-async function serviceInto(outputs: { readonly stdout: Output; readonly stderr: Output }) {
+async function serviceInto(
+  outputs: { readonly stdout: Output; readonly stderr: Output },
+  environment: Readonly<Record<string, string>> = {},
+) {
   const directory = temporaryDirectory();
   const dataDir = join(directory, 'data');
   const provisioned = await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], {
@@ -140,6 +144,7 @@ async function serviceInto(outputs: { readonly stdout: Output; readonly stderr: 
     HEADROOM_DATA_DIR: dataDir,
     HEADROOM_HTTP_PORT: String(port),
     HEADROOM_MQTT_PORT: '0',
+    ...environment,
   });
   const httpUrl = `http://127.0.0.1:${port}`;
   await becomesHealthy(httpUrl);
@@ -193,6 +198,32 @@ describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output
       });
     expect((await refused()).status).toBeGreaterThanOrEqual(400);
     expect(await gateway.stop()).toBe(0);
+  });
+});
+
+describe('A service that crashes', ON_LINUX, () => {
+  const text = `planted ${API_KEY}`;
+  const defect = `process.on('SIGUSR2', () => { throw new Error(${JSON.stringify(text)}) })`;
+  const environment = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(defect)}` };
+
+  it('says why, without the secret in it, and ends with 1', async () => {
+    const file = join(temporaryDirectory(), 'log');
+    const open = () => ({ descriptor: openSync(file, 'a') });
+    const service = await serviceInto({ stdout: open(), stderr: open() }, environment);
+    service.process.kill('SIGUSR2');
+    expect(await service.ended).toBe(1);
+    expect(readFileSync(file, 'utf8')).toMatch(
+      /^headroom: this is a defect: Error: planted hr_clitest1_\[redacted\]$/m,
+    );
+  });
+
+  it.each(Object.entries(OUTPUTS))('ends with 1 where its output is %s, too', async (_, output) => {
+    const outputs = { stdout: output(), stderr: output() };
+    const service = await serviceInto(outputs, environment);
+    for (const each of Object.values(outputs)) each.spoil?.();
+    await ask(service.httpUrl, 200);
+    service.process.kill('SIGUSR2');
+    expect(await service.ended).toBe(1);
   });
 });
 
