@@ -1,12 +1,17 @@
 // What the commands beside a running service share: flags for the database, an open administration, words for scopes.
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { TenantUuid } from '../machines/values/ids.js';
 import { asId } from '../machines/values/ids.js';
+import { NAMED_SCOPES, SCOPES, type Scope, USUAL_SCOPES } from '../machines/values/scopes.js';
+import type { EpochMs } from '../machines/values/time.js';
+import { systemClock } from '../src/clock.js';
 import { databaseUrlOf } from '../src/config.js';
-import type { Administration } from '../src/ports/administration.js';
+import type { Administration, CredentialOrigin } from '../src/ports/administration.js';
+import type { CredentialKind } from '../src/ports/credentials.js';
 import { OperatorError } from '../src/ports/operator-error.js';
-import { SCOPES, type Scope, USUAL_SCOPES } from '../src/ports/records.js';
-import { toInstant } from '../src/wire/instants.js';
+import { CREDENTIAL_NAME_RULE, credentialNameSchema } from '../src/wire/credentials.js';
+import { fromInstant, toInstant } from '../src/wire/instants.js';
+import { instantSchema } from '../src/wire/rest.js';
 import { addSettingsFlags, configOf, DATABASE_SETTINGS, type SettingsFlags } from './settings-flags.js';
 
 export interface AdministrationFlags extends SettingsFlags {
@@ -45,10 +50,72 @@ export async function existingTenant(administration: Administration, text: strin
 }
 
 export function scopeOption(): Option {
-  return new Option(
-    '--scope <scope...>',
-    'what it may do (default: everything but operator:write and meter:write)',
-  ).choices(SCOPES);
+  const named = NAMED_SCOPES.join(', ').replace(/, (?=[^,]*$)/, ' and ');
+  return new Option('--scope <scope...>', `what it may do (default: everything but ${named})`).choices(
+    SCOPES,
+  );
+}
+
+/** The flags of a command that creates a credential. */
+export interface NewCredentialFlags {
+  readonly scope?: readonly Scope[];
+  readonly expires?: EpochMs;
+  readonly name?: string;
+}
+
+export function expiryOption(): Option {
+  const about = 'when it ends, such as 2027-01-01T00:00:00Z (default: never)';
+  return new Option('--expires <instant>', about).argParser(parseExpiry);
+}
+
+function parseExpiry(text: string): EpochMs {
+  const parsed = instantSchema.safeParse(text);
+  if (!parsed.success) {
+    throw new InvalidArgumentError('It must be an RFC 3339 date-time in UTC, such as 2027-01-01T00:00:00Z.');
+  }
+  const expiresAtMs = fromInstant(parsed.data);
+  if (expiresAtMs <= systemClock.nowMs()) throw new InvalidArgumentError('It must be in the future.');
+  return expiresAtMs;
+}
+
+export function nameOption(): Option {
+  return new Option('--name <name>', 'what lists show it by').argParser((text) => {
+    const parsed = credentialNameSchema.safeParse(text);
+    if (!parsed.success) throw new InvalidArgumentError(`It must be ${CREDENTIAL_NAME_RULE}.`);
+    return parsed.data;
+  });
+}
+
+export function originOf({ name }: NewCredentialFlags): CredentialOrigin {
+  return { name: name ?? null, createdAtMs: systemClock.nowMs() };
+}
+
+/** The credentials of one kind as lists show them, of one tenant or of all. */
+export async function listedCredentials(
+  kind: CredentialKind,
+  tenant: string | undefined,
+  flags: AdministrationFlags,
+) {
+  const credentials = await withAdministration(flags, async (administration) =>
+    administration.listCredentials(
+      kind,
+      tenant === undefined ? undefined : await existingTenant(administration, tenant),
+    ),
+  );
+  const now = systemClock.nowMs();
+  const instantOf = (epochMs: EpochMs | null) => (epochMs === null ? null : toInstant(epochMs));
+  return credentials.map((credential) => ({
+    id: credential.id,
+    name: credential.name,
+    tenantUuid: credential.tenantUuid,
+    scopes: credential.scopes,
+    createdAt: instantOf(credential.createdAtMs),
+    createdBy: credential.createdBy,
+    expiresAt: instantOf(credential.expiresAtMs),
+    lastUsedAt: instantOf(credential.lastUsedAtMs),
+    hasExpired: credential.expiresAtMs !== null && credential.expiresAtMs <= now,
+    isEnded: credential.endedAtMs !== null,
+  }));
 }
 
 /** The scopes in their usual order, each once; all of them where none is named. */

@@ -3,13 +3,18 @@ import { Command, InvalidArgumentError } from 'commander';
 import { isId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { OauthClientRecord } from '../src/ports/credentials.js';
-import type { Scope } from '../src/ports/records.js';
 import { generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
 import {
   type AdministrationFlags,
   administrationCommand,
   existingTenant,
+  expiryOption,
+  formatInstant,
   formatScopes,
+  listedCredentials,
+  type NewCredentialFlags,
+  nameOption,
+  originOf,
   scopeOption,
   scopesOf,
   withAdministration,
@@ -21,46 +26,48 @@ function parseClientId(text: string): string {
   return text;
 }
 
-type CreateFlags = AdministrationFlags & { readonly scope?: readonly Scope[]; readonly id?: string };
+type CreateFlags = AdministrationFlags & NewCredentialFlags & { readonly id?: string };
 
 async function create(tenant: string, flags: CreateFlags): Promise<void> {
   const clientSecret = generateSecret();
+  const expiresAtMs = flags.expires ?? null;
   const { clientId, scopes } = await withAdministration(flags, async (administration) => {
     const client: OauthClientRecord = {
       clientId: flags.id ?? `client-${generateKeyId()}`,
       tenantUuid: await existingTenant(administration, tenant),
       secretHash: hashSecret(clientSecret),
       scopes: scopesOf(flags.scope),
+      expiresAtMs,
       disabledAtMs: null,
     };
-    await administration.addOauthClient(client);
+    await administration.addOauthClient(client, originOf(flags));
     return client;
   });
-  if (flags.json) return printJson({ clientId, clientSecret, tenantUuid: tenant, scopes });
-  printNote(`OAuth client of ${tenant}, its secret shown this once. Scopes: ${formatScopes(scopes)}.`);
+  const expiresAt = expiresAtMs === null ? null : formatInstant(expiresAtMs);
+  if (flags.json) return printJson({ clientId, clientSecret, tenantUuid: tenant, scopes, expiresAt });
+  printNote(
+    `OAuth client of ${tenant}, its secret shown this once. Scopes: ${formatScopes(scopes)}. Expires: ${expiresAt ?? 'never'}.`,
+  );
   printLine(`client_id=${clientId}\nclient_secret=${clientSecret}`);
 }
 
 async function list(tenant: string | undefined, flags: AdministrationFlags): Promise<void> {
-  const clients = await withAdministration(flags, async (administration) =>
-    administration.listOauthClients(
-      tenant === undefined ? undefined : await existingTenant(administration, tenant),
-    ),
-  );
-  const rows = clients.map(({ clientId, tenantUuid, scopes, disabledAtMs }) => ({
-    clientId,
-    tenantUuid,
-    scopes,
-    state: disabledAtMs === null ? 'active' : 'disabled',
+  const clients = (await listedCredentials('client', tenant, flags)).map(({ id, isEnded, ...client }) => ({
+    clientId: id,
+    ...client,
+    state: isEnded ? 'disabled' : client.hasExpired ? 'expired' : 'active',
   }));
-  if (flags.json) return printJson(rows);
-  if (rows.length === 0) return printNote('No clients yet: "headroom client create TENANT" creates one.');
+  if (flags.json) return printJson(clients.map(({ hasExpired: _, ...client }) => client));
+  if (clients.length === 0) return printNote('No clients yet: "headroom client create TENANT" creates one.');
   printTable(
-    ['CLIENT', 'TENANT', 'SCOPES', 'STATE'],
-    rows.map(({ clientId, tenantUuid, scopes, state }) => [
+    ['CLIENT', 'NAME', 'TENANT', 'SCOPES', 'EXPIRES', 'LAST USED', 'STATE'],
+    clients.map(({ clientId, name, tenantUuid, scopes, expiresAt, lastUsedAt, state }) => [
       clientId,
+      name ?? '',
       tenantUuid,
       formatScopes(scopes),
+      expiresAt ?? 'never',
+      lastUsedAt ?? '',
       state,
     ]),
   );
@@ -82,6 +89,8 @@ export function clientCommand(): Command {
         .argument('<tenant>', 'tenantUuid')
         .option('--id <client-id>', 'its client id (default: a random one)', parseClientId)
         .addOption(scopeOption())
+        .addOption(expiryOption())
+        .addOption(nameOption())
         .action(create),
     )
     .addCommand(administrationCommand('list', 'list clients').argument('[tenant]', 'tenantUuid').action(list))

@@ -1,34 +1,26 @@
 // `headroom key issue|list|revoke`: the API keys of tenants; a secret is printed once, at issue.
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
 import type { ApiKeyRecord } from '../src/ports/credentials.js';
-import type { Scope } from '../src/ports/records.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
-import { fromInstant } from '../src/wire/instants.js';
-import { instantSchema } from '../src/wire/rest.js';
 import {
   type AdministrationFlags,
   administrationCommand,
   existingTenant,
+  expiryOption,
   formatInstant,
   formatScopes,
+  listedCredentials,
+  type NewCredentialFlags,
+  nameOption,
+  originOf,
   scopeOption,
   scopesOf,
   withAdministration,
 } from './administration-command.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
-function parseExpiry(text: string): number {
-  const parsed = instantSchema.safeParse(text);
-  if (!parsed.success) {
-    throw new InvalidArgumentError('It must be an RFC 3339 date-time in UTC, such as 2027-01-01T00:00:00Z.');
-  }
-  const expiresAtMs = fromInstant(parsed.data);
-  if (expiresAtMs <= systemClock.nowMs()) throw new InvalidArgumentError('It must be in the future.');
-  return expiresAtMs;
-}
-
-type IssueFlags = AdministrationFlags & { readonly scope?: readonly Scope[]; readonly expires?: number };
+type IssueFlags = AdministrationFlags & NewCredentialFlags;
 
 async function issue(tenant: string, flags: IssueFlags): Promise<void> {
   const secret = generateSecret();
@@ -42,7 +34,7 @@ async function issue(tenant: string, flags: IssueFlags): Promise<void> {
       expiresAtMs,
       revokedAtMs: null,
     };
-    await administration.addApiKey(key);
+    await administration.addApiKey(key, originOf(flags));
     return key;
   });
   const key = formatApiKey(keyId, secret);
@@ -54,37 +46,24 @@ async function issue(tenant: string, flags: IssueFlags): Promise<void> {
   printLine(key);
 }
 
-function stateOf({ revokedAtMs, expiresAtMs }: ApiKeyRecord): string {
-  if (revokedAtMs !== null) return 'revoked';
-  return expiresAtMs !== null && expiresAtMs <= systemClock.nowMs() ? 'expired' : 'active';
-}
-
 async function list(tenant: string | undefined, flags: AdministrationFlags): Promise<void> {
-  const keys = await withAdministration(flags, async (administration) =>
-    administration.listApiKeys(
-      tenant === undefined ? undefined : await existingTenant(administration, tenant),
-    ),
-  );
-  if (flags.json) {
-    return printJson(
-      keys.map((key) => ({
-        keyId: key.keyId,
-        tenantUuid: key.tenantUuid,
-        scopes: key.scopes,
-        expiresAt: key.expiresAtMs === null ? null : formatInstant(key.expiresAtMs),
-        state: stateOf(key),
-      })),
-    );
-  }
+  const keys = (await listedCredentials('apiKey', tenant, flags)).map(({ id, isEnded, ...key }) => ({
+    keyId: id,
+    ...key,
+    state: isEnded ? 'revoked' : key.hasExpired ? 'expired' : 'active',
+  }));
+  if (flags.json) return printJson(keys.map(({ hasExpired: _, ...key }) => key));
   if (keys.length === 0) return printNote('No keys yet: "headroom key issue TENANT" issues one.');
   printTable(
-    ['KEY ID', 'TENANT', 'SCOPES', 'EXPIRES', 'STATE'],
-    keys.map((key) => [
-      key.keyId,
-      key.tenantUuid,
-      formatScopes(key.scopes),
-      formatInstant(key.expiresAtMs),
-      stateOf(key),
+    ['KEY ID', 'NAME', 'TENANT', 'SCOPES', 'EXPIRES', 'LAST USED', 'STATE'],
+    keys.map(({ keyId, name, tenantUuid, scopes, expiresAt, lastUsedAt, state }) => [
+      keyId,
+      name ?? '',
+      tenantUuid,
+      formatScopes(scopes),
+      expiresAt ?? 'never',
+      lastUsedAt ?? '',
+      state,
     ]),
   );
 }
@@ -104,11 +83,8 @@ export function keyCommand(): Command {
       administrationCommand('issue', 'issue a key; it is printed once')
         .argument('<tenant>', 'tenantUuid')
         .addOption(scopeOption())
-        .option(
-          '--expires <instant>',
-          'when it ends, such as 2027-01-01T00:00:00Z (default: never)',
-          parseExpiry,
-        )
+        .addOption(expiryOption())
+        .addOption(nameOption())
         .action(issue),
     )
     .addCommand(administrationCommand('list', 'list keys').argument('[tenant]', 'tenantUuid').action(list))

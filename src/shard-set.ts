@@ -3,8 +3,10 @@ import type { RequestListener } from 'node:http';
 import { ALL_SHARDS, type Shard, shardOf } from '../machines/values/shards.js';
 import { Follower } from './actors/follower.js';
 import { Rehearsal } from './actors/rehearsal.js';
+import { TenantCredentials } from './application/tenant-credentials.js';
 import type { Config } from './config.js';
 import { createHealth } from './health.js';
+import { CredentialUses } from './inbound/http/credential-uses.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
 import { DueAnswers } from './inbound/http/due-answers.js';
 import type { WithApplication } from './inbound/http/endpoint.js';
@@ -60,6 +62,8 @@ export class ShardSet {
     oauthClients: [],
     mqttLogins: [],
   });
+  readonly #uses: CredentialUses;
+  readonly #tenantCredentials: TenantCredentials;
   readonly #follower: Follower;
   readonly #forwarding: Forwarding;
   #exchanges: Exchanges | undefined;
@@ -68,6 +72,14 @@ export class ShardSet {
     this.#options = options;
     const { config, clock, log, database, nodeId } = options;
     const { membership, common } = database;
+    this.#uses = new CredentialUses({ clock, log, store: common });
+    this.#tenantCredentials = new TenantCredentials({
+      clock,
+      log,
+      storeOf: (tenantUuid) => database.shard(shardOf(tenantUuid)),
+      apply: (change) => this.#credentials.apply(change),
+      lastUsedAtMs: (kind, id) => this.#uses.lastUsedAtMs(kind, id),
+    });
     this.#roster = new Roster({ clock, log, membership, nodeId, leaseMs: 1000 * config.ownerTtlS });
     this.#standbys = ALL_SHARDS.map((shard) => this.#createStandby(shard));
     this.#forwarding = new Forwarding(options);
@@ -120,6 +132,7 @@ export class ShardSet {
   async stop(): Promise<void> {
     await this.#roster.close();
     await this.#follower.stop();
+    await this.#uses.stop();
     await this.#forwarding.close();
   }
 
@@ -146,6 +159,8 @@ export class ShardSet {
       health,
       withApplication: this.#withApplication,
       credentials: this.#credentials,
+      tenantCredentials: this.#tenantCredentials,
+      credentialUses: this.#uses,
       areReadsRefused: () => terms().some((term) => term.areReadsRefused()),
       version: VERSION,
       ...exchanges,
@@ -210,6 +225,8 @@ export class ShardSet {
     const term = new Term({ ...parts, store, ...owned, isShard: true });
     try {
       await term.start();
+      // The owner before may have ended a credential a moment ago: its next request may come here.
+      await this.#follower.catchUp();
     } catch (error) {
       await term.stop();
       // That the database is away says nothing of the shard.

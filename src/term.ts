@@ -4,8 +4,10 @@ import type { RequestListener } from 'node:http';
 import type { GrantTiming } from '../machines/power/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import type { Application } from './application/application.js';
+import { TenantCredentials } from './application/tenant-credentials.js';
 import { type Config, variableOf } from './config.js';
 import { createHealth } from './health.js';
+import { CredentialUses } from './inbound/http/credential-uses.js';
 import { createCredentialDirectory } from './inbound/http/credentials.js';
 import type { Exchanges } from './inbound/http/exchange.js';
 import { createExpressApp } from './inbound/http/express-app.js';
@@ -76,6 +78,8 @@ export class Term {
   readonly #options: TermOptions;
   readonly #logins = createMqttLogins(NO_CREDENTIALS);
   readonly #credentials = createCredentialDirectory(NO_CREDENTIALS);
+  readonly #uses: CredentialUses;
+  readonly #tenantCredentials: TenantCredentials;
   readonly #gateway: ChargerGateway;
   readonly #actors: ActorSystem;
   #areActorsStarted = false;
@@ -83,6 +87,15 @@ export class Term {
 
   constructor(options: TermOptions) {
     this.#options = options;
+    const { clock, log, store } = options;
+    this.#uses = new CredentialUses({ clock, log, store });
+    this.#tenantCredentials = new TenantCredentials({
+      clock,
+      log,
+      storeOf: () => store,
+      apply: (change) => this.#credentials.apply(change),
+      lastUsedAtMs: (kind, id) => this.#uses.lastUsedAtMs(kind, id),
+    });
     this.#gateway =
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#actors = this.#createActors();
@@ -144,6 +157,8 @@ export class Term {
         return handle(this.application);
       },
       credentials: this.#credentials,
+      tenantCredentials: this.#tenantCredentials,
+      credentialUses: this.#uses,
       areReadsRefused: () => this.areReadsRefused(),
       version: VERSION,
       ...exchanges,
@@ -153,6 +168,7 @@ export class Term {
   async stop(): Promise<void> {
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
     if (this.#areActorsStarted) await this.#quietly(() => this.#actors.stop());
+    await this.#quietly(() => this.#uses.stop());
   }
 
   async #quietly(step: () => Promise<void>): Promise<void> {

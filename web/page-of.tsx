@@ -13,6 +13,7 @@ const OrganizationPage = fetched(() =>
   import('./organization/organization-page.js').then((m) => m.OrganizationPage),
 );
 const AlarmsPage = fetched(() => import('./alarms/alarms-page.js').then((m) => m.AlarmsPage));
+const AccessPage = fetched(() => import('./access/access-page.js').then((m) => m.AccessPage));
 
 export function PageOf({ route }: { readonly route: Route }) {
   const [failure] = useErrorBoundary((error) => console.error(error));
@@ -39,6 +40,8 @@ function Page({ route }: { readonly route: Route }) {
       return <OrganizationPage />;
     case 'alarms':
       return <AlarmsPage />;
+    case 'access':
+      return <AccessPage />;
     case 'unknown':
       return <UnknownPage />;
   }

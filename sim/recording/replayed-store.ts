@@ -50,6 +50,9 @@ export function createReplayedStore(): ReplayedStore {
     permanentLimitHistory: unrecorded,
     powerHistory: unrecorded,
     operatorEvents: unrecorded,
+    tenantCredentials: unrecorded,
+    changeCredentials: unrecorded,
+    noteCredentialUses: unrecorded,
     // Each has the name it is found by, and gives what the recording says.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<
       Store,

@@ -46,6 +46,8 @@ export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'o
       revisionSince: (since) => reach(() => common.revisionSince(since)),
       glanceAtTenant: (tenantUuid) => reach(() => common.glanceAtTenant(tenantUuid)),
       ping: () => reach(() => common.ping()),
+      // No rule of a world depends on it, and each would be a commit.
+      noteCredentialUses: async () => {},
     },
     shard(shard) {
       const known = shards.get(shard) ?? storeOf(database.shard(shard), `shard ${shard}`).asStore();
@@ -100,6 +102,9 @@ export class NodeStore {
       powerHistory: (...asked) => reach(() => store.powerHistory(...asked)),
       forgetPowerBefore: (beforeMs) => reach(() => store.forgetPowerBefore(beforeMs)),
       ping: () => reach(() => store.ping()),
+      tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),
+      changeCredentials: (...asked) => reach(() => store.changeCredentials(...asked)),
+      noteCredentialUses: async () => {},
     };
   }
 

@@ -190,6 +190,8 @@ function mortalStore(
         await own.write();
         await store.forgetPowerBefore(beforeMs);
       }),
+    // No rule of a world depends on it, and each would be a commit.
+    noteCredentialUses: async () => {},
     async close() {
       await own.write();
       await store.close();

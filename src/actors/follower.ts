@@ -31,6 +31,8 @@ export class Follower {
   #cancel: Cancel | undefined;
   #looking: Promise<void> = Promise.resolve();
   #isStopped = false;
+  #listener: FollowerListener | undefined;
+  #catchingUp: Promise<void> | undefined;
 
   constructor({ clock, store, log }: { clock: Clock; store: FollowedStore; log: Log }) {
     this.#clock = clock;
@@ -55,7 +57,21 @@ export class Follower {
       }
       await new Promise<void>((resolve) => this.#clock.after(READ_AGAIN_AFTER_MS, resolve));
     }
+    this.#listener = listener;
     this.#lookLater(listener);
+  }
+
+  /** Looks at once; changes that were committed before the call are known when it resolves. Rejects as the store does. */
+  catchUp(): Promise<void> {
+    // Calls that come before the look begins share it.
+    if (this.#catchingUp === undefined) {
+      this.#catchingUp = this.#looking.then(() => {
+        this.#catchingUp = undefined;
+        return this.#listener && this.#look(this.#listener);
+      });
+      this.#looking = this.#catchingUp.catch(() => {});
+    }
+    return this.#catchingUp;
   }
 
   async #readAll(listener: FollowerListener): Promise<void> {
@@ -110,7 +126,8 @@ export class Follower {
   #lookLater(listener: FollowerListener): void {
     if (this.#isStopped) return;
     this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => {
-      this.#looking = this.#look(listener)
+      this.#looking = this.#looking
+        .then(() => this.#look(listener))
         .catch((error) => {
           const isExpected = error instanceof StoreUnavailableError;
           this.#log[isExpected ? 'warn' : 'error'](

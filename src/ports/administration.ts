@@ -4,7 +4,13 @@ import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from './credentials.js';
+import type {
+  ApiKeyRecord,
+  CredentialKind,
+  CredentialRecord,
+  MqttLoginRecord,
+  OauthClientRecord,
+} from './credentials.js';
 import { OperatorError } from './operator-error.js';
 import type {
   ConnectorRecord,
@@ -27,7 +33,7 @@ export interface ProvisionedSiteMeter extends SiteMeterRecord {
 /** A tenant as a provisioning file describes it, secrets already hashed. Ids are validated and unique in the file. */
 export interface ProvisionedTenant extends TenantRecord {
   readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
-  readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'disabledAtMs'>[];
+  readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'expiresAtMs' | 'disabledAtMs'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
     'connectors' | 'operator' | 'siteMeter' | 'peakShaving' | 'connection' | 'feeders'
@@ -77,6 +83,9 @@ export interface PasswordSeal {
   readonly hash: string;
 }
 
+/** The name of a new credential and the instant of its creation. */
+export type CredentialOrigin = Pick<CredentialRecord, 'name' | 'createdAtMs'>;
+
 /** Something the command line asked for that does not exist or is taken; the message is for the operator. */
 export class AdministrationError extends OperatorError {}
 
@@ -96,12 +105,14 @@ export interface Administration {
     readonly (TenantRecord & { readonly locations: number; readonly connectors: number })[]
   >;
   setFeature(tenantUuid: TenantUuid, feature: string, enabled: boolean): Promise<void>;
-  addApiKey(key: ApiKeyRecord): Promise<void>;
+  addApiKey(key: ApiKeyRecord, origin?: CredentialOrigin): Promise<void>;
   listApiKeys(tenantUuid?: TenantUuid): Promise<readonly ApiKeyRecord[]>;
   revokeApiKey(keyId: string, atMs: EpochMs): Promise<void>;
-  addOauthClient(client: OauthClientRecord): Promise<void>;
+  addOauthClient(client: OauthClientRecord, origin?: CredentialOrigin): Promise<void>;
   listOauthClients(tenantUuid?: TenantUuid): Promise<readonly OauthClientRecord[]>;
   disableOauthClient(clientId: string, atMs: EpochMs): Promise<void>;
+  /** Of one tenant or of all: with their history, the oldest first. */
+  listCredentials(kind: CredentialKind, tenantUuid?: TenantUuid): Promise<readonly CredentialRecord[]>;
   /** Which chargers and gateways of the tenant have a password already. */
   mqttLogins(tenantUuid: TenantUuid): Promise<readonly MqttLoginRecord[]>;
   passwordSeals(tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]>;

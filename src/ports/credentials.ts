@@ -18,7 +18,54 @@ export interface OauthClientRecord {
   readonly tenantUuid: TenantUuid;
   readonly secretHash: string;
   readonly scopes: readonly Scope[];
+  readonly expiresAtMs: EpochMs | null;
   readonly disabledAtMs: EpochMs | null;
+}
+
+/** The two kinds of credential that open the REST API. */
+export type CredentialKind = 'apiKey' | 'client';
+
+/** An API key or OAuth client with its history, as the administrators of its tenant see it. */
+export interface CredentialRecord {
+  readonly kind: CredentialKind;
+  /** The key id or client id. */
+  readonly id: string;
+  readonly tenantUuid: TenantUuid;
+  readonly secretHash: string;
+  readonly scopes: readonly Scope[];
+  readonly expiresAtMs: EpochMs | null;
+  /** When it was revoked or disabled. */
+  readonly endedAtMs: EpochMs | null;
+  /** Null where nobody gave it one. */
+  readonly name: string | null;
+  /** Null in rows of releases that did not keep it. */
+  readonly createdAtMs: EpochMs | null;
+  /** A credential as `credentialRef` writes it; null where the command line or a provisioning file did it. */
+  readonly createdBy: string | null;
+  readonly endedBy: string | null;
+  /** Up to a minute old where the service was killed. */
+  readonly lastUsedAtMs: EpochMs | null;
+}
+
+/** One durable change of a tenant's credentials. */
+export type CredentialChange =
+  | { readonly type: 'add'; readonly credential: CredentialRecord }
+  /** It ends for good. */
+  | { readonly type: 'end'; readonly credential: CredentialRecord }
+  /** Its row is deleted. */
+  | { readonly type: 'forget'; readonly credential: CredentialRecord };
+
+/** A request that a credential signed in. */
+export interface CredentialUse {
+  readonly kind: CredentialKind;
+  readonly id: string;
+  readonly tenantUuid: TenantUuid;
+  readonly usedAtMs: EpochMs;
+}
+
+/** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
+export function credentialRef({ kind, id }: Pick<CredentialRecord, 'kind' | 'id'>): string {
+  return `${kind}:${id}`;
 }
 
 /** A login of a charger, of a gateway that speaks for several, of a grid operator, or of a location's meter. */

@@ -20,22 +20,7 @@ import type { ConnectorRating, DcRating } from '../../machines/values/units.js';
 
 export type OperatingStatus = 'ACTIVE' | 'INACTIVE';
 
-export const SCOPES = [
-  'locations:read',
-  'locations:write',
-  'clusters:read',
-  'clusters:write',
-  'chargers:write',
-  'org:write',
-  'operator:write',
-  'meter:write',
-] as const;
-export type Scope = (typeof SCOPES)[number];
-
-const NAMED_SCOPES: readonly Scope[] = ['operator:write', 'meter:write'];
-
-/** What a credential may do that names no scopes. To speak as the grid operator or as a meter has to be asked for by name. */
-export const USUAL_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !NAMED_SCOPES.includes(scope));
+export { NAMED_SCOPES, SCOPES, type Scope, USUAL_SCOPES } from '../../machines/values/scopes.js';
 
 export const ENERGY_MANAGEMENT = 'energy-management';
 

@@ -35,8 +35,11 @@ export interface Membership {
 /** A database whose tenants several nodes share. */
 export interface SharedDatabase {
   readonly membership: Membership;
-  /** All tenants, to be read and not to be written. */
-  readonly common: Pick<Store, 'loadCredentials' | 'revisionSince' | 'glanceAtTenant' | 'ping'>;
+  /** All tenants. Of them it writes the last use of credentials alone, which no owner of a shard holds in memory. */
+  readonly common: Pick<
+    Store,
+    'loadCredentials' | 'revisionSince' | 'glanceAtTenant' | 'ping' | 'noteCredentialUses'
+  >;
   /** The tenants of one shard, as if there were no others; it has an owner of its own. The same object each time. */
   shard(shard: Shard): Store;
   /** Writes what was accepted, then closes. */

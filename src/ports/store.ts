@@ -3,7 +3,7 @@
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
-import type { CredentialSet } from './credentials.js';
+import type { CredentialChange, CredentialRecord, CredentialSet, CredentialUse } from './credentials.js';
 import type { Ownership } from './ownership.js';
 import type {
   AlarmRecord,
@@ -159,6 +159,18 @@ export interface Store {
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */
   loadCredentials(): Promise<CredentialSet>;
+  /** The API keys and OAuth clients of a tenant, the oldest first. */
+  tenantCredentials(tenantUuid: TenantUuid): Promise<readonly CredentialRecord[]>;
+  /**
+   * Writes the changes that `decide` derives from the tenant's credentials; resolves to them when they are on disk. No
+   * other process changes credentials meanwhile. `decide` may run more than once; if it throws, nothing is written.
+   */
+  changeCredentials(
+    tenantUuid: TenantUuid,
+    decide: (held: readonly CredentialRecord[]) => readonly CredentialChange[],
+  ): Promise<readonly CredentialChange[]>;
+  /** Stores the last use of credentials; an older use than the stored one is left out. */
+  noteCredentialUses(uses: readonly CredentialUse[]): Promise<void>;
   /** The newest revision, and what changed after `since`; undefined `since` asks for the number alone. */
   revisionSince(since: number | undefined): Promise<Revision>;
   /**

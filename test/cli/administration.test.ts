@@ -89,14 +89,51 @@ describe('Beside a running service the command line', () => {
     await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(200));
     expect(await runJson(['key', 'list', TENANT], environment)).toContainEqual({
       keyId: issued.keyId,
+      name: null,
       tenantUuid: TENANT,
       scopes: ['locations:read'],
+      createdAt: expect.any(String),
+      createdBy: null,
       expiresAt: null,
+      lastUsedAt: null,
       state: 'active',
     });
     await run(['key', 'revoke', issued.keyId], environment);
     await eventually(async () => expect(await limits({ 'x-api-key': issued.key })).toBe(401));
     expect((await run(['key', 'list'], environment)).stdout).toMatch(new RegExp(`${issued.keyId}.*revoked`));
+  });
+
+  it('issues the right to create credentials by name alone, and lists what was created with it', async () => {
+    const { environment, httpUrl } = site;
+    const at = `${httpUrl}/v1/credentials/clients`;
+    const statusOf = async (key: string) => (await fetch(at, { headers: { 'x-api-key': key } })).status;
+    const usual = await runJson(['key', 'issue', TENANT], environment);
+    expect(usual.scopes).not.toContain('credentials:write');
+    await eventually(async () => expect(await statusOf(usual.key)).toBe(403));
+    const scopes = ['credentials:write', 'locations:read'];
+    const flags = ['--name', 'Access page', '--scope', ...scopes];
+    const admin = await runJson(['key', 'issue', TENANT, ...flags], environment);
+    await eventually(async () => expect(await statusOf(admin.key)).toBe(200));
+    expect((await run(['key', 'list', TENANT], environment)).stdout).toMatch(
+      new RegExp(`${admin.keyId} +Access page +${TENANT} +locations:read credentials:write +never`),
+    );
+    const answer = await fetch(at, {
+      method: 'POST',
+      headers: { 'x-api-key': admin.key, 'content-type': 'application/json' },
+      body: JSON.stringify({ name: 'Back end', scopes: ['locations:read'] }),
+    });
+    const { clientId, clientSecret } = (await answer.json()) as Record<string, string>;
+    expect((await token(clientId ?? '', clientSecret ?? '')).status).toBe(200);
+    expect(await runJson(['client', 'list', TENANT], environment)).toContainEqual(
+      expect.objectContaining({
+        clientId,
+        name: 'Back end',
+        createdBy: `apiKey:${admin.keyId}`,
+        state: 'active',
+      }),
+    );
+    const named = await run(['key', 'issue', TENANT, '--name', 'two\nlines'], environment);
+    expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('It must be text of 1 to 100') });
   });
 
   it('prints a new key alone on stdout, so that a script can take it', async () => {

@@ -1,5 +1,6 @@
 // The endpoints that act on a tenant, one row each, for the rules that hold for all of them.
 import type { z } from 'zod';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Scope } from '../../src/ports/records.js';
 import {
   cancelledConnectorScheduleSchema,
@@ -7,6 +8,14 @@ import {
   cancelledOrganizationScheduleSchema,
 } from '../../src/wire/cancelled-profiles.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
+import {
+  apiKeyListSchema,
+  apiKeySchema,
+  issuedApiKeySchema,
+  issuedOauthClientSchema,
+  oauthClientListSchema,
+  oauthClientSchema,
+} from '../../src/wire/credentials.js';
 import {
   connectorHistorySchema,
   locationHistorySchema,
@@ -26,6 +35,7 @@ import {
   permanentLimitSchema,
 } from '../../src/wire/rest.js';
 import { profile } from './profiles.js';
+import { HARBOUR, spareOf } from './running-service.js';
 
 export interface EndpointCase {
   /** Its number in section 4; those of extensions begin at 101. */
@@ -47,10 +57,26 @@ interface Target {
   readonly memberId: string;
   readonly controllerUuid: string;
   readonly clusterId: string;
+  /** Whose spare credentials are ended; the harbour if left out. */
+  readonly tenantUuid?: TenantUuid;
+}
+
+let credentialsNamed = 0;
+
+/** Names of active credentials are unique. */
+function newCredential(): Readonly<Record<string, unknown>> {
+  return { name: `Credential ${++credentialsNamed}`, scopes: ['credentials:write'] };
 }
 
 /** Every endpoint of section 4, those that cancel and those that tell the past, each with a request that succeeds after those before it. */
-export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }: Target): EndpointCase[] {
+export function endpointsOn({
+  locationId,
+  memberId,
+  controllerUuid,
+  clusterId,
+  tenantUuid = HARBOUR,
+}: Target): EndpointCase[] {
+  const spare = spareOf(tenantUuid);
   const location = `/locations/${locationId}`;
   const cluster = `/clusters/${clusterId}`;
   return [
@@ -191,6 +217,52 @@ export function endpointsOn({ locationId, memberId, controllerUuid, clusterId }:
       schema: organizationLimitsSchema,
     },
     { number: 110, method: 'GET', path: location, scope: 'locations:read', schema: locationSummarySchema },
+    {
+      number: 110,
+      method: 'GET',
+      path: '/credentials/api-keys',
+      scope: 'credentials:write',
+      schema: apiKeyListSchema,
+    },
+    {
+      number: 111,
+      method: 'POST',
+      path: '/credentials/api-keys',
+      body: newCredential(),
+      scope: 'credentials:write',
+      status: 201,
+      schema: issuedApiKeySchema,
+    },
+    {
+      number: 112,
+      method: 'DELETE',
+      path: `/credentials/api-keys/${spare}`,
+      scope: 'credentials:write',
+      schema: apiKeySchema,
+    },
+    {
+      number: 113,
+      method: 'GET',
+      path: '/credentials/clients',
+      scope: 'credentials:write',
+      schema: oauthClientListSchema,
+    },
+    {
+      number: 114,
+      method: 'POST',
+      path: '/credentials/clients',
+      body: newCredential(),
+      scope: 'credentials:write',
+      status: 201,
+      schema: issuedOauthClientSchema,
+    },
+    {
+      number: 115,
+      method: 'DELETE',
+      path: `/credentials/clients/${spare}`,
+      scope: 'credentials:write',
+      schema: oauthClientSchema,
+    },
     {
       number: 12,
       method: 'DELETE',

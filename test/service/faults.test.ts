@@ -43,7 +43,7 @@ async function newCluster(name = 'A cluster'): Promise<string> {
 /** Every writing endpoint, each of 10 to 13 on a cluster of its own, so that none waits for another. */
 async function writes(): Promise<readonly EndpointCase[]> {
   const cases: EndpointCase[] = [];
-  for (const number of [1, 2, 3, 5, 7, 10, 11, 12, 13]) {
+  for (const number of [1, 2, 3, 5, 7, 10, 11, 12, 13, 111, 112, 114, 115]) {
     const clusterId = number >= 10 ? await newCluster() : 'none';
     const target = { locationId: 'quay-1', memberId: 'quay-2', controllerUuid: 'quay-1-a', clusterId };
     cases.push(...endpointsOn(target).filter((each) => each.number === number));
@@ -138,6 +138,8 @@ describe('a store that cannot be reached', () => {
       ...store,
       append: (...submission) =>
         away ? Promise.reject(new StoreUnavailableError('away')) : store.append(...submission),
+      changeCredentials: (...change) =>
+        away ? Promise.reject(new StoreUnavailableError('away')) : store.changeCredentials(...change),
     });
     service = await runService(tenants(), { wrapStore: unreachable });
     const cases = await writes();

@@ -55,7 +55,12 @@ export function site(id: string, options: SiteOptions = {}): ProvisionedTenant['
   };
 }
 
-/** A tenant with the Energy Management feature, an API key with every scope, and these locations. */
+/** The id of a key and of a client of the tenant that no request is sent with: they may be ended. */
+export function spareOf(tenantUuid: TenantUuid): string {
+  return `S${tenantUuid.slice(0, 7)}`;
+}
+
+/** A tenant with the Energy Management feature, credentials with every scope, and these locations. */
 export function tenantWith(
   tenantUuid: TenantUuid,
   locations: ProvisionedTenant['locations'],
@@ -65,14 +70,17 @@ export function tenantWith(
     tenantUuid,
     name: 'A tenant',
     features: [ENERGY_MANAGEMENT],
-    apiKeys: [{ keyId: tenantUuid.slice(0, 8), secretHash, scopes: [...SCOPES], expiresAtMs: null }],
-    oauthClients: [
-      {
-        clientId: `client-${tenantUuid.slice(0, 8)}`,
-        secretHash: hashSecret('client secret'),
-        scopes: [...SCOPES],
-      },
-    ],
+    apiKeys: [tenantUuid.slice(0, 8), spareOf(tenantUuid)].map((keyId) => ({
+      keyId,
+      secretHash,
+      scopes: [...SCOPES],
+      expiresAtMs: null,
+    })),
+    oauthClients: [`client-${tenantUuid.slice(0, 8)}`, spareOf(tenantUuid)].map((clientId) => ({
+      clientId,
+      secretHash: hashSecret('client secret'),
+      scopes: [...SCOPES],
+    })),
     locations,
     gateways: [],
   };

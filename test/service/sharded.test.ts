@@ -180,6 +180,62 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     }
   });
 
+  it('refuse a credential from the request on that follows its end, on every node, and after its shard has moved', async () => {
+    const [first, second, third] = (await startNodes(3)) as [Node, Node, Node];
+    const tenantUuid = TENANTS.find((each) => ownerOf(each) === first) ?? TENANTS[0];
+    if (tenantUuid === undefined) throw new Error('there is no tenant');
+    const owner = ownerOf(tenantUuid);
+    const admin = { 'x-api-key': apiKeyOf(tenantUuid), 'content-type': 'application/json' };
+    const ask = ({ url }: Node, method: string, path: string, body?: object) =>
+      fetch(`${url}/v1/credentials/${path}`, {
+        method,
+        headers: admin,
+        ...(body && { body: JSON.stringify(body) }),
+      });
+    const statuses = (headers: Record<string, string>, among: readonly Node[]) =>
+      Promise.all(
+        among.map(async ({ url }) => (await fetch(`${url}/v1/locations/quay-1/limits`, { headers })).status),
+      );
+    const create = async (kind: 'api-keys' | 'clients', name: string) => {
+      // By a node that only forwards it.
+      const by = [second, third].find((node) => node !== owner) ?? first;
+      const answer = await ask(by, 'POST', kind, { name, scopes: ['locations:read'] });
+      expect(answer.status).toBe(201);
+      return (await answer.json()) as Record<string, string>;
+    };
+    const { apiKey = '', keyId } = await create('api-keys', 'A key');
+    const { clientId = '', clientSecret = '' } = await create('clients', 'A client');
+    const key = { 'x-api-key': apiKey };
+    expect(await statuses(key, [owner])).toEqual([200]);
+    const body = new URLSearchParams({
+      grant_type: 'client_credentials',
+      client_id: clientId,
+      client_secret: clientSecret,
+    });
+    const token = await (await fetch(`${owner.url}/v1/oauth/token`, { method: 'POST', body })).json();
+    const bearer = { authorization: `Bearer ${(token as { access_token: string }).access_token}` };
+    for (const headers of [key, bearer])
+      await eventually(async () => expect(await statuses(headers, nodes)).toEqual([200, 200, 200]));
+    expect((await ask(second, 'DELETE', `api-keys/${keyId}`)).status).toBe(200);
+    expect(await statuses(key, nodes)).toEqual([401, 401, 401]);
+    expect((await ask(third, 'DELETE', `clients/${clientId}`)).status).toBe(200);
+    expect(await statuses(bearer, nodes)).toEqual([401, 401, 401]);
+
+    const last = await create('api-keys', 'The last');
+    const held = { 'x-api-key': last.apiKey ?? '' };
+    const others = nodes.filter((node) => node !== owner);
+    await eventually(async () => expect(await statuses(held, others)).toEqual([200, 200]));
+    expect((await ask(owner, 'DELETE', `api-keys/${last.keyId}`)).status).toBe(200);
+    await Promise.all([
+      owner.service.stop(),
+      // What is asked while the shard moves waits, and is answered by its next owner.
+      statuses(held, others).then((found) => expect(found).toEqual([401, 401])),
+    ]);
+    nodes.splice(nodes.indexOf(owner), 1);
+    expect(await statuses(held, others)).toEqual([401, 401]);
+    expect(await statuses(admin, others)).toEqual([200, 200]);
+  });
+
   it('say in /health and at /metrics what each of them owns', async () => {
     const [first, second] = (await startNodes(2)) as [Node, Node];
     for (const { url, held } of [first, second]) {

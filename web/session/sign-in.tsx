@@ -2,6 +2,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { asApiError } from '../api/api-error.js';
 import { createApiClient } from '../api/client.js';
+import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { Field } from '../ui/field.js';
@@ -31,7 +32,7 @@ export function SignIn({
     setBusy(true);
     setRefusal(undefined);
     try {
-      await createApiClient({ credential }).get('/locations?limit=1');
+      if (!(await mayRead(credential))) location.hash = hrefOf('access');
       onSignIn(credential);
     } catch (thrown) {
       setBusy(false);
@@ -69,6 +70,21 @@ export function SignIn({
       </form>
     </main>
   );
+}
+
+/** Whether it opens the locations; where it does not, it opens the administration of credentials. Throws where it is refused. */
+async function mayRead(credential: Credential): Promise<boolean> {
+  const client = createApiClient({ credential });
+  try {
+    await client.get('/locations?limit=1');
+    return true;
+  } catch (refusal) {
+    if (asApiError(refusal).code !== 'INSUFFICIENT_SCOPE') throw refusal;
+    await client.get('/credentials/api-keys').catch(() => {
+      throw refusal;
+    });
+    return false;
+  }
 }
 
 function KindChoice(props: {

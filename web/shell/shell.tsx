@@ -12,6 +12,7 @@ const PAGES = [
   ['clusters', 'Clusters'],
   ['organization', 'Organization'],
   ['alarms', 'Alarms'],
+  ['access', 'Access'],
 ] as const;
 
 /** The list a page belongs to. */
@@ -22,6 +23,7 @@ const LIST_OF: Readonly<Record<Route['page'], string>> = {
   cluster: 'clusters',
   organization: 'organization',
   alarms: 'alarms',
+  access: 'access',
   unknown: '',
 };
 

@@ -2,24 +2,40 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
+import type { Grantor } from '../../application/tenant-credentials.js';
 import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
 import type { ApiKeyRecord, OauthClientRecord } from '../../ports/credentials.js';
 import type { Scope } from '../../ports/records.js';
 import { claimedKeyIdOf, hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
+import type { CredentialUses } from './credential-uses.js';
 import type { CredentialDirectory } from './credentials.js';
 import type { FailedSignIns } from './failed-sign-ins.js';
 import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
+/** A verified token, with the scopes that its client still has. */
+interface TokenCaller extends VerifiedToken {
+  readonly clientExpiresAtMs: EpochMs | null;
+}
+
 /** The tenant and the holder of a credential, with the scopes it has now. The tenant comes from nowhere else. */
-export type Caller = VerifiedToken | ApiKeyRecord;
+export type Caller = TokenCaller | ApiKeyRecord;
+
+/** The credential behind a caller: a token is of its client. */
+export function credentialOf(caller: Caller): Grantor {
+  const { tenantUuid, scopes } = caller;
+  return 'clientId' in caller
+    ? { kind: 'client', id: caller.clientId, tenantUuid, scopes, expiresAtMs: caller.clientExpiresAtMs }
+    : { kind: 'apiKey', id: caller.keyId, tenantUuid, scopes, expiresAtMs: caller.expiresAtMs };
+}
 
 /** Who a token speaks for as long as its client's record is this one. */
 interface CallerOfRecord {
   readonly client: OauthClientRecord;
-  readonly caller: VerifiedToken;
+  readonly caller: TokenCaller;
 }
 
 /** The part of a request that authentication looks at; `ip` is read only where a credential is wrong. */
@@ -41,6 +57,7 @@ export class Access {
   readonly #failedSignIns: FailedSignIns;
   readonly #clock: Clock;
   readonly #ratePerS: number;
+  readonly #uses: CredentialUses;
   /** One for each tenant that ever sent a request. */
   readonly #buckets = new Map<TenantUuid, TokenBucket>();
   readonly #rememberedKeys = boundedCache<{ readonly keyId: string; readonly secretHash: string }>(
@@ -54,12 +71,14 @@ export class Access {
     readonly failedSignIns: FailedSignIns;
     readonly clock: Clock;
     readonly ratePerS: number;
+    readonly uses: CredentialUses;
   }) {
     this.#credentials = options.credentials;
     this.#tokens = options.tokens;
     this.#failedSignIns = options.failedSignIns;
     this.#clock = options.clock;
     this.#ratePerS = options.ratePerS;
+    this.#uses = options.uses;
   }
 
   /**
@@ -74,6 +93,7 @@ export class Access {
     if (bearer !== null) caller = this.#callerOfToken(bearer[1] ?? '', request);
     else if (typeof key === 'string') caller = this.#callerOfKey(key, request);
     if (caller === undefined) throw unauthorized();
+    this.#uses.note(credentialOf(caller));
     return caller;
   }
 
@@ -124,7 +144,7 @@ export class Access {
     return key?.secretHash === caller.secretHash && this.#doesKeyHold(key) ? key : undefined;
   }
 
-  #callerOfToken(text: string, request: Presented): Caller | undefined {
+  #callerOfToken(text: string, request: Presented): TokenCaller | undefined {
     const recalled = this.#tokens.recall(text);
     const token = recalled ?? this.#tokens.verify(text);
     const caller = token && this.#heldBy(token);
@@ -139,9 +159,10 @@ export class Access {
   }
 
   /** The caller behind a verified token, with what its client may still do; undefined where the token has ended. */
-  #heldBy(token: VerifiedToken): VerifiedToken | undefined {
+  #heldBy(token: VerifiedToken): TokenCaller | undefined {
     const client = this.#credentials.oauthClient(token.clientId);
-    if (client === undefined || this.#clock.nowMs() >= token.expiresAtMs) return undefined;
+    const now = this.#clock.nowMs();
+    if (client === undefined || now >= token.expiresAtMs || hasExpired(client, now)) return undefined;
     const known = this.#callers.get(token);
     // A record is never changed, only replaced: the same object means the same answer.
     if (known?.client === client) return known.caller;
@@ -151,7 +172,7 @@ export class Access {
       (token.secretId === undefined || token.secretId === secretIdOf(client.secretHash));
     if (!holds) return undefined;
     const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
-    const caller = { ...token, scopes };
+    const caller = { ...token, scopes, clientExpiresAtMs: client.expiresAtMs };
     this.#callers.set(token, { client, caller });
     return caller;
   }
@@ -180,8 +201,12 @@ export class Access {
   }
 
   #doesKeyHold(key: ApiKeyRecord): boolean {
-    return key.revokedAtMs === null && (key.expiresAtMs === null || this.#clock.nowMs() < key.expiresAtMs);
+    return key.revokedAtMs === null && !hasExpired(key, this.#clock.nowMs());
   }
+}
+
+function hasExpired({ expiresAtMs }: { readonly expiresAtMs: EpochMs | null }, now: EpochMs): boolean {
+  return expiresAtMs !== null && now >= expiresAtMs;
 }
 
 /** The same words for every mistake, so that they give nothing away. */

@@ -1,9 +1,12 @@
 // Which OAuth client asks for a token: HTTP Basic or the body says so, never both (RFC 6749 section 2.3).
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
+import type { EpochMs } from '../../../machines/values/time.js';
 import type { PasswordCheck } from '../../password-check.js';
+import type { Clock } from '../../ports/clock.js';
 import type { OauthClientRecord } from '../../ports/credentials.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
+import type { CredentialUses } from './credential-uses.js';
 import type { CredentialDirectory } from './credentials.js';
 import { type FailedSignIns, tooManyFailures } from './failed-sign-ins.js';
 import { parseBody } from './read-body.js';
@@ -30,8 +33,10 @@ export function createAuthenticateClient(options: {
   readonly credentials: CredentialDirectory;
   readonly passwordCheck: PasswordCheck;
   readonly failedSignIns: FailedSignIns;
+  readonly clock: Clock;
+  readonly uses: CredentialUses;
 }): (request: ClientRequest, body: unknown) => Promise<OauthClientRecord> {
-  const { credentials, passwordCheck, failedSignIns } = options;
+  const { credentials, passwordCheck, failedSignIns, clock, uses } = options;
 
   async function clientOf(
     { clientId, secret }: ClientCredential,
@@ -42,8 +47,11 @@ export function createAuthenticateClient(options: {
     // Look the client up again: it may have changed while its secret was checked.
     const client = credentials.oauthClient(clientId);
     const isRight = verdict.is === 'right' && client?.secretHash === stored;
-    if (isRight && client?.disabledAtMs === null) return client;
-    const reason = client === undefined ? 'no such client' : isRight ? 'disabled' : 'wrong secret';
+    if (isRight && client !== undefined && isInForce(client, clock.nowMs())) {
+      uses.note({ kind: 'client', id: clientId, tenantUuid: client.tenantUuid });
+      return client;
+    }
+    const reason = client === undefined ? 'no such client' : isRight ? 'disabled or expired' : 'wrong secret';
     failedSignIns.report({ via: 'token', address, clientId, reason });
     if (verdict.is === 'later') throw tooManyFailures(verdict.waitMs);
     return undefined;
@@ -60,6 +68,10 @@ export function createAuthenticateClient(options: {
       { 'www-authenticate': 'Basic realm="headroom", charset="UTF-8"' },
     );
   };
+}
+
+function isInForce({ disabledAtMs, expiresAtMs }: OauthClientRecord, now: EpochMs): boolean {
+  return disabledAtMs === null && (expiresAtMs === null || now < expiresAtMs);
 }
 
 /** What the request may mean: Basic parts percent-encoded, as the RFC asks, or plain, as many clients send them. */

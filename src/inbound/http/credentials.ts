@@ -1,11 +1,23 @@
-// Who may come in, held in memory: every look-up is O(1) and sees a change from the next request on.
+// The credentials in force, held in memory: every look-up is O(1) and sees a change from the next request on.
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { ApiKeyRecord, CredentialSet, OauthClientRecord } from '../../ports/credentials.js';
+import type {
+  ApiKeyRecord,
+  CredentialChange,
+  CredentialRecord,
+  CredentialSet,
+  OauthClientRecord,
+} from '../../ports/credentials.js';
+import { credentialRef } from '../../ports/credentials.js';
 import { ENERGY_MANAGEMENT } from '../../ports/records.js';
 
 export interface CredentialDirectory {
-  /** Takes the place of everything known before. */
+  /**
+   * Takes the place of everything known before, but for changes that were applied here and that `set` does not show yet: it
+   * may have been read before they were written.
+   */
   replace(set: CredentialSet): void;
+  /** Puts a change in force that is on disk already. */
+  apply(change: CredentialChange): void;
   apiKey(keyId: string): ApiKeyRecord | undefined;
   oauthClient(clientId: string): OauthClientRecord | undefined;
   /** Whether the tenant has the Energy Management feature (contract section 5, rule 5). */
@@ -14,14 +26,51 @@ export interface CredentialDirectory {
 
 export function createCredentialDirectory(initial: CredentialSet): CredentialDirectory {
   let current = indexOf(initial);
+  /** Applied here, and in no set that was read since. */
+  const unseen = new Map<string, CredentialRecord>();
+
+  function put(credential: CredentialRecord): void {
+    if (credential.kind === 'apiKey') current.apiKeys.set(credential.id, apiKeyOf(credential));
+    else current.oauthClients.set(credential.id, clientOf(credential));
+  }
+
+  function isSeen({ kind, id, endedAtMs }: CredentialRecord): boolean {
+    const read =
+      kind === 'apiKey' ? current.apiKeys.get(id)?.revokedAtMs : current.oauthClients.get(id)?.disabledAtMs;
+    // Undefined: there is no such row. Null: it has not ended.
+    return endedAtMs === null ? read !== undefined : typeof read === 'number';
+  }
+
   return {
     replace(set) {
       current = indexOf(set);
+      for (const [ref, credential] of unseen) {
+        if (isSeen(credential)) unseen.delete(ref);
+        else put(credential);
+      }
+    },
+    apply({ type, credential }) {
+      const ref = credentialRef(credential);
+      if (type === 'forget') {
+        // It had ended: a set that was read before may show it again, and opens nothing.
+        unseen.delete(ref);
+        return;
+      }
+      unseen.set(ref, credential);
+      put(credential);
     },
     apiKey: (keyId) => current.apiKeys.get(keyId),
     oauthClient: (clientId) => current.oauthClients.get(clientId),
     isFeatureEnabled: (tenantUuid) => current.enabledTenants.has(tenantUuid),
   };
+}
+
+function apiKeyOf({ id, endedAtMs, tenantUuid, secretHash, scopes, expiresAtMs }: CredentialRecord) {
+  return { keyId: id, tenantUuid, secretHash, scopes, expiresAtMs, revokedAtMs: endedAtMs };
+}
+
+function clientOf({ id, endedAtMs, tenantUuid, secretHash, scopes, expiresAtMs }: CredentialRecord) {
+  return { clientId: id, tenantUuid, secretHash, scopes, expiresAtMs, disabledAtMs: endedAtMs };
 }
 
 function indexOf(set: CredentialSet) {

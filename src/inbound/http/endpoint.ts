@@ -4,10 +4,11 @@ import type { Request } from 'express';
 import type { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../application/application.js';
+import type { Grantor, TenantCredentials } from '../../application/tenant-credentials.js';
 import type { Scope } from '../../ports/records.js';
 import { toJson } from '../../wire/json.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
-import type { Access, Caller } from './access.js';
+import { type Access, type Caller, credentialOf } from './access.js';
 import { type Answer, sendJson } from './exchange.js';
 import { type BodyReader, parseBody } from './read-body.js';
 import { parseQuery, queryOf } from './read-query.js';
@@ -16,7 +17,10 @@ import { type Headers, NO_HEADERS } from './refusal.js';
 /** What a handler is given: the tenant of the credential and the raw text of the path's parameters. */
 export interface Call {
   readonly application: Application;
+  readonly credentials: TenantCredentials;
   readonly tenantUuid: TenantUuid;
+  /** The credential of the request. */
+  readonly caller: Grantor;
   readonly requestId: string;
   param(name: string): string;
   /** What follows the `?`, empty where there is none. */
@@ -92,20 +96,24 @@ export interface EndpointParts {
   readonly withApplication: WithApplication;
   readonly access: Access;
   readonly readBody: BodyReader;
+  readonly tenantCredentials: TenantCredentials;
 }
 
 export function createEndpointHandler(
   endpoint: Endpoint,
-  { withApplication, access, readBody }: EndpointParts,
+  { withApplication, access, readBody, tenantCredentials }: EndpointParts,
 ): Handler {
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
   return (request, response) => {
-    const { tenantUuid } = authenticate(request, response, access, endpoint.scope);
+    const caller = authenticate(request, response, access, endpoint.scope);
+    const { tenantUuid } = caller;
     return withApplication(tenantUuid, request, response, (application) => {
       let warning: string | undefined;
       const view = endpoint.handle({
         application,
+        credentials: tenantCredentials,
         tenantUuid,
+        caller: credentialOf(caller),
         requestId: response.locals.requestId,
         // Express gives a list where a pattern has a wildcard, which no path here has.
         param: (name) => String(request.params[name] ?? ''),
@@ -134,9 +142,17 @@ export function authenticate(request: Request, response: Answer, access: Access,
 function headersOf({ status, path }: Endpoint, answer: object, warning: string | undefined): Headers {
   if (status !== 201 && warning === undefined) return NO_HEADERS;
   return {
-    ...(status === 201 && 'clusterId' in answer && { location: `${path}/${answer.clusterId}` }),
+    ...(status === 201 && { location: `${path}/${idOf(answer)}` }),
     ...(warning !== undefined && { warning: warningOf(warning) }),
   };
+}
+
+const ID_FIELDS = ['clusterId', 'keyId', 'clientId'];
+
+/** The id of a resource that was created. */
+function idOf(answer: object): string {
+  const [, id] = Object.entries(answer).find(([field]) => ID_FIELDS.includes(field)) ?? [];
+  return String(id);
 }
 
 /** A longer warning would not fit the headers of some proxies. */

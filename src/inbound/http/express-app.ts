@@ -1,6 +1,7 @@
 // Everything a request meets, in reading order.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantCredentials } from '../../application/tenant-credentials.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
@@ -12,6 +13,8 @@ import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
 import { Access } from './access.js';
 import { createAuthenticateClient } from './authenticate-client.js';
+import { CREDENTIAL_ENDPOINTS } from './credential-endpoints.js';
+import type { CredentialUses } from './credential-uses.js';
 import type { CredentialDirectory } from './credentials.js';
 import { createEndpointHandler, type Handler, type WithApplication } from './endpoint.js';
 import { ENDPOINTS } from './endpoints.js';
@@ -51,6 +54,8 @@ export interface HttpParts {
   readonly metrics: Metrics;
   readonly withApplication: WithApplication;
   readonly credentials: CredentialDirectory;
+  readonly tenantCredentials: TenantCredentials;
+  readonly credentialUses: CredentialUses;
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
   /** The processor is so short that requests that only read are refused. */
@@ -114,31 +119,33 @@ function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHa
 
 /** Every path with its methods. */
 function routesOf(config: HttpSettings, parts: AppParts): Routes {
-  const { clock, metrics, credentials, tokens } = parts;
+  const { clock, metrics, credentials, tenantCredentials, credentialUses: uses, tokens } = parts;
   const guesses = new GuessLimit(clock, config.authFailuresPerMin);
   const signInLog = new SignInLog(clock, parts.log);
   const failedSignIns = new FailedSignIns({ guesses, metrics, signInLog });
   const passwordCheck = new PasswordCheck(guesses, SECRET_CHECKS_AT_ONCE);
   const limitBytes = config.httpBodyLimitBytes;
   const { withApplication } = parts;
-  const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS: config.httpRatePerS });
+  const ratePerS = config.httpRatePerS;
+  const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS, uses });
   const readBody = createBodyReader({ limitBytes, form: false });
   const health = createHealthHandler(parts.health);
   const token = createTokenHandler({
     tokens,
     readBody: createBodyReader({ limitBytes, form: true }),
-    authenticateClient: createAuthenticateClient({ credentials, passwordCheck, failedSignIns }),
+    clock,
+    authenticateClient: createAuthenticateClient({ credentials, passwordCheck, failedSignIns, clock, uses }),
   });
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, access });
-  const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS];
+  const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS, ...CREDENTIAL_ENDPOINTS];
   const described = [...endpoints, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
 
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
     ...endpoints.map((row) => {
-      const handler = createEndpointHandler(row, { withApplication, access, readBody });
+      const handler = createEndpointHandler(row, { withApplication, access, readBody, tenantCredentials });
       const whileAble = row.method === 'get' ? whileReadsAreAnswered(handler, parts) : handler;
       return [row.method, row.path, whileAble] as const;
     }),

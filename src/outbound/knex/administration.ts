@@ -1,8 +1,14 @@
 // What the command line may change, beside a running service: every change takes a revision the service will notice.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { type Administration, AdministrationError, type PasswordSeal } from '../../ports/administration.js';
+import {
+  type Administration,
+  AdministrationError,
+  type CredentialOrigin,
+  type PasswordSeal,
+} from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
+import { loadCredentialHistory } from './credential-history.js';
 import {
   apiKeyRow,
   loadApiKeys,
@@ -44,10 +50,16 @@ function administrationOver(database: Database): Administration {
     listTenants: () => orUnavailable(() => inSnapshot(knex, listTenants)),
     setFeature: (tenantUuid, feature, enabled) =>
       noted(changeCredentials(knex, tenantUuid, (trx) => setFeature(trx, tenantUuid, feature, enabled))),
-    addApiKey: (key) =>
+    addApiKey: (key, origin) =>
       noted(
         changeCredentials(knex, key.tenantUuid, (trx) =>
-          insertNew(trx, 'api_keys', 'key_id', { ...apiKeyRow(key) }, `key id ${key.keyId} is taken`),
+          insertNew(
+            trx,
+            'api_keys',
+            'key_id',
+            { ...apiKeyRow(key), ...originRow(origin) },
+            `key id ${key.keyId} is taken`,
+          ),
         ),
       ),
     listApiKeys: (tenantUuid) => orUnavailable(() => loadApiKeys(knex, tenantUuid)),
@@ -55,14 +67,14 @@ function administrationOver(database: Database): Administration {
       noted(
         endCredential(knex, 'api_keys', { key_id: keyId }, 'revoked_at_ms', atMs, `there is no key ${keyId}`),
       ),
-    addOauthClient: (client) =>
+    addOauthClient: (client, origin) =>
       noted(
         changeCredentials(knex, client.tenantUuid, (trx) =>
           insertNew(
             trx,
             'oauth_clients',
             'client_id',
-            { ...oauthClientRow(client) },
+            { ...oauthClientRow(client), expires_at_ms: client.expiresAtMs, ...originRow(origin) },
             `client id ${client.clientId} is taken`,
           ),
         ),
@@ -79,11 +91,17 @@ function administrationOver(database: Database): Administration {
           `there is no client ${clientId}`,
         ),
       ),
+    listCredentials: (kind, tenantUuid) =>
+      orUnavailable(() => inSnapshot(knex, (trx) => loadCredentialHistory(trx, kind, tenantUuid))),
     mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
     passwordSeals: (tenantUuid) => orUnavailable(() => loadPasswordSeals(knex, tenantUuid)),
     keepPasswordSeals: (tenantUuid, seals) => orUnavailable(() => keepPasswordSeals(knex, tenantUuid, seals)),
     close: () => database.close(),
   };
+}
+
+function originRow(origin: CredentialOrigin | undefined): Readonly<Record<string, string | number | null>> {
+  return { name: origin?.name ?? null, created_at_ms: origin?.createdAtMs ?? null };
 }
 
 async function loadPasswordSeals(knex: Knex, tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]> {

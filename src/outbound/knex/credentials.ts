@@ -34,6 +34,7 @@ export interface OauthClientRow {
   /** JSON list of scopes. */
   readonly scopes: string;
   readonly disabled_at_ms: number | null;
+  readonly expires_at_ms: number | null;
 }
 
 interface LoginRow {
@@ -123,18 +124,21 @@ export function apiKeyRow(key: ApiKeyRecord): RowOf<typeof API_KEYS.columns> {
 export async function loadOauthClients(knex: Knex, tenantUuid?: TenantUuid): Promise<OauthClientRecord[]> {
   const rows: OauthClientRow[] = await knex('oauth_clients')
     .where(ofTenant(tenantUuid))
-    .select(...Object.keys(OAUTH_CLIENTS.columns))
+    .select(...Object.keys(OAUTH_CLIENTS.columns), 'expires_at_ms')
     .orderBy(['tenant_uuid', 'client_id']);
   return rows.map((row) => ({
     clientId: row.client_id,
     tenantUuid: row.tenant_uuid,
     secretHash: row.secret_hash,
     scopes: JSON.parse(row.scopes) as Scope[],
+    expiresAtMs: row.expires_at_ms,
     disabledAtMs: row.disabled_at_ms,
   }));
 }
 
-export function oauthClientRow(client: OauthClientRecord): RowOf<typeof OAUTH_CLIENTS.columns> {
+export function oauthClientRow(
+  client: Omit<OauthClientRecord, 'expiresAtMs'>,
+): RowOf<typeof OAUTH_CLIENTS.columns> {
   return {
     tenant_uuid: client.tenantUuid,
     client_id: client.clientId,

@@ -22,6 +22,7 @@ import * as phaseCurrents from './migrations/0020-phase-currents.js';
 import * as buildingPower from './migrations/0021-building-power.js';
 import * as declinedShards from './migrations/0022-declined-shards.js';
 import * as feederCurrents from './migrations/0023-feeder-currents.js';
+import * as credentialHistory from './migrations/0024-credential-history.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
@@ -51,6 +52,7 @@ const ALL: readonly NamedMigration[] = [
   { name: '0021-building-power', ...buildingPower },
   { name: '0022-declined-shards', ...declinedShards },
   { name: '0023-feeder-currents', ...feederCurrents },
+  { name: '0024-credential-history', ...credentialHistory },
 ];
 
 /** The migrations, for knex. */

@@ -1,6 +1,7 @@
 // What a provisioning file changes of a tenant's keys, clients and gateways, compared with what is stored.
 import type { Knex } from 'knex';
 import type { ControllerUuid } from '../../../machines/values/ids.js';
+import type { EpochMs } from '../../../machines/values/time.js';
 import {
   AdministrationError,
   type ProvisionedTenant,
@@ -38,6 +39,7 @@ const GATEWAY_CONTROLLERS = {
 export async function provisionApiKeys(
   trx: Knex.Transaction,
   { tenantUuid, apiKeys }: ProvisionedTenant,
+  atMs: EpochMs,
 ): Promise<ProvisioningAction[]> {
   const ids = apiKeys.map((key) => key.keyId);
   const stored: ApiKeyRow[] = await trx('api_keys').whereIn('key_id', ids);
@@ -52,6 +54,7 @@ export async function provisionApiKeys(
     return { action, kind: 'api-key', id: key.keyId };
   });
   await putRows(trx, API_KEYS, changed);
+  await stampCreated(trx, API_KEYS.name, 'key_id', actions, atMs);
   return actions;
 }
 
@@ -59,6 +62,7 @@ export async function provisionApiKeys(
 export async function provisionOauthClients(
   trx: Knex.Transaction,
   { tenantUuid, oauthClients }: ProvisionedTenant,
+  atMs: EpochMs,
 ): Promise<ProvisioningAction[]> {
   const ids = oauthClients.map((client) => client.clientId);
   const stored: OauthClientRow[] = await trx('oauth_clients').whereIn('client_id', ids);
@@ -73,7 +77,19 @@ export async function provisionOauthClients(
     return { action, kind: 'client', id: client.clientId };
   });
   await putRows(trx, OAUTH_CLIENTS, changed);
+  await stampCreated(trx, OAUTH_CLIENTS.name, 'client_id', actions, atMs);
   return actions;
+}
+
+async function stampCreated(
+  trx: Knex.Transaction,
+  table: string,
+  idColumn: string,
+  actions: readonly ProvisioningAction[],
+  atMs: EpochMs,
+): Promise<void> {
+  const created = actions.filter(({ action }) => action === 'created').map(({ id }) => id);
+  if (created.length > 0) await trx(table).whereIn(idColumn, created).update({ created_at_ms: atMs });
 }
 
 /**

@@ -23,8 +23,8 @@ export async function provisionTenant(
     const revision = await nextRevision(trx);
     actions = [
       await provisionTenantRow(trx, tenant),
-      ...(await provisionApiKeys(trx, tenant)),
-      ...(await provisionOauthClients(trx, tenant)),
+      ...(await provisionApiKeys(trx, tenant, options.atMs)),
+      ...(await provisionOauthClients(trx, tenant, options.atMs)),
       ...(await provisionSites(trx, tenant, options.atMs)),
       ...(await provisionGateways(trx, tenant)),
     ];

@@ -14,6 +14,7 @@ import { loadBilledWindows } from './billed-windows.js';
 import { type Submission, writeChanges } from './changes.js';
 import { loadClusters } from './clusters.js';
 import { openDatabase } from './connection.js';
+import { loadTenantCredentials, noteUses, writeCredentialChanges } from './credential-history.js';
 import { loadCredentials } from './credentials.js';
 import { Database } from './database.js';
 import { DatabaseClock } from './database-clock.js';
@@ -25,7 +26,7 @@ import { permanentLimitHistory } from './permanent-limits.js';
 import { forgetSomePower, powerHistory } from './power-minutes.js';
 import { loadProfiles, profileHistory, profilesAt } from './profiles.js';
 import { loadReservations } from './reservations.js';
-import { revisionSince } from './revisions.js';
+import { markChanged, nextRevision, revisionSince } from './revisions.js';
 import { loadLocations } from './sites.js';
 import { awaitWriters, inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
@@ -105,6 +106,26 @@ class KnexStore implements Store {
   readonly glanceAtTenant: Store['glanceAtTenant'] = (tenantUuid) =>
     this.#ask((trx) => readTenant(trx, tenantUuid));
   readonly loadCredentials: Store['loadCredentials'] = () => this.#ask(loadCredentials);
+  readonly tenantCredentials: Store['tenantCredentials'] = (tenantUuid) =>
+    this.#ask((trx) => loadTenantCredentials(trx, tenantUuid));
+  // Beside the journal: on PostgreSQL a long provisioning holds the revision, and limits must not wait for that.
+  readonly changeCredentials: Store['changeCredentials'] = async (tenantUuid, decide) => {
+    const ownerTerm = this.#ownerTerm;
+    const { changes, position } = await orUnavailable(() =>
+      inTransaction(this.#knex, async (trx) => {
+        const revision = await nextRevision(trx);
+        const decided = decide(await loadTenantCredentials(trx, tenantUuid));
+        await writeCredentialChanges(trx, decided);
+        await markChanged(trx, tenantUuid, revision, { sites: false, credentials: true });
+        const counted = ownerTerm === undefined ? undefined : await this.#owned.countCommitOf(trx, ownerTerm);
+        return { changes: decided, position: counted };
+      }),
+    );
+    this.#note(position);
+    return changes;
+  };
+  readonly noteCredentialUses: Store['noteCredentialUses'] = (uses) =>
+    this.#inTurn(() => inTransaction(this.#knex, (trx) => noteUses(trx, uses)));
   readonly revisionSince: Store['revisionSince'] = (since) => this.#ask((trx) => revisionSince(trx, since));
   readonly profileHistory: Store['profileHistory'] = (...asked) =>
     this.#ask((trx) => profileHistory(trx, ...asked));

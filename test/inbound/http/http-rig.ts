@@ -4,7 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
 import type { Application } from '../../../src/application/application.js';
-import { createCredentialDirectory } from '../../../src/inbound/http/credentials.js';
+import { TenantCredentials } from '../../../src/application/tenant-credentials.js';
+import { CredentialUses } from '../../../src/inbound/http/credential-uses.js';
+import {
+  type CredentialDirectory,
+  createCredentialDirectory,
+} from '../../../src/inbound/http/credentials.js';
 import { createExpressApp, type HttpSettings } from '../../../src/inbound/http/express-app.js';
 import { HttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
@@ -12,7 +17,13 @@ import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { createLogger } from '../../../src/log.js';
 import { createMetrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
-import type { ApiKeyRecord, CredentialSet, OauthClientRecord } from '../../../src/ports/credentials.js';
+import type {
+  ApiKeyRecord,
+  CredentialRecord,
+  CredentialSet,
+  OauthClientRecord,
+} from '../../../src/ports/credentials.js';
+import type { Log } from '../../../src/ports/log.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../../src/secrets.js';
 import type { Health } from '../../../src/wire/health.js';
@@ -63,6 +74,7 @@ export function clientRecord(overrides: Partial<OauthClientRecord> = {}): OauthC
     tenantUuid: TENANT,
     secretHash: hashSecret(CLIENT.secret),
     scopes: SCOPES,
+    expiresAtMs: null,
     disabledAtMs: null,
     ...overrides,
   };
@@ -128,6 +140,7 @@ export async function createRig(options: RigOptions = {}) {
       log,
       metrics,
       credentials,
+      ...administrationOf({ clock, log, credentials }),
       tokens,
       withApplication: (_tenant, _request, _response, handle) =>
         handle({ ...fake.application, ...options.application }),
@@ -171,6 +184,32 @@ export async function createRig(options: RigOptions = {}) {
       await server.stop();
       if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true });
     },
+  };
+}
+
+/** The administration of credentials over rows that no change alters. */
+function administrationOf(parts: { clock: Clock; log: Log; credentials: CredentialDirectory }) {
+  const held = [
+    ...['harbour1', 'spare-key'].map((id) => credentialRecord('apiKey', id)),
+    ...[CLIENT.id, 'spare-client'].map((id) => credentialRecord('client', id)),
+  ];
+  const credentialUses = new CredentialUses({ ...parts, store: { noteCredentialUses: async () => {} } });
+  const tenantCredentials = new TenantCredentials({
+    ...parts,
+    storeOf: () => ({
+      tenantCredentials: async () => held,
+      changeCredentials: async (_, decide) => decide(held),
+    }),
+    apply: (change) => parts.credentials.apply(change),
+    lastUsedAtMs: (kind, id) => credentialUses.lastUsedAtMs(kind, id),
+  });
+  return { tenantCredentials, credentialUses };
+}
+
+function credentialRecord(kind: CredentialRecord['kind'], id: string): CredentialRecord {
+  return {
+    ...{ kind, id, tenantUuid: TENANT, secretHash: '', scopes: SCOPES, expiresAtMs: null, endedAtMs: null },
+    ...{ name: null, createdAtMs: null, createdBy: null, endedBy: null, lastUsedAtMs: null },
   };
 }
 

@@ -20,6 +20,11 @@ export const WINDOW = {
   priority: 3,
 };
 
+const CREDENTIAL = { name: 'Another', scopes: ['credentials:write'] };
+
+/** What answers 201. */
+const CREATE: readonly (number | string)[] = [7, 'u', 'x'];
+
 export const SAMPLES: readonly SampleRequest[] = [
   [1, 'POST', '/v1/chargers/q1-a/connectors/1/schedules', 'chargers:write', WINDOW],
   [2, 'POST', '/v1/locations/quay-1/schedules', 'locations:write', WINDOW],
@@ -69,6 +74,12 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
     { at: '2026-06-01T12:00:00Z', powerW: 23_400 },
   ],
   ['s', 'GET', '/v1/locations/quay-1', 'locations:read'],
+  ['t', 'GET', '/v1/credentials/api-keys', 'credentials:write'],
+  ['u', 'POST', '/v1/credentials/api-keys', 'credentials:write', CREDENTIAL],
+  ['v', 'DELETE', '/v1/credentials/api-keys/spare-key', 'credentials:write'],
+  ['w', 'GET', '/v1/credentials/clients', 'credentials:write'],
+  ['x', 'POST', '/v1/credentials/clients', 'credentials:write', CREDENTIAL],
+  ['y', 'DELETE', '/v1/credentials/clients/spare-client', 'credentials:write'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];
@@ -89,9 +100,11 @@ function toSample([number, method, path, scope, body]: [
       .replace('/connectors/1', '/connectors/{connectorId}')
       .replace('quay-1', '{locationId}')
       .replace('c-1', '{clusterId}')
-      .replace('/schedules/3', '/schedules/{priority}'),
+      .replace('/schedules/3', '/schedules/{priority}')
+      .replace('spare-key', '{keyId}')
+      .replace('spare-client', '{clientId}'),
     scope,
-    status: number === 7 ? 201 : 200,
+    status: CREATE.includes(number) ? 201 : 200,
     ...(body && { body }),
   };
 }

@@ -96,7 +96,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await store.loadCredentials()).toEqual({
         tenants: [{ tenantUuid: HARBOUR, name: 'A tenant', features: ['energy-management'] }],
         apiKeys: [{ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null }],
-        oauthClients: [{ ...CLIENT, tenantUuid: HARBOUR, disabledAtMs: null }],
+        oauthClients: [{ ...CLIENT, tenantUuid: HARBOUR, expiresAtMs: null, disabledAtMs: null }],
         mqttLogins: [
           {
             tenantUuid: HARBOUR,
@@ -355,7 +355,12 @@ export function describeAdministration(server: () => DatabaseServer): void {
       await provision(tenant(HARBOUR, []));
       await provision(tenant(RIVAL, []));
       await administration.addApiKey({ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null });
-      await administration.addOauthClient({ ...CLIENT, tenantUuid: RIVAL, disabledAtMs: null });
+      await administration.addOauthClient({
+        ...CLIENT,
+        tenantUuid: RIVAL,
+        expiresAtMs: null,
+        disabledAtMs: null,
+      });
       expect(await administration.listApiKeys(RIVAL)).toEqual([]);
       expect(await administration.listOauthClients(HARBOUR)).toEqual([]);
       await administration.revokeApiKey(KEY.keyId, 10);
@@ -368,7 +373,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
     it('tells what does not exist or is taken', async () => {
       await provision(FULL);
       const key = { ...KEY, tenantUuid: RIVAL, revokedAtMs: null };
-      const client = { ...CLIENT, tenantUuid: HARBOUR, disabledAtMs: null };
+      const client = { ...CLIENT, tenantUuid: HARBOUR, expiresAtMs: null, disabledAtMs: null };
       const refused = [
         () => administration.setFeature(RIVAL, 'energy-management', true),
         () => administration.addApiKey({ ...key, keyId: 'new00000' }),
@@ -412,6 +417,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
             ...CLIENT,
             clientId: 'c2',
             tenantUuid: HARBOUR,
+            expiresAtMs: null,
             disabledAtMs: null,
           }),
         () => administration.disableOauthClient('c2', 1),

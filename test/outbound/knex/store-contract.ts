@@ -5,6 +5,7 @@ import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { MIGRATIONS } from '../../../src/outbound/knex/migrations.js';
+import type { CredentialRecord } from '../../../src/ports/credentials.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {
@@ -53,6 +54,88 @@ export function describeStore(server: () => DatabaseServer): void {
     await store.close();
     ({ store, metrics } = await openStore(databaseUrl, journal));
   }
+
+  describe('credentials of a tenant', () => {
+    function keyRecord(id: string, over: Partial<CredentialRecord> = {}): CredentialRecord {
+      return {
+        ...{ kind: 'apiKey', id, tenantUuid: HARBOUR, secretHash: 'hash', scopes: ['org:write'] },
+        ...{ expiresAtMs: YEAR_9999_MS, endedAtMs: null, name: "It's 充電", createdAtMs: YEAR_9999_MS },
+        ...{ createdBy: 'apiKey:k1', endedBy: null, lastUsedAtMs: null },
+        ...over,
+      };
+    }
+
+    const add = (credential: CredentialRecord) =>
+      store.changeCredentials(credential.tenantUuid, () => [{ type: 'add', credential }]);
+
+    it('are written with their history, ended and forgotten, each for its tenant, and noticed by other processes', async () => {
+      const { revision } = await store.revisionSince(undefined);
+      const key = keyRecord('k1');
+      const client = keyRecord('c1', { kind: 'client' });
+      const foreign = keyRecord('k2', { tenantUuid: RIVAL });
+      for (const credential of [key, client, foreign]) await add(credential);
+      await reopen();
+      expect(await store.tenantCredentials(HARBOUR)).toEqual([key, client]);
+      const ended = { ...key, endedAtMs: 7, endedBy: 'client:c1' };
+      await store.changeCredentials(HARBOUR, () => [
+        { type: 'end', credential: ended },
+        { type: 'forget', credential: client },
+      ]);
+      expect(await store.tenantCredentials(HARBOUR)).toEqual([ended]);
+      expect(await store.tenantCredentials(RIVAL)).toEqual([foreign]);
+      expect(await store.revisionSince(revision)).toMatchObject({ credentialsChanged: true, tenants: [] });
+      const { apiKeys } = await store.loadCredentials();
+      expect(apiKeys.find(({ keyId }) => keyId === 'k1')).toMatchObject({ revokedAtMs: 7 });
+    });
+
+    it('are changed one after the other: each change knows those before it', async () => {
+      const add = (id: string) =>
+        store.changeCredentials(HARBOUR, (held) =>
+          held.length === 0 ? [{ type: 'add', credential: keyRecord(id) }] : [],
+        );
+      const { store: other } = await openStore(databaseUrl);
+      await Promise.all([add('k1'), add('k2'), add('k3')]);
+      expect(await store.tenantCredentials(HARBOUR)).toHaveLength(1);
+      expect(await other.tenantCredentials(HARBOUR)).toHaveLength(1);
+      await other.close();
+    });
+
+    it('stay as they are where the change is refused, or another store has claimed the database', async () => {
+      const refused = store.changeCredentials(HARBOUR, () => {
+        throw new RangeError('no');
+      });
+      await expect(refused).rejects.toThrow(RangeError);
+      await store.ownership.claim();
+      const { store: other } = await openStore(databaseUrl);
+      await other.ownership.claim();
+      await expect(add(keyRecord('k1'))).rejects.toThrow(StoreUnavailableError);
+      expect(await other.tenantCredentials(HARBOUR)).toEqual([]);
+      await other.close();
+    });
+
+    it('keep their newest use, whatever order uses come in', async () => {
+      await add(keyRecord('k1'));
+      const use = { kind: 'apiKey', id: 'k1', tenantUuid: HARBOUR } as const;
+      for (const usedAtMs of [5, YEAR_9999_MS, 6])
+        await store.noteCredentialUses([
+          { ...use, usedAtMs },
+          { ...use, id: 'gone', usedAtMs },
+        ]);
+      expect(await store.tenantCredentials(HARBOUR)).toMatchObject([{ lastUsedAtMs: YEAR_9999_MS }]);
+    });
+
+    it('of a release that kept no history are as they were, with an unknown history', async () => {
+      await add(keyRecord('k1'));
+      await store.close();
+      const knex = openDatabase(databaseUrl);
+      await knex.migrate.down({ name: '0024-credential-history' });
+      expect(Object.keys(await knex('api_keys').first())).not.toContain('created_by');
+      await knex.destroy();
+      ({ store, metrics } = await openStore(databaseUrl));
+      const unknown = { name: null, createdAtMs: null, createdBy: null, endedBy: null, lastUsedAtMs: null };
+      expect(await store.tenantCredentials(HARBOUR)).toEqual([keyRecord('k1', unknown)]);
+    });
+  });
 
   describe('one owner at a time', () => {
     it('refuses what an owner writes after another store claimed the database, and says so', async () => {

@@ -1,6 +1,8 @@
 // `POST /v1/oauth/token`: the client-credentials grant of RFC 6749 section 4.4.
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
+import type { EpochMs } from '../../../../machines/values/time.js';
+import type { Clock } from '../../../ports/clock.js';
 import type { OauthClientRecord } from '../../../ports/credentials.js';
 import { SCOPES, type Scope } from '../../../ports/records.js';
 import { toJson } from '../../../wire/json.js';
@@ -34,9 +36,10 @@ export const TOKEN_ENDPOINT = {
 export function createTokenHandler(options: {
   readonly tokens: Tokens;
   readonly readBody: BodyReader;
+  readonly clock: Clock;
   readonly authenticateClient: (request: Request, body: unknown) => Promise<OauthClientRecord>;
 }): Handler {
-  const { tokens, readBody, authenticateClient } = options;
+  const { tokens, readBody, authenticateClient, clock } = options;
   return async (request, response) => {
     const body = await readBody(request, response);
     const client = await authenticateClient(request, body);
@@ -44,11 +47,17 @@ export function createTokenHandler(options: {
     const answer: TokenResponse = {
       access_token: tokens.issue(client, scopes),
       token_type: 'Bearer',
-      expires_in: TOKEN_LIFETIME_S,
+      expires_in: lifetimeS(client, clock.nowMs()),
       scope: scopes.join(' '),
     };
     sendJson(response, 200, toJson(answer), { pragma: 'no-cache' });
   };
+}
+
+/** A token ends with its client, where that expires sooner. */
+function lifetimeS({ expiresAtMs }: OauthClientRecord, now: EpochMs): number {
+  if (expiresAtMs === null) return TOKEN_LIFETIME_S;
+  return Math.min(TOKEN_LIFETIME_S, Math.max(0, Math.floor((expiresAtMs - now) / 1000)));
 }
 
 /** The asked-for part of the client's scopes, or all of them. @throws DomainError INSUFFICIENT_SCOPE */
