@@ -145,7 +145,9 @@ function ShowSecret({
   return (
     <Dialog title={`The ${noun} ${issued.name ?? ''} was created`} onClose={onClose}>
       <div class="stack">
-        <Notice kind="warning">Copy it now: the secret is shown this once. The service keeps only its hash.</Notice>
+        <Notice kind="warning">
+          Copy it now: the secret is shown this once. The service keeps only its hash.
+        </Notice>
         {'clientId' in issued && <Copyable label="Client id" text={issued.clientId} />}
         <Copyable label={label} text={'apiKey' in issued ? issued.apiKey : issued.clientSecret} />
         <div class="row">

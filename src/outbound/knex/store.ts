@@ -110,6 +110,7 @@ class KnexStore implements Store {
     this.#ask((trx) => loadTenantCredentials(trx, tenantUuid));
   // Beside the journal: on PostgreSQL a long provisioning holds the revision, and limits must not wait for that.
   readonly changeCredentials: Store['changeCredentials'] = async (tenantUuid, decide) => {
+    this.#requireFiles();
     const ownerTerm = this.#ownerTerm;
     const { changes, position } = await orUnavailable(() =>
       inTransaction(this.#knex, async (trx) => {
@@ -121,6 +122,7 @@ class KnexStore implements Store {
         return { changes: decided, position: counted };
       }),
     );
+    this.#requireFiles({ isOutcomeUnknown: true });
     this.#note(position);
     return changes;
   };

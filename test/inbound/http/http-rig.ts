@@ -140,7 +140,7 @@ export async function createRig(options: RigOptions = {}) {
       log,
       metrics,
       credentials,
-      ...administrationOf({ clock, log, credentials }),
+      ...administrationOf({ clock, log, credentials, asked: fake.asked }),
       tokens,
       withApplication: (_tenant, _request, _response, handle) =>
         handle({ ...fake.application, ...options.application }),
@@ -188,7 +188,12 @@ export async function createRig(options: RigOptions = {}) {
 }
 
 /** The administration of credentials over rows that no change alters. */
-function administrationOf(parts: { clock: Clock; log: Log; credentials: CredentialDirectory }) {
+function administrationOf(parts: {
+  clock: Clock;
+  log: Log;
+  credentials: CredentialDirectory;
+  asked: ReturnType<typeof createFakeApplication>['asked'];
+}) {
   const held = [
     ...['harbour1', 'spare-key'].map((id) => credentialRecord('apiKey', id)),
     ...[CLIENT.id, 'spare-client'].map((id) => credentialRecord('client', id)),
@@ -196,10 +201,13 @@ function administrationOf(parts: { clock: Clock; log: Log; credentials: Credenti
   const credentialUses = new CredentialUses({ ...parts, store: { noteCredentialUses: async () => {} } });
   const tenantCredentials = new TenantCredentials({
     ...parts,
-    storeOf: () => ({
-      tenantCredentials: async () => held,
-      changeCredentials: async (_, decide) => decide(held),
-    }),
+    storeOf: (tenantUuid) => {
+      parts.asked.push(['credentials', tenantUuid]);
+      return {
+        tenantCredentials: async () => held,
+        changeCredentials: async (_, decide) => decide(held),
+      };
+    },
     apply: (change) => parts.credentials.apply(change),
     lastUsedAtMs: (kind, id) => credentialUses.lastUsedAtMs(kind, id),
   });
@@ -208,8 +216,18 @@ function administrationOf(parts: { clock: Clock; log: Log; credentials: Credenti
 
 function credentialRecord(kind: CredentialRecord['kind'], id: string): CredentialRecord {
   return {
-    ...{ kind, id, tenantUuid: TENANT, secretHash: '', scopes: SCOPES, expiresAtMs: null, endedAtMs: null },
-    ...{ name: null, createdAtMs: null, createdBy: null, endedBy: null, lastUsedAtMs: null },
+    kind,
+    id,
+    tenantUuid: TENANT,
+    secretHash: '',
+    scopes: SCOPES,
+    expiresAtMs: null,
+    endedAtMs: null,
+    name: null,
+    createdAtMs: null,
+    createdBy: null,
+    endedBy: null,
+    lastUsedAtMs: null,
   };
 }
 

@@ -58,9 +58,18 @@ export function describeStore(server: () => DatabaseServer): void {
   describe('credentials of a tenant', () => {
     function keyRecord(id: string, over: Partial<CredentialRecord> = {}): CredentialRecord {
       return {
-        ...{ kind: 'apiKey', id, tenantUuid: HARBOUR, secretHash: 'hash', scopes: ['org:write'] },
-        ...{ expiresAtMs: YEAR_9999_MS, endedAtMs: null, name: "It's 充電", createdAtMs: YEAR_9999_MS },
-        ...{ createdBy: 'apiKey:k1', endedBy: null, lastUsedAtMs: null },
+        kind: 'apiKey',
+        id,
+        tenantUuid: HARBOUR,
+        secretHash: 'hash',
+        scopes: ['org:write'],
+        expiresAtMs: YEAR_9999_MS,
+        endedAtMs: null,
+        name: "It's 充電",
+        createdAtMs: YEAR_9999_MS,
+        createdBy: 'apiKey:k1',
+        endedBy: null,
+        lastUsedAtMs: null,
         ...over,
       };
     }
