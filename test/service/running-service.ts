@@ -57,7 +57,7 @@ export function site(id: string, options: SiteOptions = {}): ProvisionedTenant['
 
 /** The id of a key and of a client of the tenant that no request is sent with: they may be ended. */
 export function spareOf(tenantUuid: TenantUuid): string {
-  return `S${tenantUuid.slice(0, 7)}`;
+  return `S${tenantUuid.slice(1, 8)}`;
 }
 
 /** A tenant with the Energy Management feature, credentials with every scope, and these locations. */
