@@ -19,6 +19,7 @@ export interface RunFlags extends ScenarioFlags {
   readonly workers: number;
   readonly out?: string;
   readonly junit?: string;
+  readonly csv?: string;
   readonly json?: true;
 }
 
@@ -46,6 +47,7 @@ export interface SeedsFlags extends ScenarioFlags {
   readonly faults?: FaultLevel;
   readonly jobs: number;
   readonly junit?: string;
+  readonly csv?: string;
   readonly json?: true;
 }
 
@@ -94,6 +96,13 @@ export function workersOption(): Option {
 
 export function junitOption(): Option {
   return new Option('--junit <file>', 'write the result as JUnit XML, for a CI server');
+}
+
+export function csvOption(): Option {
+  return new Option(
+    '--csv <dir>',
+    'write connectors.csv and sessions.csv there, a row for each connector and each car',
+  );
 }
 
 export function instant(text: string): EpochMs {

@@ -2,6 +2,7 @@
 
 import { SingleBar } from 'cli-progress';
 import { counted } from '../machines/values/counted.js';
+import { invariantName } from '../sim/report/legend.js';
 import { formatFailure } from '../sim/run/expectation-judge.js';
 import { REPORT_FILE, type RunResult } from '../sim/run/run-account.js';
 import { type RunProgress, runScenario } from '../sim/run/run-scenario.js';
@@ -12,7 +13,9 @@ import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import { readScenario, reproductionOf } from './sim-flags.js';
 import { claimJunit, writeRunJunit } from './sim-junit.js';
+import { legendLines } from './sim-legend.js';
 import type { RunFlags } from './sim-options.js';
+import { CONNECTORS_FILE, claimTables, SESSIONS_FILE, writeTables } from './sim-tables.js';
 
 const SHOWN_FAILURES = 10;
 const HEAD = [
@@ -24,6 +27,7 @@ const HEAD = [
   'utilised',
   'limit changes',
   'starts/session',
+  'fairness',
   'locked and throttled',
   'violations',
 ];
@@ -69,6 +73,7 @@ function printLocations({ summary }: RunResult): void {
       percent(location.utilisation),
       location.limitChanges,
       location.startsPerSession?.toFixed(2) ?? '-',
+      location.fairness?.toFixed(3) ?? '-',
       `${Math.round(location.lockedThrottledS)} s`,
       location.violations,
     ]),
@@ -99,13 +104,17 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
     );
   printLine(`trace ${hash}`);
   if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);
+  if (flags.csv !== undefined)
+    printLine(`tables ${flags.csv}/${CONNECTORS_FILE}, ${flags.csv}/${SESSIONS_FILE}`);
+  printLine('');
+  for (const line of legendLines()) printLine(line);
   for (const failure of failures.slice(0, SHOWN_FAILURES))
     printNote(`not as expected: ${formatFailure(failure)}`);
   if (failures.length > SHOWN_FAILURES) printNote(`and ${failures.length - SHOWN_FAILURES} more`);
   const [first] = violations;
   if (first !== undefined)
     printNote(
-      `first violation: ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`,
+      `first violation: ${invariantName(first.invariant)} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`,
     );
   if (!isGood(result)) printNote(`again: ${reproductionOf(scenario, flags, flags.out)}`);
 }
@@ -129,6 +138,7 @@ function isGood({ failures, summary }: RunResult): boolean {
 export async function run(path: string, flags: RunFlags): Promise<void> {
   const scenario = readScenario(path, flags);
   claimJunit(flags.junit);
+  claimTables(flags.csv);
   const bar = process.stderr.isTTY && !flags.json ? createBar(scenario) : undefined;
   const beganAtMs = systemClock.monotonicMs();
   const result = await runScenario(scenario, {
@@ -139,6 +149,8 @@ export async function run(path: string, flags: RunFlags): Promise<void> {
   const elapsedMs = systemClock.monotonicMs() - beganAtMs;
   const again = reproductionOf(scenario, flags, flags.out);
   if (flags.junit !== undefined) writeRunJunit(flags.junit, result, elapsedMs, again);
+  if (flags.csv !== undefined)
+    writeTables(flags.csv, [{ seed: scenario.seed, locations: result.summary.locations }]);
   if (flags.json) {
     const { failures, violations, hash, counts, imports, billedPeaks, fuses, summary } = result;
     printJson({

@@ -12,6 +12,7 @@ import { printJson, printLine, printNote } from './print.js';
 import { overridesOf, quoted, readScenario } from './sim-flags.js';
 import { claimJunit, writeSeedsJunit } from './sim-junit.js';
 import type { SeedsFlags } from './sim-options.js';
+import { claimTables, writeTables } from './sim-tables.js';
 
 const DEFAULT_SCENARIO = fileURLToPath(new URL('../../scenarios/everything-at-once.yaml', import.meta.url));
 const SHOWN = 10;
@@ -32,6 +33,7 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   if (last > LARGEST_SEED)
     throw new OperatorError(`--from and --count lead to seed ${last}; the largest is ${LARGEST_SEED}`);
   claimJunit(flags.junit);
+  claimTables(flags.csv);
   const seeds = Array.from({ length: flags.count }, (_, i) => flags.from + i);
   const bar = process.stderr.isTTY && !flags.json ? createBar() : undefined;
   bar?.start(seeds.length, 0, { bad: 0 });
@@ -42,6 +44,7 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
     seeds,
     jobs: flags.jobs,
     overrides: overridesOf(flags),
+    isTabled: flags.csv !== undefined,
     onOutcome(outcome) {
       outcomes.push(outcome);
       bar?.update(outcomes.length, { bad: outcomes.filter(isBad).length });
@@ -51,7 +54,13 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   const elapsedMs = systemClock.monotonicMs() - beganAtMs;
   if (flags.junit !== undefined)
     writeSeedsJunit(flags.junit, path, outcomes, elapsedMs, (seed) => againOf(path, flags, seed));
-  const bad = outcomes.filter(isBad).sort((a, b) => a.seed - b.seed);
+  outcomes.sort((a, b) => a.seed - b.seed);
+  if (flags.csv !== undefined)
+    writeTables(
+      flags.csv,
+      outcomes.map(({ seed, locations = [] }) => ({ seed, locations })),
+    );
+  const bad = outcomes.filter(isBad).map(({ locations: _, ...outcome }) => outcome);
   if (flags.json) printJson({ seeds: outcomes.length, bad, elapsedMs });
   else {
     const simulatedH = outcomes.reduce((sum, { simulatedMs }) => sum + simulatedMs, 0) / 3_600_000;
@@ -66,7 +75,7 @@ export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise
   if (bad.length > 0) process.exitCode = 1;
 }
 
-function isBad({ first }: SeedOutcome): boolean {
+function isBad({ first }: Pick<SeedOutcome, 'first'>): boolean {
   return first !== undefined;
 }
 

@@ -6,10 +6,12 @@ import { FAULT_LEVELS } from '../sim/scenario/fault-levels.js';
 import { removeWorldFolders } from '../sim/world/world-folder.js';
 import { NOT_BEGUN } from './exit-codes.js';
 import { printNote } from './print.js';
+import { legendLines } from './sim-legend.js';
 import {
   type BranchFlags,
   type CompareFlags,
   connectorName,
+  csvOption,
   daysOption,
   instant,
   junitOption,
@@ -37,7 +39,9 @@ function runCommand(): Command {
     .addOption(workersOption())
     .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
     .addOption(junitOption())
+    .addOption(csvOption())
     .option('--json', 'print the result as JSON for scripts')
+    .addHelpText('after', () => `\n${legendLines().join('\n')}`)
     .action(
       orNotRun(async (path: string, flags: RunFlags) => (await import('./sim-run.js')).run(path, flags)),
     );
@@ -110,6 +114,7 @@ function seedsCommand(): Command {
     .addOption(transportOption())
     .option('--jobs <n>', 'number of runs at the same time', wholeNumber(1, 64), availableParallelism())
     .addOption(junitOption())
+    .addOption(csvOption())
     .option('--json', 'print the outcome as JSON for scripts')
     .action(
       orNotRun(async (path: string | undefined, flags: SeedsFlags) =>

@@ -1,6 +1,6 @@
 // `headroom/sim`: the simulator for tests outside this repository. What is exported here keeps its shape; nothing else does.
 export { UnusableFileError } from '../src/provisioning/parse-yaml.js';
-export type { ConnectorSummary } from './report/connector-account.js';
+export type { ConnectorSummary, SessionSummary } from './report/connector-account.js';
 export type { LocationSummary, Summary } from './report/summary.js';
 export type { Rehearsal } from './run/rehearsal.js';
 export { rehearse } from './run/rehearse.js';

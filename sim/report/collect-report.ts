@@ -1,4 +1,5 @@
 // Goes through a trace once and collects what its report shows.
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { TraceSubject } from '../trace/trace-file.js';
 import type { TraceReader } from '../trace/trace-reader.js';
@@ -91,7 +92,7 @@ class Collection {
   }
 
   finish(endsAtMs: number, grid: TraceSubject['grid']) {
-    const locations = [...this.#locations].sort(([a], [b]) => (a < b ? -1 : 1));
+    const locations = [...this.#locations].sort(([a], [b]) => compareNaturally(a, b));
     return {
       modes: this.#modes.all,
       ...this.#marks.finish(endsAtMs),
@@ -137,7 +138,9 @@ function trackOf(locationId: string, { power, limit, connectors }: LocationRecor
     locationId,
     powerW: power.finish(),
     limitW: limit.finish(),
-    connectors: [...connectors.values()].map((connector) => connector.finish()),
+    connectors: [...connectors]
+      .sort(([a], [b]) => compareNaturally(a, b))
+      .map(([, connector]) => connector.finish()),
   };
 }
 

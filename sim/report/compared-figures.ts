@@ -1,4 +1,5 @@
 // Every figure of a location in two runs, as text: for the terminal and for the page of a report.
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { LocationSummary, Summary } from './summary.js';
 
 /** A figure of a location in both runs, as text with its unit; '–' where there is none. */
@@ -34,7 +35,7 @@ export function comparedLocations(first: Summary, second: Summary): readonly Com
   const ids = new Set(
     [first, second].flatMap(({ locations }) => locations.map(({ locationId }) => locationId)),
   );
-  return [...ids].sort().map((locationId) => {
+  return [...ids].sort(compareNaturally).map((locationId) => {
     const [one, other] = [first, second].map(({ locations }) =>
       locations.find((location) => location.locationId === locationId),
     );

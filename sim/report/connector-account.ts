@@ -3,6 +3,18 @@ import type { LimitReason } from '../../machines/power/grant.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../trace/trace-state.js';
 
+/** One car's stay. */
+export interface SessionSummary {
+  readonly sessionId: string;
+  readonly arrivedAtMs: EpochMs;
+  /** Absent where it was there at the end. */
+  readonly leftAtMs?: EpochMs;
+  readonly requestedWh: number;
+  readonly deliveredWh: number;
+  readonly starts: number;
+  readonly stops: number;
+}
+
 export interface ConnectorSummary {
   readonly controllerUuid: string;
   readonly connectorId: string;
@@ -20,6 +32,8 @@ export interface ConnectorSummary {
   readonly pausedS: number;
   /** Priority-locked, with a car, and lowered as a last resort. */
   readonly lockedThrottledS: number;
+  /** In the order of arrival. */
+  readonly visits: readonly SessionSummary[];
 }
 
 /** What the sessions of an account sum up to; `share` is delivered of requested, at most 1. */
@@ -59,6 +73,9 @@ export class ConnectorAccount {
   #now: EventOf<'connector'> | undefined;
   #car: EventOf<'session'> | undefined;
   #carWms = 0;
+  readonly #visits: SessionSummary[] = [];
+  /** Starts and stops until the car in hand came. */
+  #before = { starts: 0, stops: 0 };
   #addedUpToMs: EpochMs = 0;
 
   constructor(name: {
@@ -88,11 +105,12 @@ export class ConnectorAccount {
     const isFlowing = this.#now !== undefined && this.#now.powerW > 0;
     if (event.what === 'left') {
       if (this.#car !== undefined && isFlowing) this.#sums.stops++;
-      this.#endSession(event.deliveredWh);
+      this.#endSession(event.deliveredWh, event.atMs);
       return;
     }
     this.#car = event;
     this.#carWms = 0;
+    this.#before = { starts: this.#sums.starts, stops: this.#sums.stops };
     this.#sums.sessions++;
     if (isFlowing) this.#sums.starts++;
     this.#sums.requestedWh += event.requestedWh;
@@ -109,6 +127,7 @@ export class ConnectorAccount {
       throttledS: this.#lasted.throttledMs / 1000,
       pausedS: this.#lasted.pausedMs / 1000,
       lockedThrottledS: this.#lasted.lockedThrottledMs / 1000,
+      visits: this.#visits,
     };
     return { summary, shares: this.#shares };
   }
@@ -126,9 +145,19 @@ export class ConnectorAccount {
     if (this.#now.reason === 'lastResort') this.#lasted.lockedThrottledMs += ms;
   }
 
-  #endSession(deliveredWh: number): void {
+  #endSession(deliveredWh: number, leftAtMs?: EpochMs): void {
     if (this.#car === undefined) return;
     this.#sums.deliveredWh += deliveredWh;
+    const { sessionId, atMs: arrivedAtMs, requestedWh } = this.#car;
+    this.#visits.push({
+      sessionId,
+      arrivedAtMs,
+      ...(leftAtMs === undefined ? {} : { leftAtMs }),
+      requestedWh,
+      deliveredWh,
+      starts: this.#sums.starts - this.#before.starts,
+      stops: this.#sums.stops - this.#before.stops,
+    });
     if (this.#car.requestedWh > 0) {
       const share = Math.min(deliveredWh / this.#car.requestedWh, 1);
       this.#shares.count++;

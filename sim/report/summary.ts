@@ -1,4 +1,5 @@
 // The figures of a run, per location and connector, added up while it runs: the table at its end and summary.json.
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
@@ -19,7 +20,7 @@ export interface LocationSummary extends PowerSummary {
   /** Jain's index over what share of its request each session got: 1 where all got the same. Absent without sessions. */
   readonly fairness?: number;
   readonly violations: number;
-  /** In the order in which they were first heard of. */
+  /** By charger and id, numbers by their value. */
   readonly connectors: readonly ConnectorSummary[];
 }
 
@@ -30,7 +31,7 @@ export interface Summary {
   /** All of them, of every kind. */
   readonly violations: number;
   readonly firstViolation?: EventOf<'violation'>;
-  /** By id. */
+  /** By id, numbers in it by their value. */
   readonly locations: readonly LocationSummary[];
 }
 
@@ -71,7 +72,7 @@ export class SummaryFold {
       violations: this.#violations,
       ...(this.#firstViolation === undefined ? {} : { firstViolation: this.#firstViolation }),
       locations: [...this.#locations.entries()]
-        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .sort(([a], [b]) => compareNaturally(a, b))
         .map(([locationId, location]) => summaryOf(locationId, location, endsAtMs)),
     };
   }
@@ -113,7 +114,9 @@ export class SummaryFold {
 }
 
 function summaryOf(locationId: string, location: Location, endsAtMs: EpochMs): LocationSummary {
-  const totals = [...location.connectors.values()].map((account) => account.total(endsAtMs));
+  const totals = [...location.connectors]
+    .sort(([a], [b]) => compareNaturally(a, b))
+    .map(([, account]) => account.total(endsAtMs));
   const connectors = totals.map(({ summary }) => summary);
   const sum = (of: (connector: ConnectorSummary) => number) =>
     connectors.reduce((total, connector) => total + of(connector), 0);

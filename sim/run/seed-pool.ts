@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { toInstant } from '../../src/wire/instants.js';
+import type { LocationSummary } from '../report/summary.js';
 import { parseScenario, type ScenarioOverrides } from '../scenario/parse-scenario.js';
 import { formatFailure } from './expectation-judge.js';
 import { runScenario } from './run-scenario.js';
@@ -14,12 +15,16 @@ export interface SeedOutcome {
   readonly hash: string;
   /** The first thing that went wrong, in words. */
   readonly first?: string;
+  /** Where they are asked for. */
+  readonly locations?: readonly LocationSummary[];
 }
 
 /** What a thread is told once, and then seed by seed. */
 export interface SeedTask {
   readonly path: string;
   readonly overrides: ScenarioOverrides;
+  /** The figures of each location are wanted. */
+  readonly isTabled: boolean;
 }
 
 /** Calls `onOutcome` for each seed, in the order in which they end. @throws where a run itself fails. */
@@ -27,16 +32,17 @@ export async function runSeeds(options: {
   readonly path: string;
   readonly seeds: readonly number[];
   readonly overrides: ScenarioOverrides;
+  readonly isTabled: boolean;
   readonly jobs: number;
   readonly onOutcome: (outcome: SeedOutcome) => void;
 }): Promise<void> {
-  const { path, seeds, overrides, jobs, onOutcome } = options;
+  const { path, seeds, overrides, isTabled, jobs, onOutcome } = options;
   const left = [...seeds];
   const threads = Array.from(
     { length: Math.min(jobs, seeds.length) },
     () =>
       new Worker(new URL('./seed-thread.js', import.meta.url), {
-        workerData: { path, overrides } satisfies SeedTask,
+        workerData: { path, overrides, isTabled } satisfies SeedTask,
         resourceLimits: THREAD_LIMITS,
       }),
   );
@@ -63,7 +69,7 @@ function feed(thread: Worker, left: number[], onOutcome: (outcome: SeedOutcome) 
   });
 }
 
-export async function runSeed({ path, overrides }: SeedTask, seed: number): Promise<SeedOutcome> {
+export async function runSeed({ path, overrides, isTabled }: SeedTask, seed: number): Promise<SeedOutcome> {
   const scenario = parseScenario(readFileSync(path, 'utf8'), path, { ...overrides, seed });
   const { summary, violations, failures, hash } = await runScenario(scenario);
   const [violation] = violations;
@@ -78,5 +84,6 @@ export async function runSeed({ path, overrides }: SeedTask, seed: number): Prom
     violations: summary.violations,
     simulatedMs: scenario.endsAtMs - scenario.startsAtMs,
     ...(first === undefined ? {} : { first }),
+    ...(isTabled ? { locations: summary.locations } : {}),
   };
 }

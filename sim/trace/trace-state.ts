@@ -1,4 +1,5 @@
 // The state of a simulated world at an instant, which is the newest event about each thing in it.
+import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from './trace-event.js';
 
@@ -151,7 +152,7 @@ export class TraceStateFold {
     for (const connector of this.#connectorsAt(asked))
       entryOf(held, connector.locationId, (): ConnectorAt[] => []).push(connector);
     const ids = asked === undefined ? [...this.#locations.keys(), ...held.keys()] : [...held.keys()];
-    return [...new Set(ids)].sort().map((locationId) => {
+    return [...new Set(ids)].sort(compareNaturally).map((locationId) => {
       const { limit, power } = this.#locations.get(locationId) ?? {};
       return {
         locationId,

@@ -28,6 +28,103 @@ describe('headroom sim run', () => {
     expect(stdout).toMatch(/\ntrace [0-9a-f]{64}\n/);
   });
 
+  it('says below the table, and in its help, what starts, fairness and the numbers of invariants are', async () => {
+    const [{ stdout }, help] = await Promise.all([
+      run(['sim', 'run', scenarioFile()]),
+      run(['sim', 'run', '--help']),
+    ]);
+    expect(stdout).toMatch(/ starts\/session +fairness /);
+    for (const text of [stdout, help.stdout])
+      for (const words of [
+        'starts/session: how often charging began',
+        'fairness: Jain’s index',
+        'P20 average',
+      ])
+        expect(text).toContain(words);
+  });
+
+  it('writes a row for each connector and each car as CSV, bay-2 before bay-10', async () => {
+    const csv = join(temporaryDirectory(), 'new', 'tables');
+    const charger = (name: string) =>
+      `{ controllerUuid: '${name}', connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 16 }] }`;
+    const text = `name: Bays
+start: 2026-06-01T12:00:00Z
+duration: 30m
+provision:
+  tenants:
+    - tenantUuid: yard
+      name: Yard
+      features: [energy-management]
+      locations:
+        - locationId: yard-10
+          name: Ten
+          permanentLimitKw: 50
+          chargers: [${charger('z-1')}]
+        - locationId: yard-2
+          name: Two
+          permanentLimitKw: 50
+          chargers: [${charger('bay-10')}, ${charger('bay-2')}]
+sessions:
+  visits:
+    - { connector: bay-10/1, arrives: "12:01", energyKwh: 100 }
+    - { connector: bay-2/1, arrives: "12:02", leaves: "12:12", energyKwh: 100 }
+    - { connector: bay-2/1, arrives: "12:15", energyKwh: 0.5 }
+    - { connector: z-1/1, arrives: "12:20", energyKwh: 1 }
+expect: [{ violations: 0 }]
+`;
+    const file = writeFile(temporaryDirectory(), 'bays.yaml', text);
+    const { code, summary } = await jsonOf(['sim', 'run', file, '--csv', csv]);
+    expect(code).toBe(0);
+    const rowsOf = (table: string) => {
+      const lines = readFileSync(join(csv, table), 'utf8').split('\r\n');
+      expect(lines.at(-1)).toBe('');
+      const [head = [], ...rows] = lines.slice(0, -1).map((line) => line.split(','));
+      return rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+    };
+    const connectors = rowsOf('connectors.csv');
+    expect(connectors.map(({ location, charger: of }) => `${location} ${of}`)).toEqual([
+      'yard-2 bay-2',
+      'yard-2 bay-10',
+      'yard-10 z-1',
+    ]);
+    const [two] = summary.locations;
+    expect(two.locationId).toBe('yard-2');
+    expect(connectors[0]).toMatchObject({
+      seed: '1',
+      connector: '1',
+      sessions: '2',
+      requested_kWh: '100.500',
+      delivered_kWh: (two.connectors[0].deliveredWh / 1000).toFixed(3),
+      peak_kW: '11.000',
+      starts: '2',
+    });
+    const sessions = rowsOf('sessions.csv');
+    expect(sessions).toMatchObject([
+      {
+        charger: 'bay-2',
+        arrived_at: '2026-06-01T12:02:00.000Z',
+        left_at: '2026-06-01T12:12:00.000Z',
+        starts: '1',
+      },
+      {
+        charger: 'bay-2',
+        arrived_at: '2026-06-01T12:15:00.000Z',
+        left_at: '',
+        delivered_kWh: expect.stringMatching(/^0\.5/),
+      },
+      { charger: 'bay-10', left_at: '' },
+      { charger: 'z-1', requested_kWh: '1.000' },
+    ]);
+    const delivered = sessions.reduce((sum, { delivered_kWh }) => sum + Number(delivered_kWh), 0);
+    const total = connectors.reduce((sum, { delivered_kWh }) => sum + Number(delivered_kWh), 0);
+    expect(delivered).toBeCloseTo(total, 3);
+  });
+
+  it('says that a folder for tables cannot be written before it runs', async () => {
+    const { code, stderr } = await run(['sim', 'run', scenarioFile(), '--csv', '/dev/null/tables']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('/dev/null') });
+  });
+
   it('comes out the same with the same seed, and otherwise with another', async () => {
     const file = scenarioFile({ faults: 'heavy' });
     const [first, again, other] = await Promise.all([

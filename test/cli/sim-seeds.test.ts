@@ -6,6 +6,21 @@ import { runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 describe('headroom sim seeds', () => {
+  it('writes the connectors and cars of all seeds as CSV, seed by seed', async () => {
+    const dir = temporaryDirectory();
+    const file = writeFile(dir, 'small.yaml', smallScenario());
+    const args = ['sim', 'seeds', file, '--count', '3', '--from', '9', '--jobs', '2', '--days', '0.01'];
+    const { code } = await runAlone([...args, '--csv', `${dir}/tables`]);
+    expect(code).toBe(0);
+    const seedsOf = (table: string) =>
+      readFileSync(`${dir}/tables/${table}.csv`, 'utf8')
+        .trimEnd()
+        .split('\r\n')
+        .map((line) => line.split(',')[0]);
+    expect(seedsOf('connectors')).toEqual(['seed', '9', '9', '10', '10', '11', '11']);
+    expect(seedsOf('sessions')).toEqual(['seed', '9', '9', '10', '10', '11', '11']);
+  });
+
   it('runs so many seeds from the first one on, several at once, and says that all is well', async () => {
     const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
     const args = ['sim', 'seeds', file, '--count', '3', '--from', '5', '--jobs', '2', '--days', '0.02'];

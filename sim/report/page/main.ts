@@ -3,6 +3,7 @@ import './page.css';
 import { DATA_ELEMENT_ID, type ReportData } from '../report-data.js';
 import { ConnectorList } from './connector-list.js';
 import { element } from './element.js';
+import { createLegend } from './legend.js';
 import { createMarkLanes } from './mark-lanes.js';
 import { createOverview } from './overview.js';
 import { createPowerChart } from './power-chart.js';
@@ -43,6 +44,7 @@ function build(data: ReportData): void {
       {},
       'Click to choose an instant, drag to zoom. Keys: ← → (with Shift further), Home, End, [ ] to the marks before and after, + − 0. ',
       `Power and limits of connectors in steps of ${duration(data.stepMs / 1000)}; status, reason, lease and link to the millisecond. Times are UTC, beside the instant also those of the site.`,
+      createLegend(),
     ),
   );
   // The ruler must have its width before anything is drawn along it.

@@ -1,5 +1,7 @@
 // Violations, alarms, faults and actions on the time axis, a lane for each kind that occurred.
+
 import { counted } from '../../../machines/values/counted.js';
+import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { Mark } from '../report-data.js';
 import { clearedContext, colour, element, say } from './element.js';
 import { createLane, type Lane } from './lane.js';
@@ -61,7 +63,7 @@ function lanesOf({ marks }: Site): MarkLane[] {
       const kind = held[0]?.kind;
       return kind === undefined ? [] : [{ what, kind, held }];
     })
-    .sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || a.what.localeCompare(b.what))
+    .sort((a, b) => ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) || compareNaturally(a.what, b.what))
     .map(({ what, kind, held }) => {
       const lane = createLane(`${what} (${held.length})`);
       const canvas = element('canvas', {

@@ -1,5 +1,6 @@
 // The stack of profiles as bars, a lane for each priority of each target, with what applies at the chosen instant.
 
+import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { ProfileBar } from '../report-data.js';
 import { element, say } from './element.js';
 import { createLane, type Lane } from './lane.js';
@@ -67,7 +68,7 @@ function lanesOf(site: Site): ProfileLane[] {
     })
     .sort(
       (a, b) =>
-        isOwn(b.target) - isOwn(a.target) || a.target.localeCompare(b.target) || b.priority - a.priority,
+        isOwn(b.target) - isOwn(a.target) || compareNaturally(a.target, b.target) || b.priority - a.priority,
     )
     .map(({ profiles, target, priority }) => {
       const lane = createLane(`${target} · priority ${priority}`);

@@ -1,0 +1,20 @@
+// `--csv DIR` of the simulator's commands: the figures of connectors and sessions, for a spreadsheet or a notebook.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connectorsCsv, sessionsCsv, type TabledRun } from '../sim/report/run-tables.js';
+import { makeDirectory } from '../src/private-files.js';
+
+export const CONNECTORS_FILE = 'connectors.csv';
+export const SESSIONS_FILE = 'sessions.csv';
+
+/** A folder that cannot be written is told before anything runs. @throws what the file system says */
+export function claimTables(dir: string | undefined): void {
+  if (dir === undefined) return;
+  makeDirectory(dir);
+  for (const file of [CONNECTORS_FILE, SESSIONS_FILE]) writeFileSync(join(dir, file), '');
+}
+
+export function writeTables(dir: string, runs: readonly TabledRun[]): void {
+  writeFileSync(join(dir, CONNECTORS_FILE), connectorsCsv(runs));
+  writeFileSync(join(dir, SESSIONS_FILE), sessionsCsv(runs));
+}
