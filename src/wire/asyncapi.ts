@@ -1,10 +1,11 @@
-// The AsyncAPI 3 document of the MQTT side, from a charger's point of view: made from the schemas and topics in use.
+// The AsyncAPI 3 document of the MQTT side, from the point of view of what connects: made from the schemas and topics in use.
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_TRAFFIC, type ChargerTraffic } from './charger-traffic.js';
-import { buildTopic, directionOf, type Topic } from './topics.js';
+import { SITE_TRAFFIC, type SiteTraffic } from './site-traffic.js';
+import { buildTopic, directionOf, siteTopicOf, type TopicKind } from './topics.js';
 
-type ChargerKind = Topic['kind'];
+type Traffic = ChargerTraffic | SiteTraffic;
 
 /** Plain JSON. */
 export type AsyncApiDocument = Readonly<Record<string, unknown>>;
@@ -31,31 +32,47 @@ const PARAMETERS: Readonly<Record<string, { readonly description: string; readon
   connectorId: { description: `Its connector. ${LEVEL}`, examples: ['1'] },
 };
 
-const SECURITY = {
-  type: 'userPassword',
-  description:
+const byPassword = (description: string) => ({ type: 'userPassword', description });
+const SECURITY: Readonly<Record<string, object>> = {
+  charger: byPassword(
     'User name {tenantUuid}/{controllerUuid} with the password of the charger; the client id is the controllerUuid. ' +
-    'A gateway logs in as {tenantUuid}/{gatewayId} with the gatewayId as client id.',
+      'A gateway logs in as {tenantUuid}/{gatewayId} with the gatewayId as client id.',
+  ),
+  ...Object.fromEntries(SITE_TRAFFIC.map(({ kind, sender }) => [kind, byPassword(sender)])),
 };
 
-function addressOf(kind: ChargerKind): string {
+function addressOf(kind: TopicKind): string {
+  if (kind === 'siteMeter' || kind === 'operator') return siteTopicOf({ ...ADDRESS, kind });
   return kind === 'state' || kind === 'sync'
     ? buildTopic({ ...ADDRESS, kind })
     : buildTopic({ ...ADDRESS, kind, connectorId: CONNECTOR_ID });
 }
 
-function capitalized(kind: ChargerKind): string {
+function capitalized(kind: TopicKind): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }
 
-const operationNameOf = (kind: ChargerKind) =>
+/** Who logs in to send or receive messages of the kind: a name of `SECURITY`. */
+const senderOf = (kind: TopicKind) => (kind === 'siteMeter' || kind === 'operator' ? kind : 'charger');
+
+const operationNameOf = (kind: TopicKind) =>
   `${directionOf(kind) === 'toService' ? 'send' : 'receive'}${capitalized(kind)}`;
+
+/** Schemas stand where they are used, so none has a name of its own, and draft 7 has no `example`. */
+class Unnamed extends z.core.$ZodRegistry<z.core.GlobalMeta> {
+  override get(schema: z.core.$ZodType): z.core.GlobalMeta {
+    const { id: _id, example, ...meta } = z.globalRegistry.get(schema) ?? {};
+    return { ...meta, ...(example !== undefined && { examples: [example] }) };
+  }
+}
+const UNNAMED = new Unnamed();
 
 /** Fields that the schema does not name are ignored by both sides, so none is forbidden. */
 function payloadSchemaOf(schema: z.ZodType): object {
   const { $schema: _dialect, ...payload } = z.toJSONSchema(schema, {
     target: 'draft-7',
     io: 'input',
+    metadata: UNNAMED,
     override({ jsonSchema }) {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
     },
@@ -63,7 +80,7 @@ function payloadSchemaOf(schema: z.ZodType): object {
   return payload;
 }
 
-function channelOf({ kind, title }: ChargerTraffic) {
+function channelOf({ kind, title }: Traffic) {
   const address = addressOf(kind);
   const names = [...address.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name);
   return {
@@ -74,13 +91,14 @@ function channelOf({ kind, title }: ChargerTraffic) {
   };
 }
 
-function operationOf({ kind, title, summary, qos, retain }: ChargerTraffic) {
+function operationOf({ kind, title, summary, qos, retain }: Traffic) {
   return {
     action: directionOf(kind) === 'toService' ? 'send' : 'receive',
     channel: { $ref: `#/channels/${kind}` },
     title,
     summary,
     messages: [{ $ref: `#/channels/${kind}/messages/${kind}` }],
+    security: [{ $ref: `#/components/securitySchemes/${senderOf(kind)}` }],
     bindings: { mqtt: { qos, retain, bindingVersion: BINDING_VERSION } },
     ...(kind === 'limit' && {
       reply: { channel: { $ref: '#/channels/ack' }, messages: [{ $ref: '#/channels/ack/messages/ack' }] },
@@ -88,7 +106,7 @@ function operationOf({ kind, title, summary, qos, retain }: ChargerTraffic) {
   };
 }
 
-function messageOf({ kind, title, summary, examples }: ChargerTraffic) {
+function messageOf({ kind, title, summary, examples }: Traffic) {
   const payload = { $ref: `#/components/schemas/${kind}` };
   return { name: kind, title, summary, contentType: 'application/json', payload, examples };
 }
@@ -103,7 +121,7 @@ function serverOf(lastWill: object) {
       host: { default: '127.0.0.1', description: 'Where the broker listens.' },
       port: { default: '1883', description: 'Its port; the operator may offer TLS on another.' },
     },
-    security: [{ $ref: '#/components/securitySchemes/charger' }],
+    security: Object.keys(SECURITY).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
     bindings: {
       mqtt: {
         clientId: ADDRESS.controllerUuid,
@@ -119,16 +137,17 @@ function serverOf(lastWill: object) {
 /** @param version of the software; the interface is version 1. */
 export function createAsyncApiDocument(version: string): AsyncApiDocument {
   const lastWill = { topic: addressOf('state'), qos: 1, retain: true, message: '{"v":1,"online":false}' };
-  const each = <T>(build: (traffic: ChargerTraffic) => T, name: (kind: ChargerKind) => string = String) =>
-    Object.fromEntries(CHARGER_TRAFFIC.map((traffic) => [name(traffic.kind), build(traffic)]));
+  const all: readonly Traffic[] = [...CHARGER_TRAFFIC, ...SITE_TRAFFIC];
+  const each = <T>(build: (traffic: Traffic) => T, name: (kind: TopicKind) => string = String) =>
+    Object.fromEntries(all.map((traffic) => [name(traffic.kind), build(traffic)]));
   return {
     asyncapi: '3.0.0',
     id: 'urn:headroom:chargers:v1',
     info: {
-      title: 'Headroom, as a charger meets it',
+      title: 'Headroom over MQTT',
       version,
       description:
-        'What a charger sends and hears over MQTT 3.1.1, JSON in UTF-8. Subscribe to the exact topics before sending state.',
+        "Messages over MQTT 3.1.1, JSON in UTF-8, as chargers, the meter of a location and the grid operator send and receive them. A charger subscribes to its exact topics before it sends state; a last will is a charger's alone.",
     },
     defaultContentType: 'application/json',
     servers: { broker: serverOf(lastWill) },
@@ -138,7 +157,7 @@ export function createAsyncApiDocument(version: string): AsyncApiDocument {
       messages: each(messageOf),
       schemas: each(({ schema }) => payloadSchemaOf(schema)),
       parameters: PARAMETERS,
-      securitySchemes: { charger: SECURITY },
+      securitySchemes: SECURITY,
     },
   };
 }

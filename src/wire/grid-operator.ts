@@ -47,11 +47,10 @@ export const operatorMessageSchema = z
   .meta({
     id: 'OperatorLimitRequest',
     // The two rules above, for those who read the schema.
-    anyOf: [
-      { required: ['limitKw'] },
-      { not: { properties: { isActive: { const: true } }, required: ['isActive'] } },
+    allOf: [
+      { anyOf: [{ required: ['limitKw'] }, { properties: { isActive: { const: false } } }] },
+      { anyOf: [{ required: ['isActive'] }, { properties: { limitKw: { not: {} } } }] },
     ],
-    dependentRequired: { limitKw: ['isActive'] },
   });
 
 /** The states of EEBUS LPC, as answers write them. */

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { CHARGER_TRAFFIC } from '../../src/wire/charger-traffic.js';
-import { buildTopic, directionOf } from '../../src/wire/topics.js';
+import { SITE_TRAFFIC } from '../../src/wire/site-traffic.js';
+import { buildTopic, directionOf, siteTopicOf } from '../../src/wire/topics.js';
 import { createRig, type Rig } from '../inbound/http/http-rig.js';
 import { ADDRESS } from '../sim/charger-rig.js';
 import { asyncApiSchema, channelAt, unnamedFields, validatorsOf } from './asyncapi-document.js';
@@ -37,16 +38,27 @@ describe('the AsyncAPI document', () => {
           : buildTopic({ ...ADDRESS, kind, connectorId });
       expect(channelAt(document, topic)).toBe(kind);
     }
+    for (const { kind } of SITE_TRAFFIC)
+      expect(channelAt(document, siteTopicOf({ ...ADDRESS, kind }))).toBe(kind);
+    expect(siteTopicOf({ ...ADDRESS, kind: 'siteMeter' })).toMatch(/\/site\/meter$/);
     expect(channelAt(document, 'ems/v1/t/l/c/other')).toBeUndefined();
-    expect(Object.keys(document.channels)).toEqual(['state', 'meter', 'limit', 'ack', 'sync']);
+    expect(Object.keys(document.channels)).toEqual([
+      'state',
+      'meter',
+      'limit',
+      'ack',
+      'sync',
+      'siteMeter',
+      'operator',
+    ]);
   });
 
-  it('names every operation from the point of view of the charger', () => {
+  it('names every operation from the point of view of what connects', () => {
     const actions = Object.entries(document.operations).map(([name, { action, channel }]) => {
-      expect(name.toLowerCase()).toBe(`${action}${channel.$ref.replace('#/channels/', '')}`);
+      expect(name.toLowerCase()).toBe(`${action}${channel.$ref.replace('#/channels/', '')}`.toLowerCase());
       return [channel.$ref, action];
     });
-    const expected = CHARGER_TRAFFIC.map(({ kind }) => [
+    const expected = [...CHARGER_TRAFFIC, ...SITE_TRAFFIC].map(({ kind }) => [
       `#/channels/${kind}`,
       directionOf(kind) === 'toService' ? 'send' : 'receive',
     ]);
@@ -55,7 +67,7 @@ describe('the AsyncAPI document', () => {
   });
 
   it('gives examples that its own schemas and those of the service accept, and that leave no field out', () => {
-    for (const { kind, schema, examples } of CHARGER_TRAFFIC) {
+    for (const { kind, schema, examples } of [...CHARGER_TRAFFIC, ...SITE_TRAFFIC]) {
       expect(document.components.messages[kind]?.examples).toEqual(examples);
       expect(examples.length).toBeGreaterThan(0);
       const shown = new Set<string>();
