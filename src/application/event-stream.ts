@@ -80,7 +80,7 @@ export class EventStream {
   onAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
     const audience = this.#audiences.get(tenantUuid);
     if (audience === undefined) return;
-    this.#tell(audience, alarm.locationId, { name: 'alarm', data: viewOfAlarm(alarm) });
+    this.#tell(audience, alarm.locationId, { event: 'alarm', data: viewOfAlarm(alarm) });
   }
 
   /** A limit that was granted to a connector. One that is the same as before is not told again. */
@@ -93,7 +93,7 @@ export class EventStream {
     const names = namesOf(location, key, this.#clock.nowMs());
     if (names === undefined) return;
     const data = { ...names, limitA: limitTenthsA / 10, limitKw: limitW / 1000, reason };
-    this.#tell(audience, names.locationId, { name: 'connectorLimit', data });
+    this.#tell(audience, names.locationId, { event: 'connectorLimit', data });
   }
 
   #audienceOf(tenant: Tenant): Audience {
@@ -120,7 +120,7 @@ export class EventStream {
       if (told?.actualKw === drawn.actualKw && told.estimatedKw === drawn.estimatedKw) continue;
       audience.toldPower.set(location, drawn);
       const { locationId } = location.record;
-      this.#tell(audience, locationId, { name: 'power', data: { locationId, at, ...drawn } });
+      this.#tell(audience, locationId, { event: 'power', data: { locationId, at, ...drawn } });
     }
     audience.cancelSampling = this.#clock.after(SAMPLE_EVERY_MS, () => this.#sample(audience));
   }
@@ -131,7 +131,7 @@ export class EventStream {
     if ((audience.toldFuses.get(location) ?? '') === text) return;
     audience.toldFuses.set(location, text);
     const { locationId } = location.record;
-    this.#tell(audience, locationId, { name: 'fuses', data: { locationId, at, fuses } });
+    this.#tell(audience, locationId, { event: 'fuses', data: { locationId, at, fuses } });
   }
 
   #tell({ tenant, subscribers }: Audience, locationId: string, body: StreamEventBody): void {
@@ -160,28 +160,28 @@ function bodyOf(
   const at = toInstant(now);
   switch (effect.type) {
     case 'effectiveLimit.changed':
-      return { name: 'effectiveLimit', data: { locationId, at, effectiveLimitKw: effect.effectiveLimitKw } };
+      return { event: 'effectiveLimit', data: { locationId, at, effectiveLimitKw: effect.effectiveLimitKw } };
     case 'limitInForce.changed':
-      return { name: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
+      return { event: 'gridLimit', data: { locationId, at, gridLimitKw: effect.limitKw } };
     case 'operator.changed':
-      return { name: 'operatorLimit', data: { locationId, at, ...viewOfStanding(effect.standing) } };
+      return { event: 'operatorLimit', data: { locationId, at, ...viewOfStanding(effect.standing) } };
     case 'siteMeter.changed':
-      return { name: 'building', data: { locationId, at, ...viewOfBuilding(effect) } };
+      return { event: 'building', data: { locationId, at, ...viewOfBuilding(effect) } };
     case 'peakShaving.changed': {
       const window = viewOfBilledWindow(location);
-      return window && { name: 'peakShaving', data: { locationId, at, ...window } };
+      return window && { event: 'peakShaving', data: { locationId, at, ...window } };
     }
     case 'profile.crossed':
-      return { name: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
+      return { event: 'profile', data: { locationId, at, ...viewOfProfile(effect.profile, effect.status) } };
     case 'profile.cancelled': {
       const profile = viewOfProfile(effect.profile, effect.status);
-      return { name: 'profileCancelled', data: { locationId, at, ...profile } };
+      return { event: 'profileCancelled', data: { locationId, at, ...profile } };
     }
     case 'connector.locked':
     case 'connector.unlocked': {
       const names = namesOf(location, effect.key, now);
       const limitKw = effect.type === 'connector.locked' ? effect.limitKw : null;
-      return names && { name: 'lock', data: { ...names, limitKw } };
+      return names && { event: 'lock', data: { ...names, limitKw } };
     }
     default:
       return undefined;

@@ -13,44 +13,103 @@ import { buildingShape } from './site-meter.js';
 const ofLocation = { locationId: z.string(), at: instantSchema };
 const ofConnector = { ...ofLocation, controllerUuid: z.string(), connectorId: z.string() };
 
-/** By name of the event. */
-export const streamEventSchemas = {
-  effectiveLimit: z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
-  gridLimit: z.object({ ...ofLocation, gridLimitKw: z.number() }),
-  operatorLimit: z.object({ ...ofLocation, ...operatorChangeShape }),
-  building: z.object({ ...ofLocation, ...buildingShape }),
-  peakShaving: z.object({ ...ofLocation, ...peakShavingShape }),
-  profile: z.object({ ...ofLocation, ...profileViewSchema.shape }),
-  profileCancelled: z.object({ ...ofLocation, ...profileViewSchema.shape }),
-  lock: z.object({ ...ofConnector, limitKw: z.number().nullable() }),
-  connectorLimit: z.object({
-    ...ofConnector,
-    limitA: z.number(),
-    limitKw: z.number(),
-    reason: z.enum(LIMIT_REASONS),
-  }),
-  alarm: alarmSchema,
-  power: z.object({ ...ofLocation, ...drawnPowerShape }),
-  fuses: z.object({ ...ofLocation, fuses: z.array(fuseLiveSchema) }),
-} as const;
+const idSchema = z
+  .number()
+  .int()
+  .meta({ description: 'Rises by one from event to event of the tenant, for as long as the process runs.' });
 
-export type StreamEventName = keyof typeof streamEventSchemas;
+function eventSchema<Name extends string, Data extends z.ZodType>(event: Name, when: string, data: Data) {
+  const id = `${event.charAt(0).toUpperCase()}${event.slice(1)}Event`;
+  return z.object({ event: z.literal(event), id: idSchema, data }).meta({ id, description: when });
+}
 
-/** What an event says. */
-export type StreamEventBody = {
-  readonly [Name in StreamEventName]: {
-    readonly name: Name;
-    readonly data: z.output<(typeof streamEventSchemas)[Name]>;
-  };
-}[StreamEventName];
+/** Its last event has no id: it is of this stream alone. */
+const closedSchema = z.object({ event: z.literal('closed'), data: errorEnvelopeSchema.shape.error }).meta({
+  id: 'ClosedEvent',
+  description: 'The last one: why the service ends the stream, in the words of the error envelope.',
+});
 
-/** One event; `id` rises by one from event to event of its tenant, for as long as the process runs. */
-export type StreamEvent = StreamEventBody & { readonly id: number };
+/** Every event of the stream. `event` is the name of a server-sent event, and says which shape `data` has. */
+export const streamEventSchema = z
+  .discriminatedUnion('event', [
+    eventSchema(
+      'effectiveLimit',
+      "What the location's own profiles give is another.",
+      z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
+    ),
+    eventSchema(
+      'gridLimit',
+      'The limit in force of the location is another.',
+      z.object({ ...ofLocation, gridLimitKw: z.number() }),
+    ),
+    eventSchema(
+      'operatorLimit',
+      "The grid operator's limit is another, or its state.",
+      z.object({ ...ofLocation, ...operatorChangeShape }),
+    ),
+    eventSchema(
+      'building',
+      'The building counts as another power, or the state of its meter changed.',
+      z.object({ ...ofLocation, ...buildingShape }),
+    ),
+    eventSchema(
+      'peakShaving',
+      'The average that the tariff bills leaves more or less.',
+      z.object({ ...ofLocation, ...peakShavingShape }),
+    ),
+    eventSchema(
+      'profile',
+      'The window of a profile began or ended.',
+      z.object({ ...ofLocation, ...profileViewSchema.shape }),
+    ),
+    eventSchema(
+      'profileCancelled',
+      'A profile was cancelled; this is how it ended.',
+      z.object({ ...ofLocation, ...profileViewSchema.shape }),
+    ),
+    eventSchema(
+      'lock',
+      'A connector was locked, its lock changed, or it was unlocked (`limitKw` null).',
+      z.object({ ...ofConnector, limitKw: z.number().nullable() }),
+    ),
+    eventSchema(
+      'connectorLimit',
+      'A connector was granted another limit, or the same for another reason.',
+      z.object({
+        ...ofConnector,
+        limitA: z.number(),
+        limitKw: z.number(),
+        reason: z.enum(LIMIT_REASONS),
+      }),
+    ),
+    eventSchema('alarm', 'An alarm began, has another reason, or ended.', alarmSchema),
+    eventSchema(
+      'power',
+      'The power of the location changed: at most once a second.',
+      z.object({ ...ofLocation, ...drawnPowerShape }),
+    ),
+    eventSchema(
+      'fuses',
+      'The load of a phase of a fuse changed: at most once a second.',
+      z.object({ ...ofLocation, fuses: z.array(fuseLiveSchema) }),
+    ),
+    closedSchema,
+  ])
+  .meta({
+    id: 'StreamEvent',
+    description:
+      'One server-sent event: `event` and `id` are its fields of these names, and `data` is its data field, which is JSON.',
+  });
 
-/** The last event of a stream that the service ends: why, in the words of the error envelope. */
-const streamClosedSchema = errorEnvelopeSchema.shape.error;
+/** One event of what happens. */
+export type StreamEvent = Exclude<z.output<typeof streamEventSchema>, { event: 'closed' }>;
 
-/** One event of any name, as `data:` carries it. */
-export const streamDataSchema = z
-  .union([...Object.values(streamEventSchemas), streamClosedSchema])
-  .meta({ id: 'StreamData' });
+export type StreamEventName = StreamEvent['event'];
+
+type WithoutId<Event> = Event extends StreamEvent ? Omit<Event, 'id'> : never;
+
+/** An event before it has its id. */
+export type StreamEventBody = WithoutId<StreamEvent>;
+
+/** The data of the events of one name. */
+export type StreamEventData<Name extends StreamEventName> = Extract<StreamEvent, { event: Name }>['data'];

@@ -227,11 +227,11 @@ function lastTold(heard: readonly StreamEvent[], locationId: string) {
     gridLimitKw: PERMANENT_KW,
     lockLimitKw: null as number | null,
   };
-  for (const { name, data } of heard) {
+  for (const { event, data } of heard) {
     if (data.locationId !== locationId) continue;
-    if (name === 'effectiveLimit') told.effectiveLimitKw = data.effectiveLimitKw;
-    if (name === 'gridLimit') told.gridLimitKw = data.gridLimitKw;
-    if (name === 'lock') told.lockLimitKw = data.limitKw;
+    if (event === 'effectiveLimit') told.effectiveLimitKw = data.effectiveLimitKw;
+    if (event === 'gridLimit') told.gridLimitKw = data.gridLimitKw;
+    if (event === 'lock') told.lockLimitKw = data.limitKw;
   }
   return told;
 }
@@ -298,8 +298,8 @@ async function requireSameHistory({ service, clock, heard }: Sites): Promise<voi
       const startMs = Date.parse(at);
       let before = PERMANENT_KW;
       const during: number[] = [];
-      for (const { name, data } of heard) {
-        if (name !== 'gridLimit' || data.locationId !== id) continue;
+      for (const { event, data } of heard) {
+        if (event !== 'gridLimit' || data.locationId !== id) continue;
         const atMs = Date.parse(data.at);
         if (atMs < startMs) before = data.gridLimitKw;
         else if (atMs < startMs + MINUTE_MS + LATEST_MS) during.push(data.gridLimitKw);

@@ -1,8 +1,11 @@
 // Extension: what the event stream tells of limits, windows, locks and power while the service runs.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { z } from 'zod';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { type StreamEventName, streamEventSchemas } from '../../src/wire/operator-stream.js';
+import {
+  type StreamEventData,
+  type StreamEventName,
+  streamEventSchema,
+} from '../../src/wire/operator-stream.js';
 import { eventually } from '../eventually.js';
 import { type EventReader, readEvents } from '../inbound/http/event-reader.js';
 import { connectCharger } from './charger-client.js';
@@ -35,14 +38,11 @@ async function follow(query = '', tenantUuid = HARBOUR, more: object = {}): Prom
 }
 
 /** The data of the events of one name, held to its schema. */
-function dataOf<N extends StreamEventName>(
-  reader: EventReader,
-  name: N,
-): z.output<(typeof streamEventSchemas)[N]>[] {
-  return reader.of(name).map(({ data }) => {
-    const parsed = streamEventSchemas[name].parse(data);
-    expect(data).toStrictEqual(parsed);
-    return parsed as z.output<(typeof streamEventSchemas)[N]>;
+function dataOf<N extends StreamEventName>(reader: EventReader, name: N): StreamEventData<N>[] {
+  return reader.of(name).map(({ id, data }) => {
+    const parsed = streamEventSchema.parse({ event: name, id: Number(id), data });
+    expect(data).toStrictEqual(parsed.data);
+    return parsed.data as StreamEventData<N>;
   });
 }
 

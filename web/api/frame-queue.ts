@@ -1,8 +1,5 @@
 // Events wait here for the next frame, so that a thousand events a second cause no more renderings than the screen shows.
-import type { StreamEventBody, StreamEventName } from '../../src/wire/operator-stream.js';
-
-/** What an event of that name says. */
-export type EventData<Name extends StreamEventName> = Extract<StreamEventBody, { name: Name }>['data'];
+import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 
 type Handler = (events: readonly unknown[]) => void;
 
@@ -10,7 +7,7 @@ export interface FrameQueue {
   add(name: string, data: string): void;
   subscribe<Name extends StreamEventName>(
     name: Name,
-    handler: (events: readonly EventData<Name>[]) => void,
+    handler: (events: readonly StreamEventData<Name>[]) => void,
   ): () => void;
   /** Drops what waits. */
   clear(): void;

@@ -1,9 +1,9 @@
 // The event stream of the service: opened before pages read, opened again whenever it is lost, told once a frame.
-import type { StreamEventName } from '../../src/wire/operator-stream.js';
+import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
 import { createEventParser } from './event-parser.js';
-import { createFrameQueue, type EventData } from './frame-queue.js';
+import { createFrameQueue } from './frame-queue.js';
 import { inSight, onOutOfSight } from './in-sight.js';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -66,7 +66,7 @@ export class EventFeed {
   /** Calls `handler` at most once a frame with all that came since, in order. Returns the function that ends it. */
   subscribe<Name extends StreamEventName>(
     name: Name,
-    handler: (events: readonly EventData<Name>[]) => void,
+    handler: (events: readonly StreamEventData<Name>[]) => void,
   ): () => void {
     return this.#queue.subscribe(name, handler);
   }

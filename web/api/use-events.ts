@@ -1,13 +1,12 @@
 // Listening to the stream for as long as a part of the page is shown.
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { StreamEventName } from '../../src/wire/operator-stream.js';
+import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 import { useSession } from '../session/session.js';
-import type { EventData } from './frame-queue.js';
 
 /** Calls `handler`, the newest given, at most once a frame with the events of that name since the last call. */
 export function useEvents<Name extends StreamEventName>(
   name: Name,
-  handler: (events: readonly EventData<Name>[]) => void,
+  handler: (events: readonly StreamEventData<Name>[]) => void,
 ): void {
   const { feed } = useSession();
   const newest = useRef(handler);

@@ -1,8 +1,8 @@
 // One location, kept up to date: what it is now, and its own profiles.
 import type { ConnectorLive, LocationLive } from '../../src/wire/operator-locations.js';
+import type { StreamEventData } from '../../src/wire/operator-stream.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
-import type { EventData } from '../api/frame-queue.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
 import { useEvery } from './server-clock.js';
@@ -112,7 +112,7 @@ export function keyOfConnector({
   return JSON.stringify([controllerUuid, connectorId]);
 }
 
-function limited(live: LocationLive, event: EventData<'connectorLimit'>): LocationLive {
+function limited(live: LocationLive, event: StreamEventData<'connectorLimit'>): LocationLive {
   const key = keyOfConnector(event);
   const { limitA, limitKw, reason } = event;
   return {

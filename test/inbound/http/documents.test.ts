@@ -1,4 +1,5 @@
 // What describes the service: OpenAPI that holds for real answers, its page without foreign files, health for probes.
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ERROR_CODES } from '../../../machines/values/errors.js';
@@ -57,6 +58,15 @@ const documentSchema = z.object({
       }),
     }),
   }),
+});
+
+const refSchema = z.object({ $ref: z.string() });
+const unionSchema = z.object({
+  oneOf: z.array(refSchema),
+  discriminator: z.object({ propertyName: z.string(), mapping: z.record(z.string(), z.string()) }),
+});
+const memberSchema = z.object({
+  properties: z.object({ event: z.object({ const: z.string() }), data: z.looseObject({}) }),
 });
 
 let rig: Rig;
@@ -128,6 +138,19 @@ describe('/v1/openapi.json', () => {
   it('says what the stream carries, and in which form', () => {
     const { content } = operationOf('GET', '/v1/stream').responses['200'] ?? {};
     expect(Object.keys(content ?? {})).toEqual(['text/event-stream']);
+    expect(content?.['text/event-stream']?.schema.$ref).toBe('#/components/schemas/StreamEvent');
+    const { oneOf, discriminator } = unionSchema.parse(document.components.schemas.StreamEvent);
+    const refs = oneOf.map(({ $ref }) => $ref);
+    expect([discriminator.propertyName, Object.values(discriminator.mapping)]).toEqual(['event', refs]);
+    // Each name chooses one shape, and no other shape takes its events.
+    const events = Object.entries(discriminator.mapping).map(([event, ref]) => {
+      const { properties } = memberSchema.parse(document.components.schemas[ref.split('/').at(-1) ?? '']);
+      expect(properties.event.const).toBe(event);
+      return event;
+    });
+    const listed = readFileSync('docs/rest-extensions.md', 'utf8').split('| event | when |')[1] ?? '';
+    const rows = listed.split('\n\n')[0]?.match(/^\| (`\w+`(, )?)+/gm) ?? [];
+    expect(rows.flatMap((row) => row.match(/\w+/g) ?? []).sort()).toEqual([...events].sort());
   });
 
   it.each(EVERY_SAMPLE)(

@@ -41,7 +41,7 @@ let lastId = 0;
 function tell(actualKw: number): void {
   const at = '2026-06-01T12:00:00.000Z';
   const data = { locationId: LOCATION, at, actualKw, estimatedKw: null };
-  const event: StreamEvent = { id: ++lastId, name: 'power', data };
+  const event: StreamEvent = { id: ++lastId, event: 'power', data };
   for (const listener of rig.listeners) listener(event);
 }
 

@@ -7,7 +7,7 @@ import type { Log } from '../../../ports/log.js';
 import { toJson } from '../../../wire/json.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
-import { type StreamEvent, streamDataSchema } from '../../../wire/operator-stream.js';
+import { type StreamEvent, streamEventSchema } from '../../../wire/operator-stream.js';
 import type { Access, Caller } from '../access.js';
 import { authenticate, type Handler, type WithApplication } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
@@ -27,7 +27,7 @@ export const STREAM_ENDPOINT = {
   isExtension: true,
   querySchema: streamQuerySchema,
   status: 200,
-  responseSchema: streamDataSchema,
+  responseSchema: streamEventSchema,
   produces: 'text/event-stream',
   errors: ['LOCATION_NOT_FOUND'],
 } as const satisfies EndpointDescription;
@@ -129,7 +129,7 @@ const texts = new WeakMap<StreamEvent, string>();
 function textOf(event: StreamEvent): string {
   const held = texts.get(event);
   if (held !== undefined) return held;
-  const text = `id: ${event.id}\nevent: ${event.name}\ndata: ${toJson(event.data)}\n\n`;
+  const text = `id: ${event.id}\nevent: ${event.event}\ndata: ${toJson(event.data)}\n\n`;
   texts.set(event, text);
   return text;
 }
