@@ -43,6 +43,7 @@ const SETTINGS: readonly SettingKey[] = [
   'tlsClientCa',
   'dataDir',
   'heartbeatS',
+  'metricsToken',
   'logLevel',
 ];
 
@@ -58,6 +59,7 @@ const MEANINGS: OtherMeanings = {
   tlsCert:
     "PEM file with the gateway's own certificate, and the intermediate ones after it; with it chargers connect by wss://",
   dataDir: 'what has to outlast a restart (ocpp-*.json); one gateway uses it at a time',
+  metricsToken: 'bearer token that /metrics asks for at --metrics-port',
   heartbeatS:
     "seconds between a charger's meter values, where the file gives it no heartbeat; as the service has it",
 };
@@ -156,6 +158,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     host,
     port,
     metricsPort,
+    metricsToken: config.metricsToken,
     mqttUrl,
     mqttCa,
     tls: tlsOf(config),

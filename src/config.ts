@@ -10,6 +10,8 @@ interface Setting {
   readonly name: string;
   readonly schema: z.ZodType;
   readonly about: string;
+  /** Its value is never printed. */
+  readonly isSecret?: boolean;
 }
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -163,6 +165,17 @@ export const SETTINGS = {
     z.coerce.number().int().min(0).default(0),
     'number of reverse proxies in front whose X-Forwarded-For is believed',
   ),
+  metricsToken: {
+    ...setting(
+      'METRICS_TOKEN',
+      z
+        .string()
+        .regex(/^[\w.~+/-]{16,256}=*$/, 'must be 16 to 256 characters of A-Z a-z 0-9 . _ ~ + / -')
+        .optional(),
+      'bearer token that /metrics asks for; without it, anybody who reaches the port reads the figures',
+    ),
+    isSecret: true,
+  },
   mqttPacketLimitBytes: setting(
     'MQTT_PACKET_LIMIT_BYTES',
     count.default(16_384),
@@ -243,8 +256,10 @@ export function loadConfig(
     const result = SETTINGS[key].schema.safeParse(given === '' ? undefined : given);
     if (!result.success) {
       const source = flags[key] === undefined ? variableOf(key) : flagOf(key);
+      const { isSecret }: Setting = SETTINGS[key];
+      const value = isSecret === true ? 'its value' : `"${given}"`;
       throw new ConfigError(
-        `${source}: "${given}" is not valid: ${result.error.issues[0]?.message ?? 'invalid'}`,
+        `${source}: ${value} is not valid: ${result.error.issues[0]?.message ?? 'invalid'}`,
       );
     }
     parsed[key] = result.data;

@@ -112,7 +112,13 @@ export class Front {
     const http = new HttpServer({ config, ...this.#common, tlsFiles });
     const health = createFrontHealth({ ...this.#common, broker, bus, version: VERSION });
     await http.answerWith((exchanges) =>
-      createFrontApp({ trustProxy: config.trustProxy, ...this.#common, health, ...exchanges }),
+      createFrontApp({
+        trustProxy: config.trustProxy,
+        metricsToken: config.metricsToken,
+        ...this.#common,
+        health,
+        ...exchanges,
+      }),
     );
     const { url: httpUrl } = await http.start();
     this.#undo.push(() => http.stop());

@@ -99,6 +99,13 @@ export function isSecret(secret: string, secretHash: string): boolean {
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
+/** A check of `Authorization` headers for the bearer token `token`, in constant time; without a token every header passes. */
+export function createBearerCheck(token: string | undefined): (authorization: string | undefined) => boolean {
+  if (token === undefined) return () => true;
+  const hash = hashSecret(token);
+  return (authorization = '') => isSecret(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? '', hash);
+}
+
 /**
  * What is stored of a password or client secret: SHA-256 of a generated one, else scrypt with a salt of its own.
  * @param id see `secretIdOf`; a new one where it is left out.

@@ -73,6 +73,7 @@ export class StandbyNode {
     const isClockOff = () => this.#standby.isClockOff;
     return createStandbyApp({
       trustProxy: config.trustProxy,
+      metricsToken: config.metricsToken,
       clock,
       log,
       metrics,

@@ -23,7 +23,13 @@ import { createTurns, type Turns, type Untimed } from './turns.js';
 type ActorOptions = Parameters<typeof createActorSystem>[0];
 
 /** May hold passwords. */
-const SECRET_SETTINGS: ReadonlySet<string> = new Set(['databaseUrl', 'mqttUrl', 'tokenKeys']);
+const SECRET_SETTINGS: ReadonlySet<string> = new Set([
+  'databaseUrl',
+  'mqttUrl',
+  'busUrl',
+  'tokenKeys',
+  'metricsToken',
+]);
 /** A byte more than any message of the contract may have: as much too long as the whole. */
 const MESSAGE_BYTES = 16_385;
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
+import { createBearerCheck } from '../secrets.js';
 import { bridgesOf, speaking } from './bridged-chargers.js';
 import type { ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
@@ -19,6 +20,8 @@ export interface GatewayOptions {
   readonly port: number;
   /** Where `/metrics` is read; undefined: nowhere. */
   readonly metricsPort: number | undefined;
+  /** What it asks for there; undefined: nothing. */
+  readonly metricsToken?: string | undefined;
   readonly mqttUrl: string;
   /** PEM. */
   readonly mqttCa: string | undefined;
@@ -107,9 +110,14 @@ export class OcppGateway {
 
   async #serveMetrics(port: number): Promise<string> {
     const { registry } = this.metrics;
+    const isAllowed = createBearerCheck(this.#options.metricsToken);
     const server = createServer((request, response) => {
       if (request.method !== 'GET' || request.url !== '/metrics') {
         response.writeHead(404).end();
+        return;
+      }
+      if (!isAllowed(request.headers.authorization)) {
+        response.writeHead(401, { 'www-authenticate': 'Bearer realm="headroom metrics"' }).end();
         return;
       }
       this.#countConnectors();

@@ -55,6 +55,7 @@ export interface OcppSite {
   readonly service: RunningService;
   readonly gateway: OcppGateway;
   readonly ocppUrl: string;
+  readonly metricsUrl: string | undefined;
   /** A charger with a car that takes all it can get; it is stopped with the site. */
   charger(options?: Partial<OcppChargerOptions>): OcppCharger;
   /** A bare connection as the charger. */
@@ -104,12 +105,13 @@ export async function runOcppSite(
     ...options,
   };
   const gateway = new OcppGateway(gatewayOptions);
-  const { ocppUrl } = await gateway.start();
+  const { ocppUrl, metricsUrl } = await gateway.start();
   const cleanUps: (() => Promise<unknown>)[] = [];
   return {
     service,
     gateway,
     ocppUrl,
+    metricsUrl,
     charger(more = {}) {
       const charger = new OcppCharger({
         url: ocppUrl,

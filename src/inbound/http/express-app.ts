@@ -46,6 +46,8 @@ export interface HttpSettings {
   readonly authFailuresPerMin: number;
   /** Reverse proxies in front. */
   readonly trustProxy: number;
+  /** What `/metrics` asks for; undefined: nothing. */
+  readonly metricsToken?: string | undefined;
 }
 
 export interface HttpParts {
@@ -155,7 +157,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
     ['get', OPENAPI_PATH, createDescriptionHandler(() => createOpenApiDocument(described, parts.version))],
     ['get', ASYNCAPI_PATH, createDescriptionHandler(() => createAsyncApiDocument(parts.version))],
-    ['get', METRICS_PATH, createMetricsHandler(metrics)],
+    ['get', METRICS_PATH, createMetricsHandler(metrics, config.metricsToken)],
     ['get', DASHBOARD_PATH, dashboard.page],
     ['get', ASSET_PATH, dashboard.asset],
     ['get', DOCS_PATH, docs.moved],

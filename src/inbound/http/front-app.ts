@@ -12,6 +12,7 @@ import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 
 interface FrontParts extends Exchanges {
   readonly trustProxy: number;
+  readonly metricsToken: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -25,7 +26,7 @@ export function createFrontApp(parts: FrontParts): Express {
   app.set('query parser', false);
   app.use(createReception(parts));
   app.get(['/health', HEALTH_ENDPOINT.path], createHealthHandler(parts.health));
-  app.get(METRICS_PATH, createMetricsHandler(parts.metrics));
+  app.get(METRICS_PATH, createMetricsHandler(parts.metrics, parts.metricsToken));
   app.use((request) => {
     throw new DomainError(
       'NOT_FOUND',

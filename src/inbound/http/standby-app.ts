@@ -13,6 +13,7 @@ import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 
 interface StandbyParts extends Exchanges {
   readonly trustProxy: number;
+  readonly metricsToken: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -34,7 +35,7 @@ export function createStandbyApp(parts: StandbyParts): Express {
   app.set('query parser', false);
   app.use(createReception(parts));
   const ownHealth = createHealthHandler(health);
-  const ownMetrics = createMetricsHandler(metrics);
+  const ownMetrics = createMetricsHandler(metrics, parts.metricsToken);
   app.use((request, response: Answer) => {
     response.locals.route = 'forwarded';
     if (request.path === '/health' || request.path === HEALTH_ENDPOINT.path)

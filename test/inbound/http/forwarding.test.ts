@@ -67,7 +67,15 @@ async function startNode(holder: { readonly nodeId: string; readonly url: string
   const server = new HttpServer({ config: SETTINGS, ...common });
   const ownership = { holder: async () => holder };
   await server.answerWith((exchanges) =>
-    createStandbyApp({ trustProxy: 0, ...common, ownership, forwarding, health: () => WELL, ...exchanges }),
+    createStandbyApp({
+      trustProxy: 0,
+      metricsToken: undefined,
+      ...common,
+      ownership,
+      forwarding,
+      health: () => WELL,
+      ...exchanges,
+    }),
   );
   const { url } = await server.start();
   undo.push(() => server.stop());

@@ -1,10 +1,12 @@
 // What describes the service to tools: OpenAPI, AsyncAPI, and the figures for Prometheus.
 import type { Metrics } from '../../../metrics.js';
+import { createBearerCheck } from '../../../secrets.js';
 import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
 import { toJson } from '../../../wire/json.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
+import { Refusal } from '../refusal.js';
 
 export const OPENAPI_PATH = '/v1/openapi.json';
 export const ASYNCAPI_PATH = '/v1/asyncapi.json';
@@ -19,8 +21,16 @@ export function createDescriptionHandler(create: () => OpenApiDocument | AsyncAp
   };
 }
 
-export function createMetricsHandler({ registry }: Metrics): Handler {
-  return async (_request, response) => {
+/** @param token that a caller has to show; everybody may read where it is undefined. */
+export function createMetricsHandler({ registry }: Metrics, token: string | undefined): Handler {
+  const isAllowed = createBearerCheck(token);
+  return async (request, response) => {
+    if (!isAllowed(request.headers.authorization))
+      throw new Refusal(
+        'UNAUTHORIZED',
+        'The figures need their own token: send Authorization: Bearer with what HEADROOM_METRICS_TOKEN is set to.',
+        { 'www-authenticate': 'Bearer realm="headroom metrics"' },
+      );
     const text = await registry.metrics();
     response.set({ 'content-type': registry.contentType, 'x-request-id': response.locals.requestId });
     response.end(text);
