@@ -43,6 +43,19 @@ export const operatorMessageSchema = z
     path: ['isActive'],
     message: 'must be true or false, where limitKw is given',
   })
+  .meta({
+    examples: [
+      {
+        source: 'DSO control box 17',
+        isActive: true,
+        limitKw: 8.4,
+        durationS: 3600,
+        sentAt: '2026-06-01T12:00:00Z',
+      },
+      { source: 'DSO control box 17', isActive: false, sentAt: '2026-06-01T12:30:00Z' },
+      { source: 'DSO control box 17', sentAt: '2026-06-01T12:31:00Z' },
+    ],
+  })
   .transform(({ sentAt, ...message }) => ({ ...message, sentAtMs: fromInstant(sentAt) }))
   .meta({
     id: 'OperatorLimitRequest',

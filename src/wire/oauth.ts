@@ -25,7 +25,17 @@ export const tokenRequestSchema = z
     client_id: optionalParameter.meta({ description: 'Left out where HTTP Basic carries it.' }),
     client_secret: optionalParameter.meta({ description: 'Left out where HTTP Basic carries it.' }),
   })
-  .meta({ id: 'TokenRequest' });
+  .meta({
+    id: 'TokenRequest',
+    examples: [
+      {
+        grant_type: 'client_credentials',
+        client_id: 'harbour-backend',
+        client_secret: 'the secret that was shown once',
+        scope: 'locations:read',
+      },
+    ],
+  });
 
 export const tokenResponseSchema = z
   .object({

@@ -62,12 +62,17 @@ export const profileRequestSchema = z
     limitKw: limitKwSchema,
     priority: prioritySchema.default(0).meta({ description: '0 (lowest) to 10 (highest).' }),
   })
-  .meta({ id: 'LimitProfileRequest' });
+  .meta({
+    id: 'LimitProfileRequest',
+    examples: [
+      { priority: 5, limitKw: 22, startTime: '2030-06-01T17:00:00Z', endTime: '2030-06-01T19:00:00Z' },
+    ],
+  });
 export type ProfileRequest = z.output<typeof profileRequestSchema>;
 
 export const permanentLimitRequestSchema = z
   .object({ limitKw: limitKwSchema })
-  .meta({ id: 'PermanentLimitRequest' });
+  .meta({ id: 'PermanentLimitRequest', examples: [{ limitKw: 42.5 }] });
 
 export const profileStatusSchema = z.enum(['SCHEDULED', 'ACTIVE', 'EXPIRED']).meta({ id: 'ProfileStatus' });
 
@@ -161,7 +166,13 @@ export const createClusterRequestSchema = z
     locationIds: memberIdsSchema.min(1),
     limitKw: capSchema.nullish(),
   })
-  .meta({ id: 'CreateClusterRequest' });
+  .meta({
+    id: 'CreateClusterRequest',
+    examples: [
+      { name: 'Harbour', locationIds: ['quay-1', 'quay-2'], limitKw: 90 },
+      { name: 'No cap yet', locationIds: ['quay-1'] },
+    ],
+  });
 export type CreateClusterRequest = z.output<typeof createClusterRequestSchema>;
 
 const CHANGEABLE = ['name', 'limitKw', 'locationIds', 'status'] as const;
@@ -180,6 +191,7 @@ export const updateClusterRequestSchema = z
   )
   .meta({
     id: 'UpdateClusterRequest',
+    examples: [{ limitKw: 80 }, { limitKw: null }, { locationIds: ['quay-1'], status: 'INACTIVE' }],
     anyOf: CHANGEABLE.map((name) => ({ required: [name] })),
   });
 export type UpdateClusterRequest = z.output<typeof updateClusterRequestSchema>;

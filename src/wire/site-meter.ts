@@ -43,6 +43,12 @@ export const siteReadingSchema = z
       .optional()
       .meta({ description: 'Energy imported so far, Wh.' }),
   })
+  .meta({
+    examples: [
+      { hb: 17, at: '2026-06-01T12:00:00Z', powerW: 23_400, currentA: [31.2, 28.4, 40.1] },
+      { at: '2026-06-01T12:00:01Z', powerW: -4100 },
+    ],
+  })
   .transform(({ v: _version, at, ...reading }) => ({ ...reading, atMs: fromInstant(at) }))
   .meta({ id: 'SiteMeterReading' });
 

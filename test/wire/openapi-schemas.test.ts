@@ -2,6 +2,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { API_KEY, createRig, type Rig } from '../inbound/http/http-rig.js';
 import { EVERY_SAMPLE, type SampleRequest, WINDOW } from '../inbound/http/sample-requests.js';
 
@@ -11,6 +12,23 @@ const HEADERS = { 'x-api-key': API_KEY, connection: 'close' };
 interface Document {
   readonly paths: Record<string, Record<string, { requestBody?: unknown }>>;
 }
+
+const documentSchema = z.object({
+  paths: z.record(
+    z.string(),
+    z.record(
+      z.string(),
+      z.object({
+        requestBody: z
+          .object({ content: z.record(z.string(), z.object({ schema: z.object({ $ref: z.string() }) })) })
+          .optional(),
+      }),
+    ),
+  ),
+  components: z.object({
+    schemas: z.record(z.string(), z.object({ examples: z.array(z.unknown()).optional() })),
+  }),
+});
 
 let rig: Rig;
 let ajv: Ajv2020;
@@ -124,6 +142,34 @@ describe('The pattern of an instant', () => {
       headers,
     });
     expect([sent.status, asked.status]).toEqual(isGood ? [200, 200] : [400, 400]);
+  });
+});
+
+describe('Every request body', () => {
+  it('has examples, which its schema and the service accept', async () => {
+    const document: unknown = await (await rig.call('GET', '/v1/openapi.json')).json();
+    const { paths, components } = documentSchema.parse(document);
+    const bodies = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).flatMap(([method, { requestBody }]) =>
+        requestBody === undefined ? [] : [{ path, method, requestBody }],
+      ),
+    );
+    expect(bodies.length).toBeGreaterThanOrEqual(10);
+    for (const { path, method, requestBody } of bodies)
+      for (const { schema } of Object.values(requestBody.content)) {
+        const { examples = [] } = components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {};
+        expect([method, path, examples.length > 0]).toEqual([method, path, true]);
+        const isDocumented = ajv.compile({ $ref: `openapi${schema.$ref}` });
+        const sample = EVERY_SAMPLE.find(
+          (each) => each.pattern === path && each.method === method.toUpperCase(),
+        );
+        for (const body of examples) {
+          expect([path, body, isDocumented(body)]).toEqual([path, body, true]);
+          if (sample === undefined) continue;
+          const answer = await rig.call(sample.method, sample.path, { headers: HEADERS, body });
+          expect([path, body, answer.status]).toEqual([path, body, sample.status]);
+        }
+      }
   });
 });
 
