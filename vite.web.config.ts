@@ -1,12 +1,13 @@
-// Bundles the dashboard: hashed assets that may be kept for good, each beside its gzip and brotli form. Packs Swagger UI.
+// Bundles the dashboard: hashed assets that may be kept for good, each beside its gzip and brotli form. Packs the page of the API.
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
-import { defineConfig, type Plugin } from 'vite';
+import { build, defineConfig, type Plugin } from 'vite';
 
 const below = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const OUTPUT = below('dist/web');
 const SWAGGER_UI = below('node_modules/swagger-ui-dist');
+const DOCS_PAGE = below('web/api-docs');
 const DOCS = below('dist/docs');
 
 /** Adds what compresses well in both forms, and takes away what builds before left: whoever reads meanwhile finds a whole page. */
@@ -30,15 +31,18 @@ function finish(): Plugin {
   };
 }
 
-/** Packs the files of Swagger UI that the service serves, beside their licences. Nothing else of that package is needed. */
-function packSwaggerUi(): Plugin {
+/** Packs Swagger UI with its licences, and the script and the style sheet that adapt it. Nothing else of that package is needed. */
+function packApiDocs(): Plugin {
   return {
-    name: 'pack-swagger-ui',
-    writeBundle() {
+    name: 'pack-api-docs',
+    async writeBundle() {
       mkdirSync(DOCS, { recursive: true });
-      for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css']) {
-        writeFileSync(`${DOCS}/${name}.gz`, gzipSync(readFileSync(`${SWAGGER_UI}/${name}`), { level: 9 }));
-      }
+      const pack = (name: string, content: string | Buffer) =>
+        writeFileSync(`${DOCS}/${name}.gz`, gzipSync(content, { level: 9 }));
+      for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
+        pack(name, readFileSync(`${SWAGGER_UI}/${name}`));
+      pack('docs.css', readFileSync(`${DOCS_PAGE}/docs.css`));
+      pack('show.js', await bundled(`${DOCS_PAGE}/show.ts`));
       for (const name of ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']) {
         copyFileSync(`${SWAGGER_UI}/${name}`, `${DOCS}/${name}`);
       }
@@ -46,11 +50,24 @@ function packSwaggerUi(): Plugin {
   };
 }
 
+/** One script without imports, for a page that is not built here. */
+async function bundled(entry: string): Promise<string> {
+  const result = await build({
+    configFile: false,
+    logLevel: 'warn',
+    build: { write: false, target: 'es2022', lib: { entry, formats: ['iife'], name: 'headroomDocs' } },
+  });
+  const [output] = [result].flat();
+  const chunk = output !== undefined && 'output' in output ? output.output[0] : undefined;
+  if (chunk === undefined) throw new Error(`${entry} gave no script.`);
+  return chunk.code;
+}
+
 export default defineConfig({
   root: below('web'),
   logLevel: 'warn',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  plugins: [finish(), packSwaggerUi()],
+  plugins: [finish(), packApiDocs()],
   build: {
     outDir: OUTPUT,
     emptyOutDir: false,

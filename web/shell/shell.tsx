@@ -60,6 +60,9 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
           ))}
         </nav>
         <span class={`link-state ${connection}`}>{CONNECTION_WORDS[connection]}</span>
+        <a class="reference" href="docs/" title="Reference of the API">
+          API
+        </a>
         <ThemeChoice />
         <Button kind="plain" onClick={signOut}>
           Sign out

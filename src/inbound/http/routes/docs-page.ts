@@ -29,19 +29,16 @@ const PAGE = `<!doctype html>
 <title>Headroom API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="./swagger-ui.css">
+<link rel="stylesheet" href="./docs.css">
 <script src="./swagger-ui-bundle.js" defer></script>
 <script src="./show.js" defer></script>
 </head>
-<body><main id="api"><noscript>This page needs JavaScript. The description itself: ${OPENAPI_PATH}</noscript></main></body>
+<body>
+<nav class="back" aria-label="Headroom"><a href="../">Dashboard</a></nav>
+<div id="api" data-url="${OPENAPI_PATH}"><noscript>This page needs JavaScript. The description itself: ${OPENAPI_PATH}</noscript></div>
+</body>
 </html>
 `;
-// `validatorUrl: null` keeps it from showing the document to others.
-const SHOW = `SwaggerUIBundle(${JSON.stringify({
-  url: OPENAPI_PATH,
-  dom_id: '#api',
-  deepLinking: true,
-  validatorUrl: null,
-})});\n`;
 const ABSENT = 'Swagger UI was not built: run "npm run build" and start the service again.';
 
 /** Where the build puts Swagger UI, seen from the sources and from what is compiled of them. */
@@ -93,17 +90,14 @@ function headersOf(response: Answer): Record<string, string> {
 }
 
 function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile> {
-  const files = new Map([
-    ['index.html', fileOf('html', Buffer.from(PAGE))],
-    [
-      'show.js',
-      fileOf('js', Buffer.from(directory === undefined ? `document.body.append('${ABSENT}')` : SHOW)),
-    ],
-  ]);
-  if (directory === undefined) return files;
+  const files = new Map([['index.html', fileOf('html', Buffer.from(PAGE))]]);
+  if (directory === undefined)
+    return files.set('show.js', fileOf('js', Buffer.from(`document.body.append('${ABSENT}')`)));
   for (const [name, type] of [
     ['swagger-ui.css', 'css'],
+    ['docs.css', 'css'],
     ['swagger-ui-bundle.js', 'js'],
+    ['show.js', 'js'],
   ] as const) {
     const packed = readFileSync(`${directory}${name}.gz`);
     files.set(name, fileOf(type, gunzipSync(packed), packed));
