@@ -26,7 +26,7 @@ import {
   type SharedRoom,
   setTargetsBeside,
 } from './room-beside.js';
-import { powerNeedOf, shortOfFuse, shortOfPower } from './shortage.js';
+import { powerNeedOf, shortageOf } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { isLettingGo } from './told-anyway.js';
 import { followDecision, nextTurnAtMs } from './turns.js';
@@ -282,7 +282,7 @@ export class LocationSupervisor {
       grants,
       isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isLettingGo: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
-      unattainable: shortOfPower(need, budget.limitW) ?? shortOfFuse(controls, fuses),
+      unattainable: shortageOf(need, budget.limitW, controls, fuses),
     };
   }
 

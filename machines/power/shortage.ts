@@ -31,8 +31,21 @@ export function powerNeedOf(
   return { lockedW, heldW, uncontrolledW };
 }
 
+/** A sentence in kW, one in amperes, or both: a fuse that is overbooked is named even where the limit cannot be kept either. */
+export function shortageOf(
+  need: PowerNeed,
+  limitW: number,
+  controls: Iterable<ConnectorControl>,
+  fuses: Fuses,
+): string | undefined {
+  const sentences = [shortOfFuse(controls, fuses), shortOfPower(need, limitW)].filter(
+    (sentence) => sentence !== undefined,
+  );
+  return sentences.length === 0 ? undefined : sentences.join('; ');
+}
+
 /** A sentence where the limit cannot be kept. */
-export function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
+function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
   const { lockedW, heldW, uncontrolledW } = need;
   if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
   return (
@@ -42,8 +55,8 @@ export function shortOfPower(need: PowerNeed, limitW: number): string | undefine
   );
 }
 
-/** The same of the first pole that is asked for more than it can carry. */
-export function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fuses): string | undefined {
+/** The same in amperes, of each phase of a fuse that is asked for more than it can carry. */
+function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fuses): string | undefined {
   if (poles.length === 0) return undefined;
   const needs = poles.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
   for (const control of controls) {
@@ -57,11 +70,8 @@ export function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fus
       else need.heldTenthsA += heldTenthsA;
     }
   }
-  for (const [place, pole] of poles.entries()) {
-    const sentence = sentenceOn(pole, needs[place]);
-    if (sentence !== undefined) return sentence;
-  }
-  return undefined;
+  const sentences = poles.flatMap((pole, place) => sentenceOn(pole, needs[place]) ?? []);
+  return sentences.length === 0 ? undefined : sentences.join('; ');
 }
 
 interface Need {
@@ -73,10 +83,11 @@ interface Need {
 function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
   if (need === undefined) return undefined;
   const { lockedTenthsA, heldTenthsA, uncontrolledTenthsA } = need;
-  if (lockedTenthsA + heldTenthsA + uncontrolledTenthsA <= pole.capacityTenthsA) return undefined;
+  const neededTenthsA = lockedTenthsA + heldTenthsA + uncontrolledTenthsA;
+  if (neededTenthsA <= pole.capacityTenthsA) return undefined;
   return (
-    `The ${pole.capacityTenthsA / 10} A of ${nameOfPole(pole)} do not suffice: ${lockedTenthsA / 10} A are the 6 A minimum ` +
-    `of locked connectors, ${heldTenthsA / 10} A fail-safes of connectors in reach, ` +
+    `The fuse of ${nameOfPole(pole)} is overbooked, ${neededTenthsA / 10} A of ${pole.capacityTenthsA / 10} A: ` +
+    `${lockedTenthsA / 10} A are the 6 A minimum of locked connectors, ${heldTenthsA / 10} A fail-safes of connectors in reach, ` +
     `${uncontrolledTenthsA / 10} A reserved for connectors that cannot be told`
   );
 }

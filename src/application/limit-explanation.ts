@@ -3,6 +3,7 @@
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
+import { kwText } from '../../machines/values/figures.js';
 import { toInstant } from '../wire/instants.js';
 import type { LentPhases } from './fuse-view.js';
 
@@ -72,8 +73,8 @@ function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Expla
   const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
   if (lockLimitKw === null) return upTo('its limit');
   if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maximum}`);
-  if (lockLimitKw >= minimumKw) return upTo(`${round(lockLimitKw)} kW`);
-  return `A profile locks it at ${round(lockLimitKw)} kW, but no car can use less than ${minimum}: it runs up to ${round(minimumKw)} kW.`;
+  if (lockLimitKw >= minimumKw) return upTo(kwText(lockLimitKw));
+  return `A profile locks it at ${kwText(lockLimitKw)}, but no car can use less than ${minimum}: it runs up to ${kwText(minimumKw)}.`;
 }
 
 /** One sentence, and another where some of its phases are lent. */
@@ -86,11 +87,11 @@ export function explanationOf(explained: Explained): string {
 function lentText({ names, insteadOfKw }: LentPhases): string {
   if (insteadOfKw === undefined)
     return `It is reserved on ${names} only: its car uses no other phase, and others may until it goes.`;
-  return `Its charger is told to use ${names} only: on more phases its car would need ${round(insteadOfKw)} kW at least. It goes back to them once that serves more, ten minutes after a switch at the earliest.`;
+  return `Its charger is told to use ${names} only: on more phases its car would need ${kwText(insteadOfKw)} at least. It goes back to them once that serves more, ten minutes after a switch at the earliest.`;
 }
 
 function limitText({ limitKw, cause }: LimitInForce): string {
-  return `limit of ${round(limitKw)} kW (${causeText(cause)})`;
+  return `limit of ${kwText(limitKw)} (${causeText(cause)})`;
 }
 
 function causeText(cause: LimitCause): string {
@@ -110,8 +111,4 @@ function causeText(cause: LimitCause): string {
     case 'physicalConnection':
       return 'the physical connection of the location';
   }
-}
-
-function round(kw: number): number {
-  return Math.round(kw * 100) / 100;
 }

@@ -1,4 +1,5 @@
 // The average import that a tariff bills, as the live view and the stream show it.
+import { kwText } from '../../machines/values/figures.js';
 import type { LocationEntity } from '../actors/entities.js';
 import { toInstant } from '../wire/instants.js';
 import type { PeakShavingView } from '../wire/peak-shaving.js';
@@ -37,9 +38,9 @@ function explanationOf(
   hasBuilding: boolean,
 ): string {
   const beside = hasBuilding ? 'beside the building and its reserve ' : '';
-  const used = `Of the ${allowedKwh} kWh that an average of ${limitKw} kW allows until ${windowEndsAt}, ${usedKwh} kWh are used`;
+  const used = `Of the ${allowedKwh} kWh that an average of ${kwText(limitKw)} allows until ${windowEndsAt}, ${usedKwh} kWh are used`;
   if (leavesKw === 0) return `${used}: ${beside}nothing is left for chargers in this window.`;
-  return `${used}: ${beside}chargers may use ${leavesKw} kW for the rest of it.`;
+  return `${used}: ${beside}chargers may use ${kwText(leavesKw)} for the rest of it.`;
 }
 
 function round(kwh: number): number {

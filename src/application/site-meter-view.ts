@@ -1,6 +1,7 @@
 // A location's meter, and what the building leaves for its chargers, as answers and the stream show them.
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
+import { kwText } from '../../machines/values/figures.js';
 import type { LocationEntity } from '../actors/entities.js';
 import { toInstant } from '../wire/instants.js';
 import { SITE_METER_STATE_NAMES, type SiteMeterView } from '../wire/site-meter.js';
@@ -65,7 +66,7 @@ function explanationOf(
   connectionW: number,
   isReserveLearnt: boolean,
 ): string {
-  const kw = (watts: number) => `${Math.round(watts / 10) / 100} kW`;
+  const kw = (watts: number) => kwText(watts / 1000);
   const left = `so of the ${kw(connectionW)} of the connection chargers may use ${kw(headroomW)}.`;
   if (state === 'stale')
     return `The meter is silent and the building counts as ${kw(buildingW)}, its maximum, ${left}`;

@@ -45,6 +45,11 @@ export class AlarmBook {
     else this.#change(location, key, { ...open, reason });
   }
 
+  /** Of the alarm that is open; undefined where none is. */
+  reasonOf({ alarms }: LocationEntity, kind: AlarmKind, connector: ConnectorRecord): string | undefined {
+    return alarms.get(alarmKey(kind, connectorKey(connector)))?.reason;
+  }
+
   /** Takes an alarm that was open when the service ended. */
   restore({ alarms }: LocationEntity, alarm: AlarmRecord): void {
     alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);

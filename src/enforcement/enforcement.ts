@@ -5,6 +5,7 @@ import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { fitsStill, isNewest } from '../../machines/power/late-grant.js';
+import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
@@ -40,7 +41,6 @@ interface EnforcementOptions {
 const DECIDE_EVERY_MS = 100;
 // What a site imports is counted this often, where the average of it is limited.
 const COUNT_IMPORT_EVERY_MS = 10_000;
-const NOT_CONNECTED = 'The charger is not connected';
 const SILENT = 'It sends no meter values';
 
 type GrantTallies = Readonly<Record<LimitReason, Tally>>;
@@ -289,10 +289,13 @@ export class Enforcement {
   }
 
   /** @param link of the connector; `online` where nothing is to be said of it. */
-  #setLinkAlarms({ location, record }: ConnectorEntity, link: Link): void {
+  #setLinkAlarms({ location, record, control }: ConnectorEntity, link: Link): void {
     const { alarms } = this.#options;
+    const whyOffline = control.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
+    // After a restart nothing was heard yet of a charger that was lost before: its alarm goes on as it was.
+    const offline = link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
-    alarms.set(location, 'OFFLINE', record, link === 'offline' ? NOT_CONNECTED : undefined);
+    alarms.set(location, 'OFFLINE', record, offline);
   }
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
-import { STATUS_DEFINITIONS } from '../../web/location/status-definitions.js';
+import { BY_STATUS } from '../../web/location/connector-state.js';
 import { readSources } from '../architecture/sources.js';
 import { ROOT, readDocuments } from './document.js';
 
@@ -52,7 +52,7 @@ describe('The glossary', () => {
   it('explains each status of OCPP in the words of the dashboard', () => {
     for (const status of CHARGING_STATUSES) {
       const [, meaning = ''] = new RegExp(`^\\| \`${status}\` \\| (.*) \\|$`, 'm').exec(glossary) ?? [];
-      expect(`${meaning}.`.toLowerCase()).toBe(STATUS_DEFINITIONS[status].toLowerCase());
+      expect(`${meaning}.`.toLowerCase()).toBe(BY_STATUS[status].definition.toLowerCase());
     }
   });
 

@@ -102,6 +102,8 @@ describe('The fuses of a location', () => {
       'A profile locks it, but phase L1 of the connection is full: every unlocked connector on it is at 0 already, and no fuse is overloaded for a lock.',
     );
     const [alarm] = await rig.alarms('quay', 'LIMIT_UNATTAINABLE');
-    expect(alarm?.reason).toContain('The 10 A of phase L1 of the connection do not suffice: 12 A are');
+    expect(alarm?.reason).toContain(
+      'The fuse of phase L1 of the connection is overbooked, 12 A of 10 A: 12 A are',
+    );
   });
 });

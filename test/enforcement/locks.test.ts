@@ -90,7 +90,7 @@ describe('a locked connector', () => {
     const { connectors } = locationLiveSchema.parse(body);
     expect(connectors.map(({ explanation }) => explanation)).toEqual([
       expect.stringMatching(
-        /^A profile locks it, but under the limit of 5 kW \(the limit of the grid operator\)/,
+        /^A profile locks it, but under the limit of 5\.0 kW \(the limit of the grid operator\)/,
       ),
       expect.stringMatching(/^A profile locks it, but the grid operator’s limit is not enough/),
     ]);

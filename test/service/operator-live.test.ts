@@ -191,10 +191,10 @@ describe('GET /locations/{locationId}/live', () => {
     await reportUntil(async () => {
       const [locked] = (await live('busy')).connectors;
       expect(locked).toMatchObject({ lockLimitKw: 7, reason: 'lock' });
-      expect(locked?.explanation).toBe('A profile locks it: it runs up to 7 kW, whatever the others draw.');
+      expect(locked?.explanation).toBe('A profile locks it: it runs up to 7.0 kW, whatever the others draw.');
     });
     for (const [limitKw, sentence] of [
-      [2, 'A profile locks it at 2 kW, but no car can use less than 6 A: it runs up to 4.55 kW.'],
+      [2, 'A profile locks it at 2.0 kW, but no car can use less than 6 A: it runs up to 4.6 kW.'],
       [50, 'A profile locks it: it runs up to its maximum of 32 A, whatever the others draw.'],
     ] as const) {
       await schedule('/chargers/busy-a/connectors/1/schedules', limitKw);

@@ -3,12 +3,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
+import { limitInForce, lowerOf, thenPlanned } from '../../web/location/limit-in-force.js';
 import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
 import {
   bridged,
   columnsOf,
   continued,
   highestOfLast,
+  type StepLine,
   since,
   until,
   valueAt,
@@ -103,7 +105,7 @@ describe('what was measured', () => {
           : GRID_PHASES.map((phase) => ({ phase, meanA: 1, maxA: phase === 'L2' ? l2A : 5 })),
       building: l2A === undefined ? null : { meanKw: 10 * meanKw, maxKw: 99, meanReserveKw: 4 },
     });
-    const { powerKw, inForceKw, buildingKw, occupiedKw, phasesA } = pastLines({
+    const { powerKw, buildingKw, occupiedKw, phasesA } = pastLines({
       locationId: 'quay-1',
       from: iso(0),
       to: iso(600_000),
@@ -113,13 +115,169 @@ describe('what was measured', () => {
     });
     const minutes = [0, 1, 2, 4, 5].map((minute) => valueAt(powerKw, ERA + minute * 60_000));
     expect(minutes).toEqual([1, 2, null, null, 3]);
-    expect(valueAt(inForceKw, ERA + 90_000)).toBe(20);
-    expect(valueAt(inForceKw, ERA + 150_000)).toBe(null);
     const l2A = [0, 1, 2, 5, 6].map((minute) => valueAt(phasesA[1] ?? [], ERA + minute * 60_000));
     expect(l2A).toEqual([null, 16, null, 20, null]);
     const at = [0, 1, 2, 5, 6].map((minute) => ERA + minute * 60_000);
     expect(at.map((atMs) => valueAt(buildingKw, atMs))).toEqual([null, 20, null, 30, null]);
     expect(at.map((atMs) => valueAt(occupiedKw, atMs))).toEqual([null, 24, null, 34, null]);
+  });
+});
+
+describe('the limit in force of stored minutes', () => {
+  const MINUTE = 60_000;
+  const powerOf = (limits: readonly (readonly [minute: number, meanKw: number, lowestKw: number])[]) => ({
+    locationId: 'quay-1',
+    from: iso(0),
+    to: iso(10 * MINUTE),
+    stepSeconds: 60,
+    feeder: null,
+    points: limits.map(([minute, meanLimitKw, limitKw]) => ({
+      at: iso(minute * MINUTE),
+      meanKw: 5,
+      maxKw: 9,
+      estimatedKw: null,
+      limitKw,
+      meanLimitKw,
+      phases: [],
+      building: null,
+    })),
+  });
+  const line = (...steps: readonly (readonly [ms: number, kw: number | null])[]) =>
+    steps.map(([ms, value]) => ({ atMs: ERA + ms, value }));
+  const at = (steps: StepLine, ...instants: readonly number[]) =>
+    instants.map((ms) => valueAt(steps, ERA + ms));
+
+  it('is the limit at that instant, and no mean, in a minute in which a window began and ended', () => {
+    const effective = line([0, 50], [MINUTE + 10_000, 22], [MINUTE + 55_000, 50]);
+    const power = powerOf([
+      [0, 50, 50],
+      [1, 29, 22],
+      [2, 50, 50],
+    ]);
+    const { inForceKw, lowestKw, highestKw } = limitInForce(power, [effective], []);
+    expect(at(inForceKw, 9_999, 69_999, 70_000, 114_999, 115_000, 170_000)).toEqual([50, 50, 22, 22, 50, 50]);
+    expect(at(lowestKw, 70_000)).toEqual([null]);
+    // Its power is known as a mean only.
+    expect(at(highestKw, 59_999, 70_000, 120_000)).toEqual([null, 50, null]);
+  });
+
+  it('is below a line that the limit followed where something else caps it, and follows the grid operator too', () => {
+    const effective = line([0, 100], [MINUTE + 30_000, 22]);
+    const capped = limitInForce(
+      powerOf([
+        [0, 80, 80],
+        [1, 51, 22],
+        [2, 22, 22],
+      ]),
+      [effective],
+      [],
+    );
+    expect(at(capped.inForceKw, 89_999, 90_000)).toEqual([80, 22]);
+    const operator = line([0, null], [MINUTE + 15_000, 10]);
+    const both = lowerOf(line([0, 40]), operator);
+    const ordered = limitInForce(
+      powerOf([
+        [0, 40, 40],
+        [1, 17.5, 10],
+        [2, 10, 10],
+      ]),
+      [line([0, 40]), both],
+      [],
+    );
+    expect(at(ordered.inForceKw, 74_999, 75_000)).toEqual([40, 10]);
+  });
+
+  it('steps once, where the mean puts it, if only the limits around the minute are known', () => {
+    const { inForceKw } = limitInForce(
+      powerOf([
+        [0, 50, 50],
+        [1, 32, 20],
+        [2, 20, 20],
+      ]),
+      [line([0, 60])],
+      [],
+    );
+    expect(at(inForceKw, 60_000, 83_999, 84_000, 119_999)).toEqual([50, 50, 20, 20]);
+  });
+
+  it('is its mean, with its lowest, where nothing that is known agrees with the minute', () => {
+    const { inForceKw, lowestKw } = limitInForce(
+      powerOf([
+        [0, 50, 50],
+        [1, 41, 20],
+        [2, 50, 50],
+      ]),
+      [line([0, 50])],
+      [],
+    );
+    expect(at(inForceKw, 59_999, 60_000, 119_999, 120_000)).toEqual([50, 41, 41, 50]);
+    expect(at(lowestKw, 59_999, 60_000, 119_999, 120_000)).toEqual([null, 20, 20, null]);
+  });
+
+  it('is as stored where an earlier version stored the lowest limit alone', () => {
+    const { inForceKw, lowestKw } = limitInForce(
+      powerOf([
+        [0, 50, 50],
+        [1, 22, 22],
+      ]),
+      [line([0, 50], [90_000, 22])],
+      [],
+    );
+    expect(at(inForceKw, 30_000, 60_000, 119_999, 120_000)).toEqual([50, 22, 22, null]);
+    expect(lowestKw).toEqual([]);
+  });
+
+  it('changes where the window began in the minute that is not stored yet', () => {
+    const effective = line([0, 50], [MINUTE + 20_000, 22]);
+    const { inForceKw } = limitInForce(powerOf([[0, 50, 50]]), [effective], line([MINUTE + 45_000, 22]));
+    expect(at(inForceKw, 79_999, 80_000, 105_000)).toEqual([50, 22, 22]);
+    const gone = limitInForce(powerOf([[0, 50, 50]]), [effective], line([10 * MINUTE, 22]));
+    expect(at(gone.inForceKw, 80_000, 10 * MINUTE)).toEqual([null, 22]);
+  });
+
+  it('is at every instant that of a random course of windows, as minutes store it', () => {
+    const course = fc.uniqueArray(
+      fc.record({ atMs: fc.integer({ min: 1, max: 599_000 }), value: fc.integer({ min: 5, max: 90 }) }),
+      {
+        selector: ({ atMs }) => atMs,
+        maxLength: 8,
+      },
+    );
+    fc.assert(
+      fc.property(course, (unordered) => {
+        const steps = [{ atMs: 0, value: 50 }, ...unordered.toSorted((a, b) => a.atMs - b.atMs)];
+        const effective = steps.map(({ atMs, value }) => ({ atMs: ERA + atMs, value }));
+        const minutes = Array.from({ length: 10 }, (_, minute) => {
+          const first = valueAt(effective, ERA + minute * MINUTE) ?? 0;
+          const later = steps.filter(({ atMs }) => atMs > minute * MINUTE && atMs < (minute + 1) * MINUTE);
+          const least = Math.min(first, ...later.map(({ value }) => value));
+          return [minute, meanOf(effective, minute), least] as const;
+        });
+        const { inForceKw } = limitInForce(powerOf(minutes), [effective], []);
+        for (let ms = 0; ms < 600_000; ms += 2_900) expect(at(inForceKw, ms)).toEqual(at(effective, ms));
+      }),
+      { numRuns: 30 },
+    );
+    function meanOf(steps: StepLine, minute: number): number {
+      const [fromMs, toMs] = [ERA + minute * MINUTE, ERA + (minute + 1) * MINUTE];
+      const inside = [
+        { atMs: fromMs, value: valueAt(steps, fromMs) },
+        ...steps.filter(({ atMs }) => atMs > fromMs && atMs < toMs),
+      ];
+      const sum = inside.reduce(
+        (total, { atMs, value }, i) => total + (value ?? 0) * ((inside[i + 1]?.atMs ?? toMs) - atMs),
+        0,
+      );
+      return Math.round((1000 * sum) / MINUTE) / 1000;
+    }
+  });
+
+  it('goes on with what is planned after now, and not before', () => {
+    const told = line([0, 50], [40_000, 17]);
+    const planned = line([30_000, 50], [90_000, 22]);
+    expect(at(thenPlanned(told, planned, ERA + 50_000), 39_999, 40_000, 60_000, 90_000)).toEqual([
+      50, 17, 17, 22,
+    ]);
   });
 });
 

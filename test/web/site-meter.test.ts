@@ -38,7 +38,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
       // Each time anew: a page may take longer than a meter may be silent.
       expect((await read(35_000)).status).toBe(200);
       const text = await section.innerText();
-      expect(text).toContain('so of the 80 kW of the connection chargers may use 37 kW.');
+      expect(text).toContain('so of the 80.0 kW of the connection chargers may use 37.0 kW.');
       expect(text).not.toContain('meter silent');
     });
     await eventually(async () =>

@@ -1,42 +1,42 @@
 // The columns of the tables of alarms: what is wrong and why, where, and since when or for how long.
-import type { AlarmView } from '../../src/wire/operator-history.js';
 import { Sentence } from '../location/sentence.js';
 import { ALARM_WORDS } from '../location/words.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { hrefOf } from '../route.js';
-import { Badge } from '../ui/badge.js';
+import { Badge, type Tone } from '../ui/badge.js';
 import type { Column } from '../ui/table.js';
 import { Time } from '../ui/time.js';
+import { type AlarmLine, reasonOf } from './alarm-lines.js';
 
-export function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Column<AlarmView>[] {
+export function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Column<AlarmLine>[] {
   return [
     {
       key: 'kind',
       header: 'Alarm',
       isRowHeader: true,
       class: 'what',
-      cell: (alarm) => (
+      cell: (line) => (
         <>
-          <Badge tone={alarm.endedAt === null ? 'bad' : 'neutral'}>{ALARM_WORDS[alarm.kind]}</Badge>
-          <span class="reason small" title={alarm.reason}>
-            <Sentence text={alarm.reason} />
+          <Badge tone={toneOf(line)}>{ALARM_WORDS[line.alarm.kind]}</Badge>
+          <span class="reason small" title={reasonOf(line)}>
+            <Sentence text={reasonOf(line)} />
           </span>
         </>
       ),
-      sortValue: (alarm) => ALARM_WORDS[alarm.kind],
+      sortValue: ({ alarm }) => ALARM_WORDS[alarm.kind],
     },
     {
       key: 'where',
       header: 'Where',
       class: 'where',
-      cell: (alarm) => <Where alarm={alarm} name={names(alarm.locationId)} />,
-      sortValue: ({ locationId }) => names(locationId),
+      cell: (line) => <Where line={line} name={names(line.alarm.locationId)} />,
+      sortValue: ({ alarm }) => names(alarm.locationId),
     },
     {
       key: 'beganAt',
       header: kind === 'open' ? 'Since' : 'Lasted',
       class: 'when',
-      cell: ({ beganAt, endedAt }) => (
+      cell: ({ alarm: { beganAt, endedAt } }) => (
         <>
           <Time at={beganAt} isShort />
           {endedAt !== null && (
@@ -47,19 +47,24 @@ export function alarmColumns(names: LocationNames, kind: 'open' | 'past'): reado
           )}
         </>
       ),
-      sortValue: ({ beganAt }) => Date.parse(beganAt),
+      sortValue: ({ alarm }) => Date.parse(alarm.beganAt),
     },
   ];
 }
 
-function Where({ alarm, name }: { readonly alarm: AlarmView; readonly name: string }) {
-  const { locationId, controllerUuid, connectorId } = alarm;
+function toneOf({ alarm, chargers }: AlarmLine): Tone {
+  if (alarm.endedAt !== null) return 'neutral';
+  return chargers === undefined ? 'bad' : 'warning';
+}
+
+function Where({ line, name }: { readonly line: AlarmLine; readonly name: string }) {
+  const { locationId, controllerUuid, connectorId } = line.alarm;
   return (
     <>
       <a href={hrefOf('locations', locationId)} title={name}>
         {name}
       </a>
-      {controllerUuid !== null && (
+      {line.chargers === undefined && controllerUuid !== null && (
         <span class="connector small quiet" title={controllerUuid}>
           {controllerUuid}
           {connectorId !== null && ` / ${connectorId}`}

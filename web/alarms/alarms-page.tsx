@@ -1,7 +1,6 @@
 // The alarms of all locations: open ones first, then past ones.
 import './alarms.css';
 import { useMemo, useState } from 'preact/hooks';
-import type { AlarmView } from '../../src/wire/operator-history.js';
 import { messagesByField } from '../location/profile-draft.js';
 import { useStreamClock } from '../location/server-clock.js';
 import { type LocationNames, useLocationNames } from '../locations/use-location-names.js';
@@ -10,6 +9,7 @@ import { Button } from '../ui/button.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Table } from '../ui/table.js';
 import { alarmColumns } from './alarm-columns.js';
+import { type AlarmLine, alarmLines } from './alarm-lines.js';
 import { lastDay, SpanChoice } from './span-choice.js';
 import { useOpenAlarms, usePastAlarms } from './use-alarms.js';
 
@@ -28,16 +28,17 @@ export function AlarmsPage() {
 function OpenAlarms({ names }: { readonly names: LocationNames }) {
   const { value: alarms, error } = useOpenAlarms();
   const columns = useMemo(() => alarmColumns(names, 'open'), [names]);
+  const lines = useMemo(() => alarms && alarmLines(alarms), [alarms]);
   return (
     <section aria-label="Open alarms">
       <h2>Open alarms{alarms === undefined ? '' : `: ${alarms.length}`}</h2>
       {error !== undefined && <ErrorNotice error={error} />}
       {alarms === undefined && error === undefined && <p class="quiet">Loading…</p>}
-      {alarms !== undefined && (
+      {lines !== undefined && (
         <Table
           label="Open alarms"
           columns={columns}
-          rows={alarms}
+          rows={lines}
           rowKey={keyOf}
           firstOrder={NEWEST_FIRST}
           empty="No open alarms."
@@ -52,7 +53,7 @@ function PastAlarms({ names }: { readonly names: LocationNames }) {
   const [span, setSpan] = useState(() => lastDay(clock));
   const { list, isReadingMore, moreError, readMore } = usePastAlarms(span);
   const columns = useMemo(() => alarmColumns(names, 'past'), [names]);
-  const ended = list.value?.alarms;
+  const ended = useMemo(() => list.value && alarmLines(list.value.alarms), [list.value]);
   const error = messagesByField(list.error, ['from', 'to']).size > 0 ? undefined : list.error;
   const isMore = list.value !== undefined && list.value.nextCursor !== null;
   return (
@@ -88,4 +89,4 @@ function PastAlarms({ names }: { readonly names: LocationNames }) {
 }
 
 const NEWEST_FIRST = { key: 'beganAt', direction: 'descending' } as const;
-const keyOf = ({ alarmId }: AlarmView) => alarmId;
+const keyOf = ({ alarm }: AlarmLine) => alarm.alarmId;

@@ -1,7 +1,8 @@
 // The columns of the table of clusters.
+
+import { kw } from '../../machines/values/figures.js';
 import { hrefOf } from '../route.js';
 import { DrawnKw, estimateText } from '../ui/drawn.js';
-import { kw } from '../ui/figures.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import type { Column } from '../ui/table.js';
 import { CapBadge, StatusBadge } from './cluster-badges.js';

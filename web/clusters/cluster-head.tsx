@@ -1,8 +1,9 @@
 // A cluster as it is now: the power of its members together, and how its cap scales their limits.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { Figure, FigureRow } from '../location/figure-row.js';
 import { EstimateNote } from '../ui/drawn.js';
-import { kwText } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { CapBadge } from './cluster-badges.js';
 import { scaleOf } from './cluster-live.js';

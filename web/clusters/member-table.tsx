@@ -1,11 +1,11 @@
 // The members of a cluster: the effective limit of each, its share of the cap, and its power.
 import { useMemo, useState } from 'preact/hooks';
+import { kw } from '../../machines/values/figures.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { hrefOf } from '../route.js';
 import { DrawnKw, estimateText } from '../ui/drawn.js';
-import { kw } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { type Column, Table } from '../ui/table.js';
 import { ConfirmDialog } from './confirm-dialog.js';

@@ -1,12 +1,12 @@
 // What became of a schedule for all members: who did not take it and why, before who did.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import type { ClusterSchedule } from '../../src/wire/cluster-schedule.js';
 import type { Written } from '../api/client.js';
 import { Warnings } from '../location/submission-form.js';
 import type { LocationNames } from '../locations/use-location-names.js';
 import { Badge } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
-import { kwText } from '../ui/figures.js';
 import { type Column, Table } from '../ui/table.js';
 
 type Outcome = ClusterSchedule['applied'][number] | ClusterSchedule['errors'][number];

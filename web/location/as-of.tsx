@@ -1,16 +1,18 @@
 // Looking back: choose a past instant, and see the limits and the power of then.
 import { useEffect, useRef } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Resource } from '../api/resource.js';
 import { Button } from '../ui/button.js';
 import { Framed } from '../ui/field.js';
-import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Time, utcText } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { InstantField } from './instant-field.js';
 import { fromLocalInput, toLocalInput } from './local-input.js';
+import { valueAt } from './step-line.js';
 import type { Span } from './time-view.js';
+import type { ChartLines } from './use-chart-lines.js';
 import type { PastState } from './use-past-state.js';
 
 const MINUTE_MS = 60_000;
@@ -101,9 +103,11 @@ function PastControls(props: AsOfProps & { readonly atMs: EpochMs }) {
 export function PastHead({
   atMs,
   past,
+  lines,
 }: {
   readonly atMs: EpochMs;
   readonly past: Resource<PastState | undefined>;
+  readonly lines: Pick<ChartLines, 'inForceKw' | 'lowestKw'>;
 }) {
   const { value, error, isLoading } = past;
   const at = new Date(error === undefined && value !== undefined ? value.atMs : atMs).toISOString();
@@ -127,9 +131,7 @@ export function PastHead({
           <Figure name="Peak" note="highest power of that minute">
             {value.power === undefined ? '–' : kwText(value.power.maxKw)}
           </Figure>
-          <Figure name="Limit in force" note={limitNote(value.power)}>
-            {value.power === undefined ? '–' : kwText(value.power.meanLimitKw)}
-          </Figure>
+          <PastLimit at={value} lines={lines} />
           {value.power != null && value.power.building !== null && (
             <>
               <Figure
@@ -149,8 +151,37 @@ export function PastHead({
   );
 }
 
-function limitNote(power: PastState['power']): string {
-  if (power === undefined) return 'not recorded';
-  if (power.limitKw === power.meanLimitKw) return 'all of that minute';
-  return `mean of that minute, lowest ${kwText(power.limitKw)}`;
+/** Of that instant, where the chart knows it, and else of its minute. */
+function PastLimit({
+  at: { atMs, power },
+  lines: { inForceKw, lowestKw },
+}: {
+  readonly at: PastState;
+  readonly lines: Pick<ChartLines, 'inForceKw' | 'lowestKw'>;
+}) {
+  const name = 'Limit in force';
+  if (power === undefined)
+    return (
+      <Figure name={name} note="not recorded">
+        –
+      </Figure>
+    );
+  const isVaried = valueAt(lowestKw, atMs) !== null;
+  const inForce = valueAt(inForceKw, atMs);
+  if (power.limitKw === power.meanLimitKw || isVaried || inForce === null)
+    return (
+      <Figure name={name} note={limitNote(power)}>
+        {kwText(power.meanLimitKw)}
+      </Figure>
+    );
+  return (
+    <Figure name={name} note="at that instant; it changed in that minute">
+      {kwText(inForce)}
+    </Figure>
+  );
+}
+
+function limitNote({ limitKw, meanLimitKw }: NonNullable<PastState['power']>): string {
+  if (limitKw === meanLimitKw) return 'all of that minute';
+  return `mean of that minute, lowest ${kwText(limitKw)}`;
 }

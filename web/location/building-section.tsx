@@ -1,7 +1,8 @@
 // What the building beside the chargers takes of the connection, and what it leaves: a bar, the figures, and the sentence.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { SiteMeterView } from '../../src/wire/site-meter.js';
 import { Badge } from '../ui/badge.js';
-import { kwText } from '../ui/figures.js';
 import { Figure, FigureRow } from './figure-row.js';
 
 const STATE_WORDS: Readonly<Record<string, string>> = {

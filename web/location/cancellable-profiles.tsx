@@ -1,8 +1,8 @@
 // The profiles of a target, each of which can be cancelled before it ends. A dialog first shows what would apply instead.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import { ConfirmDialog } from '../clusters/confirm-dialog.js';
-import { kwText } from '../ui/figures.js';
 import { localText } from '../ui/time.js';
 import type { LimitChange } from './preview.js';
 import { ProfileTable } from './profile-table.js';

@@ -16,8 +16,8 @@ interface Props {
   readonly label?: string;
   readonly legend: readonly LegendEntry[];
   readonly lines: readonly PlotLine[];
-  /** What lies between these two lines is shaded: the labels of the upper and of the lower one. */
-  readonly band?: readonly [upper: string, lower: string];
+  /** What lies between the two lines of each is shaded: the labels of the upper and of the lower one. */
+  readonly bands?: readonly (readonly [upper: string, lower: string])[];
   readonly unit: string;
   readonly heightPx: number;
   readonly span: Span;

@@ -1,13 +1,14 @@
 // The columns of the table of connectors.
+
+import { kw, kwText } from '../../machines/values/figures.js';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
 import { DrawnKw } from '../ui/drawn.js';
-import { kw, kwText } from '../ui/figures.js';
 import type { Column } from '../ui/table.js';
 import { Term } from '../ui/term.js';
+import { stateOf } from './connector-state.js';
 import { Lease } from './lease.js';
 import type { ServerClock } from './server-clock.js';
-import { STATUS_DEFINITIONS } from './status-definitions.js';
 import { REASON_WORDS } from './words.js';
 
 /** A connector as it was read, with when that was on the service's clock. */
@@ -40,8 +41,8 @@ const STATE: ConnectorColumn = {
   header: 'State',
   class: 'state',
   isWideOnly: true,
-  cell: ({ status, chargingStatus }) => <State status={status} chargingStatus={chargingStatus} />,
-  sortValue: ({ chargingStatus }) => chargingStatus ?? '',
+  cell: (connector) => <State connector={connector} />,
+  sortValue: (connector) => stateOf(connector).word,
 };
 
 const POWER: ConnectorColumn = {
@@ -106,14 +107,17 @@ function reasonColumn(onAsk: (connector: ReadConnector) => void): ConnectorColum
     header: 'Why',
     class: 'why',
     cell: (connector) => (
-      <button
-        type="button"
-        class="button plain"
-        aria-label={`${REASON_WORDS[connector.reason]}: why ${nameOf(connector)} has this limit, and its lock`}
-        onClick={() => onAsk(connector)}
-      >
-        {REASON_WORDS[connector.reason]}
-      </button>
+      <>
+        <NarrowState connector={connector} />
+        <button
+          type="button"
+          class="button plain"
+          aria-label={`${REASON_WORDS[connector.reason]}: why ${nameOf(connector)} has this limit, and its lock`}
+          onClick={() => onAsk(connector)}
+        >
+          {REASON_WORDS[connector.reason]}
+        </button>
+      </>
     ),
     sortValue: ({ reason }) => REASON_WORDS[reason],
   };
@@ -123,14 +127,20 @@ export function nameOf({ controllerUuid, connectorId }: ConnectorLive): string {
   return `${controllerUuid} / ${connectorId}`;
 }
 
-function State({ status, chargingStatus }: Pick<ConnectorLive, 'status' | 'chargingStatus'>) {
-  if (status === 'INACTIVE') return <>INACTIVE</>;
-  if (chargingStatus === null) return <>–</>;
-  return <Term word={chargingStatus} definition={STATUS_DEFINITIONS[chargingStatus]} />;
+function State({ connector }: { readonly connector: ReadConnector }) {
+  const { word, definition, tone } = stateOf(connector);
+  const term = <Term word={word} definition={definition} />;
+  return tone === undefined ? term : <span class={`state-word ${tone}`}>{term}</span>;
+}
+
+/** Beside the reason on a phone, where the column of states has no room. */
+function NarrowState({ connector }: { readonly connector: ReadConnector }) {
+  const { word, tone } = stateOf(connector);
+  return <span class={`narrow-only small state-word ${tone ?? 'quiet'}`}>{word}</span>;
 }
 
 function Name({ connector }: { readonly connector: ReadConnector }) {
-  const { link, lockLimitKw, powerType } = connector;
+  const { lockLimitKw, powerType } = connector;
   const name = nameOf(connector);
   return (
     <>
@@ -138,7 +148,6 @@ function Name({ connector }: { readonly connector: ReadConnector }) {
         {name}
       </span>{' '}
       {powerType === 'DC' && <Badge tone="neutral">DC</Badge>}
-      {link !== 'online' && <Badge tone={link === 'stale' ? 'warning' : 'bad'}>{link}</Badge>}
       {lockLimitKw !== null && (
         <span class="narrow-only">
           <Badge tone="lock">lock</Badge>

@@ -1,5 +1,6 @@
 // "Why is this car slow?": one connector's limit in a sentence, its figures, and its locks, where one can be set.
 import { useState } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import type { ConnectorSchedules, GridLimitCause } from '../../src/wire/operator-locations.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
@@ -8,11 +9,11 @@ import { useClusterName } from '../clusters/use-cluster-name.js';
 import { Badge } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Term } from '../ui/term.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { nameOf, type ReadConnector } from './connector-columns.js';
+import { stateOf } from './connector-state.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { FormerProfiles } from './former-profiles.js';
 import { Lease } from './lease.js';
@@ -22,7 +23,6 @@ import { ScheduleForm } from './schedule-form.js';
 import { Sentence } from './sentence.js';
 import { type ServerClock, useEvery } from './server-clock.js';
 import { stackedAt } from './stacked-profiles.js';
-import { STATUS_DEFINITIONS } from './status-definitions.js';
 import { REASON_WORDS } from './words.js';
 
 /** The stream tells when a lock begins, changes or ends, and not that somebody planned one or took one back: read this often. */
@@ -156,26 +156,22 @@ function ConnectorFigures({
   readonly connector: ReadConnector;
   readonly clock: ServerClock;
 }) {
-  const { link, throttle, chargingStatus, actualKw, limitKw, reservedKw, lastHeardSecondsAgo } = connector;
+  const { actualKw, limitKw, reservedKw, lastHeardSecondsAgo } = connector;
+  const { word, definition } = stateOf(connector);
   return (
     <FigureRow>
-      <Figure
-        name="State"
-        note={
-          chargingStatus === null ? (
-            'has not reported'
-          ) : (
-            <Term word={chargingStatus} definition={STATUS_DEFINITIONS[chargingStatus]} />
-          )
-        }
-      >
-        {link}, {throttle}
+      <Figure name="State">
+        <Term word={word} definition={definition} />
       </Figure>
       <Figure name="Draws">{kwText(actualKw)}</Figure>
       <Figure name="Limit" note={limitNote(connector)}>
         {limitKw === null ? '–' : kwText(limitKw)}
       </Figure>
-      <Figure name="Reserved" note="what it may still draw">
+      <Figure
+        name="Reserved for it"
+        explanation="The most that it may draw by the limits sent to it, and by its fail-safe. No other connector gets this power."
+        note="the most it may draw now"
+      >
         {kwText(reservedKw)}
       </Figure>
       <Figure name="Lease" note="until it must be renewed">

@@ -1,10 +1,10 @@
 // Profiles that were replaced or cancelled, folded away below those that hold: read when somebody opens them.
 import { useState } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import type { ConnectorHistory, OrganizationHistory, Submission } from '../../src/wire/operator-history.js';
 import type { ProfileView } from '../../src/wire/rest.js';
 import { type ApiClient, path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
-import { kwText } from '../ui/figures.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';

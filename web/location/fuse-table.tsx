@@ -11,6 +11,8 @@ export interface PhaseRow {
   readonly usedA: number | undefined;
   /** 0 where there is no fuse; undefined where none is known. */
   readonly ratedA: number | undefined;
+  /** It carries, or may have to carry, more than it is rated for. */
+  readonly isOver?: boolean;
   /** In A, one for each of `FuseTable`'s columns; undefined where it is not known. */
   readonly figures: readonly (number | undefined)[];
 }
@@ -48,13 +50,15 @@ export function FuseTable({
         </tr>
       </thead>
       <tbody>
-        {rows.map(({ phase, badge, usedA, ratedA, figures }) => (
-          <tr key={phase}>
+        {rows.map(({ phase, badge, usedA, ratedA, isOver = false, figures }) => (
+          <tr key={phase} class={isOver ? 'over' : undefined}>
             <th scope="row">
               {phase} {badge}
             </th>
             <td class="bar">
-              {usedA !== undefined && ratedA !== undefined && <MeterBar value={usedA} limit={ratedA} />}
+              {usedA !== undefined && ratedA !== undefined && (
+                <MeterBar value={usedA} limit={ratedA} isOver={isOver || undefined} />
+              )}
             </td>
             {figures.map((figureA, i) => (
               <td key={columns[i]} class="figure">

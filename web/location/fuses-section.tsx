@@ -6,8 +6,7 @@ import { FuseTable } from './fuse-table.js';
 
 export function FusesSection({ fuses }: { readonly fuses: readonly FuseLive[] }) {
   if (fuses.length === 0) return null;
-  // Those that keep a connector from more, before those that do not.
-  const ordered = [...fuses].sort((a, b) => Number(isFull(b)) - Number(isFull(a)));
+  const ordered = [...fuses].sort((a, b) => urgencyOf(b) - urgencyOf(a));
   return (
     <section class="panel stack" aria-label="Fuses">
       <h2>Fuses</h2>
@@ -16,8 +15,22 @@ export function FusesSection({ fuses }: { readonly fuses: readonly FuseLive[] })
   );
 }
 
-function isFull({ phases }: FuseLive): boolean {
-  return phases.some((phase) => phase.isFull);
+type PhaseLive = FuseLive['phases'][number];
+
+/** Less than a tenth of an ampere is rounding. */
+function isOverbooked({ reservedA, ratedA }: PhaseLive): boolean {
+  return reservedA > ratedA + 0.05;
+}
+
+/** Overbooked fuses come first, then those that keep a connector from more. */
+function urgencyOf({ phases }: FuseLive): number {
+  if (phases.some(isOverbooked)) return 2;
+  return phases.some(({ isFull }) => isFull) ? 1 : 0;
+}
+
+function PhaseBadge({ phase }: { readonly phase: PhaseLive }) {
+  if (isOverbooked(phase)) return <Badge tone="bad">overbooked</Badge>;
+  return phase.isFull ? <Badge tone="warning">full</Badge> : null;
 }
 
 function Fuse({ fuse: { feeder, parent, phases } }: { readonly fuse: FuseLive }) {
@@ -26,12 +39,13 @@ function Fuse({ fuse: { feeder, parent, phases } }: { readonly fuse: FuseLive })
       caption={feeder ?? 'Connection'}
       parent={parent}
       columns={['Draws A', 'Reserved A']}
-      rows={phases.map(({ phase, ratedA, reservedA, measuredA, isFull: full }) => ({
-        phase,
-        badge: full && <Badge tone="warning">full</Badge>,
-        usedA: measuredA,
-        ratedA,
-        figures: [measuredA, reservedA],
+      rows={phases.map((each) => ({
+        phase: each.phase,
+        badge: <PhaseBadge phase={each} />,
+        usedA: each.measuredA,
+        ratedA: each.ratedA,
+        isOver: isOverbooked(each),
+        figures: [each.measuredA, each.reservedA],
       }))}
     />
   );

@@ -8,12 +8,11 @@ import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';
 
 /**
- * The mean power and the mean limit in force of each roll-up, kW, what a building took and that with its reserve, kW, and the
+ * The mean power of each roll-up, kW, what a building took and that with its reserve, kW, and the
  * highest current on each phase of the grid, A: nothing where no roll-up or no meter is, and no phases where no current is known.
  */
 export function pastLines(power: LocationPower): {
   readonly powerKw: StepLine;
-  readonly inForceKw: StepLine;
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
   readonly phasesA: readonly StepLine[];
@@ -35,7 +34,6 @@ export function pastLines(power: LocationPower): {
   const hasPhases = points.some(({ phases }) => phases.length > 0);
   return {
     powerKw: lineOf(({ meanKw }) => meanKw),
-    inForceKw: lineOf(({ meanLimitKw }) => meanLimitKw),
     buildingKw: lineOf(({ building }) => building?.meanKw ?? null),
     occupiedKw: lineOf(({ building }) => building && building.meanKw + building.meanReserveKw),
     phasesA: hasPhases ? GRID_PHASES.map((_, i) => lineOf(({ phases }) => phases[i]?.maxA ?? null)) : [],

@@ -28,6 +28,8 @@ interface Props {
   /** Of now, or of the past instant that is looked at. */
   readonly limits: LocationLimits | undefined;
   readonly lines: ChartLines;
+  /** The limit in force now, kW; undefined before it was read. */
+  readonly inForceNowKw: number | undefined;
   readonly feeder: ShownFeeder;
   readonly view: TimeView;
   readonly span: Span;
@@ -38,7 +40,8 @@ interface Props {
 }
 
 export function LimitsSection(props: Props) {
-  const { locationId, limits, lines, feeder, view, span, onView, clock, asOfMs, onWritten } = props;
+  const { locationId, limits, lines, inForceNowKw, feeder, view, span, onView, clock, asOfMs, onWritten } =
+    props;
   const nowMs = clock.nowMs();
   const state: LimitState = {
     stack: stackOf(limits?.profiles ?? []),
@@ -55,6 +58,7 @@ export function LimitsSection(props: Props) {
         lines={lines}
         span={span}
         nowMs={nowMs}
+        inForceNowKw={inForceNowKw}
         asOfMs={asOfMs}
         onSelect={(selected) => onView(showing(selected))}
       />

@@ -1,10 +1,12 @@
 // A location as it is now: its power, its limits and what sets them, and its open alarms.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
+import { type AlarmLine, alarmLines, reasonOf } from '../alarms/alarm-lines.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
 import { hrefOf } from '../route.js';
 import { Badge } from '../ui/badge.js';
 import { EstimateNote } from '../ui/drawn.js';
-import { kwText } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 import { Time } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
@@ -39,10 +41,18 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         <Figure name="Permanent limit" note="when no profile is active">
           {kwText(live.permanentLimitKw)}
         </Figure>
-        <Figure name="Budget" note="may be granted now">
+        <Figure
+          name="Chargers may get"
+          explanation="The budget: the lowest limit that will be in force before the longest lease ends. All limits sent to the chargers add up to no more."
+          note="all together, now"
+        >
           {kwText(live.budgetKw)}
         </Figure>
-        <Figure name="Reserved" note="what chargers may still draw">
+        <Figure
+          name="Reserved for chargers"
+          explanation="The most that the chargers may draw by the limits sent to them, and by their fail-safes. After a limit falls it stays high until the limits sent before have ended: about a minute."
+          note="the most they may draw now"
+        >
           {kwText(live.reservedKw)}
         </Figure>
       </FigureRow>
@@ -61,39 +71,39 @@ const ALARMS_SHOWN = 4;
 
 function OpenAlarms({ alarms }: Pick<LocationLive, 'alarms'>) {
   if (alarms.length === 0) return <p class="quiet small">No open alarms.</p>;
-  const folded = alarms.slice(ALARMS_SHOWN);
+  const lines = alarmLines(alarms);
+  const folded = lines.slice(ALARMS_SHOWN);
   return (
     <section aria-label="Open alarms">
       <h2>Open alarms: {alarms.length}</h2>
-      <AlarmList alarms={alarms.slice(0, ALARMS_SHOWN)} />
+      <AlarmList lines={lines.slice(0, ALARMS_SHOWN)} />
       {folded.length > 0 && (
         <details>
           <summary>And {folded.length} more</summary>
-          <AlarmList alarms={folded} />
+          <AlarmList lines={folded} />
         </details>
       )}
     </section>
   );
 }
 
-function AlarmList({ alarms }: Pick<LocationLive, 'alarms'>) {
+function AlarmList({ lines }: { readonly lines: readonly AlarmLine[] }) {
   return (
     <ul class="open-alarms">
-      {alarms.map(({ alarmId, kind, controllerUuid, connectorId, reason, beganAt }) => (
-        <li key={alarmId}>
-          <Badge tone="bad">{ALARM_WORDS[kind]}</Badge>{' '}
-          {controllerUuid !== null && (
-            <strong>
-              {controllerUuid}
-              {connectorId !== null && ` / ${connectorId}`}
-            </strong>
-          )}{' '}
-          {reason}{' '}
+      {lines.map((line) => (
+        <li key={line.alarm.alarmId}>
+          <Badge tone={line.chargers === undefined ? 'bad' : 'warning'}>{ALARM_WORDS[line.alarm.kind]}</Badge>{' '}
+          {line.chargers === undefined && <AlarmPlace alarm={line.alarm} />} {reasonOf(line)}{' '}
           <span class="quiet">
-            since <Time at={beganAt} isShort />
+            since <Time at={line.alarm.beganAt} isShort />
           </span>
         </li>
       ))}
     </ul>
   );
+}
+
+function AlarmPlace({ alarm: { controllerUuid, connectorId } }: Pick<AlarmLine, 'alarm'>) {
+  if (controllerUuid === null) return null;
+  return <strong>{connectorId === null ? controllerUuid : `${controllerUuid} / ${connectorId}`}</strong>;
 }

@@ -18,7 +18,7 @@ import { PastFuses } from './past-fuses.js';
 import { PeakShavingSection } from './peak-shaving-section.js';
 import { useEverySecond, useServerClock } from './server-clock.js';
 import { following, RANGES, spanOf, type TimeView } from './time-view.js';
-import { useChartLines, usePast, useTimeline } from './use-chart-lines.js';
+import { type ChartLines, useChartLines, usePast, useTimeline } from './use-chart-lines.js';
 import { useLiveLines } from './use-live-lines.js';
 import { useLocation } from './use-location.js';
 import { type PastState, usePastState } from './use-past-state.js';
@@ -62,13 +62,20 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
       {error !== undefined && <ErrorNotice error={error} />}
       {asOfMs === undefined && live.value !== undefined && <LiveSections live={live.value} />}
       {asOfMs !== undefined && (
-        <PastSections atMs={asOfMs} past={pastState} locationId={locationId} live={live.value} />
+        <PastSections
+          atMs={asOfMs}
+          past={pastState}
+          lines={lines}
+          locationId={locationId}
+          live={live.value}
+        />
       )}
       {!isUnknown && (
         <LimitsSection
           locationId={locationId}
           limits={asOfMs === undefined ? limits.value : pastState.value?.limits}
           lines={lines}
+          inForceNowKw={live.value?.gridLimitKw}
           feeder={{ names: feedersOf(live.value), name: feeder, onChoose: setFeeder }}
           view={view}
           span={span}
@@ -106,18 +113,20 @@ function LiveSections({ live }: { readonly live: LocationLive }) {
 function PastSections({
   atMs,
   past,
+  lines,
   locationId,
   live,
 }: {
   readonly atMs: EpochMs;
   readonly past: Resource<PastState | undefined>;
+  readonly lines: ChartLines;
   readonly locationId: string;
   readonly live: LocationLive | undefined;
 }) {
   const { value, error } = past;
   return (
     <>
-      <PastHead atMs={atMs} past={past} />
+      <PastHead atMs={atMs} past={past} lines={lines} />
       {value !== undefined && error === undefined && (
         <PastFuses locationId={locationId} fuses={live?.fuses ?? []} past={value} />
       )}

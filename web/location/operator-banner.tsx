@@ -1,6 +1,7 @@
 // What the grid operator says of a location, above everything else: nothing that is set here can lift it.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { OperatorLimitView } from '../../src/wire/grid-operator.js';
-import { kwText } from '../ui/figures.js';
 import { Notice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 

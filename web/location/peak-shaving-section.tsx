@@ -1,6 +1,7 @@
 // The average import that the tariff bills: a bar of what is used of its window, the figures, and the sentence.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { PeakShavingView } from '../../src/wire/peak-shaving.js';
-import { kwText } from '../ui/figures.js';
 import { localText } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
 

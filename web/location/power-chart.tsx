@@ -1,6 +1,7 @@
 // Power, a building beside it, the grid operator's limit, effective limit and limit in force over time, as a picture and in sentences.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { kwText } from '../ui/figures.js';
 import { isOfToday, localText } from '../ui/time.js';
 import { Chart, type LegendEntry } from './chart.js';
 import { columnsOf, type StepLine, valueAt } from './step-line.js';
@@ -14,12 +15,14 @@ interface Props {
   readonly span: Span;
   /** Power is known until then. */
   readonly nowMs: EpochMs;
+  /** The limit in force now, kW, as the figure above the chart shows it; undefined before it was read. */
+  readonly inForceNowKw: number | undefined;
   /** The past instant that is looked at. */
   readonly asOfMs: EpochMs | undefined;
   readonly onSelect: (span: Span) => void;
 }
 
-export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
+export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect }: Props) {
   const shown: ChartLines = {
     ...lines,
     powerKw: endedAt(lines.powerKw, nowMs),
@@ -37,12 +40,16 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
         { label: 'Building', line: shown.buildingKw, colour: 'building' },
         { label: 'Building and reserve', line: shown.occupiedKw, colour: 'building', dash: [2, 3] },
         { label: 'Allowed', line: shown.allowedKw, colour: 'limit', isHidden: true },
+        { label: 'Lowest', line: shown.lowestKw, colour: 'limit', isHidden: true },
         { label: 'Limit in force', line: shown.inForceKw, colour: 'limit' },
         // Dashed and on top, so that all lines can be seen where they coincide.
         { label: 'Grid operator', line: shown.operatorKw, colour: 'operator', dash: [10, 8] },
         { label: 'Effective limit', line: shown.effectiveKw, colour: 'effective', dash: [6, 4] },
       ]}
-      band={['Allowed', 'Limit in force']}
+      bands={[
+        ['Allowed', 'Limit in force'],
+        ['Limit in force', 'Lowest'],
+      ]}
       unit="kW"
       heightPx={HEIGHT_PX}
       span={span}
@@ -50,7 +57,7 @@ export function PowerChart({ lines, span, nowMs, asOfMs, onSelect }: Props) {
       onSelect={onSelect}
       readingsAt={(atMs) => readingsAt(shown, atMs)}
     >
-      {summary(shown, span, nowMs)}
+      {summary(shown, span, nowMs, inForceNowKw)}
     </Chart>
   );
 }
@@ -68,7 +75,10 @@ function legendOf(lines: ChartLines, span: Span): LegendEntry[] {
       : []),
     ...(isKnown(lines.operatorKw, span) ? [{ colour: 'operator', text: 'Grid operator' }] : []),
     ...(hasFollowing(lines, span)
-      ? [{ colour: 'following', text: 'Chargers may still be following a lower limit' }]
+      ? [{ colour: 'following', text: 'The limit just changed: power here is no violation' }]
+      : []),
+    ...(isKnown(lines.lowestKw, span)
+      ? [{ colour: 'varied', text: 'The limit varied: its mean, down to its lowest' }]
       : []),
   ];
 }
@@ -98,15 +108,23 @@ function readingsAt(lines: ChartLines, atMs: EpochMs): string[] {
     ['building', lines.buildingKw] as const,
     ['building and reserve', lines.occupiedKw] as const,
   ].flatMap(([name, line]) => {
-    const kw = valueAt(line, atMs);
-    return kw === null ? [] : [`${name} ${kwText(kw)}`];
+    const value = valueAt(line, atMs);
+    if (value === null) return [];
+    const lowestKw = name === 'limit in force' ? valueAt(lines.lowestKw, atMs) : null;
+    return [
+      `${name} ${kwText(value)}${lowestKw === null ? '' : ` on average, ${kwText(lowestKw)} at the lowest`}`,
+    ];
   });
 }
 
 /** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
-function summary(lines: ChartLines, { fromMs, toMs }: Span, nowMs: EpochMs): string {
+function summary(
+  lines: ChartLines,
+  { fromMs, toMs }: Span,
+  nowMs: EpochMs,
+  nowKw: number | undefined,
+): string {
   const past = { fromMs, toMs: Math.min(toMs, nowMs) };
-  const nowKw = valueAt(lines.inForceKw, nowMs);
   return [
     ...(fromMs < nowMs
       ? [
@@ -115,7 +133,7 @@ function summary(lines: ChartLines, { fromMs, toMs }: Span, nowMs: EpochMs): str
           ...operatorSentences(lines, past),
         ]
       : []),
-    ...(nowKw === null ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
+    ...(nowKw === undefined ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
     plannedSentence(lines.inForceKw, nowKw, nowMs),
   ].join(' ');
 }
@@ -161,7 +179,7 @@ function spanText({ fromMs, toMs }: Span): string {
   return `${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
 }
 
-function plannedSentence(inForceKw: StepLine, nowKw: number | null, nowMs: EpochMs): string {
+function plannedSentence(inForceKw: StepLine, nowKw: number | undefined, nowMs: EpochMs): string {
   const next = inForceKw.find(({ atMs, value: kw }) => atMs > nowMs && kw !== null && kw !== nowKw);
   if (next?.value != null) return `Planned: ${kwText(next.value)} from ${localText(iso(next.atMs), true)}.`;
   const end = inForceKw.find(({ atMs, value: kw }) => atMs > nowMs && kw === null);

@@ -1,6 +1,7 @@
 // A preview in sight: the limit without and with the change as a picture, and the spans that change as a table.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { kwText } from '../ui/figures.js';
 import { Time } from '../ui/time.js';
 import { type ChangedSpan, type LimitChange, type LimitState, type Preview, previewOf } from './preview.js';
 import type { StepLine } from './step-line.js';

@@ -1,6 +1,7 @@
 // The profile stack as bars: a lane for each priority, the highest on top, on the time axis of the chart above.
+
+import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { kwText } from '../ui/figures.js';
 import type { StackedProfile } from './stacked-profiles.js';
 import type { Span } from './time-view.js';
 

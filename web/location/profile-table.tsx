@@ -1,9 +1,9 @@
 // The profiles of a target as a table: priority, limit, status and window of each, and a way to take it back.
 import { useMemo } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import type { ProfileStatus } from '../../machines/values/time.js';
 import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
-import { kwText } from '../ui/figures.js';
 import type { Column } from '../ui/table.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';

@@ -1,9 +1,9 @@
 // Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { kwText } from '../../machines/values/figures.js';
 import { statusAt } from '../../machines/values/time.js';
 import { announce } from '../ui/announce.js';
-import { kwText } from '../ui/figures.js';
 import { localText } from '../ui/time.js';
 import type { LimitChange, LimitState } from './preview.js';
 import {

@@ -65,6 +65,17 @@ export function bridged(earlier: StepLine, later: StepLine, gapMs: number): Step
   return [...earlier.slice(0, -1), ...later];
 }
 
+/** At each instant at which either steps, `join` of both values. */
+export function combined(
+  one: StepLine,
+  other: StepLine,
+  join: (a: number | null, b: number | null) => number | null,
+): StepLine {
+  const instants = [...new Set([...one, ...other].map(({ atMs }) => atMs))].sort((a, b) => a - b);
+  const [ones, others] = [valuesAt(one, instants), valuesAt(other, instants)];
+  return instants.map((atMs, i) => ({ atMs, value: join(ones[i] ?? null, others[i] ?? null) }));
+}
+
 /** The line from `fromMs` on, beginning with what holds there. */
 export function since(line: StepLine, fromMs: EpochMs): StepLine {
   return [{ atMs: fromMs, value: valueAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];

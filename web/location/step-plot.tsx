@@ -25,8 +25,8 @@ export interface PlotLine {
 
 interface Props {
   readonly lines: readonly PlotLine[];
-  /** What lies between these two lines is shaded: the labels of the upper and of the lower one. */
-  readonly band?: readonly [upper: string, lower: string];
+  /** What lies between the two lines of each is shaded: the labels of the upper and of the lower one. */
+  readonly bands?: readonly (readonly [upper: string, lower: string])[];
   readonly span: Span;
   readonly heightPx: number;
   /** Of what is drawn, such as `kW`. */
@@ -169,11 +169,12 @@ function hooksOf(newest: Newest, colour: Colour): uPlot.Hooks.Arrays {
   };
 }
 
-function bandsOf({ lines, band }: Props, colour: Colour): uPlot.Band[] {
-  if (band === undefined) return [];
-  const [upper, lower] = band.map((label) => 1 + lines.findIndex((line) => line.label === label));
-  if (upper === undefined || lower === undefined) return [];
-  return [{ series: [upper, lower], fill: () => faint(colour('limit')) }];
+function bandsOf({ lines, bands = [] }: Props, colour: Colour): uPlot.Band[] {
+  const place = (label: string) => 1 + lines.findIndex((line) => line.label === label);
+  return bands.map(([upper, lower]) => ({
+    series: [place(upper), place(lower)],
+    fill: () => faint(colour('limit')),
+  }));
 }
 
 /** A colour as `colourOf` gives it, seen through. */

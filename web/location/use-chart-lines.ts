@@ -6,6 +6,7 @@ import type { LocationHistory, LocationPower } from '../../src/wire/operator-his
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
+import { higherOf, limitInForce, lowerOf, thenPlanned, UNTOLD_AT_MOST_MS } from './limit-in-force.js';
 import { effectiveHistory, futureLines, operatorLine, pastLines } from './limit-lines.js';
 import { bridged, continued, highestOfLast, type StepLine, until } from './step-line.js';
 import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js';
@@ -14,8 +15,6 @@ import type { LiveLines } from './use-live-lines.js';
 const MINUTE_MS = 60_000;
 /** Chargers follow a limit that fell without warning within their lease and settling time: 71.2 s by default. */
 const FOLLOWED_WITHIN_MS = 2 * MINUTE_MS;
-/** Stored power ends with the last full minute, and events begin when the page was opened: the gap between them. */
-const UNTOLD_AT_MOST_MS = MINUTE_MS + 5_000;
 const DAY_MS = 86_400_000;
 /** The timeline reaches this far, less a day's margin. */
 const AHEAD_AT_MOST_MS = 365 * DAY_MS;
@@ -24,7 +23,12 @@ export interface ChartLines {
   readonly powerKw: StepLine;
   readonly effectiveKw: StepLine;
   readonly inForceKw: StepLine;
-  /** The most that chargers may draw: above the limit in force while they may still be following a decrease. */
+  /** The lowest limit in force of roll-ups in which it changed at instants that are not known; `inForceKw` is its mean there. */
+  readonly lowestKw: StepLine;
+  /**
+   * Up to here power is no violation: chargers may still be following a decrease, and in a roll-up in which the limit changed
+   * only the mean of the power is known.
+   */
   readonly allowedKw: StepLine;
   /** What a building takes of the connection beside the chargers, and that with its reserve; nothing where no meter tells it. */
   readonly buildingKw: StepLine;
@@ -44,7 +48,8 @@ interface Past {
   readonly operatorKw: StepLine;
   readonly phasesA: readonly StepLine[];
   readonly phasesOf: string | null;
-  readonly inForceKw: StepLine;
+  /** As the service answered: limits are drawn from it together with what was told since. */
+  readonly power: LocationPower | undefined;
   readonly effectiveKw: StepLine;
   /** From here on the location is known to have existed. */
   readonly knownFromMs: EpochMs;
@@ -59,7 +64,7 @@ const NOTHING: Past = {
   operatorKw: [],
   phasesA: [],
   phasesOf: null,
-  inForceKw: [],
+  power: undefined,
   effectiveKw: [],
   knownFromMs: Number.NEGATIVE_INFINITY,
   stepMs: MINUTE_MS,
@@ -112,15 +117,26 @@ export function useChartLines(
 ): ChartLines {
   return useMemo(() => {
     const { powerKw, buildingKw, occupiedKw, operatorKw, phasesA, phasesOf } = past ?? NOTHING;
-    const { inForceKw, effectiveKw, stepMs } = past ?? NOTHING;
+    const { power, effectiveKw, stepMs } = past ?? NOTHING;
     const future = timeline === undefined ? { effectiveKw: [], inForceKw: [] } : futureLines(timeline);
-    const pastInForceKw = bridged(inForceKw, live.inForceKw, UNTOLD_AT_MOST_MS);
+    const known = [effectiveKw, lowerOf(effectiveKw, operatorKw)];
+    const { inForceKw, lowestKw, highestKw } =
+      power === undefined
+        ? { inForceKw: live.inForceKw, lowestKw: [], highestKw: [] }
+        : limitInForce(power, known, live.inForceKw);
+    const followedKw = highestOfLast(inForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs));
     const end = (line: StepLine) => (timeline === undefined ? line : until(line, Date.parse(timeline.to)));
     return {
       powerKw: bridged(powerKw, live.powerKw, UNTOLD_AT_MOST_MS),
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
-      inForceKw: end(continued(pastInForceKw, future.inForceKw)),
-      allowedKw: highestOfLast(pastInForceKw, Math.max(FOLLOWED_WITHIN_MS, stepMs)),
+      // What is told of now is so; what is planned for now may leave out a building or a grid operator.
+      inForceKw: end(
+        live.atMs === undefined
+          ? continued(inForceKw, future.inForceKw)
+          : thenPlanned(inForceKw, future.inForceKw, live.atMs),
+      ),
+      lowestKw,
+      allowedKw: higherOf(followedKw, highestKw),
       buildingKw: bridged(buildingKw, live.buildingKw, UNTOLD_AT_MOST_MS),
       occupiedKw: bridged(occupiedKw, live.occupiedKw, UNTOLD_AT_MOST_MS),
       operatorKw: continued(operatorKw, live.operatorKw),
@@ -161,6 +177,7 @@ async function readPast(
   const firstSetAt = history.permanentLimits[0]?.setAt;
   return {
     ...pastLines(power),
+    power,
     effectiveKw: effectiveHistory(history, { startsAtMs: fromMs, endsAtMs: toMs }),
     knownFromMs: firstSetAt === undefined ? toMs : Math.max(fromMs, Date.parse(firstSetAt)),
     stepMs: 1000 * step,

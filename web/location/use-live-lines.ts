@@ -9,6 +9,8 @@ import type { StepLine } from './step-line.js';
 const KEPT_MS = 3_600_000;
 
 export interface LiveLines {
+  /** When it was told last; undefined before. */
+  readonly atMs: EpochMs | undefined;
   readonly powerKw: StepLine;
   readonly inForceKw: StepLine;
   readonly buildingKw: StepLine;
@@ -16,7 +18,14 @@ export interface LiveLines {
   readonly operatorKw: StepLine;
 }
 
-const NOTHING: LiveLines = { powerKw: [], inForceKw: [], buildingKw: [], occupiedKw: [], operatorKw: [] };
+const NOTHING: LiveLines = {
+  atMs: undefined,
+  powerKw: [],
+  inForceKw: [],
+  buildingKw: [],
+  occupiedKw: [],
+  operatorKw: [],
+};
 
 /** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
 export function useLiveLines(live: LocationLive | undefined): LiveLines {
@@ -34,6 +43,7 @@ export function useLiveLines(live: LocationLive | undefined): LiveLines {
   const { powerKw, inForceKw, buildingKw, occupiedKw, operatorKw } = lines.current;
   const { siteMeter, operatorLimit } = live;
   lines.current = {
+    atMs,
     powerKw: appended(powerKw, atMs, live.actualKw),
     inForceKw: appended(inForceKw, atMs, live.gridLimitKw),
     buildingKw: siteMeter === null ? [] : appended(buildingKw, atMs, siteMeter.buildingKw),

@@ -1,6 +1,5 @@
 // One location, kept up to date: what it is now, and its own profiles.
 import type { ConnectorLive, LocationLive } from '../../src/wire/operator-locations.js';
-import type { StreamEventData } from '../../src/wire/operator-stream.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
@@ -65,16 +64,11 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     if (last !== undefined) set({ fuses: last.fuses });
   });
   useEvents('gridLimit', (events) => {
-    const last = ofThis(events).at(-1);
-    if (last === undefined) return;
-    set({ gridLimitKw: last.gridLimitKw, at: last.at });
-    limitChanged();
+    // The limit is read together with what sets it, so that figures and sentences agree.
+    if (ofThis(events).length > 0) limitChanged();
   });
   useEvents('effectiveLimit', (events) => {
-    const last = ofThis(events).at(-1);
-    if (last === undefined) return;
-    set({ effectiveLimitKw: last.effectiveLimitKw, at: last.at });
-    limitChanged();
+    if (ofThis(events).length > 0) limitChanged();
   });
   useEvents('building', (events) => {
     if (ofThis(events).length > 0) live.reread(SOON_MS);
@@ -92,10 +86,7 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     if (ofThis(events).length > 0) limitChanged();
   });
   useEvents('connectorLimit', (events) => {
-    const own = ofThis(events);
-    if (own.length === 0) return;
-    live.update((before) => own.reduce(limited, before));
-    live.reread(SOON_MS);
+    if (ofThis(events).length > 0) live.reread(SOON_MS);
   });
   useEvents('lock', (events) => {
     if (ofThis(events).length > 0) live.reread(SOON_MS);
@@ -110,15 +101,4 @@ export function keyOfConnector({
   connectorId,
 }: Pick<ConnectorLive, 'controllerUuid' | 'connectorId'>) {
   return JSON.stringify([controllerUuid, connectorId]);
-}
-
-function limited(live: LocationLive, event: StreamEventData<'connectorLimit'>): LocationLive {
-  const key = keyOfConnector(event);
-  const { limitA, limitKw, reason } = event;
-  return {
-    ...live,
-    connectors: live.connectors.map((connector) =>
-      keyOfConnector(connector) === key ? { ...connector, limitA, limitKw, reason } : connector,
-    ),
-  };
 }

@@ -1,9 +1,10 @@
 // The columns of the table of locations.
+
+import { kw } from '../../machines/values/figures.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { hrefOf } from '../route.js';
 import { Badge, type Tone } from '../ui/badge.js';
 import { DrawnKw, estimateText } from '../ui/drawn.js';
-import { kw } from '../ui/figures.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import type { Column } from '../ui/table.js';
 

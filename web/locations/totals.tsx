@@ -1,7 +1,8 @@
 // The sums over all locations, in large figures.
+
+import { kw } from '../../machines/values/figures.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
-import { kw } from '../ui/figures.js';
 import { MeterBar } from '../ui/meter-bar.js';
 
 type Count = 'connectors' | 'lockedConnectors' | 'silentConnectors' | 'openAlarms';

@@ -1,5 +1,5 @@
 // Power that is drawn, and how much of it is an estimate: a figure that nobody measured is never shown as a measured one.
-import { kw, kwText } from './figures.js';
+import { kw, kwText } from '../../machines/values/figures.js';
 
 /** What is estimated of a power, kW: undefined or null where all of it was measured. */
 type EstimatedKw = number | null | undefined;

@@ -7,16 +7,19 @@ export function MeterBar({
   value,
   limit,
   redAbove = limit,
+  isOver = isAbove(value, redAbove),
 }: {
   readonly value: number;
   readonly limit: number;
   /** The limit where left out; more where chargers may still be following a lower limit. */
   readonly redAbove?: number;
+  /** Red, whatever the value; where left out, the value decides. */
+  readonly isOver?: boolean | undefined;
 }) {
   const share = shareOf(value, limit);
   return (
     <>
-      <span class={isAbove(value, redAbove) ? 'meter over' : 'meter'} aria-hidden="true">
+      <span class={isOver ? 'meter over' : 'meter'} aria-hidden="true">
         <span class="fill" style={{ transform: `scaleX(${Math.min(share, 1)})` }} />
       </span>
       <span class="visually-hidden">{Math.round(100 * share)} %</span>

@@ -1,6 +1,6 @@
-// How figures are written: the same number of decimals everywhere, so that columns line up.
+// Power as people read it: the tiles of the dashboard and the sentences of the service round alike.
 
-/** kW with one decimal, without its unit. */
+/** kW with one decimal, without its unit, so that columns line up. */
 export function kw(value: number): string {
   return value.toFixed(1);
 }
