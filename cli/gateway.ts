@@ -1,10 +1,8 @@
 // `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import { withoutSecrets } from '../src/broker-url.js';
 import { systemClock } from '../src/clock.js';
-import { contradictionOfGateway } from '../src/contradictions.js';
 import { followFiles } from '../src/follow-files.js';
 import { createGatewayMetrics } from '../src/gateway/gateway-metrics.js';
 import { IdTagFile, type IdTagRule } from '../src/gateway/id-tags.js';
@@ -14,61 +12,29 @@ import type { Log } from '../src/ports/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { chargersUnfitForOcpp } from '../src/provisioning/ocpp-passwords.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
-import { readCertificates, readKey } from '../src/tls-files.js';
 import { VERSION } from '../src/version.js';
+import { gatewayCheckCommand } from './gateway-check.js';
+import {
+  addGatewayFlags,
+  type ConnectionFlags,
+  gatewayConfigOf,
+  lockOf,
+  parsePort,
+  randomShare,
+  tlsOf,
+} from './gateway-flags.js';
 import { announce } from './print.js';
 import { readProvisioningFile } from './provision.js';
-import {
-  addSettingsFlags,
-  configOf,
-  type OtherMeanings,
-  type SettingKey,
-  type SettingsFlags,
-} from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
-interface GatewayFlags extends SettingsFlags {
-  readonly port: number;
-  readonly host: string;
+interface GatewayFlags extends ConnectionFlags {
   readonly metricsPort?: number;
   readonly idTags?: string;
   readonly csms?: string;
 }
 
-const SETTINGS: readonly SettingKey[] = [
-  'mqttUrl',
-  'mqttCa',
-  'tlsCert',
-  'tlsKey',
-  'tlsClientCa',
-  'dataDir',
-  'heartbeatS',
-  'metricsToken',
-  'logLevel',
-];
-
 /** Of many chargers, so many are enough to find the others. */
 const NAMED_AT_ONCE = 10;
-
-/** The service means other things by these. */
-const MEANINGS: OtherMeanings = {
-  mqttUrl:
-    'where chargers reach the service: its own broker or the one that it uses; mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out',
-  mqttCa:
-    "PEM file with the authority of the certificate that is shown there; the system's own authorities if left out",
-  tlsCert:
-    "PEM file with the gateway's own certificate, and the intermediate ones after it; with it chargers connect by wss://",
-  dataDir: 'what has to outlast a restart (ocpp-*.json); one gateway uses it at a time',
-  metricsToken: 'bearer token that /metrics asks for at --metrics-port',
-  heartbeatS:
-    "seconds between a charger's meter values, where the file gives it no heartbeat; as the service has it",
-};
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (text.trim() !== '' && Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new InvalidArgumentError('It must be a port, from 0 (a free one) to 65535.');
-}
 
 function parseCsmsUrl(text: string): string {
   const isUsable = URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol);
@@ -101,23 +67,6 @@ function wrongIdTags(why: string): OperatorError {
   );
 }
 
-/** @throws OperatorError, TlsFileError */
-function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ReturnType<typeof configOf>) {
-  if (tlsCert === undefined || tlsKey === undefined) return undefined;
-  const pems = {
-    cert: readCertificates('--tls-cert', tlsCert),
-    key: readKey('--tls-key', tlsKey),
-  };
-  return tlsClientCa === undefined ? pems : { ...pems, ca: readCertificates('--tls-client-ca', tlsClientCa) };
-}
-
-/** Two would overwrite what each other keeps of its chargers. @throws StoreUnavailableError where another gateway uses it */
-async function lockOf(dataDir: string) {
-  const { DatabaseLock } = await import('../src/outbound/knex/database-lock.js');
-  const refusal = `${dataDir} is the data directory of another gateway that runs: stop that first, or give this one a --data-dir of its own`;
-  return DatabaseLock.alone(join(dataDir, 'ocpp-gateway'), refusal);
-}
-
 /** A wrong address is said at the start, and not only when a charger comes. */
 async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log: Log): Promise<void> {
   const { reachBroker } = await import('../src/outbound/mqtt/reach-broker.js');
@@ -144,15 +93,13 @@ function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
 }
 
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
-  const { port, host, metricsPort, idTags, csms, ...settings } = flags;
-  const config = configOf(settings, contradictionOfGateway);
+  const { port, host, metricsPort, idTags, csms } = flags;
+  const { config, mqttUrl, mqttCa } = gatewayConfigOf(flags);
   const file = readProvisioningFile(path);
   const metrics = createGatewayMetrics({ processMetrics: true });
   const log = createLogger({ level: config.logLevel, metrics });
   const lock = await lockOf(config.dataDir);
   const idTagRule = idTags === undefined ? undefined : idTagRuleOf(idTags);
-  const mqttUrl = config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`;
-  const mqttCa = config.mqttCa === undefined ? undefined : readCertificates('--mqtt-ca', config.mqttCa);
   const gateway = new OcppGateway({
     file,
     host,
@@ -167,13 +114,14 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     csmsUrl: csms,
     idTags: idTagRule,
     newBoot: randomUUID,
-    random: () => Number.parseInt(randomUUID().slice(0, 8), 16) / 2 ** 32,
+    random: randomShare,
     clock: systemClock,
     log,
     metrics,
   });
   const unfollow = followIdTags(idTagRule, log);
-  const grace = stopWithGrace(async () => {
+  const grace = stopWithGrace(async (why) => {
+    log.info({ why }, 'the gateway stops');
     await unfollow();
     await gateway.stop();
     await lock.release();
@@ -198,8 +146,6 @@ export function gatewayCommand(): Command {
       'let chargers that speak OCPP 1.6J, 2.0.1 or 2.1 join a running service; docs/ocpp.md has the rest',
     )
     .argument('<file>', 'the provisioning file of the service: which chargers there are, and where')
-    .option('--port <port>', 'port for chargers; 0 picks a free one', parsePort, 9000)
-    .option('--host <address>', 'address to listen on', '127.0.0.1')
     .option('--metrics-port <port>', 'serve /metrics on 127.0.0.1 at this port', parsePort)
     .option(
       '--id-tags <rule>',
@@ -213,5 +159,6 @@ export function gatewayCommand(): Command {
     .action(runGateway);
   return new Command('gateway')
     .description('let chargers that speak another protocol join a service')
-    .addCommand(addSettingsFlags(ocpp, SETTINGS, MEANINGS));
+    .addCommand(addGatewayFlags(ocpp))
+    .addCommand(gatewayCheckCommand());
 }

@@ -10,18 +10,22 @@ const STOP_WITHIN_MS = 9_000;
 /**
  * Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. Output that cannot be
  * written does not end it.
+ * @param stop is given the signal's name, or the words of the defect
  */
-export function stopWithGrace(stop: () => Promise<void>): { uninstall(): void } {
+export function stopWithGrace(stop: (why: string) => Promise<void>): { uninstall(): void } {
   goOnWithoutOutput();
   const onTimeout = () =>
     printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
-  return closeWithGrace({ delay: STOP_WITHIN_MS, logger: false, onTimeout }, async ({ err }) => {
-    if (err !== undefined) printNote(explain(err));
-    try {
-      await stop();
-    } catch (error) {
-      printNote(explain(error));
-      throw error;
-    }
-  });
+  return closeWithGrace(
+    { delay: STOP_WITHIN_MS, logger: false, onTimeout },
+    async ({ err, signal = 'asked to' }) => {
+      if (err !== undefined) printNote(explain(err));
+      try {
+        await stop(err === undefined ? signal : String(err));
+      } catch (error) {
+        printNote(explain(error));
+        throw error;
+      }
+    },
+  );
 }

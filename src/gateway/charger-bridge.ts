@@ -2,7 +2,11 @@
 import { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
-import type { GatewayMessage } from '../../machines/session/gateway-request.js';
+import type {
+  GatewayAnswer,
+  GatewayMessage,
+  GatewayRequest,
+} from '../../machines/session/gateway-request.js';
 import type { Proofs } from '../../machines/session/lease-trust.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
@@ -39,6 +43,16 @@ const LONGEST_SLEEP_MS = 10_000;
 /** What the disk did not take is written again after this at the latest. */
 const WRITES_AGAIN_MS = 5_000;
 
+/** Follows a charger while it is accepted. */
+export interface BridgeMonitor {
+  /** False: the charger is to lose its lease, so limits of the service do not reach it. To the service they seem lost on the way. */
+  readonly passesLimits: boolean;
+  /** The gateway sends that to the service. */
+  sent(message: GatewayMessage<ConnectorId>): void;
+  /** The charger was asked that, and that came of it. */
+  answered(request: GatewayRequest, answer: GatewayAnswer): void;
+}
+
 export interface BridgeParts {
   readonly heartbeatMs: number;
   readonly newBoot: () => string;
@@ -46,6 +60,7 @@ export interface BridgeParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: GatewayMetrics;
+  readonly monitor?: BridgeMonitor | undefined;
 }
 
 interface Live {
@@ -149,6 +164,7 @@ export class ChargerBridge implements UplinkReceiver {
   }
 
   limit(connectorId: ConnectorId, limit: LimitMessage): void {
+    if (this.#parts.monitor?.passesLimits === false) return;
     this.session.receiveLimit(connectorId, limit, this.#parts.clock.monotonicMs());
     this.wake();
   }
@@ -219,13 +235,14 @@ export class ChargerBridge implements UplinkReceiver {
     const outstanding = this.session.takeRequest(nowMs);
     if (outstanding === undefined) return;
     const { ticket, request } = outstanding;
-    const { clock, log, metrics } = this.#parts;
+    const { clock, log, metrics, monitor } = this.#parts;
     void live.socket.dialect.perform(request, live.socket.call).then((answer) => {
       const result = answer.kind === 'refused' || answer.kind === 'failed' ? answer.kind : 'done';
       metrics.requests.inc({ kind: request.kind, result });
       if ('why' in answer)
         log.debug({ ...this.address, request, why: answer.why }, 'a charger did not do as asked');
       if (this.#live !== live) return;
+      monitor?.answered(request, answer);
       this.session.answered(ticket, answer, clock.monotonicMs());
       this.wake();
     });
@@ -241,6 +258,7 @@ export class ChargerBridge implements UplinkReceiver {
 
   #say({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {
     const { kind, body } = message;
+    this.#parts.monitor?.sent(message);
     uplink.publish(topicUnder(this.#topicPrefix, message), body, {
       qos: kind === 'meter' ? 0 : 1,
       retain: kind === 'state',

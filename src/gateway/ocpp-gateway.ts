@@ -6,7 +6,7 @@ import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { createBearerCheck } from '../secrets.js';
 import { bridgesOf, speaking } from './bridged-chargers.js';
-import type { ChargerBridge } from './charger-bridge.js';
+import type { BridgeMonitor, ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
 import { openGatewayMemory } from './gateway-memory.js';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
@@ -39,6 +39,8 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: GatewayMetrics;
+  /** Follows its chargers; left out otherwise. */
+  readonly monitor?: BridgeMonitor | undefined;
 }
 
 export class OcppGateway {

@@ -1,0 +1,120 @@
+// `headroom gateway check` beside a running service, with virtual chargers over real sockets: good ones and bad ones.
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { ConnectorId } from '../../machines/values/ids.js';
+import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import { systemClock } from '../../src/clock.js';
+import { freePort } from '../free-port.js';
+import { CHARGER, type OcppSite, ONE, runOcppSite } from '../gateway/ocpp-site.js';
+import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
+import { run, start, temporaryDirectory, writeFile } from './headroom.js';
+
+const YAML = `tenants:
+  - tenantUuid: ${HARBOUR}
+    name: A tenant
+    locations:
+      - locationId: quay
+        name: The quay
+        permanentLimitKw: 11
+        chargers:
+          - controllerUuid: ${CHARGER}
+            connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
+`;
+
+interface Found {
+  readonly check: string;
+  readonly status: 'pass' | 'fail' | 'unknown';
+  readonly message: string;
+  readonly wayOut?: string;
+}
+
+let site: OcppSite;
+
+beforeAll(async () => {
+  site = await runOcppSite();
+});
+afterAll(() => site.stop());
+
+/** What is found of a charger that connects as the check begins. */
+async function checked(charger: Partial<OcppChargerOptions>, flags: readonly string[] = []) {
+  const [port, dataDir] = [await freePort(), temporaryDirectory()];
+  const file = writeFile(dataDir, 'sites.yaml', YAML);
+  const connection = ['--port', String(port), '--mqtt-url', site.service.mqttUrl, '--heartbeat-s', '1'];
+  const args = ['gateway', 'check', file, CHARGER, ...connection, '--data-dir', dataDir, '--json', ...flags];
+  const check = start(args, {});
+  const one = new OcppCharger({
+    url: `ws://127.0.0.1:${port}/ocpp`,
+    controllerUuid: CHARGER,
+    password: CHARGER_PASSWORD,
+    connector: ONE as typeof ONE & { connectorId: ConnectorId },
+    seed: 1,
+    traffic: HUNGRY,
+    clock: systemClock,
+    ...charger,
+  });
+  one.start();
+  onTestFinished(() => one.stop());
+  const { code, stdout, stderr } = await check.finished;
+  if (stdout === '') throw new Error(stderr);
+  const { isWell, findings } = JSON.parse(stdout) as { isWell: boolean; findings: readonly Found[] };
+  const statusOf = Object.fromEntries(findings.map(({ check: name, status }) => [name, status]));
+  return { code, isWell, findings, statusOf };
+}
+
+describe('The acceptance of a charger', () => {
+  it.each(['ocpp1.6', 'ocpp2.0.1'] as const)(
+    'passes for one that keeps leases, by what it measured, in %s',
+    async (protocol) => {
+      const { code, isWell, findings, statusOf } = await checked({ protocol });
+      expect(statusOf).toEqual({
+        connection: 'pass',
+        start: 'pass',
+        profiles: 'pass',
+        configuration: 'pass',
+        'fail-safe': 'pass',
+        car: 'pass',
+        'meter values': 'pass',
+        phases: 'unknown',
+        lease: 'pass',
+        'falls back': 'pass',
+        follows: 'pass',
+      });
+      expect({ code, isWell }).toEqual({ code: 0, isWell: true });
+      const messageOf = (name: string) => findings.find(({ check }) => check === name)?.message;
+      expect(messageOf('connection')).toContain(protocol);
+      expect(messageOf('falls back')).toMatch(/^from [\d.]+ A to \d+ A, measured [\d.]+ s after/);
+    },
+  );
+
+  it.each([
+    ['rejects charging profiles', ['rejects-profiles'], 'fail-safe'],
+    ['takes one period only', ['one-period'], 'profiles'],
+    ['loses the period after the lease', ['loses-periods'], 'lease'],
+    ['shows its limits and does not keep them', ['shows-only'], 'follows'],
+  ] as const)('fails for one that %s, and names a way out', async (_, behaviours, failing) => {
+    const { code, isWell, findings, statusOf } = await checked({ behaviours });
+    expect(statusOf[failing]).toBe('fail');
+    expect(findings.find(({ check }) => check === failing)?.wayOut).toMatch(/\w/);
+    expect({ code, isWell }).toEqual({ code: 1, isWell: false });
+  });
+
+  it('fails for one with another password, and says that it was refused', async () => {
+    const { code, findings } = await checked({ password: 'another password' }, ['--wait', '10']);
+    expect(code).toBe(1);
+    expect(findings).toMatchObject([{ check: 'connection', status: 'fail' }]);
+    expect(findings[0]?.message).toContain('credentials');
+  });
+
+  it('does not begin for a charger that the file does not have', async () => {
+    const file = writeFile(temporaryDirectory(), 'sites.yaml', YAML);
+    const { code, stderr } = await run(['gateway', 'check', file, 'quay-z']);
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `headroom: ${file} has no charger quay-z\n` });
+  });
+
+  it('is described by its help', async () => {
+    const { stdout } = await run(['gateway', 'check', '--help']);
+    expect(stdout.replace(/\s+/g, ' ')).toContain('accept one charger');
+    for (const flag of ['--connector', '--wait', '--json', '--mqtt-url', '--port'])
+      expect(stdout).toContain(flag);
+  });
+});
