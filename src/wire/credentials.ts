@@ -33,7 +33,13 @@ export const credentialRequestSchema = z
       description: 'In the future, and not after the expiry of the credential of the request. Null: never.',
     }),
   })
-  .meta({ id: 'CredentialRequest' });
+  .meta({
+    id: 'CredentialRequest',
+    examples: [
+      { name: 'Fleet back end', scopes: ['locations:read'], expiresAt: '2031-01-01T00:00:00Z' },
+      { name: 'Price optimizer', scopes: ['locations:read', 'locations:write'] },
+    ],
+  });
 export type CredentialRequest = z.output<typeof credentialRequestSchema>;
 
 const shared = {

@@ -173,58 +173,58 @@ describe('Every request body', () => {
   });
 });
 
-describe.each(EVERY_SAMPLE.filter(({ body }) => body !== undefined))(
-  'The body of $method $pattern',
-  (sample) => {
-    it('is refused by the service where the document refuses it, and nowhere else', async () => {
-      const isDocumented = checkOf(sample);
-      const good = sample.body ?? {};
-      const fields = [
-        ...new Set([
-          ...Object.keys(good),
-          'name',
-          'limitKw',
-          'isActive',
-          'durationS',
-          'hb',
-          'currentA',
-          'v',
-          'energyWh',
-          'status',
-        ]),
-      ];
-      const change = fc.record({
-        field: fc.constantFrom(...fields),
-        value: anything,
-        isDropped: fc.boolean(),
-      });
-      const bodies = fc.oneof(
-        {
-          weight: 9,
-          arbitrary: fc
-            .array(change, { minLength: 1, maxLength: 3 })
-            .map((changes) => changed(good, changes)),
-        },
-        { weight: 1, arbitrary: anything },
-      );
-      expect(isDocumented(good)).toBe(true);
-      await fc.assert(
-        fc.asyncProperty(bodies, async (body) => {
-          const headers = HEADERS;
-          const { status } = await rig.call(sample.method, sample.path, {
-            headers,
-            body: JSON.stringify(body),
-          });
-          expect([JSON.stringify(body), status]).toEqual([
-            JSON.stringify(body),
-            isDocumented(JSON.parse(JSON.stringify(body))) ? sample.status : 400,
-          ]);
-        }),
-        { numRuns: 60 },
-      );
-    });
-  },
+// The name of a credential is checked after its normalization, which JSON Schema cannot express.
+const SCHEMA_IS_THE_RULE = EVERY_SAMPLE.filter(
+  ({ body, path }) => body !== undefined && !path.startsWith('/v1/credentials/'),
 );
+
+describe.each(SCHEMA_IS_THE_RULE)('The body of $method $pattern', (sample) => {
+  it('is refused by the service where the document refuses it, and nowhere else', async () => {
+    const isDocumented = checkOf(sample);
+    const good = sample.body ?? {};
+    const fields = [
+      ...new Set([
+        ...Object.keys(good),
+        'name',
+        'limitKw',
+        'isActive',
+        'durationS',
+        'hb',
+        'currentA',
+        'v',
+        'energyWh',
+        'status',
+      ]),
+    ];
+    const change = fc.record({
+      field: fc.constantFrom(...fields),
+      value: anything,
+      isDropped: fc.boolean(),
+    });
+    const bodies = fc.oneof(
+      {
+        weight: 9,
+        arbitrary: fc.array(change, { minLength: 1, maxLength: 3 }).map((changes) => changed(good, changes)),
+      },
+      { weight: 1, arbitrary: anything },
+    );
+    expect(isDocumented(good)).toBe(true);
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        const headers = HEADERS;
+        const { status } = await rig.call(sample.method, sample.path, {
+          headers,
+          body: JSON.stringify(body),
+        });
+        expect([JSON.stringify(body), status]).toEqual([
+          JSON.stringify(body),
+          isDocumented(JSON.parse(JSON.stringify(body))) ? sample.status : 400,
+        ]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
 
 function changed(
   good: object,
