@@ -293,7 +293,8 @@ export class Enforcement {
     const { alarms } = this.#options;
     const whyOffline = control.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
     // After a restart nothing was heard yet of a charger that was lost before: its alarm goes on as it was.
-    const offline = link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
+    const offline =
+      link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, offline);
   }
