@@ -119,11 +119,28 @@ async function energyBesideBuilding(days: number, seed: number): Promise<readonl
   ];
 }
 
-/** Who limits the yard: the grid operator without a word before, or windows that are written nine minutes ahead. */
-type Limiter = 'operator' | 'windows';
+/**
+ * Who limits the yard: the grid operator without a word before, windows that are written nine minutes ahead, or windows that are written as
+ * they begin.
+ */
+type Limiter = 'operator' | 'windows' | 'calls';
+
+interface Yard {
+  readonly limiter: Limiter;
+  /** Whether its chargers charge a car on fewer phases than that uses, where they are told to. */
+  readonly switchesPhases: boolean;
+}
+
+const YARDS: readonly Yard[] = [
+  { limiter: 'windows', switchesPhases: false },
+  { limiter: 'operator', switchesPhases: false },
+  { limiter: 'operator', switchesPhases: true },
+  { limiter: 'calls', switchesPhases: false },
+  { limiter: 'calls', switchesPhases: true },
+];
 
 /** 60 and 35 kW by turns, nine minutes each, while links of chargers are cut. */
-function flicker(hours: number, seed: number, limiter: Limiter): Scenario {
+function flicker(hours: number, seed: number, { limiter, switchesPhases }: Yard): Scenario {
   const [highestKw] = FLICKER_KW;
   const instant = (nth: number) => toInstant(START_MS + FLICKER_MINUTES * nth * 60_000);
   const turns = Array.from({ length: Math.floor((60 * hours) / FLICKER_MINUTES) }, (_, nth) => {
@@ -134,7 +151,7 @@ function flicker(hours: number, seed: number, limiter: Limiter): Scenario {
     params: { locationId: yard }
     body: { source: bench, isActive: true, limitKw: ${limitKw}, sentAt: "${instant(nth)}" }`;
     if (limitKw === highestKw) return '';
-    return `  - at: +${FLICKER_MINUTES * (nth - 1)}m
+    return `  - at: +${FLICKER_MINUTES * (limiter === 'calls' ? nth : nth - 1)}m
     call: scheduleLocation
     params: { locationId: yard }
     body: { priority: 5, limitKw: ${limitKw}, startTime: "${instant(nth)}", endTime: "${instant(nth + 1)}" }`;
@@ -144,6 +161,7 @@ function flicker(hours: number, seed: number, limiter: Limiter): Scenario {
 seed: ${seed}
 start: 2026-06-01T00:00:00Z
 duration: ${hours}h
+switchesPhases: ${switchesPhases}
 provision:
   tenants:
     - tenantUuid: harbour
@@ -172,8 +190,9 @@ faults:
   );
 }
 
-async function flickeringLimit(hours: number, seed: number, limiter: Limiter): Promise<readonly Figure[]> {
-  const result = await runScenario(flicker(hours, seed, limiter));
+async function flickeringLimit(hours: number, seed: number, yard: Yard): Promise<readonly Figure[]> {
+  const result = await runScenario(flicker(hours, seed, yard));
+  const limiter = yard.switchesPhases ? `${yard.limiter}, phases switched` : yard.limiter;
   const site = accountOf(result, 'yard');
   const allowedKwh = (hours * FLICKER_KW.reduce((sum, kw) => sum + kw, 0)) / FLICKER_KW.length;
   const used = site.deliveredWh / 1000 / allowedKwh;
@@ -207,7 +226,6 @@ const { days, seed, hours } = options();
 remark(machine());
 const figures: Figure[] = [];
 if (hours > 0)
-  for (const limiter of ['windows', 'operator'] as const)
-    figures.push(...(await flickeringLimit(hours, seed, limiter)));
+  for (const yard of YARDS) figures.push(...(await flickeringLimit(hours, seed, yard)));
 if (days > 0) figures.push(...(await energyBesideBuilding(days, seed)));
 report(figures);

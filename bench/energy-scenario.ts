@@ -5,8 +5,11 @@ import type { Scenario } from '../sim/scenario/scenario.js';
 import { toInstant } from '../src/wire/instants.js';
 import { readSessions, type SessionFile, type Window } from './energy-sessions.js';
 
-/** `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `heavy`: the same, and every fault. */
-export const COLUMNS = ['ideal', 'calm', 'heavy'] as const;
+/**
+ * `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `forgetful`: the same at chargers that keep nothing
+ * over a restart. `heavy`: as `calm`, and every fault.
+ */
+export const COLUMNS = ['ideal', 'calm', 'forgetful', 'heavy'] as const;
 export type Column = (typeof COLUMNS)[number];
 
 /** One cell of the table. */
@@ -21,12 +24,18 @@ const MAX_A = 32;
 const VOLTAGE_V = 208;
 const FAILSAFE_A = 6;
 /** Every charger says that a car came or is full at once, so that the period matters little where cars are ideal. */
-const METER_PERIODS: Readonly<Record<Column, string>> = { ideal: '30s', calm: '10s', heavy: '10s' };
+const METER_PERIODS: Readonly<Record<Column, string>> = {
+  ideal: '30s',
+  calm: '10s',
+  forgetful: '10s',
+  heavy: '10s',
+};
 
 /** Ideal cars follow at once, and their chargers within a second: nobody has to wait longer for them. */
 const SETTINGS: Readonly<Record<Column, Readonly<Record<string, string>>>> = {
   ideal: { HEADROOM_SETTLE_S: '2' },
   calm: {},
+  forgetful: {},
   heavy: {},
 };
 
@@ -45,6 +54,7 @@ export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs 
     start: toInstant(fromMs),
     duration: `${untilMs - fromMs}ms`,
     meterPeriod: METER_PERIODS[column],
+    keepsThen: column !== 'forgetful',
     sites: {
       count: 1,
       chargers: stations.size,

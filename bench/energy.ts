@@ -21,8 +21,13 @@ import {
   type Window,
 } from './energy-sessions.js';
 
-/** Of what equal share delivers without floors, delays and losses. */
-const GOALS: Readonly<Record<Column, number>> = { ideal: 1, calm: 0.97, heavy: 0.85 };
+/** Of what equal share delivers without floors, delays and losses; none where fail-safes of idle chargers take what they take. */
+const GOALS: Readonly<Record<Column, number | undefined>> = {
+  ideal: 1,
+  calm: 0.97,
+  forgetful: undefined,
+  heavy: 0.85,
+};
 const DAY_MS = 86_400_000;
 const BUSY_DAY_MS = Date.UTC(2019, 2, 12, 12);
 
@@ -102,8 +107,8 @@ function figureOf(
   return {
     name: `Energy against equal share, ${column}, ${capKw} kW; overshoot ${overshootKws} kWs`,
     measured: `${(100 * share).toFixed(1)} %`,
-    goal: `≥ ${100 * goal} %, no overshoot`,
-    met: share >= goal && overshootKws === 0 && violations === 0,
+    goal: goal === undefined ? 'no overshoot' : `≥ ${100 * goal} %, no overshoot`,
+    met: share >= (goal ?? 0) && overshootKws === 0 && violations === 0,
   };
 }
 

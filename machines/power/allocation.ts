@@ -1,18 +1,18 @@
 // Who gets how much of a location's power: locked connectors first, the rest max-min fairly, nobody between 0 and 6 A.
-import { type Binding, type Claim, NO_CLAIM, Room } from './claims.js';
+import { type Binding, type Claim, NO_CLAIM, NO_LOAD, Room, tenthsOf } from './claims.js';
 import { fill } from './progressive-filling.js';
 
 export interface Allocation {
   /** Of each locked claim, in the order given. */
   readonly lockedW: readonly number[];
-  /** Of each unlocked claim, in the order given; 0, or `heldW`, where it is paused. */
+  /** Of each unlocked claim, in the order given; `heldW` where it is paused. */
   readonly unlockedW: readonly number[];
   /** What keeps each unlocked claim from more, in the same order; undefined where it has all it asked for. */
   readonly bindings: readonly (Binding | undefined)[];
   /** The same of each locked claim. */
   readonly lockedBindings: readonly (Binding | undefined)[];
-  /** Unlocked claims that are paused because locked ones get less than they ask for of what they would load. */
-  readonly yielding: readonly boolean[];
+  /** What becomes of each unlocked claim because locked ones get less than they ask for of what it loads, in the same order. */
+  readonly yields: readonly Yield[];
   /**
    * Whether unlocked claims had to share: the level below which everybody has what it asked for; undefined where all have.
    * Those that rest share at a level of their own, which is told where the others have all they asked for.
@@ -30,13 +30,19 @@ export interface Allocation {
 }
 
 /**
+ * `paused`: it gets no more than is held for it, which is less than it can use. `floor`: its floor, since a pause would free nothing
+ * that locked claims lack; and no more than that. `nothing`: it shares what there is.
+ */
+export type Yield = 'nothing' | 'floor' | 'paused';
+
+/**
  * Divides `availableW` and what each pole can carry (power-safety: "who gets how much"). `heldW` of every claim is part
  * of what is available.
  * 1. Locked claims: their floors, then up to what they ask for.
  * 2. Unlocked claims share the rest max-min fairly between floor and most; where not all floors fit, those first in the
  *    order given get theirs, and the others are paused. Claims that rest share likewise what is left after that.
- * 3. Locked claims get less than they ask for only when every unlocked one that loads what they lack is paused; then
- *    max-min fairly, never below their floors.
+ * 3. Locked claims get less than they ask for only when every unlocked one that loads what they lack is paused, or at a floor that
+ *    is held for it whatever it gets; then max-min fairly, never below their floors.
  */
 export function allocate(
   availableW: number,
@@ -48,18 +54,16 @@ export function allocate(
   for (const claim of [...locked, ...unlocked]) room.hold(claim);
   const forLocked = shareAmongLocked(locked, room);
   const { short } = forLocked;
-  const yielding = unlocked.map(
-    ({ load }) => short.has('power') || (load?.poles.some((pole) => short.has(pole)) ?? false),
-  );
-  const forUnlocked = shareAmongUnlocked(unlocked, yielding, room);
+  const yields = unlocked.map((claim) => yieldOf(claim, short));
+  const forUnlocked = shareAmongUnlocked(unlocked, yields, room);
   return {
     ...forUnlocked,
     lockedW: forLocked.sharesW,
     lockedBindings: forLocked.bindings,
     bindings: forUnlocked.bindings.map((binding, i) =>
-      yielding[i] === true ? shortOf(unlocked[i] ?? NO_CLAIM, short) : binding,
+      yields[i] === 'nothing' ? binding : shortOf(unlocked[i] ?? NO_CLAIM, short),
     ),
-    yielding,
+    yields,
     isLastResort: forLocked.isShort,
     lastResort: locked.map(
       ({ mostW }, i) => forLocked.isShort && (short.has('power') || (forLocked.sharesW[i] ?? 0) < mostW),
@@ -71,6 +75,16 @@ export function allocate(
 /** Which of what locked claims lack a claim would load. */
 function shortOf({ load }: Claim, short: ReadonlySet<Binding>): Binding | undefined {
   return short.has('power') ? 'power' : load?.poles.find((pole) => short.has(pole));
+}
+
+function yieldOf(claim: Claim, short: ReadonlySet<Binding>): Yield {
+  const lacked = shortOf(claim, short);
+  if (lacked === undefined) return 'nothing';
+  const { load = NO_LOAD, heldW, floorW } = claim;
+  const isMoreOnPole = tenthsOf(load, floorW) > tenthsOf(load, heldW);
+  const isFreedByPause =
+    (short.has('power') && floorW > heldW) || (isMoreOnPole && load.poles.some((pole) => short.has(pole)));
+  return isFreedByPause ? 'paused' : 'floor';
 }
 
 interface ForLocked {
@@ -116,18 +130,21 @@ function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
 
 function shareAmongUnlocked(
   claims: readonly Claim[],
-  yielding: readonly boolean[],
+  yields: readonly Yield[],
   room: Room,
 ): Pick<Allocation, 'unlockedW' | 'bindings' | 'levelW'> {
   const shares: Shares = {
     unlockedW: claims.map(({ heldW }) => heldW),
     bindings: claims.map(() => undefined),
   };
-  const places = [...claims.keys()].filter((i) => yielding[i] !== true);
+  const asking = claims.map((claim, i) =>
+    yields[i] === 'floor' ? { ...claim, mostW: claim.floorW } : claim,
+  );
+  const places = [...claims.keys()].filter((i) => yields[i] !== 'paused');
   const awake = places.filter((i) => claims[i]?.isResting !== true);
-  const levelW = shareAmong(claims, awake, room, shares);
+  const levelW = shareAmong(asking, awake, room, shares);
   const resting = places.filter((i) => claims[i]?.isResting === true);
-  const lastLevelW = shareAmong(claims, resting, room, shares);
+  const lastLevelW = shareAmong(asking, resting, room, shares);
   return { ...shares, levelW: levelW ?? lastLevelW };
 }
 

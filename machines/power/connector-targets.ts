@@ -4,6 +4,7 @@ import { tenthsWithin, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isLocked } from './connector-control.js';
 import { doubtRest } from './connector-demand.js';
 import {
+  type Available,
   type Circumstances,
   type Division,
   deductLoad,
@@ -39,15 +40,18 @@ export function setTargets(
     control.isPausedForOperator = false;
     control.limitedBy = undefined;
   }
-  const { useOn, nowMs } = circumstances;
-  if (useOn !== undefined)
+  const { switching, nowMs } = circumstances;
+  if (switching !== undefined) {
+    const { useOn, lasting } = switching;
     choosePhases(controlled, {
-      doFloorsFit: areAllServed,
+      doFloorsFit: doFloorsFit(controlled, lasting),
       isLocked: (control) => isLocked(control) || limits.isLockNear(control.key),
       useOn,
-      serve: () => servedBy(divide(controlled, limits, circumstances)),
+      serve: () => servedBy(divide(controlled, limits, { ...circumstances, ...lasting })),
+      serveNow: () => servedBy(divide(controlled, limits, circumstances)),
       nowMs,
     });
+  }
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division) && waiveFailsafes(controlled, (control) => isAtRest(control, limits)))
     division = divide(controlled, limits, circumstances);
@@ -63,6 +67,7 @@ export function setTargets(
   const sharesTenthsA = unlockedTenthsA(division);
   for (const [i, control] of unlocked.entries()) {
     if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
+    else if (allocation.yields[i] === 'floor') aimAtReserved(control, sharesTenthsA[i] ?? 0);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
     // What it falls back to takes nothing from others while it may draw as much anyway.
     if (control.targetTenthsA >= failsafeTenthsAOf(control)) control.isFailsafeWaived = false;
@@ -101,11 +106,17 @@ function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: n
   let isAnyPaused = false;
   for (const control of pausable) {
     if (neededW <= operatorLeavesW) break;
-    neededW -= Math.max(floorWOf(control), heldWOf(control));
-    control.isPausedForOperator = true;
+    const runningW = Math.max(floorWOf(control), heldWOf(control));
+    const wasWaived = control.isFailsafeWaived;
     control.isFailsafeWaived = true;
-    neededW += heldWOf(control);
-    isAnyPaused = true;
+    const freedW = runningW - heldWOf(control);
+    // A pause that frees nothing helps nobody.
+    if (freedW === 0) control.isFailsafeWaived = wasWaived;
+    else {
+      neededW -= freedW;
+      control.isPausedForOperator = true;
+      isAnyPaused = true;
+    }
   }
   return isAnyPaused;
 }
@@ -113,7 +124,7 @@ function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: n
 /** Whether every car could be at its floor at once. */
 function doFloorsFit(
   controlled: readonly ConnectorControl[],
-  { availableW, availableTenthsA }: Circumstances,
+  { availableW, availableTenthsA }: Available,
 ): boolean {
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
@@ -129,11 +140,13 @@ function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
   const fairTenthsA = unlocked.map(({ holding }, i) => {
     const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, holding.milliwattsPerTenth);
-    const isPaused = tenthsA < holding.leastTenthsA || allocation.yielding[i] === true;
+    const isPaused = tenthsA < holding.leastTenthsA || allocation.yields[i] === 'paused';
     return isPaused ? 0 : Math.min(tenthsA, holding.maxTenthsA);
   });
   const room = roomBeside(division, fairTenthsA);
-  const running = [...unlocked.entries()].filter(([i]) => (fairTenthsA[i] ?? 0) > 0);
+  const running = [...unlocked.entries()].filter(
+    ([i]) => (fairTenthsA[i] ?? 0) > 0 && allocation.yields[i] === 'nothing',
+  );
   const steady = steadyShares(
     running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
       sentTenthsA,
@@ -179,6 +192,12 @@ function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean
   else if (tenthsA >= holding.maxTenthsA) control.reason = 'maximum';
   else if (tenthsA >= demand.mostTenthsA) control.reason = 'demand';
   else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';
+}
+
+/** Locked connectors need all else: it has what is reserved for it whatever it is told. */
+function aimAtReserved(control: ConnectorControl, tenthsA: number): void {
+  control.targetTenthsA = Math.floor(tenthsA);
+  control.reason = tenthsA === 0 ? 'paused' : 'reserved';
 }
 
 function aimLocked(control: ConnectorControl, shareW: number, isLastResort: boolean): void {

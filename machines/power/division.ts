@@ -4,7 +4,7 @@ import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/
 import { type Allocation, allocate } from './allocation.js';
 import type { Claim } from './claims.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
-import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf, thenTenthsAOf } from './failsafes.js';
+import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { PhaseCount } from './own-phases.js';
 import type { Served } from './phase-choice.js';
 import {
@@ -17,18 +17,29 @@ import {
   turnMsOf,
 } from './turns.js';
 
-export interface Circumstances {
-  /** What connectors that cannot be told leave of the budget, W. */
+/** What there is to share beside connectors that cannot be told. */
+export interface Available {
+  /** What they leave of the budget, W. */
   readonly availableW: number;
-  /** What they leave of each pole. */
+  /** What they leave of each pole, tenths of an ampere. */
   readonly availableTenthsA: readonly number[];
   /** What they leave of the grid operator's limit, W; infinite where there is none. */
   readonly operatorLeavesW: number;
+}
+
+export interface Switching {
+  /** Grants for it are for so many of its phases from here on. */
+  useOn(control: ConnectorControl, phases: PhaseCount): void;
+  /** What there is once the leases of those that cannot be told have ended. */
+  readonly lasting: Available;
+}
+
+export interface Circumstances extends Available {
   /** After which an acknowledged decrease has freed what it took. */
   readonly settleMs: number;
   readonly nowMs: number;
-  /** Grants for it are for so many of its phases from here on; left out, everybody stays on those of now. */
-  readonly useOn?: ((control: ConnectorControl, phases: PhaseCount) => void) | undefined;
+  /** Left out, everybody stays on the phases of now. */
+  readonly switching?: Switching | undefined;
 }
 
 export interface Limits {
@@ -105,7 +116,9 @@ export function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: nu
 
 /** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
 export function keepAtRest(control: ConnectorControl): number {
-  control.targetTenthsA = control.demand.hasCar ? 0 : thenTenthsAOf(control);
+  const heldTenthsA = heldTenthsAOf(control);
+  const isUsable = !control.demand.hasCar && heldTenthsA >= control.holding.leastTenthsA;
+  control.targetTenthsA = isUsable ? heldTenthsA : 0;
   control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
   return heldWOf(control);
 }
@@ -165,7 +178,7 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
   for (const [i, control] of unlocked.entries()) {
     if (control.demand.isResting) continue;
     const shareW = allocation.unlockedW[i] ?? 0;
-    const isPaused = shareW < floorWOf(control) || allocation.yielding[i] === true;
+    const isPaused = shareW < floorWOf(control) || allocation.yields[i] === 'paused';
     if (isPaused) paused++;
     else servedW += shareW;
     leastW = Math.min(leastW, isPaused ? 0 : shareW);

@@ -2,6 +2,7 @@
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
 import type { Fuses, Pole, Wiring } from './fuses.js';
+import { carriedAnywayTenthsA, reservedAnywayTenthsA } from './holding.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
 
 /** A charger that tells of itself has done so by then. */
@@ -123,17 +124,22 @@ export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
   return Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
 }
 
-/** What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. */
+/**
+ * What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. Never less
+ * than is reserved for it anyway: that would free nothing.
+ */
 export function thenTenthsAOf(control: ConnectorControl): number {
   const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
+  const failsafeTenthsA = failsafeTenthsAOf(control);
   const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
-  return usesFailsafe && isNeeded && !isFailsafeWaived ? failsafeTenthsAOf(control) : 0;
+  if (usesFailsafe && isNeeded && !isFailsafeWaived) return failsafeTenthsA;
+  return Math.min(failsafeTenthsA, reservedAnywayTenthsA(holding));
 }
 
 /** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
 export function heldTenthsAOf(control: ConnectorControl): number {
-  const { ownFailsafeTenthsA, maxTenthsA } = control.holding;
-  return Math.min(Math.max(thenTenthsAOf(control), ownFailsafeTenthsA), maxTenthsA);
+  const { holding } = control;
+  return Math.max(Math.min(thenTenthsAOf(control), holding.maxTenthsA), reservedAnywayTenthsA(holding));
 }
 
 /** The same in W. */
@@ -143,9 +149,7 @@ export function heldWOf(control: ConnectorControl): number {
 
 /** What it loads its poles with even at 0: fuses have room for what it falls back to by itself, whatever the budget has. */
 export function heldLoadTenthsAOf(control: ConnectorControl): number {
-  const { keepsThen, saidFailsafeTenthsA, maxTenthsA } = control.holding;
-  const ownTenthsA = keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA);
-  return Math.max(heldTenthsAOf(control), ownTenthsA);
+  return Math.max(heldTenthsAOf(control), carriedAnywayTenthsA(control.holding));
 }
 
 /** A connector as far as its fail-safe concerns what it shares with others. */

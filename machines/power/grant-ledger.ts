@@ -11,6 +11,7 @@ import {
   expectedW,
   forgo,
   lastingTenthsA,
+  loadsFrom,
   promiseTo,
   type Restored,
   rate,
@@ -96,6 +97,11 @@ export class GrantLedger {
   /** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W: promises that end before do not count. */
   boundWFrom(holding: Holding, atMs: number): number {
     return boundWFrom(holding as Entry, atMs);
+  }
+
+  /** What it may load its poles with from `atMs` on if it is granted nothing meanwhile: promises that end before do not count. */
+  loadsFrom(holding: Holding, atMs: number): OwnPhases {
+    return loadsFrom(holding as Entry, atMs);
   }
 
   remove(holding: Holding): void {

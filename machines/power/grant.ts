@@ -59,7 +59,7 @@ export const LIMIT_REASONS = [
   'minimumPause',
   /** Priority-locked: it runs up to the lock's limit. */
   'lock',
-  /** Priority-locked, and lowered all the same: every unlocked connector is at 0 already. */
+  /** Priority-locked, and lowered all the same: every unlocked connector is at 0, or at what is reserved for it anyway. */
   'lastResort',
   /** No car is there. */
   'idle',
@@ -69,6 +69,8 @@ export const LIMIT_REASONS = [
   'nonCompliant',
   /** It keeps to no limits: its maximum is reserved. */
   'readOnly',
+  /** Locked connectors need all else: it has what is reserved for it whatever it is told, because its charger falls back to that. */
+  'reserved',
 ] as const;
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 

@@ -89,10 +89,28 @@ export function firstPhasesOf(polesOfPhases: readonly (readonly number[])[]): re
   return allPoles.sort((a, b) => a.pole - b.pole);
 }
 
-/** What a connector may load each of its poles with. */
+/** Each of a connector's poles, with what `loads` on its phases load it with. */
 export function forEachLoad(
-  { allPoles, loads }: Holding,
+  { allPoles }: Holding,
+  loads: OwnPhases,
   take: (pole: number, tenthsA: number) => void,
 ): void {
   for (const { pole, phase } of allPoles) take(pole, loads[phase] ?? 0);
+}
+
+/**
+ * What is reserved of the budget for it, tenths of an ampere, whatever it is told: its charger falls back to that by itself. A pause
+ * frees nothing of it.
+ */
+export function reservedAnywayTenthsA({ ownFailsafeTenthsA, maxTenthsA }: Holding): number {
+  return Math.min(ownFailsafeTenthsA, maxTenthsA);
+}
+
+/** The same of its fuses: they always have room for what it falls back to by itself, whatever the budget has. */
+export function carriedAnywayTenthsA({
+  keepsThen,
+  saidFailsafeTenthsA,
+  maxTenthsA,
+}: Pick<Holding, 'keepsThen' | 'saidFailsafeTenthsA' | 'maxTenthsA'>): number {
+  return keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA);
 }

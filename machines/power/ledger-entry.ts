@@ -2,7 +2,7 @@
 import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
-import { firstPhasesOf, type Holding, type HoldingSpec } from './holding.js';
+import { carriedAnywayTenthsA, firstPhasesOf, type Holding, type HoldingSpec } from './holding.js';
 import {
   ALL_PHASES,
   cappedAt,
@@ -201,8 +201,17 @@ export interface Restored {
 
 /** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W. */
 export function boundWFrom(entry: Entry, atMs: number): number {
-  if (entry.isWorstCase) return entry.boundW;
-  return wattsOn(entry, cappedAt(largerOf(entry.failsafes, entry.promises.mostFrom(atMs)), entry.maxTenthsA));
+  return entry.isWorstCase ? entry.boundW : wattsOn(entry, boundsFrom(entry, atMs));
+}
+
+/** What it may load its poles with from then on. */
+export function loadsFrom(entry: Entry, atMs: number): OwnPhases {
+  const bounds = entry.isWorstCase ? entry.bounds : boundsFrom(entry, atMs);
+  return largerOf(bounds, leastLoadOf(entry));
+}
+
+function boundsFrom(entry: Entry, atMs: number): OwnPhases {
+  return cappedAt(largerOf(entry.failsafes, entry.promises.mostFrom(atMs)), entry.maxTenthsA);
 }
 
 interface NewPromise {
@@ -306,6 +315,6 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
 }
 
 /** What it falls back to by itself, for which fuses always have room. */
-export function leastLoadOf({ keepsThen, saidFailsafeTenthsA, maxTenthsA }: Entry): OwnPhases {
-  return onFirst(keepsThen ? 0 : Math.min(saidFailsafeTenthsA, maxTenthsA), ALL_PHASES);
+export function leastLoadOf(entry: Entry): OwnPhases {
+  return onFirst(carriedAnywayTenthsA(entry), ALL_PHASES);
 }

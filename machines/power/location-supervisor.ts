@@ -62,7 +62,7 @@ interface OwnDescription {
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 /** Without anything happening a location looks at itself this often. */
 const REST_MS = 60_000;
-/** A grid operator that limited the location may do so again for this long. */
+/** Who ordered less without a word before, or a grid operator that limited the location, may do so again for this long. */
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 
 export class LocationSupervisor {
@@ -81,7 +81,7 @@ export class LocationSupervisor {
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
-  #operatorLimitedAtMs = Number.NEGATIVE_INFINITY;
+  #orderedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
@@ -186,7 +186,7 @@ export class LocationSupervisor {
 
   /** A grid operator limited the location last at `atMs`, monotonic, as far as is known of a time before this service. */
   expectOrdersSince(atMs: number): void {
-    this.#operatorLimitedAtMs = atMs;
+    this.#orderedAtMs = atMs;
   }
 
   /** It fell silent or went away: what it was told last is not built upon when it comes back. */
@@ -252,8 +252,12 @@ export class LocationSupervisor {
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitPoles(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
-    if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW)
+    if (budget.operatorW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
+    if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
+      // Nobody announced it: it would have been the budget a lease before.
       this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
+      this.#orderedAtMs = nowMs;
+    }
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
     for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
@@ -267,12 +271,11 @@ export class LocationSupervisor {
     const room = { limits, operatorW: budget.operatorW, fuses };
     const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
     const { ledger, timing } = this;
-    const circumstances = { ledger, room, settleMs: timing.settleMs, nowMs };
+    const circumstances = { ledger, room, settleMs: timing.settleMs, horizonMs: this.#horizonMs, nowMs };
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
-    if (budget.operatorW < Number.POSITIVE_INFINITY) this.#operatorLimitedAtMs = nowMs;
-    const areOrdersExpected = nowMs - this.#operatorLimitedAtMs < ORDERS_EXPECTED_FOR_MS;
+    const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
     const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;

@@ -31,13 +31,16 @@ export interface PhaseChoice {
   isLocked(control: ConnectorControl): boolean;
   /** Its grants are for so many phases from here on. */
   useOn(control: ConnectorControl, phases: PhaseCount): void;
-  /** What is served with everybody on the phases of now. */
+  /** What is served with everybody on the phases of now, once the leases of those that cannot be told have ended. */
   serve(): Served;
+  /** The same beside what these leases let them draw still. */
+  serveNow(): Served;
   readonly nowMs: number;
 }
 
 /**
- * Switches whose chargers can do that to where most is served. Of what serves alike, that which pauses fewest cars; then
+ * Switches whose chargers can do that to where most is served. A lease that ends by itself is no reason for one phase: it is over before a
+ * switch has paid off; but more phases wait for it. Of what serves alike, that which pauses fewest cars; then
  * that which gives most to the one that gets least. A tie leaves everybody where it is.
  */
 export function choosePhases(controls: readonly ConnectorControl[], choice: PhaseChoice): void {
@@ -56,12 +59,12 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   const toOne = (controls: readonly ConnectorControl[]): Way => ({ controls, phasesOf: () => 1 });
   const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
   const best = bestOf([toOne(stopped), toOne(all), wider], choice);
-  const isWider = best === wider;
+  const isWider = best === wider && isWorthNow(wider, choice);
   for (const { session } of free)
     session.worthMoreSinceMs = isWider ? (session.worthMoreSinceMs ?? nowMs) : undefined;
   const isForLong = ({ session }: ConnectorControl) =>
     nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
-  if (best !== undefined)
+  if (best !== undefined && (best !== wider || isWider))
     follow(isWider ? { ...wider, controls: wider.controls.filter(isForLong) } : best, free, choice);
 }
 
@@ -100,7 +103,15 @@ function bestOf(every: readonly Way[], choice: PhaseChoice): Way | undefined {
   return best;
 }
 
-function servedBy({ controls, phasesOf }: Way, { useOn, serve }: PhaseChoice): Served {
+function isWorthNow(way: Way, choice: PhaseChoice): boolean {
+  const { useOn, serveNow } = choice;
+  return isBetter(servedBy(way, { useOn, serve: serveNow }), serveNow());
+}
+
+function servedBy(
+  { controls, phasesOf }: Way,
+  { useOn, serve }: Pick<PhaseChoice, 'useOn' | 'serve'>,
+): Served {
   const before = controls.map(({ holding }) => holding.usedPhases);
   for (const control of controls) useOn(control, phasesOf(control));
   const served = serve();

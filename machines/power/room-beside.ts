@@ -3,6 +3,7 @@ import { wattsOfTenths } from '../values/units.js';
 import type { Budget } from './budget.js';
 import { type ConnectorControl, isLocked } from './connector-control.js';
 import { setTargets } from './connector-targets.js';
+import type { Available, Switching } from './division.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import type { GrantLedger } from './grant-ledger.js';
@@ -32,13 +33,6 @@ export interface SharedRoom {
   readonly fuses: Fuses;
 }
 
-/** Of the limits and of the operator's, W, and of each pole, tenths of an ampere. */
-interface Available {
-  readonly availableW: number;
-  readonly operatorLeavesW: number;
-  readonly availableTenthsA: readonly number[];
-}
-
 /**
  * What everybody is entitled to must fit a limit once it begins, or once chargers had time to follow one that somebody set and nobody
  * announced, `followedByMs`: nobody has to stop for a lease that ends before that. One that is known to begin puts off none that
@@ -54,11 +48,15 @@ export function fittedLimitsOf(
   return [inForce, { limitW: budgetW, fitsFromMs: isOrdered ? Math.max(bindsFromMs, followedByMs) : nowMs }];
 }
 
-/** What `taking` leave, by all that they may be entitled to; at least what they are due, where they are told that. */
+/**
+ * What `taking` leave, by all that they may be entitled to; at least what they are due, where they are told that.
+ * @param fromMs leases that end before do not count.
+ */
 function availableBeside(
   ledger: GrantLedger,
   taking: readonly ConnectorControl[],
   { limits, operatorW, fuses }: SharedRoom,
+  fromMs = Number.NEGATIVE_INFINITY,
 ): Available {
   let [availableW, operatorLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const { limitW, fitsFromMs } of limits) {
@@ -66,14 +64,14 @@ function availableBeside(
     for (const { holding, targetTenthsA, untaken } of taking) {
       const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
       const dueW = wattsOfTenths(dueTenthsA, holding.milliwattsPerTenth);
-      takenW += Math.max(ledger.boundWFrom(holding, fitsFromMs), dueW);
+      takenW += Math.max(ledger.boundWFrom(holding, Math.max(fitsFromMs, fromMs)), dueW);
     }
     availableW = Math.min(availableW, limitW - takenW);
     operatorLeavesW = Math.min(operatorLeavesW, operatorW - takenW);
   }
   const availableTenthsA = [...fuses.capacitiesTenthsA];
   for (const { holding } of taking)
-    forEachLoad(holding, (pole, tenthsA) => {
+    forEachLoad(holding, ledger.loadsFrom(holding, fromMs), (pole, tenthsA) => {
       availableTenthsA[pole] = (availableTenthsA[pole] ?? 0) - tenthsA;
     });
   return { availableW, operatorLeavesW, availableTenthsA };
@@ -143,7 +141,8 @@ export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: num
 
 /**
  * Sets what each of `controlled` is due as if all took it; and anew for all but `late`, which have not, beside what these may draw
- * still. Phases are chosen as if all took it, too: what is late comes soon.
+ * still. Phases are chosen as if all took it, and beside what those out of reach keep once their leases have ended: what is late
+ * comes soon, and a lease is over before a switch has paid off.
  */
 export function setTargetsBeside(
   budget: Budget,
@@ -152,17 +151,23 @@ export function setTargetsBeside(
     readonly ledger: GrantLedger;
     readonly room: SharedRoom;
     readonly settleMs: number;
+    /** Within which every lease has ended that is given now. */
+    readonly horizonMs: number;
     readonly nowMs: number;
   },
 ): void {
   const { controlled, uncontrolled, late } = connectors;
   // After a start nobody has connected yet: thousands of locations decide for nobody then.
   if (controlled.length === 0) return;
-  const { ledger, room, settleMs, nowMs } = circumstances;
+  const { ledger, room, settleMs, horizonMs, nowMs } = circumstances;
   const useOn = ({ holding }: ConnectorControl, phases: PhaseCount) => ledger.useOn(holding, phases);
-  const share = (among: readonly ConnectorControl[], available: Available, switched?: typeof useOn) =>
-    setTargets(among, budget, { ...available, settleMs, nowMs, useOn: switched });
-  share(controlled, availableBeside(ledger, uncontrolled, room), useOn);
+  const share = (among: readonly ConnectorControl[], available: Available, switching?: Switching) =>
+    setTargets(among, budget, { ...available, settleMs, nowMs, switching });
+  const leasesEndMs = nowMs + horizonMs;
+  share(controlled, availableBeside(ledger, uncontrolled, room), {
+    useOn,
+    lasting: availableBeside(ledger, uncontrolled, room, leasesEndMs),
+  });
   if (late.length === 0) return;
   const others = controlled.filter((control) => !late.includes(control));
   share(others, availableBesideLate(ledger, late, others, uncontrolled, room, nowMs));

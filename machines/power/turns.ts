@@ -1,7 +1,9 @@
 // Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that had least and waited longest.
 
+import { wattsOfTenths } from '../values/units.js';
 import type { Throttle } from './connector.machine.js';
 import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
+import { carriedAnywayTenthsA, reservedAnywayTenthsA } from './holding.js';
 
 /** How long a turn lasts at least, and at most, while others wait. */
 export const TURN_MS = 15 * 60_000;
@@ -31,10 +33,26 @@ export function turnMsOf(controls: Iterable<ConnectorControl>): number {
   let [charging, waiting] = [0, 0];
   for (const control of controls) {
     if (isWaiting(control)) waiting++;
-    else if (turnOf(control).onSinceMs !== undefined && !isLocked(control)) charging++;
+    else if (turnOf(control).onSinceMs !== undefined && !isLocked(control) && takesTurns(control)) charging++;
   }
   if (waiting === 0) return LONGEST_TURN_MS;
   return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
+}
+
+/** What its pause would leave to others, W: not what is reserved for it anyway. */
+function freedW(control: ConnectorControl): number {
+  const { holding } = control;
+  return floorWOf(control) - wattsOfTenths(reservedAnywayTenthsA(holding), holding.milliwattsPerTenth);
+}
+
+/** The same of each pole that it loads, tenths of an ampere. */
+function freedTenthsA({ holding }: ConnectorControl): number {
+  return holding.leastTenthsA - carriedAnywayTenthsA(holding);
+}
+
+/** It takes turns: others could use something of what it leaves. */
+function takesTurns(control: ConnectorControl): boolean {
+  return freedW(control) > 0 || (control.holding.poles.length > 0 && freedTenthsA(control) > 0);
 }
 
 /** Its car wants to charge, and may not. */
@@ -130,8 +148,10 @@ function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readon
     for (const each of past) {
       const { holding } = each.control;
       if (pole !== undefined && !holding.poles.includes(pole)) continue;
+      const freed = pole === undefined ? freedW(each.control) : freedTenthsA(each.control);
+      if (freed <= 0) continue;
       leaving.push(each);
-      left -= pole === undefined ? floorWOf(each.control) : holding.leastTenthsA;
+      left -= freed;
       if (left <= 0) return leaving;
     }
   }

@@ -211,7 +211,7 @@ export class LockWatch {
     return !book.isSilent(this.#monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told);
   }
 
-  /** Only when every unlocked connector that can be told is at 0. */
+  /** Only when every unlocked connector that can be told is at 0, or at what is reserved for it anyway. */
   #judgeLastResort(book: ConnectorBook): void {
     for (const sibling of this.#lowerableBeside(book, STEADY_LIMITS))
       this.#violate(
@@ -248,7 +248,8 @@ export class LockWatch {
         return false;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
       if (this.#standingOf(sibling).running < limits) return false;
-      return true;
+      // Its charger falls back to that by itself: less would free nothing.
+      return sibling.told.limitA > sibling.ownFailsafeA + TOLERANCE_LEAST_A;
     });
   }
 }

@@ -52,6 +52,7 @@ const BELOW_DEMAND: ReadonlySet<LimitReason> = new Set([
   'minimumPause',
   'lastResort',
   'failsafe',
+  'reserved',
 ]);
 
 const PAUSED: ReadonlySet<LimitReason> = new Set(['paused', 'minimumPause']);

@@ -1,6 +1,7 @@
 // The world of a scenario before its first instant: its sites, who comes to them, and how its service is set.
 import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { Misbehaviour } from '../charger/traits.js';
 import { faultPlanOf } from '../scenario/fault-plan.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { createArrivals } from '../sessions/arrivals.js';
@@ -19,7 +20,8 @@ export function createScenarioWorld(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
-  const { endsWithSession, switchesPhases } = scenario;
+  const { keepsThen, endsWithSession, switchesPhases } = scenario;
+  const misbehaviours: readonly Misbehaviour[] = keepsThen ? [] : ['forget-then'];
   const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
   const arrivals = createArrivals(visits, startsAtMs);
   const drift = new Map(
@@ -46,6 +48,7 @@ export function createScenarioWorld(
     traitsOf: ({ controllerUuid }) => ({
       driftShare: drift.get(controllerUuid) ?? 0,
       meterPeriodMs,
+      misbehaviours,
       endsWithSession,
       switchesPhases,
     }),

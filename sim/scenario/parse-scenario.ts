@@ -204,6 +204,7 @@ function scenarioOf(
     ...span,
     meterPeriodMs: file.meterPeriod,
     ocpp,
+    keepsThen: file.keepsThen,
     // Only what ends with its session may be for fewer phases.
     endsWithSession: file.endsWithSession || file.switchesPhases,
     switchesPhases: file.switchesPhases,

@@ -27,6 +27,7 @@ export const scenarioSchema = z.strictObject(
     provision: provisioningSchema.optional(),
     sites: sitesSchema.optional(),
     ocpp: ocppSchema,
+    keepsThen: z.boolean('must be true or false').default(true),
     endsWithSession: z.boolean('must be true or false').default(false),
     switchesPhases: z.boolean('must be true or false').default(false),
     grid: gridSchema,

@@ -216,6 +216,8 @@ export interface Scenario extends ScenarioSpan {
   readonly connectors: readonly ScenarioConnector[];
   /** The chargers that speak OCPP; the others speak MQTT. */
   readonly ocpp: readonly OcppMember[];
+  /** Chargers that speak MQTT keep over a restart what they are told to fall back to. */
+  readonly keepsThen: boolean;
   /** Chargers that speak MQTT end a limit with the session it is for: what their cars do not use can be lent. */
   readonly endsWithSession: boolean;
   /** They also charge a car on fewer phases than that uses, where they are told so. */

@@ -37,12 +37,14 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
       ? `${fullText(fullPole)}: its ${ampereText(fullPole)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
       : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`;
   },
+  reserved: ({ failsafe }) =>
+    `Locked connectors need what there is. Its charger falls back to ${failsafe} by itself after a restart, so that is reserved for it whatever it is told: it has that, and a pause would free nothing.`,
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
   lastResort: ({ limit, fullPole }) =>
     fullPole !== undefined
-      ? `A profile locks it, but ${nameOfPole(fullPole)} is full: every unlocked connector on it is at 0 already, and no fuse is overloaded for a lock.`
-      : `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, so locked ones are lowered too, never below 6 A.`,
+      ? `A profile locks it, but ${nameOfPole(fullPole)} is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.`
+      : `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, or at what is reserved for it anyway, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafe }) =>
     `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafe} by itself.`,

@@ -287,7 +287,7 @@ describe('The power of a location (who gets how much)', () => {
       isUnattainable: false,
       bindings: ['power'],
       lockedBindings: [],
-      yielding: [false],
+      yields: ['nothing'],
       lastResort: [],
     });
     expect(allocate(-5, [], [])).toMatchObject({ isLastResort: false, isUnattainable: true });

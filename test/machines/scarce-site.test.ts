@@ -9,17 +9,18 @@ import { SupervisorRig } from './supervisor-rig.js';
 const AMPERE_W = 690;
 const MINUTE_MS = 60_000;
 
-/** A site of hungry cars under `limitA`. */
+/** A site of hungry cars under `limitA`, which is known `aheadMs` before it begins. */
 function siteOf(
   limitA: number,
   chargers: readonly Partial<ChargerTraits>[],
   fuses: Fuses = NO_FUSES,
+  aheadMs = 0,
 ): SupervisorRig {
   const traits = chargers.map((each, i) => ({ ...CALM, key: `quay/${i}`, ...each }));
   const rig = new SupervisorRig(1, traits, [500_000, limitA * AMPERE_W], fuses);
   for (const place of rig.places) place.charger.wantsTenthsA = 320;
   rig.run(MINUTE_MS);
-  rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
+  rig.limitFrom(rig.agenda.nowMs + aheadMs, limitA * AMPERE_W);
   rig.run(5 * MINUTE_MS);
   return rig;
 }
@@ -158,7 +159,8 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
   });
 
   it('stops as many as must make room for a lease that lasts longer, and lets the others keep their fail-safes', () => {
-    const rig = roomy();
+    // Nothing was ordered without a word before, so leases have their full length.
+    const rig = siteOf(87, EIGHT, NO_FUSES, 2 * MINUTE_MS);
     cut(rig, 0);
     rig.run(rig.agenda.nowMs + 41_000);
     rig.limitFrom(rig.agenda.nowMs, LOW_W);
@@ -167,6 +169,16 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
     expect(runningOf(rig)).toBe(7);
     const running = limitsOf(rig).map((limit) => limit >= 60);
     expect(thenOf(rig).filter((tenthsA, i) => running[i] === true && tenthsA < 60)).toEqual([]);
+  });
+
+  it('stops nobody for a charger that missed a heartbeat, once a limit was lowered at once within the hour', () => {
+    const rig = roomy();
+    cut(rig, 0);
+    rig.run(rig.agenda.nowMs + 41_000);
+    rig.limitFrom(rig.agenda.nowMs, LOW_W);
+    rig.run(rig.agenda.nowMs + 15_000);
+    expect(rig.ableW()).toBeLessThanOrEqual(LOW_W);
+    expect(runningOf(rig)).toBe(8);
   });
 });
 

@@ -37,6 +37,7 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   failsafe: 'Fail-safe',
   nonCompliant: 'Exceeds its limit',
   readOnly: 'Takes no limits',
+  reserved: 'What is reserved anyway',
 };
 
 export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {

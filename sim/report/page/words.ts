@@ -29,6 +29,7 @@ export const GROUP_OF_REASON: Readonly<Record<LimitReason, ReasonGroup>> = {
   failsafe: 'failsafe',
   nonCompliant: 'unruly',
   readOnly: 'unruly',
+  reserved: 'shared',
 };
 
 export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
@@ -45,6 +46,7 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   failsafe: 'fail-safe',
   nonCompliant: 'exceeds its limit',
   readOnly: 'read-only',
+  reserved: 'reserved anyway',
 };
 
 export function kw(watts: number, digits = 1): string {

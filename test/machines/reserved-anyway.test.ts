@@ -1,0 +1,108 @@
+// What is reserved for a connector whatever it is told is what it has at least, or its reason says why it has less.
+import { describe, expect, it } from 'vitest';
+import { type ConnectorControl, isControlled } from '../../machines/power/connector-control.js';
+import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import { reservedAnywayTenthsA } from '../../machines/power/holding.js';
+import { seedsUpTo } from '../seeds.js';
+import { Dice } from './agenda.js';
+import { CALM, type ChargerTraits } from './hostile-charger.js';
+import { SupervisorRig } from './supervisor-rig.js';
+
+const AMPERE_W = 690;
+const MINUTE_MS = 60_000;
+/** Others have followed, and every pause is over. */
+const SETTLED_MS = 3 * MINUTE_MS;
+
+/** Why a connector that can be told has less for a while. */
+const FOR_A_WHILE: ReadonlySet<LimitReason> = new Set(['minimumPause', 'waiting']);
+/** Why nobody tells a connector anything that counts. */
+const OUT_OF_REACH: ReadonlySet<LimitReason> = new Set(['failsafe', 'nonCompliant', 'readOnly']);
+
+interface Site {
+  readonly rig: SupervisorRig;
+  readonly dice: Dice;
+}
+
+function siteOf(seed: number): Site {
+  const dice = new Dice(seed);
+  const count = 3 + dice.below(4);
+  const chargers = Array.from(
+    { length: count },
+    (_, i): ChargerTraits => ({
+      ...CALM,
+      key: `quay/${i}`,
+      failsafeTenthsA: dice.oneOf(60, 60, 100),
+      keepsThen: dice.isOneIn(3),
+      neverPause: dice.isOneIn(5),
+    }),
+  );
+  const failsafesA = chargers.reduce((sum, { failsafeTenthsA }) => sum + failsafeTenthsA / 10, 0);
+  const leastA = failsafesA + dice.oneOf(1, 4, 12);
+  const fuseA = Math.ceil(leastA) + 4;
+  const fuses = dice.isOneIn(2)
+    ? NO_FUSES
+    : new Fuses({ currentA: [fuseA, fuseA + 2, fuseA + 8], voltageV: 230 }, []);
+  const rig = new SupervisorRig(seed, chargers, [1.1 * leastA * AMPERE_W], fuses);
+  for (const { charger } of rig.places) charger.wantsTenthsA = dice.oneOf(320, 320, 90, undefined);
+  return { rig, dice };
+}
+
+function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl>[] {
+  return [...(site?.supervisor.controls.values() ?? [])];
+}
+
+/** Those that are told less than is reserved for them whatever they are told. */
+function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
+  return controlsOf(rig).filter(({ sentTenthsA = 0, holding }) => {
+    const reservedTenthsA = reservedAnywayTenthsA(holding);
+    return reservedTenthsA >= holding.leastTenthsA && sentTenthsA < reservedTenthsA;
+  });
+}
+
+function happenOnce({ rig, dice }: Site): void {
+  const place = dice.oneOf(...(rig.places as [(typeof rig.places)[number], ...typeof rig.places]));
+  dice.oneOf(
+    () => rig.lock(place, dice.oneOf(15, 22, 4)),
+    () => rig.lock(place, undefined),
+    () => {
+      place.charger.wantsTenthsA = dice.oneOf(320, 60, undefined);
+    },
+    () => rig.restart(place),
+    () => {
+      place.up.mode = place.down.mode = place.up.mode === 'cut' ? 'open' : 'cut';
+    },
+  )();
+}
+
+describe('A connector for which something is reserved whatever it is told', () => {
+  it('has that at least, locks or not, or a reason that says why not', () => {
+    let [besideLastResort, excused] = [0, 0];
+    for (const seed of seedsUpTo(40)) {
+      const site = siteOf(seed);
+      const { rig } = site;
+      for (let round = 0; round < 12; round++) {
+        happenOnce(site);
+        for (const untilMs = rig.agenda.nowMs + SETTLED_MS; rig.agenda.nowMs < untilMs; ) {
+          rig.run(rig.agenda.nowMs + 5_000);
+          for (const control of heldBelow(rig)) {
+            const reasons = isControlled(control) ? FOR_A_WHILE : OUT_OF_REACH;
+            expect(reasons, `seed ${seed}, ${control.key}`).toContain(control.reason);
+            excused++;
+          }
+        }
+        expect(
+          heldBelow(rig)
+            .filter(isControlled)
+            .map(({ key }) => key),
+          `seed ${seed}`,
+        ).toEqual([]);
+        const controls = controlsOf(rig);
+        if (controls.some(({ reason }) => reason === 'lastResort'))
+          besideLastResort += controls.filter(({ reason }) => reason === 'reserved').length;
+      }
+    }
+    expect(besideLastResort).toBeGreaterThan(20);
+    expect(excused).toBeGreaterThan(20);
+  });
+});
