@@ -225,7 +225,6 @@ function accountOf({ summary }: RunResult, locationId: string) {
 const { days, seed, hours } = options();
 remark(machine());
 const figures: Figure[] = [];
-if (hours > 0)
-  for (const yard of YARDS) figures.push(...(await flickeringLimit(hours, seed, yard)));
+if (hours > 0) for (const yard of YARDS) figures.push(...(await flickeringLimit(hours, seed, yard)));
 if (days > 0) figures.push(...(await energyBesideBuilding(days, seed)));
 report(figures);

@@ -38,7 +38,13 @@ it('carries the service, its pages, their licences and what changed, and is smal
         'dist/sim/report/page/page.js',
       ],
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'scenarios/README.md'],
-      ...['dist/docs/swagger-ui-bundle.js.gz', 'dist/docs/swagger-ui.css.gz', 'dist/docs/show.js.gz', 'dist/docs/docs.css.gz', 'dist/docs/LICENSE'],
+      ...[
+        'dist/docs/swagger-ui-bundle.js.gz',
+        'dist/docs/swagger-ui.css.gz',
+        'dist/docs/show.js.gz',
+        'dist/docs/docs.css.gz',
+        'dist/docs/LICENSE',
+      ],
     ]),
   );
   expect(

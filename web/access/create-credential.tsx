@@ -51,6 +51,7 @@ export function CreateCredential({
       <SubmissionForm
         submission={submission}
         isToldAtFields={messages.size > 0}
+        onDone={onClose}
         focusOn="input"
         submitText={`Create the ${noun}`}
         write={(client) =>
