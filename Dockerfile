@@ -4,12 +4,12 @@
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-# sqlite3 is compiled where no ready-made binary fits.
+# sqlite3 is compiled: its ready-made driver needs a newer glibc than Debian 12 has, and is not tried at installation.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 make g++ \
  && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json ./
-RUN npm ci --ignore-scripts && npm rebuild sqlite3
+RUN npm ci --ignore-scripts && npm_config_build_from_source=sqlite3 npm rebuild sqlite3
 COPY tsconfig.json tsconfig.build.json knexfile.ts vite.report.config.ts vite.web.config.ts vite.command.config.ts ./
 COPY machines machines
 COPY src src
@@ -36,7 +36,7 @@ COPY scenarios scenarios
 RUN mkdir -m 700 /data && chown node:node /data && ln -s /app/bin/headroom.js /usr/local/bin/headroom
 USER node
 VOLUME /data
-EXPOSE 8080 1883
+EXPOSE 8080 1883 9000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s --retries=3 \
   CMD ["node", "-e", "const { HEADROOM_HTTP_PORT: port = 8080, HEADROOM_TLS_CERT: cert } = process.env; require(cert ? 'https' : 'http').get({ port, path: '/health', rejectUnauthorized: false }, ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 ENTRYPOINT ["headroom"]

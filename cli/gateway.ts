@@ -29,6 +29,7 @@ import { stopWithGrace } from './stop-with-grace.js';
 
 interface GatewayFlags extends ConnectionFlags {
   readonly metricsPort?: number;
+  readonly metricsHost: string;
   readonly idTags?: string;
   readonly csms?: string;
 }
@@ -93,7 +94,7 @@ function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
 }
 
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
-  const { port, host, metricsPort, idTags, csms } = flags;
+  const { port, host, metricsPort, metricsHost, idTags, csms } = flags;
   const { config, mqttUrl, mqttCa } = gatewayConfigOf(flags);
   const file = readProvisioningFile(path);
   const metrics = createGatewayMetrics({ processMetrics: true });
@@ -105,6 +106,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     host,
     port,
     metricsPort,
+    metricsHost,
     metricsToken: config.metricsToken,
     mqttUrl,
     mqttCa,
@@ -146,7 +148,8 @@ export function gatewayCommand(): Command {
       'let chargers that speak OCPP 1.6J, 2.0.1 or 2.1 join a running service; docs/ocpp.md has the rest',
     )
     .argument('<file>', 'the provisioning file of the service: which chargers there are, and where')
-    .option('--metrics-port <port>', 'serve /metrics on 127.0.0.1 at this port', parsePort)
+    .option('--metrics-port <port>', 'serve /metrics at this port', parsePort)
+    .option('--metrics-host <address>', 'address for that port', '127.0.0.1')
     .option(
       '--id-tags <rule>',
       'who may charge: all (the default), a file with one id tag per line, or a webhook http(s)://…; with --csms only while that is away',

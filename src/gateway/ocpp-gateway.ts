@@ -20,6 +20,8 @@ export interface GatewayOptions {
   readonly port: number;
   /** Where `/metrics` is read; undefined: nowhere. */
   readonly metricsPort: number | undefined;
+  /** The address for that; 127.0.0.1 if left out. */
+  readonly metricsHost?: string | undefined;
   /** What it asks for there; undefined: nothing. */
   readonly metricsToken?: string | undefined;
   readonly mqttUrl: string;
@@ -87,8 +89,7 @@ export class OcppGateway {
   async start(): Promise<{ readonly ocppUrl: string; readonly metricsUrl: string | undefined }> {
     const { host, port, tls, metricsPort } = this.#options;
     const ocppPort = await this.#server.listen(port, host);
-    const shown = host.includes(':') ? `[${host}]` : host;
-    const ocppUrl = `${tls === undefined ? 'ws' : 'wss'}://${shown}:${ocppPort}/ocpp`;
+    const ocppUrl = `${tls === undefined ? 'ws' : 'wss'}://${hostInUrl(host)}:${ocppPort}/ocpp`;
     const metricsUrl = metricsPort === undefined ? undefined : await this.#serveMetrics(metricsPort);
     return { ocppUrl, metricsUrl };
   }
@@ -112,6 +113,7 @@ export class OcppGateway {
 
   async #serveMetrics(port: number): Promise<string> {
     const { registry } = this.metrics;
+    const { metricsHost = '127.0.0.1' } = this.#options;
     const isAllowed = createBearerCheck(this.#options.metricsToken);
     const server = createServer((request, response) => {
       if (request.method !== 'GET' || request.url !== '/metrics') {
@@ -129,11 +131,15 @@ export class OcppGateway {
     });
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(port, '127.0.0.1', resolve);
+      server.listen(port, metricsHost, resolve);
     });
     this.#metricsServer = server;
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
+    return `http://${hostInUrl(metricsHost)}:${(server.address() as AddressInfo).port}/metrics`;
   }
+}
+
+function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 /** `/ocpp/{tenantUuid}/{controllerUuid}`, and without the tenant where one charger alone has that name. */

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { ROOT } from './document.js';
 
 export const probe = z.strictObject({
-  httpGet: z.strictObject({ path: z.string(), port: z.literal('http') }),
+  httpGet: z.strictObject({ path: z.string(), port: z.enum(['http', 'metrics']) }),
   periodSeconds: z.number(),
   timeoutSeconds: z.number().optional(),
   failureThreshold: z.number(),
