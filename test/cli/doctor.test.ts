@@ -147,14 +147,15 @@ describe('headroom doctor', () => {
 describe('of the machine headroom doctor sees', () => {
   it.each([
     ['v18.20.0', 'fail node: v18.20.0 is not supported'],
-    ['v20.16.0', 'fail node: v20.16.0 is not supported'],
+    ['v20.18.3', 'fail node: v20.18.3 is not supported'],
+    ['v22.11.0', 'fail node: v22.11.0 is not supported'],
     ['v21.7.0', 'fail node: v21.7.0 is not supported'],
     ['v23.1.0', 'fail node: v23.1.0 is not supported'],
   ])('Node %s', async (nodeVersion, line) => {
     expect(unwell(await findingsOf({ dataDir }, { host: { nodeVersion } }))).toEqual([line]);
   });
 
-  it.each(['v20.17.0', 'v20.20.2', 'v22.9.0', 'v24.0.0', 'v25.1.0'])(
+  it.each(['v20.19.0', 'v20.20.2', 'v22.12.0', 'v24.0.0', 'v25.1.0'])(
     'nothing wrong with %s',
     async (nodeVersion) => {
       expect(unwell(await findingsOf({ dataDir }, { host: { nodeVersion } }))).toEqual([]);

@@ -84,6 +84,17 @@ describe('What the documents name', () => {
     expect(faults).toEqual([]);
   });
 
+  it('is a command as it is typed: with npx in a checkout, and without only inside a container', () => {
+    // What they say of the past stays.
+    const current = documents.filter(({ path }) => !['CHANGELOG.md', 'docs/decisions.md'].includes(path));
+    const names = COMMANDS.map(({ name }) => name).join('|');
+    const bare = new RegExp(`^.*(?<![\\w./-])(?<!npx |headroom |-- )headroom (?:${names})\\b.*$`, 'gm');
+    const typed = current.flatMap(({ path, text }) =>
+      [...text.matchAll(bare)].map(([line]) => `${path}: ${line}`),
+    );
+    expect(typed).toEqual([]);
+  });
+
   it('is a script of npm', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect(missing(/npm run ([\w:-]+)/g, (name) => name in scripts)).toEqual([]);

@@ -6,6 +6,7 @@ import createKnex, { type Knex } from 'knex';
 import type pg from 'pg';
 import type { Database as SqliteConnection } from 'sqlite3';
 import type { Log } from '../../ports/log.js';
+import { StoreUnavailableError } from '../../ports/store.js';
 import { makePrivateDirectory } from '../../private-files.js';
 import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
@@ -75,7 +76,24 @@ export function knexSettings(databaseUrl: string, options: OpenOptions = {}): Kn
 export function openDatabase(databaseUrl: string, options: OpenOptions = {}): Knex {
   const file = sqliteFileOf(databaseUrl);
   if (file !== undefined && file !== ':memory:') makeSqliteFile(file);
-  return createKnex(knexSettings(databaseUrl, options));
+  return createClient(knexSettings(databaseUrl, options));
+}
+
+/** knex reports a driver that it cannot load by the command that would install it, with the reason in the third line. */
+const NOT_LOADED = /^Knex: run\n.*\n(.*)/;
+
+/** @throws StoreUnavailableError where the driver of SQLite cannot be loaded on this machine. */
+export function createClient(config: Knex.Config): Knex {
+  try {
+    return createKnex(config);
+  } catch (error) {
+    const reason = error instanceof Error ? NOT_LOADED.exec(error.message)?.[1] : undefined;
+    if (reason === undefined || config.client !== 'sqlite3') throw error;
+    throw new StoreUnavailableError(
+      `the driver of SQLite cannot be loaded (${reason}): compile it with npm_config_build_from_source=sqlite3 npm rebuild sqlite3`,
+      { cause: error },
+    );
+  }
 }
 
 /** Makes the file, and its directory, readable by the owner only, where there is none. */

@@ -1,8 +1,8 @@
 // Who uses an SQLite database: services and commands together, a restore alone. And the files of a gateway: one gateway alone.
 import { basename, dirname, join } from 'node:path';
-import createKnex, { type Knex } from 'knex';
+import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
-import { makeSqliteFile } from './connection.js';
+import { createClient, makeSqliteFile } from './connection.js';
 
 const WAIT_FOR_RESTORE_MS = 2000;
 const WAIT_FOR_USERS_MS = 200;
@@ -40,7 +40,7 @@ export class DatabaseLock {
     const filename = join(dirname(databaseFile), `in-use-${basename(databaseFile)}.lock`);
     makeSqliteFile(filename);
     const pool = { min: 1, max: 1 };
-    const knex = createKnex({ client: 'sqlite3', connection: { filename }, useNullAsDefault: true, pool });
+    const knex = createClient({ client: 'sqlite3', connection: { filename }, useNullAsDefault: true, pool });
     try {
       for (const statement of statements) await knex.raw(statement);
     } catch (error) {

@@ -2,14 +2,14 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import createKnex, { type Knex } from 'knex';
+import type { Knex } from 'knex';
 import type { Database as SqliteConnection } from 'sqlite3';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Clock } from '../../ports/clock.js';
 import type { LocationRecord } from '../../ports/records.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { CommitMark } from './commit-mark.js';
-import { openDatabase, sessionNameOf } from './connection.js';
+import { createClient, openDatabase, sessionNameOf } from './connection.js';
 import { lostWhereDamaged, refuseLost, refuseWithoutFile } from './database.js';
 import { isThere } from './database-files.js';
 import { databaseFileOf, type Engine, engineOf } from './engine.js';
@@ -250,7 +250,7 @@ function openUnchanged(file: string): Knex {
       `${file} has a -wal file and no -shm file, as after a copy: the next start puts both together`,
     );
   const filename = `${pathToFileURL(resolve(file)).href}?mode=ro${isOpen ? '' : '&immutable=1'}`;
-  return createKnex({
+  return createClient({
     client: 'sqlite3',
     connection: { filename, flags: ['OPEN_URI'] },
     useNullAsDefault: true,
