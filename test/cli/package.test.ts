@@ -94,6 +94,16 @@ function alternativesOf(range: string) {
   });
 }
 
+it('promises in docs/versioning.md what may change of each export', () => {
+  const { exports } = z
+    .object({ exports: z.record(z.string(), z.unknown()) })
+    .parse(JSON.parse(read('package.json')));
+  const modules = Object.keys(exports).filter((name) => name !== './package.json');
+  const table = read('docs/versioning.md');
+  for (const name of modules) expect(table).toContain(`| \`headroom/${name.slice('./'.length)}\` |`);
+  expect(modules.length).toBeGreaterThan(0);
+});
+
 describe('The versions of Node that it names', () => {
   const named = manifestOf('.').engines.node;
 
