@@ -8,6 +8,12 @@ import { goOnWithoutOutput } from './run-command.js';
 const STOP_WITHIN_MS = 9_000;
 
 /**
+ * Signals of a fault in native code. A handler returns to the instruction that failed, which fails again for ever; without one
+ * the system ends the process, and its supervisor starts it again.
+ */
+const FAULTS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
+
+/**
  * Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. Output that cannot be
  * written does not end it.
  * @param stop is given the signal's name, or the words of the defect
@@ -17,7 +23,7 @@ export function stopWithGrace(stop: (why: string) => Promise<void>): { uninstall
   const onTimeout = () =>
     printNote(`headroom: the stop took more than ${STOP_WITHIN_MS / 1000} s and was cut short`);
   return closeWithGrace(
-    { delay: STOP_WITHIN_MS, logger: false, onTimeout },
+    { delay: STOP_WITHIN_MS, logger: false, onTimeout, skip: [...FAULTS] },
     async ({ err, signal = 'asked to' }) => {
       if (err !== undefined) printNote(explain(err));
       try {

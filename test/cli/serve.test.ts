@@ -59,6 +59,15 @@ describe('headroom serve', () => {
     },
   );
 
+  it.each(['SIGBUS', 'SIGSEGV'] as const)(
+    'lets the system end it at a fault in native code (%s)',
+    async (signal) => {
+      const running = await serve(temporaryDirectory());
+      expect((await running.stop(signal)).code).toBe(null);
+      expect(running.process.signalCode).toBe(signal);
+    },
+  );
+
   it('starts again on the same data', async () => {
     const dataDir = temporaryDirectory();
     const first = await serve(dataDir);
