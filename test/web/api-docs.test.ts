@@ -7,7 +7,7 @@ import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from 
 
 /** The brightness of the page's ground, from 0 to 255. */
 async function brightness(page: Page): Promise<number> {
-  const text = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+  const text = await page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
   const [red = 0, green = 0, blue = 0, alpha = 1] = (String(text).match(/[\d.]+/g) ?? []).map(Number);
   return alpha === 0 ? 255 : (red + green + blue) / 3;
 }
