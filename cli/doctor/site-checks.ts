@@ -39,7 +39,7 @@ export function checkSites(sites: readonly Site[], where: string): readonly Find
   if (others <= 0) return found;
   return [
     ...found.slice(0, TOLD_AT_MOST),
-    warn(`${others} more like these ${where}`, 'mend the ones above first'),
+    warn(`${others} more like these ${where}`, 'correct the ones above first'),
   ];
 }
 
