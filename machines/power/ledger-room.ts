@@ -28,6 +28,11 @@ export function toldSinceTenthsA(holding: Holding, fromSeq = 1): number {
   return Math.min(mostTenthsA, maxTenthsA);
 }
 
+/** As many of its phases as grants are for: nothing flows on those that it does not have. */
+function grantedPhasesOf({ usedPhases, phases }: Holding): PhaseCount {
+  return Math.min(usedPhases, phases) as PhaseCount;
+}
+
 /**
  * The least that it must have room for to be granted `tenthsA` on the phases it uses, W. Where what is surely in force covers
  * that: just that, beside what it falls back to by itself on the others. Else it is beside all that may be in force still, which
@@ -35,7 +40,7 @@ export function toldSinceTenthsA(holding: Holding, fromSeq = 1): number {
  */
 function wattsBeside(entry: Entry, tenthsA: number): number {
   const { usedPhases, ownFailsafeTenthsA: own, bounds } = entry;
-  const granted = onFirst(tenthsA, usedPhases);
+  const granted = onFirst(tenthsA, grantedPhasesOf(entry));
   if (!isWithin(granted, coveredOn(entry))) return wattsOn(entry, largerOf(granted, bounds));
   return wattsOn(entry, [tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
 }
@@ -45,17 +50,17 @@ function wattsBeside(entry: Entry, tenthsA: number): number {
  * that. Where that much may be in force anyway, it is just the least: nothing is added to what the others have to make room for.
  */
 export function leastBesideW(holding: Holding): number {
-  const { bounds, leastTenthsA, usedPhases } = holding;
-  const least = onFirst(leastTenthsA, usedPhases);
+  const { bounds, leastTenthsA } = holding;
+  const least = onFirst(leastTenthsA, grantedPhasesOf(holding));
   return wattsOn(holding, isWithin(least, bounds) ? least : largerOf(bounds, least));
 }
 
 /** The most that it can be granted within `roomW` on the phases it uses, tenths of an ampere. */
 export function tenthsWithinRoom(entry: Entry, roomW: number): number {
-  const { phases, usedPhases, milliwattsOnPhase } = entry;
+  const { phases, milliwattsOnPhase } = entry;
   const roomTenthsA = Math.floor((Math.max(0, roomW) * 1000) / milliwattsOnPhase);
-  const used = Math.min(usedPhases, phases);
-  const coveredTenthsA = mostOnFirst(coveredOn(entry), used as PhaseCount);
+  const used = grantedPhasesOf(entry);
+  const coveredTenthsA = mostOnFirst(coveredOn(entry), used);
   const freeTenthsA = Math.floor((roomTenthsA - (phases - used) * entry.ownFailsafeTenthsA) / used);
   let mostTenthsA = Math.max(0, Math.min(freeTenthsA, coveredTenthsA));
   // Above what it has on its last phase it is raised on that one alone, then on the one before as well.
@@ -81,8 +86,8 @@ export function isWithoutGrant(holding: Holding): boolean {
 
 /** What it is at then on all phases that it is to use: a grant within that loads nothing more. Else 0. */
 export function hadTenthsA(holding: Holding): number {
-  const { bounds, at, usedPhases } = holding as Entry;
-  return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), usedPhases) : 0;
+  const { bounds, at } = holding as Entry;
+  return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), grantedPhasesOf(holding)) : 0;
 }
 
 /** By what it was told it may draw more still than so much of what it was told last, or than it falls back to then. */

@@ -30,6 +30,8 @@ export class HoldingOracle {
   #restored:
     | (Pick<Given, 'limitTenthsA' | 'thenTenthsA' | 'phases'> & { readonly endsAtMs: number })
     | undefined;
+  /** On each phase, as much of what was on disk as its charger surely holds. */
+  #sureTenthsA = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   /** What was given before then counts on all phases. */
   #widenedAfterSeq = -1;
   /** Its charger holds nothing any more that was given before then. */
@@ -70,6 +72,14 @@ export class HoldingOracle {
     const endsAtMs =
       this.#lease === 'heartbeat' ? nowMs + 1.02 * this.#timing.ttlMs : Number.POSITIVE_INFINITY;
     this.#restored = { limitTenthsA, thenTenthsA, phases, endsAtMs };
+  }
+
+  /** Its charger says that it holds so much of what was on disk: surely on its first `phases`, where that may be for several. */
+  hold(tenthsA: number, phases: number): void {
+    const isForOne = this.#restored !== undefined && this.#phasesOf(this.#restored) === 1;
+    this.#sureTenthsA = this.#sureTenthsA.map((sureTenthsA, own) =>
+      Math.min(sureTenthsA, isForOne || own < phases ? tenthsA : 0),
+    );
   }
 
   grant(limitTenthsA: number, thenTenthsA: number, phases: number, heardAtMs: number, nowMs: number): number {
@@ -125,7 +135,8 @@ export class HoldingOracle {
     const isGivenFor = ({ phases }: { readonly phases: number }) => own < this.#phasesOf({ phases });
     const limits = this.#inForce(nowMs).map((each) => (isGivenFor(each) ? each.limitTenthsA : 0));
     const isRestoredFor = this.#restored !== undefined && isGivenFor(this.#restored);
-    const restored = isRestoredFor ? this.#restoredTenthsA(nowMs, own) : 0;
+    const sureTenthsA = this.#sureTenthsA[own] ?? 0;
+    const restored = isRestoredFor ? Math.min(this.#restoredTenthsA(nowMs, own), sureTenthsA) : 0;
     const mostTenthsA = Math.max(this.lastingTenthsA(nowMs, own), restored, ...limits);
     return Math.min(this.boundTenthsA(nowMs, own), mostTenthsA);
   }

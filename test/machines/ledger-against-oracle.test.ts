@@ -6,7 +6,7 @@ import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
 import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
 import type { Entry, Restored } from '../../machines/power/ledger-entry.js';
 import { coveredOn } from '../../machines/power/ledger-room.js';
-import type { PhaseCount } from '../../machines/power/own-phases.js';
+import { onFirst, type PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { casesOf } from '../seeds.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
@@ -20,10 +20,19 @@ const MILLIWATTS = 3 * 230 * 100;
 interface Step {
   readonly connector: number;
   readonly passMs: number;
-  readonly what: 'grant' | 'renew' | 'lower' | 'ack' | 'worstCase' | 'describe' | 'widen' | 'restart';
+  readonly what:
+    | 'grant'
+    | 'renew'
+    | 'lower'
+    | 'ack'
+    | 'worstCase'
+    | 'describe'
+    | 'widen'
+    | 'restart'
+    | 'hold';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
-  /** How many of its phases the grants are for from here on. */
+  /** How many of its phases the grants are for from here on, or surely carry what it holds from before the start. */
   readonly phases: PhaseCount;
   /** How long ago the heartbeat came that is answered. */
   readonly agoMs: number;
@@ -32,26 +41,25 @@ interface Step {
   readonly budgetW: number;
 }
 
-const steps: fc.Arbitrary<Step[]> = fc.array(
-  fc.record({
-    connector: fc.nat({ max: 2 }),
-    passMs: fc.oneof(
-      fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
-      fc.nat({ max: 30_000 }),
-    ),
-    what: fc.constantFrom(
-      ...(['grant', 'grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'ack', 'worstCase'] as const),
-      ...(['describe', 'widen', 'restart'] as const),
-    ),
-    tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
-    thenTenthsA: fc.constantFrom(0, 0, 60, 80),
-    phases: fc.constantFrom<PhaseCount>(1, 1, 2, 3, 3),
-    agoMs: fc.constantFrom(0, 1, 5_000),
-    back: fc.constantFrom(0, 0, 0, 1, 2, -1),
-    budgetW: fc.constantFrom(0, 10_000, 20_000, 45_000, 70_000),
-  }),
-  { minLength: 1, maxLength: 60 },
-);
+const step = {
+  connector: fc.nat({ max: 2 }),
+  passMs: fc.oneof(
+    fc.constantFrom(0, 1, 1_000, 9_999, 10_000, LEASE_MS, LEASE_MS + SETTLE_MS),
+    fc.nat({ max: 30_000 }),
+  ),
+  what: fc.constantFrom(
+    ...(['grant', 'grant', 'grant', 'renew', 'lower', 'ack', 'ack', 'ack', 'worstCase'] as const),
+    ...(['describe', 'widen', 'restart', 'hold'] as const),
+  ),
+  tenthsA: fc.oneof(fc.constantFrom(0, 60, 100, 320), fc.nat({ max: 320 })),
+  thenTenthsA: fc.constantFrom(0, 0, 60, 80),
+  phases: fc.constantFrom<PhaseCount>(1, 1, 2, 3, 3),
+  agoMs: fc.constantFrom(0, 1, 5_000),
+  back: fc.constantFrom(0, 0, 0, 1, 2, -1),
+  budgetW: fc.constantFrom(0, 3_000, 6_000, 10_000, 20_000, 45_000, 70_000),
+};
+
+const steps: fc.Arbitrary<Step[]> = fc.array(fc.record(step), { minLength: 1, maxLength: 60 });
 
 const spec: fc.Arbitrary<HoldingSpec> = fc.record({
   maxTenthsA: fc.constant(320),
@@ -123,10 +131,20 @@ class Pair {
     } else if (step.what === 'restart') {
       oracle.restart();
       this.ledger.restarted(holding);
+    } else if (step.what === 'hold') {
+      this.hold(step);
     } else {
       this.ledger.useOn(holding, step.phases);
       this.#grant(step, holding, oracle);
     }
+  }
+
+  /** A charger says what it holds from before the start; what it holds later is of this one. */
+  hold({ connector, tenthsA, phases }: Pick<Step, 'connector' | 'tenthsA' | 'phases'>): void {
+    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
+    if (oracle === undefined || holding === undefined || oracle.lastSeq > 0) return;
+    oracle.hold(tenthsA, phases);
+    this.ledger.noteHeld(holding, tenthsA, onFirst(tenthsA, phases));
   }
 
   #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
@@ -140,7 +158,9 @@ class Pair {
     const most = Math.max(limitTenthsA, thenTenthsA);
     const othersW = this.ledger.totalW - holding.boundW;
     const granted = (own: number) => (own < phases || phases >= oracle.phases ? most : 0);
-    const isCovered = [0, 1, 2].every((own) => granted(own) <= this.#coveredOf(connector, own));
+    const isCovered = [0, 1, 2]
+      .slice(0, oracle.phases)
+      .every((own) => granted(own) <= this.#coveredOf(connector, own));
     // What may be in force on other phases goes on beside a grant that adds anything.
     const needsW = this.#wattsOf(connector, (own) => {
       if (isCovered) return own < phases ? most : oracle.ownFailsafeTenthsA;
@@ -238,16 +258,27 @@ const restored: fc.Arbitrary<Restored> = fc.record({
   phases: fc.constantFrom<PhaseCount>(1, 2, 3),
 });
 
+/** What chargers say first that they hold. */
+const held = {
+  connector: fc.nat({ max: 2 }),
+  tenthsA: fc.constantFrom(0, 90, 100, 320, 320),
+  phases: fc.constantFrom<PhaseCount>(1, 1, 2, 3),
+};
+
+const PLENTY_TENTHS_A = [10_000, 10_000, 10_000, 10_000];
+
 describe('A ledger beside an oracle that keeps all grants and acknowledgements for ever', () => {
   it('reserves the same after every step, and never less; throws exactly where a grant does not fit (rules 1, 2, 4, 5)', () => {
     fc.assert(
       fc.property(
         fc.array(spec, { minLength: 3, maxLength: 3 }),
         fc.array(fc.option(restored, { nil: undefined }), { maxLength: 3 }),
+        fc.array(fc.record(held), { maxLength: 3 }),
         capacitiesTenthsA,
         steps,
-        (specs, before, capacities, life) => {
+        (specs, before, said, capacities, life) => {
           const pair = new Pair(specs, before, capacities);
+          for (const each of said) pair.hold(each);
           pair.compare();
           for (const step of life) {
             pair.take(step);
@@ -256,6 +287,26 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
         },
       ),
       { numRuns: casesOf(400) },
+    );
+  });
+
+  it('grants after a start exactly what fits beside what a charger surely holds from before, on whichever phases that is', () => {
+    fc.assert(
+      fc.property(
+        spec,
+        restored,
+        fc.record({ tenthsA: held.tenthsA, phases: held.phases }),
+        fc.array(fc.record({ ...step, budgetW: fc.nat({ max: 25_000 }) }), { minLength: 1, maxLength: 3 }),
+        (own, before, said, life) => {
+          const pair = new Pair([own], [before], PLENTY_TENTHS_A);
+          pair.hold({ connector: 0, ...said });
+          for (const each of life) {
+            pair.take({ ...each, connector: 0, passMs: 0, what: 'grant' });
+            pair.compare();
+          }
+        },
+      ),
+      { numRuns: casesOf(1_000) },
     );
   });
 });

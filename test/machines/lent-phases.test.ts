@@ -9,14 +9,18 @@ import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const PLENTY_W = 1_000_000;
 
-/** Half of a site, at least, can have its phases lent; the others are all that chargers are elsewhere. */
+const LETTERS = ['R', 'S', 'T'] as const;
+
+/** Half of a site, at least, can have its phases lent; the others are all that chargers are elsewhere, some of one phase. */
 function traitsOf(dice: Dice, key: string, isTight: boolean): ChargerTraits {
   const endsWithSession = !dice.isOneIn(4);
-  const rotation = dice.oneOf('RST', 'STR', 'TRS', undefined);
+  const phases = dice.isOneIn(4) ? 1 : 3;
+  const gridPhase = dice.below(3);
+  const rotation = phases === 1 ? LETTERS[gridPhase] : dice.oneOf('RST', 'STR', 'TRS', undefined);
   return {
     key,
-    phases: 3,
-    gridPhase: dice.below(3),
+    phases,
+    gridPhase,
     voltageV: 220 + dice.below(33),
     endsWithSession,
     switchesPhases: endsWithSession && !dice.isOneIn(3),
@@ -226,6 +230,28 @@ describe('Cars of one phase at connectors of three', () => {
     expect(charger.lent).toBe(lentBefore);
     expect(charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
   });
+});
+
+describe('Chargers of one phase that end limits with the session', () => {
+  for (const keepsThen of [true, false]) {
+    it(`are limited by a new service that has less than is in force${keepsThen ? '' : ', whatever they keep over a restart'}`, () => {
+      const traits = {
+        phases: 1,
+        rotation: 'R',
+        endsWithSession: true,
+        failsafeTenthsA: 60,
+        keepsThen,
+      } as const;
+      const rig = cars(4, 20_000, traits);
+      expect(rig.servedW()).toBeGreaterThan(19_000);
+      rig.limitFrom(rig.agenda.nowMs, 12_000);
+      rig.crash(100);
+      rig.run(rig.agenda.nowMs + 15_000);
+      expect(rig.servedW()).toBeLessThanOrEqual(12_000);
+      rig.run(rig.agenda.nowMs + 120_000);
+      expect(rig.servedW()).toBeGreaterThan(11_000);
+    });
+  }
 });
 
 describe('Cars of three phases at chargers that can switch', () => {

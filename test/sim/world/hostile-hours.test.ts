@@ -8,8 +8,8 @@ import { minutesOf, testCases } from '../../seeds.js';
 const MINUTE_MS = 60_000;
 /** The first ones reach between them whatever has to be reached; only in 23 limits come for sessions that are over. */
 const SEEDS = {
-  always: [4, 5, 8, 13, 17, 23],
-  more: [1, 2, 3, 6, 7, 9, 10, 11, 12, 14, 15, 16, 18, 19, 20],
+  always: [4, 5, 7, 8, 13, 17, 23],
+  more: [1, 2, 3, 6, 9, 10, 11, 12, 14, 15, 16, 18, 19, 20],
 };
 /** So long that every kind of fault strikes some of the seeds. */
 const DURATION_MS = 40 * MINUTE_MS;
