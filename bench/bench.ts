@@ -1,5 +1,4 @@
 // What every benchmark shares: medians, the machine it ran on, one line of result.
-import { readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -37,12 +36,6 @@ export function percent(ratio: number): string {
 export function machine(): string {
   const [first] = cpus();
   return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}`;
-}
-
-/** Resident memory of a process in bytes (Linux). */
-export function residentBytes(pid: number): number {
-  const match = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(match?.[1] ?? Number.NaN) * 1024;
 }
 
 setFlagsFromString('--expose-gc');

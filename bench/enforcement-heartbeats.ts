@@ -6,8 +6,9 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
 import { Service } from '../src/service.js';
-import { collectGarbage, machine, percent, remark, report, residentBytes } from './bench.js';
+import { collectGarbage, machine, percent, remark, report } from './bench.js';
 import { type FleetPlan, startFleetClients } from './enforcement-chargers.js';
+import { residentBytes } from './process-figures.js';
 import { createSite, provision, type Site, writeProfiles } from './site.js';
 
 const PLAN: FleetPlan = { locations: 200, chargersEach: 50 };

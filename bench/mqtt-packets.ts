@@ -25,7 +25,8 @@ export const KIND = { connack: 0x20, publish: 0x30, suback: 0x90, pingresp: 0xd0
 /** Asks for a PINGRESP, which comes once all that was sent before has been read. */
 export const PINGREQ = Buffer.from([0xc0, 0]);
 
-function textOf(value: string): Buffer {
+/** A text with its length before it. */
+export function textOf(value: string): Buffer {
   const bytes = Buffer.from(value);
   return Buffer.concat([uint16(bytes.length), bytes]);
 }
@@ -34,7 +35,8 @@ function uint16(value: number): Buffer {
   return Buffer.from([value >> 8, value & 255]);
 }
 
-function packetOf(type: number, body: Buffer): Buffer {
+/** A packet with that first byte. */
+export function packetOf(type: number, body: Buffer): Buffer {
   const length: number[] = [];
   for (let rest = body.length; length.length === 0 || rest > 0; rest >>= 7) {
     length.push((rest & 127) | (rest > 127 ? 128 : 0));

@@ -11,7 +11,8 @@ import { OcppCharger } from '../sim/charger/ocpp-charger.js';
 import { HUNGRY } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
 import { databaseUrlOf } from '../src/config.js';
-import { machine, remark, report, residentBytes } from './bench.js';
+import { machine, remark, report } from './bench.js';
+import { residentBytes } from './process-figures.js';
 import { controllerUuidOf, createSite, locationIdOf, MQTT_SECRET, provision, TENANT } from './site.js';
 
 const { values } = parseArgs({

@@ -5,7 +5,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../src/clock.js';
 import { databaseUrlOf } from '../src/config.js';
-import { machine, median, remark, report, residentBytes } from './bench.js';
+import { machine, median, remark, report } from './bench.js';
+import { residentBytes } from './process-figures.js';
 import { createSite, provision, writeProfiles } from './site.js';
 
 const LOCATIONS = 10_000;

@@ -1,10 +1,12 @@
 // A service whose REST side is attacked: it goes on answering, chargers get in, nothing is kept, and it stops in time.
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { requestText } from '../../bench/http-bytes.js';
+import { openFilesOf, residentBytes } from '../../bench/process-figures.js';
 import { eventually } from '../eventually.js';
-import { type RawClient, rawClient, requestText } from '../inbound/http/raw-client.js';
+import { type RawClient, rawClient } from '../inbound/http/raw-client.js';
 import { connectOnce } from '../mqtt-client.js';
 import { needing } from '../needs.js';
 import { run, serve, serveForFile, temporaryDirectory, writeFile } from './headroom.js';
@@ -12,13 +14,8 @@ import { siteYaml, TENANT } from './site.js';
 
 const MANY = 300;
 
-function openFilesOf(pid: number | undefined): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
-}
-
 function residentMb(pid: number | undefined): number {
-  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) / 1024;
+  return residentBytes(pid ?? 0) / 1024 / 1024;
 }
 
 async function clients(url: string, count: number, isReading = true): Promise<readonly RawClient[]> {
@@ -62,14 +59,14 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
       'holds no file open after 200 requests of %s at once',
       async (path) => {
         expect((await fetch(service.httpUrl + path)).status).toBe(200);
-        const before = openFilesOf(service.process.pid);
+        const before = openFilesOf(service.process.pid ?? 0);
         for (const count of [17, 200]) {
           const client = await rawClient(service.httpUrl, { isReading: false });
           client.send(requestText('GET', path).repeat(count));
           expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
           client.socket.destroy();
         }
-        await eventually(() => expect(openFilesOf(service.process.pid)).toBeLessThanOrEqual(before));
+        await eventually(() => expect(openFilesOf(service.process.pid ?? 0)).toBeLessThanOrEqual(before));
       },
     );
   });

@@ -1,8 +1,8 @@
 // Clients that write everything a tenant can write, all at once, each request after the answer to the one before.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
+import { type Ledger, NOTHING, type Values } from '../../bench/write-ledger.js';
 import { apiKeyOf } from '../service/running-service.js';
-import { type Ledger, NOTHING, type Values } from './ledger.js';
 import {
   type ClusterView,
   CROWD,

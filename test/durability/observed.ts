@@ -1,11 +1,12 @@
 // What a service and its rows say is held, in the words of the ledger; and whether the rows make sense among themselves.
+
+import type { Attempt } from '../../bench/write-ledger.js';
 import { systemClock } from '../../src/clock.js';
 import { createMetrics } from '../../src/metrics.js';
 import { createStore } from '../../src/outbound/knex/store.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../../src/ports/records.js';
 import type { Store } from '../../src/ports/store.js';
 import { apiKeyOf, silentLog } from '../service/running-service.js';
-import type { Attempt } from './ledger.js';
 import {
   type ClusterView,
   clusterValues,

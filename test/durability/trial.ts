@@ -3,11 +3,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { expect } from 'vitest';
+import { createLedger } from '../../bench/write-ledger.js';
 import { databaseUrlOf, loadConfig } from '../../src/config.js';
 import { type Finished, type serve, temporaryDirectory } from '../cli/headroom.js';
 import { provision } from '../service/running-service.js';
 import { createClients } from './clients.js';
-import { createLedger } from './ledger.js';
 import {
   checkClusters,
   checkHistory,

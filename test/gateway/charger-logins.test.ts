@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
+import { BROKEN, type Flaw } from '../../bench/http-bytes.js';
 import { systemClock } from '../../src/clock.js';
 import { OcppGateway } from '../../src/gateway/ocpp-gateway.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
@@ -11,7 +12,7 @@ import { eventually } from '../eventually.js';
 import { casesOf } from '../seeds.js';
 import { silentLog } from '../service/running-service.js';
 import { type OcppSite, runOcppSite } from './ocpp-site.js';
-import { askUpgrade, BROKEN, type Flaw, type RawUpgrade } from './raw-upgrade.js';
+import { askUpgrade, type RawUpgrade } from './raw-upgrade.js';
 
 let running: OcppSite | undefined;
 

@@ -1,15 +1,13 @@
 // A request for a web socket, byte by byte, as a broken charger or somebody else sends it to a gateway.
 import { connect, type Socket } from 'node:net';
+import { type Flaw, upgradeText } from '../../bench/http-bytes.js';
 import { CHARGER_PASSWORD } from '../service/running-service.js';
 import { CHARGER } from './ocpp-site.js';
-
-/** The mistakes that only the web socket library notices, after the charger was let in. */
-export const BROKEN = ['without key', 'with a short key', 'with a wrong version'] as const;
-export type Flaw = (typeof BROKEN)[number];
 
 export interface UpgradeOptions {
   readonly identity?: string;
   readonly password?: string;
+  readonly protocol?: string;
   readonly flaw?: Flaw | undefined;
 }
 
@@ -24,23 +22,13 @@ export interface RawUpgrade {
 
 /** Connects to the gateway at `ocppUrl`, and asks for a web socket. */
 export function askUpgrade(ocppUrl: string, options: UpgradeOptions = {}): RawUpgrade {
-  const { identity = CHARGER, password = CHARGER_PASSWORD, flaw } = options;
+  const { identity = CHARGER, password = CHARGER_PASSWORD, protocol = 'ocpp1.6', flaw } = options;
   const { hostname, port, pathname } = new URL(ocppUrl);
-  const basic = Buffer.from(`${identity}:${password}`).toString('base64');
-  const key = flaw === 'with a short key' ? 'c2hvcnQ=' : 'dGhlIHNhbXBsZSBub25jZQ==';
-  const head = [
-    `GET ${pathname}/${identity} HTTP/1.1`,
-    'host: gateway',
-    'connection: upgrade',
-    'upgrade: websocket',
-    `sec-websocket-version: ${flaw === 'with a wrong version' ? 7 : 13}`,
-    'sec-websocket-protocol: ocpp1.6',
-    `authorization: Basic ${basic}`,
-    ...(flaw === 'without key' ? [] : [`sec-websocket-key: ${key}`]),
-  ];
   let answer = '';
   let isClosed = false;
-  const socket = connect(Number(port), hostname, () => socket.write(`${head.join('\r\n')}\r\n\r\n`));
+  const socket = connect(Number(port), hostname, () =>
+    socket.write(upgradeText(pathname, { identity, password, protocol, flaw })),
+  );
   socket.on('data', (data) => {
     answer += data.toString('latin1');
   });

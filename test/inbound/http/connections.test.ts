@@ -1,8 +1,9 @@
 // Connections of clients that mean no good: silent, unread, pipelined without end, too many. Each is bounded and freed.
 import { afterEach, describe, expect, it } from 'vitest';
+import { requestText, statusesOf } from '../../../bench/http-bytes.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, createRig, type Rig, type RigOptions } from './http-rig.js';
-import { type RawClient, rawClient, requestText, statusesOf } from './raw-client.js';
+import { type RawClient, rawClient } from './raw-client.js';
 
 const KEY = { 'x-api-key': API_KEY };
 const HEALTH = requestText('GET', '/health');

@@ -47,24 +47,3 @@ export async function rawClient(
     isOver: () => isOver,
   };
 }
-
-/** A request as bytes; its body, if any, is JSON. */
-export function requestText(
-  method: string,
-  path: string,
-  headers: Readonly<Record<string, string>> = {},
-  body = '',
-): string {
-  const fields = Object.entries({
-    host: 'x',
-    ...headers,
-    ...(body !== '' && { 'content-type': 'application/json', 'content-length': String(body.length) }),
-  });
-  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`);
-  return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`;
-}
-
-/** The status of every answer in `text`, in their order. */
-export function statusesOf(text: string): readonly number[] {
-  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
-}

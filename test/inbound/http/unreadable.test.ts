@@ -1,10 +1,11 @@
 // What cannot be read as HTTP: answered in the envelope, in its turn, with a log line under the requestId it was given.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { requestText, statusesOf } from '../../../bench/http-bytes.js';
 import { tokenErrorSchema } from '../../../src/wire/oauth.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, createRig, type Rig } from './http-rig.js';
-import { rawClient, requestText, statusesOf } from './raw-client.js';
+import { rawClient } from './raw-client.js';
 
 const KEY = { 'x-api-key': API_KEY };
 const HEALTH = requestText('GET', '/health');
