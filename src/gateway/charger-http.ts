@@ -60,9 +60,11 @@ export class ChargerHttp {
     this.#server.on('connection', (socket: Socket) => this.#connected(socket));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       this.#silent.delete(originOf(socket));
-      // A path that cannot be read would end the process in the library.
-      if (isReadable(request.url)) onUpgrade(request, socket, head);
-      else refuseUpgrade(socket, 400, 'The path cannot be read');
+      // A path that cannot be read would end the process in the library; it answers 500 to such a list.
+      if (!isReadable(request.url)) refuseUpgrade(socket, 400, 'The path cannot be read');
+      else if (!isList(request.headers['sec-websocket-protocol']))
+        refuseUpgrade(socket, 400, 'Sec-WebSocket-Protocol must be a list of different names');
+      else onUpgrade(request, socket, head);
     });
     this.#server.on('tlsClientError', () => metrics.refusals.inc({ reason: 'tls' }));
   }
@@ -126,4 +128,13 @@ function isReadable(url: string | undefined): boolean {
   } catch {
     return false;
   }
+}
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** None at all is one, too. */
+function isList(header: string | undefined): boolean {
+  if (header === undefined) return true;
+  const names = header.split(',').map((name) => name.trim());
+  return names.every((name) => NAME.test(name)) && new Set(names).size === names.length;
 }

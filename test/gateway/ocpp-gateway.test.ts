@@ -10,6 +10,7 @@ import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { silentLog } from '../service/running-service.js';
 import { CLIENT, LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
+import { askUpgrade } from './raw-upgrade.js';
 
 let running: OcppSite | undefined;
 
@@ -161,6 +162,17 @@ describe('A connection', () => {
     await expect(client().connect()).resolves.toBeDefined();
   });
 });
+
+it.each(['', 'ocpp1.6,', 'ocpp1.6,ocpp1.6', 'ocpp 1.6'])(
+  'A charger that names its versions as "%s" is answered 400',
+  async (protocol) => {
+    const { ocppUrl } = await site();
+    const { socket, status, isClosed } = askUpgrade(ocppUrl, { protocol });
+    await eventually(() => expect(isClosed()).toBe(true));
+    expect(status()).toBe(400);
+    socket.destroy();
+  },
+);
 
 describe('What a charger may send in OCPP 2.0.1', () => {
   const EVENT = {
