@@ -16,6 +16,9 @@ const LOOK_EVERY_MS = 50;
 /** What Node writes where it was asked for its inspector. */
 const INSPECTOR = /Debugger listening on (ws:\S+)/g;
 
+/** A warning or an error of the log, by its message. */
+const COMPLAINT = /^\{"level":"(?:warn|error|fatal)".*"msg":"([^"]*)"\}$/;
+
 /** After a full collection. */
 export interface Held {
   readonly heapBytes: number;
@@ -29,6 +32,8 @@ export interface LogFigures {
   readonly longestBytes: number;
   /** Lines with one of the texts that no line may have. */
   readonly betrayals: number;
+  /** How often each warning and error was logged. */
+  readonly complaints: Readonly<Record<string, number>>;
 }
 
 export class AttackedProcess {
@@ -118,14 +123,17 @@ export class AttackedProcess {
 
   async logFigures(secrets: readonly string[]): Promise<LogFigures> {
     let [bytes, lines, longestBytes, betrayals] = [0, 0, 0, 0];
+    const complaints: Record<string, number> = {};
     for await (const line of createInterface({ input: createReadStream(this.logFile) })) {
       const length = Buffer.byteLength(line) + 1;
       bytes += length;
       lines++;
       longestBytes = Math.max(longestBytes, length);
       if (secrets.some((secret) => line.includes(secret))) betrayals++;
+      const [, message] = COMPLAINT.exec(line) ?? [];
+      if (message !== undefined) complaints[message] = (complaints[message] ?? 0) + 1;
     }
-    return { bytes, lines, longestBytes, betrayals };
+    return { bytes, lines, longestBytes, betrayals, complaints };
   }
 
   /** Opened by the signal that Node itself takes for it, so that the program runs as it ships. */

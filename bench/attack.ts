@@ -22,7 +22,7 @@ const BOUNDS = {
   /** Files of a timer of the database or of a metrics request that is not over yet. */
   openFilesMore: 3,
   answersWithinMs: 1_000,
-  startsWithinMs: 30_000,
+  startsWithinMs: 60_000,
   logLineBytes: 4_096,
   /** For each request, packet and frame of the attack. */
   logBytesEach: 1_000,
@@ -64,6 +64,8 @@ class Attack {
   readonly #books: Books;
   #kills = 0;
   #logBytes = 0;
+  /** Warnings and errors that each process logged, by message. */
+  readonly #complaints = new Map<string, Readonly<Record<string, number>>>();
   /** By charger. */
   readonly #leasesLost = new Map<string, number>();
   readonly lost: string[] = [];
@@ -274,13 +276,14 @@ class Attack {
   async #checkLogs(): Promise<void> {
     const sent = this.#http.requests + this.#mqtt.packets + this.#ocpp.frames + this.#ocpp.upgrades;
     for (const each of this.#processes) {
-      const { bytes, longestBytes, betrayals } = await each.logFigures(this.#site.secrets);
+      const { bytes, longestBytes, betrayals, complaints } = await each.logFigures(this.#site.secrets);
       if (longestBytes > BOUNDS.logLineBytes)
         this.leaks.push(`${each.name}: a log line of ${longestBytes} bytes`);
       if (betrayals > 0) this.leaks.push(`${each.name}: ${betrayals} log lines with a secret`);
       if (bytes > BOUNDS.logBytesEach * sent + BOUNDS.logBytesAnyway)
         this.leaks.push(`${each.name}: a log of ${inMb(bytes)} for ${sent} requests and packets`);
       this.#logBytes += bytes;
+      this.#complaints.set(each.name, complaints);
     }
   }
 
@@ -319,6 +322,7 @@ class Attack {
       longestAnswerMs: Math.round(this.#site.longestAnswerMs),
       longestStartMs: Math.round(this.#site.longestStartMs),
       logBytes: this.#logBytes,
+      logged: Object.fromEntries(this.#complaints),
       before,
       after,
     };
