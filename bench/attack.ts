@@ -318,7 +318,7 @@ class Attack {
       unanswered: this.#books.unanswered,
       lost: this.lost.length,
       leaks: this.leaks.length,
-      leasesLost: [...this.#leasesLost.values()].reduce((sum, count) => sum + count, 0),
+      leasesLost: Object.fromEntries(this.#leasesLost),
       longestAnswerMs: Math.round(this.#site.longestAnswerMs),
       longestStartMs: Math.round(this.#site.longestStartMs),
       logBytes: this.#logBytes,
