@@ -1,6 +1,7 @@
 // What a location does on a calm day (power safety: rules 7 to 9, who gets how much): the supervisor with links that work.
 import { describe, expect, it } from 'vitest';
 import { CALM } from './hostile-charger.js';
+import { HORIZON_MS } from './supervised-site.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
 const TRAITS = { ...CALM, failsafeTenthsA: 60 };
@@ -13,7 +14,8 @@ function siteOf(count: number, limitA: number, lowestA = limitA): SupervisorRig 
   const rig = new SupervisorRig(1, chargers, [500_000, lowestA * AMPERE_W]);
   for (const place of rig.places) place.charger.wantsTenthsA = 320;
   rig.run(60_000);
-  rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
+  // Announced a lease ahead, so that leases have their full length.
+  rig.limitFrom(rig.agenda.nowMs + HORIZON_MS, limitA * AMPERE_W);
   rig.run(300_000);
   return rig;
 }
