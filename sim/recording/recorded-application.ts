@@ -1,11 +1,11 @@
-// Writes down the calls of the interface: those that change something each as a turn of its own.
+// Writes down the calls of the interface, each as a turn of its own.
 import type { Application } from '../../src/application/application.js';
 import { READS, type ReadCall, WRITES, type WriteCall } from './recording-line.js';
-import type { TakeNote, Turn, TurnLater } from './turns.js';
+import type { Turn, TurnLater } from './turns.js';
 
 export function recordedApplication(
   application: Application,
-  { turn, turnLater, note }: { readonly turn: Turn; readonly turnLater: TurnLater; readonly note: TakeNote },
+  { turn, turnLater }: { readonly turn: Turn; readonly turnLater: TurnLater },
 ): Application {
   let listeners = 0;
 
@@ -22,11 +22,12 @@ export function recordedApplication(
       });
     };
 
-  // Who only looks changes nothing, and is answered at once.
+  // A read expires the readings of its location, so it is a turn, too. It is answered at once.
   const reading = (call: ReadCall) =>
     function read(tenantUuid: string, ...given: unknown[]): unknown {
-      note({ kind: 'read', call, tenantUuid, arguments: given.filter(isData) });
-      return Reflect.apply(application[call], application, [tenantUuid, ...given]);
+      return turn({ kind: 'read', call, tenantUuid, arguments: given.filter(isData) }, () =>
+        Reflect.apply(application[call], application, [tenantUuid, ...given]),
+      );
     };
 
   return {

@@ -43,8 +43,7 @@ export async function* readRecording(path: string): AsyncGenerator<RecordingPart
   function* take(line: Line): Generator<RecordingPart> {
     if (line.kind === 'id') open?.ids.push(line.id);
     else if (line.kind === 'limit') open?.limits.push(withoutKind(line));
-    // A read-only call changed nothing.
-    else if (line.kind !== 'read') {
+    else {
       yield* finishTurn(line.kind !== 'life');
       if (line.kind === 'life') yield { kind: 'life', life: line };
       else open = { input: line, ids: [], limits: [] };

@@ -15,15 +15,12 @@ export type Untimed<I extends Instant = Input> = I extends unknown ? Omit<I, 'at
 export type Turn = <T>(input: Untimed, work: () => T) => T;
 /** Does `work` as a turn in a callback of its own. */
 export type TurnLater = (input: Untimed, work: () => void) => void;
-/** Of something that is no turn. */
-export type TakeNote = (input: Untimed) => void;
 
 export interface Turns {
   /** Within a turn the instant of its beginning, and between turns that of the host. */
   readonly clock: Clock;
   readonly turn: Turn;
   readonly turnLater: TurnLater;
-  readonly note: TakeNote;
 }
 
 /** Microseconds are enough, and short to write. */
@@ -32,7 +29,7 @@ const STEPS_PER_MS = 1_000;
 /**
  * A decision must not depend on how fast the host is: the clock says the same for the whole of a turn.
  * The host runs all that a callback leaves behind before its next callback, so that turns never overlap.
- * @param record is told of each turn, before its work, and of each note.
+ * @param record is given each turn, before its work.
  */
 export function createTurns(host: Clock, record: (input: Input) => void): Turns {
   let standing: Instant | undefined;
@@ -63,7 +60,6 @@ export function createTurns(host: Clock, record: (input: Input) => void): Turns 
     },
     turn,
     turnLater: (input, work) => void setImmediate(() => turn(input, work)),
-    note: (input) => record(timed(input, instant())),
   };
 }
 

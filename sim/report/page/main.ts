@@ -1,9 +1,9 @@
 // The page of a report: unpacks its data, puts its parts together and tells the reader if it cannot.
 import './page.css';
+import { LEGEND } from '../legend.js';
 import { DATA_ELEMENT_ID, type ReportData } from '../report-data.js';
 import { ConnectorList } from './connector-list.js';
 import { element } from './element.js';
-import { createLegend } from './legend.js';
 import { createMarkLanes } from './mark-lanes.js';
 import { createOverview } from './overview.js';
 import { createPowerChart } from './power-chart.js';
@@ -22,6 +22,17 @@ async function readData(): Promise<ReportData> {
   holder?.remove();
   const unzipped = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Response(unzipped).json();
+}
+
+/** The words of the figures, for a reader who sees them for the first time. */
+function createLegend(): HTMLElement {
+  const words = LEGEND.flatMap(([name, meaning]) => [element('dt', {}, name), element('dd', {}, meaning)]);
+  return element(
+    'details',
+    { class: 'words' },
+    element('summary', {}, 'What the figures mean'),
+    element('dl', {}, ...words),
+  );
 }
 
 function build(data: ReportData): void {
