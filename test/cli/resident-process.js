@@ -1,7 +1,6 @@
 // A process that runs one command after another, each as `bin/headroom.js` runs it, so that not each loads the product anew.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { loadKept } from '../../bin/kept-compiled.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 /** The entry of the bundle: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
@@ -74,8 +73,7 @@ async function run({ id, args, environment }) {
     mark(`\u0004${id} ${code}`);
   };
   try {
-    if (args[0] === 'sim') loadKept();
-    else await import(`${ENTRY.href}?${id}`);
+    await import(`${ENTRY.href}?${id}`);
     await nothingIsOpen(before);
     end(process.exitCode ?? 0);
   } catch (error) {
