@@ -241,7 +241,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     const first = await runWithDefect(['sim', 'run', file], defect);
     expect(first.code).toBe(1);
     expect(first.stdout).toMatch(/, [1-9]\d* violations?\b/);
-    const violation = /^first violation: (P\d+) at (\S+Z), site-1\S*: .*$/m.exec(first.stderr)?.[0];
+    const violation = /^first violation: P\d+ \(.*\) at \S+Z, site-1\S*: .*$/m.exec(first.stderr)?.[0];
     expect(violation).toBeDefined();
     const again = /^again: headroom (.*)$/m.exec(first.stderr)?.[1] ?? '';
     const second = await runWithDefect(again.split(' '), defect);
@@ -338,7 +338,8 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     const out = join(directory, 'out');
     expect((await run(['sim', 'run', scenarioFile(), '--days', '0.01', '--out', out])).code).toBe(0);
     const long = writeFile(directory, 'long.yaml', smallScenario().replace('duration: 1h', 'duration: 30d'));
-    const running = start(['sim', 'run', long, '--out', out]);
+    // A killed process removes nothing.
+    const running = start(['sim', 'run', long, '--out', out], { TMPDIR: directory });
     await worldFolderOf(running.process.pid ?? 0);
     await running.stop('SIGKILL');
     expect(readdirSync(out)).toEqual(['trace.sqlite']);

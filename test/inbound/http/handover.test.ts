@@ -43,7 +43,7 @@ it('each answer of a server that is about to stop ends its connection, and new o
   await rig.server.answerWith(service.answering);
   for (const [taken, connection] of ['keep-alive', 'close', 'close'].entries()) {
     if (taken === 1) rig.server.drain();
-    const asked = rig.call('GET', '/a');
+    const asked = rig.call('GET', '/a', { headers: { connection: 'keep-alive' } });
     await eventually(() => expect(service.held).toHaveLength(taken + 1));
     service.held[taken]?.end('a');
     expect((await asked).headers.get('connection')).toBe(connection);

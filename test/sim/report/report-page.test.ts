@@ -118,7 +118,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
       .poll(() => page.getByLabel('Power', { exact: true }).innerText())
       .toContain('0.0 kW of 24.0 kW');
     expect(await page.getByRole('status').innerText()).toBe('');
-    expect(await page.locator('dl').innerText()).toContain('Overshoot');
+    expect(await page.locator('dl.figures').innerText()).toContain('Overshoot');
   });
 
   it('says what the clock of the site says, beside UTC', async () => {
