@@ -3,14 +3,13 @@ import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
-import type { Report } from '../world/power-watch.js';
 import type { SiteBook } from './connector-book.js';
 
 export interface RecoveryWatch {
   /** How much of the best possible the location draws now, 0 to 1. */
   shareOfBest(locationId: string): number;
-  /** Whether every connector of the location that is in reach and takes limits holds one. */
-  judgeLeases(locationId: string): void;
+  /** The connectors of the location that are in reach, take limits and hold none. */
+  leaseless(locationId: string): readonly string[];
 }
 
 /** A car that draws this share of its limit wants more (what the service is told to believe, too). */
@@ -23,9 +22,8 @@ export function createRecoveryWatch(options: {
   readonly runs: readonly ChargerRun[];
   readonly wallMs: () => number;
   readonly sites: ReadonlyMap<string, SiteBook>;
-  readonly report: Report;
 }): RecoveryWatch {
-  const { oracle, runs, wallMs, sites, report } = options;
+  const { oracle, runs, wallMs, sites } = options;
 
   /** No more than is left of it until a lease that is given now is over. */
   function limitW(locationId: string): number {
@@ -61,15 +59,15 @@ export function createRecoveryWatch(options: {
       const bestW = Math.min(wantedW, usableW);
       return bestW <= 0 ? 1 : drawnW / bestW;
     },
-    judgeLeases(locationId) {
-      for (const { charger, isConnected } of runs) {
-        if (charger.address.locationId !== locationId || !isConnected || !charger.takesLimits) continue;
-        for (const [i, { seq }] of charger.limits().entries()) {
-          if (seq > 0) continue;
-          const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;
-          report({ invariant: 'P12', target, detail: 'it holds no lease though nothing went wrong lately' });
-        }
-      }
+    leaseless(locationId) {
+      return runs.flatMap(({ charger, isConnected }) =>
+        charger.address.locationId !== locationId || !isConnected || !charger.takesLimits
+          ? []
+          : charger.limits().flatMap(({ seq }, i) => {
+              const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;
+              return seq > 0 ? [] : [target];
+            }),
+      );
     },
   };
 }

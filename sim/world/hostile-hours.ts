@@ -103,12 +103,18 @@ async function heal(world: World, { locationIds, isHungry }: HostileSite): Promi
   const isClockDoubted = world.runs.some(({ charger }) => charger.isClockDoubted === true);
   if (isClockDoubted) await world.advance(CLOCKS_SEEN_MS + STEADY_MS);
   await world.advance(HEALED_MS - CLOCKS_SEEN_MS - LOOKS * LOOK_EVERY_MS);
+  let before = new Set<string>();
+  let leaseless: readonly string[] = [];
   for (let look = 0; look < LOOKS; look++) {
     await world.advance(LOOK_EVERY_MS);
+    before = new Set(leaseless);
+    leaseless = locationIds.flatMap((locationId) => world.checks.recovery.leaseless(locationId));
     for (const [locationId, share] of best)
       best.set(locationId, Math.max(share, world.checks.recovery.shareOfBest(locationId)));
   }
-  for (const locationId of locationIds) world.checks.recovery.judgeLeases(locationId);
+  // A charger may give up its lease as its car leaves, and has the next one within a second: one look is too few.
+  for (const target of leaseless.filter((each) => before.has(each)))
+    world.report({ invariant: 'P12', target, detail: 'it holds no lease though nothing went wrong lately' });
   for (const [target, share] of best) {
     if (share >= BEST_SHARE) continue;
     const detail = `it draws ${(100 * share).toFixed(1)} % of the best possible though nothing went wrong lately`;
