@@ -166,6 +166,7 @@ interface Surroundings {
 function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundings) {
   const isSwitching = seed % 20 === 13;
   const hasFailsafe = seed % 2 === 1 && !isSwitching;
+  const isForgetful = hasFailsafe && seed % 6 === 1;
   const isFused = seed % 10 === 7;
   const isLending = seed % 10 === 3;
   // Which order was heard is not known where another service may have answered.
@@ -174,6 +175,7 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
   const ownLeastKw = hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5;
   return {
     hasFailsafe,
+    isForgetful,
     failsafeA: hasFailsafe ? 6 : 0,
     isHungry: seed % 3 !== 0,
     isFused,
@@ -199,16 +201,24 @@ function ownLocations(
 }
 
 /**
- * With even seeds nobody has a fail-safe; every third has ordinary cars; every other one has a cluster; those that end with 7
- * have fuses, and cars of one phase and of three; with 3, fuses and chargers that lend phases until a session ends (with 13, 33 and so on
- * by odd tens, chargers that switch phases as well, no fail-safes, and limits below 6 A on three phases for each); with 4 and 9, a grid
- * operator; with 5, an average that the tariff bills.
+ * The seed decides what a site is:
+ * - even: no fail-safes. Odd: fail-safes, and some chargers do not keep what they are told over a restart. 1, 7, 19, 25 and so on: no charger
+ *   does (odd, 1 when divided by 6, but not 13, 73 and so on).
+ * - divisible by 3: ordinary cars. Every other pair: a cluster.
+ * - ends with 7: fuses, with cars of one phase and of three.
+ * - ends with 3: fuses, and most chargers lend phases until a session ends. By odd tens (13, 33 and so on) these also switch phases, without
+ *   fail-safes, and limits are below 6 A on three phases for each.
+ * - ends with 4 or 9: a grid operator. Ends with 5: an average that the tariff bills.
+ *
+ * On all other sites one charger in four lends phases. Half of the chargers that lend also switch phases. Behind OCPP one charger in four speaks
+ * MQTT, because OCPP has no words for either.
  */
 export function hostileSiteOf(seed: number, chargers: number, surroundings: Surroundings = {}): HostileSite {
   const { speaksOcpp = false } = surroundings;
   const drawn = drawnBy(seed, chargers, surroundings);
   const {
     hasFailsafe,
+    isForgetful,
     failsafeA,
     isHungry,
     isFused,
@@ -244,9 +254,13 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     isHungry: isHungry && !isFused && !isLending && !isShaved,
     hasOperator,
     visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
-    traitsOf: (charger, random) => drawTraits(charger, random, { hasFailsafe, isLending, isSwitching }),
+    traitsOf: (charger, random) =>
+      drawTraits(charger, random, { hasFailsafe, isForgetful, isLending, isSwitching }),
     ocppOf({ locationId }, random) {
-      return speaksOcpp && locationId !== FAR
+      if (!speaksOcpp || locationId === FAR) return undefined;
+      // Only by MQTT can a charger declare that it lends or switches phases.
+      const isOcpp = uniformInt(random, 0, 3) > 0 || locationId === YARD;
+      return isOcpp
         ? drawnOcpp(random, { hasFuses: isFused || isLending, isBroken: locationId === YARD })
         : undefined;
     },
@@ -279,21 +293,24 @@ function drawTraits(
   random: RandomGenerator,
   {
     hasFailsafe,
+    isForgetful,
     isLending,
     isSwitching,
-  }: { readonly hasFailsafe: boolean; readonly isLending: boolean; readonly isSwitching: boolean },
+  }: Readonly<Record<'hasFailsafe' | 'isForgetful' | 'isLending' | 'isSwitching', boolean>>,
 ): Partial<ChargerTraits> {
   const misbehaviours: Misbehaviour[] = ['late-reaction'];
   if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
   else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
   // Its fail-safe is reserved for good where there is room for it.
-  if (hasFailsafe && uniformInt(random, 0, 5) === 0) misbehaviours.push('forget-then');
-  const endsWithSession = isLending && uniformInt(random, 0, 3) > 0;
+  if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
+  const oneIn4 = uniformInt(random, 0, 3) === 0;
+  const endsWithSession = isLending ? !oneIn4 : oneIn4;
+  const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
   return {
     misbehaviours: isBroken ? [oneOf(BROKEN, random)] : misbehaviours,
     endsWithSession,
-    switchesPhases: isSwitching && endsWithSession,
+    switchesPhases: endsWithSession && switchesPhases,
     driftShare: uniformInt(random, -20, 20) / 1000,
     pilotDelayMs: uniformInt(random, 0, 5_000),
   };
