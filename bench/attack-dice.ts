@@ -1,4 +1,4 @@
-// What an attack draws from its seed: numbers, choices, and values that no honest sender would write.
+// An attack draws these from its seed: numbers, choices, and values that no honest sender would write.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';

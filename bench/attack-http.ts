@@ -14,7 +14,7 @@ const SHOWN_CHARACTERS = 600;
 const ONE_IN_WAITS = 400;
 const STREAM = '/v1/stream';
 
-/** Whom the attackers are, and whom they are after. */
+/** Credentials of the attackers and of their victim. */
 export interface HttpPrey {
   readonly httpUrl: string;
   readonly apiKey: string;
@@ -29,7 +29,7 @@ export interface HttpPrey {
 export interface HttpTally {
   requests: number;
   readonly statuses: Map<number, number>;
-  /** What was sent where 500 or above was answered, the first few. */
+  /** The first few requests that were answered with 500 or above. */
   readonly failures: string[];
   /** Connections on which the service neither answered nor hung up. */
   hung: number;

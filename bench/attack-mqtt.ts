@@ -32,7 +32,7 @@ export interface MqttTally {
   refused: number;
 }
 
-/** What no answer comes for is left after that: a broker owes none to most packets. */
+/** The wait for an answer ends then: a broker owes none to most packets. */
 const STAYS_MS = 1_500;
 const STRANGER_STAYS_MS = 100;
 const CONNECTOR = '1' as ConnectorId;
@@ -50,7 +50,7 @@ function connectWith(
   return packetOf(0x10, Buffer.concat([textOf(protocol), head, ...texts.map(textOf)]));
 }
 
-/** What comes before or instead of a good CONNECT. */
+/** Packets before or instead of a good CONNECT. */
 function drawStranger(dice: Dice, { members, foreign }: MqttPrey): Buffer {
   const { login } = dice.pick(members);
   const name = dice.name();
@@ -81,7 +81,7 @@ function stateTopicOf(address: ChargerAddress): string {
   return buildTopic({ ...address, kind: 'state' });
 }
 
-/** What a charger with a good login says: garbage on its own topics and on others, and packets that are none. */
+/** Packets after a good login: garbage on the charger's own topics and on others, and bytes that are no packet. */
 function drawMember(dice: Dice, address: ChargerAddress, foreign: ChargerAddress): Buffer {
   const whose = dice.isOneIn(12) ? foreign : address;
   const connector = { ...whose, connectorId: CONNECTOR };
@@ -127,13 +127,13 @@ function drawMember(dice: Dice, address: ChargerAddress, foreign: ChargerAddress
 }
 
 interface Talk {
-  /** What is sent once the login was accepted, or at once where there is none. */
+  /** Sent once the login was accepted, or at once where there is none. */
   readonly packets: readonly Buffer[];
   readonly login: Buffer | undefined;
   readonly staysMs: number;
 }
 
-/** Resolves when the broker has cut the connection, has answered all that was said, or owes nothing. */
+/** Resolves when the broker has cut the connection, has answered every packet, or owes nothing. */
 function talk(prey: MqttPrey, tally: MqttTally, { packets, login, staysMs }: Talk): Promise<void> {
   const { hostname, port } = new URL(prey.mqttUrl);
   tally.connections++;
@@ -141,10 +141,10 @@ function talk(prey: MqttPrey, tally: MqttTally, { packets, login, staysMs }: Tal
     let isConnected = false;
     const socket: Socket = connect(Number(port), hostname, () => {
       isConnected = true;
-      if (login === undefined) say();
+      if (login === undefined) send();
       else socket.write(login);
     });
-    const say = () => void socket.write(Buffer.concat([...packets, PINGREQ]));
+    const send = () => void socket.write(Buffer.concat([...packets, PINGREQ]));
     const leave = () => {
       cancel();
       socket.destroy();
@@ -154,7 +154,7 @@ function talk(prey: MqttPrey, tally: MqttTally, { packets, login, staysMs }: Tal
     socket.on(
       'data',
       createPacketReader((type, body) => {
-        if (type === KIND.connack && body[1] === 0 && login !== undefined) say();
+        if (type === KIND.connack && body[1] === 0 && login !== undefined) send();
         else if (type === KIND.connack || type === KIND.pingresp) leave();
       }),
     );
@@ -191,7 +191,7 @@ export async function attackMqtt(
       const { address, login } = dice.pick(prey.members);
       const isFlood = dice.isOneIn(4);
       const length = Math.min(most, 1 + dice.below(isFlood ? 400 : 20));
-      // A flood says the same again and again.
+      // A flood sends one packet again and again.
       const first = drawMember(dice, address, prey.foreign);
       const packets = Array.from({ length }, () =>
         isFlood ? first : drawMember(dice, address, prey.foreign),

@@ -1,4 +1,4 @@
-// What no charger sends to an OCPP gateway: broken upgrades, wrong passwords, frames that are none, answers to nothing.
+// An OCPP gateway under attack: broken upgrades, wrong passwords, bytes that are no frame, answers to nothing.
 import { connect } from 'node:net';
 import { systemClock } from '../src/clock.js';
 import type { Dice } from './attack-dice.js';

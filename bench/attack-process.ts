@@ -13,7 +13,7 @@ const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url))
 /** Of a process that is asked to end: as supervisors give it. */
 const STOPS_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 50;
-/** What Node writes where it was asked for its inspector. */
+/** Node writes this line once its inspector listens. */
 const INSPECTOR = /Debugger listening on (ws:\S+)/g;
 
 /** A warning or an error of the log, by its message. */
@@ -58,7 +58,7 @@ export class AttackedProcess {
     return this.#child?.pid ?? 0;
   }
 
-  /** @returns how long it took until it said that it is ready, and what it said */
+  /** @returns the time until its `ready` line, and that line */
   async start(): Promise<{ readonly tookMs: number; readonly ready: Readonly<Record<string, string>> }> {
     const fromMs = systemClock.monotonicMs();
     const log = openSync(this.logFile, 'a');
@@ -180,7 +180,7 @@ async function heapAfterCollection(url: string): Promise<number> {
       socket.addEventListener('message', take);
       socket.send(JSON.stringify({ id, method, params }));
     });
-  // What a first collection ends may hold more, which only the next one finds.
+  // Objects that a first collection finalizes may hold others, which only the next one finds.
   for (let i = 0; i < 2; i++) await ask('HeapProfiler.collectGarbage');
   const expression = 'process.memoryUsage().heapUsed';
   const answer = await ask('Runtime.evaluate', { expression, returnByValue: true });

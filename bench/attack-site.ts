@@ -95,7 +95,7 @@ export class AttackSite {
   readonly #metricsUrl: string;
   #fleet: Fleet | undefined;
   #charger: OcppCharger | undefined;
-  /** The longest time until the service said that it was ready. */
+  /** The longest time until the service was ready. */
   longestStartMs = 0;
   /** The longest time that an honest request took in its best try. */
   longestAnswerMs = 0;
@@ -198,7 +198,7 @@ export class AttackSite {
     this.longestStartMs = Math.max(this.longestStartMs, tookMs);
   }
 
-  /** What an honest client sees of its location: nothing of it is another tenant's to change. @returns ms that it took in the best of three */
+  /** Checks an honest client's view of its location, which no other tenant can change. @returns ms, the best of three */
   async askHonestly(): Promise<{ readonly tookMs: number; readonly view: string }> {
     let tookMs = Number.POSITIVE_INFINITY;
     let view = '';

@@ -11,7 +11,7 @@ import { AttackSite } from './attack-site.js';
 import { machine } from './bench.js';
 import { pause } from './chaos-parts.js';
 
-/** What holds at the end, or the run has failed. */
+/** The conditions at the end; one that does not hold fails the run. */
 const BOUNDS = {
   /** Of what was in use after the first turn, in which caches fill. */
   heapRatio: 1.25,
