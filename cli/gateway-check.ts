@@ -10,6 +10,7 @@ import { FAILED } from './exit-codes.js';
 import { ChargerAcceptance, type CheckFinding, type CheckStatus } from './gateway/charger-acceptance.js';
 import {
   addGatewayFlags,
+  CHECK_SETTINGS,
   type ConnectionFlags,
   gatewayConfigOf,
   lockOf,
@@ -120,5 +121,5 @@ export function gatewayCheckCommand(): Command {
     .option('--wait <seconds>', 'how long to wait for the charger, and then for a car', parseSeconds, 300)
     .option('--json', 'print JSON for scripts')
     .action(checkCharger);
-  return addGatewayFlags(check);
+  return addGatewayFlags(check, CHECK_SETTINGS);
 }

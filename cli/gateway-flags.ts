@@ -17,7 +17,8 @@ export interface ConnectionFlags extends SettingsFlags {
   readonly host: string;
 }
 
-const SETTINGS: readonly SettingKey[] = [
+/** Of a gateway that only checks one charger. */
+export const CHECK_SETTINGS: readonly SettingKey[] = [
   'mqttUrl',
   'mqttCa',
   'tlsCert',
@@ -25,9 +26,9 @@ const SETTINGS: readonly SettingKey[] = [
   'tlsClientCa',
   'dataDir',
   'heartbeatS',
-  'metricsToken',
   'logLevel',
 ];
+const SETTINGS: readonly SettingKey[] = [...CHECK_SETTINGS, 'metricsToken'];
 
 /** The service means other things by these. */
 const MEANINGS: OtherMeanings = {
@@ -49,11 +50,11 @@ export function parsePort(text: string): number {
   throw new InvalidArgumentError('It must be a port, from 0 (a free one) to 65535.');
 }
 
-export function addGatewayFlags(command: Command): Command {
+export function addGatewayFlags(command: Command, settings = SETTINGS): Command {
   command
     .option('--port <port>', 'port for chargers; 0 picks a free one', parsePort, 9000)
     .option('--host <address>', 'address to listen on', '127.0.0.1');
-  return addSettingsFlags(command, SETTINGS, MEANINGS);
+  return addSettingsFlags(command, settings, MEANINGS);
 }
 
 /** @throws ConfigError, TlsFileError */

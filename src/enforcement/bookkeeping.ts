@@ -51,13 +51,14 @@ export class Bookkeeping {
 
   /**
    * Resolves when all that was handed over for the tenant is on disk.
-   * @throws StoreUnavailableError where the database does not take it now; it is tried again all the same
+   * @throws StoreUnavailableError, its outcome unknown, where the database does not take it now; it is tried again all the same
    */
   async written(tenantUuid: TenantUuid): Promise<void> {
     while (this.#queues.has(tenantUuid)) {
       this.#startDraining();
       await this.#draining;
-      if (this.#isWaiting) throw new StoreUnavailableError('the database takes no writes now');
+      if (this.#isWaiting)
+        throw new StoreUnavailableError('the database takes no writes now', { isOutcomeUnknown: true });
     }
   }
 

@@ -2,6 +2,7 @@
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import type { Instant } from '../../machines/power/budget.js';
 import { chargersNowOf } from '../../machines/power/chargers-draw.js';
+import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
 import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/entities.js';
@@ -60,11 +61,11 @@ export function siteMeterAlarmsOf(location: LocationEntity, now: EpochMs) {
 }
 
 function silentText({ buildingW }: SiteMeterReport): string {
-  return `No reading of the site meter came in time: the building counts as ${buildingW / 1000} kW, its maximum`;
+  return `No reading of the site meter came in time: the building counts as ${kwText(buildingW / 1000)}, its maximum`;
 }
 
 function doubtText({ doubt, buildingW }: SiteMeterReport): string | undefined {
-  const counted = `the building counts as ${buildingW / 1000} kW, its maximum`;
+  const counted = `the building counts as ${kwText(buildingW / 1000)}, its maximum`;
   switch (doubt) {
     case 'signSwapped':
       return `The site meter shows an export while chargers draw, as if its sign were swapped: ${counted}. A site that feeds back needs pvRaisesHeadroom: true`;

@@ -80,6 +80,53 @@ describe('A gateway to which chargers show certificates', WITH_OPENSSL, () => {
   });
 });
 
+describe('The log of a gateway', () => {
+  it('has who connects, why a charger has no lease, who is gone, and why the gateway stops', async () => {
+    const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl]);
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret-q1', protocols: ['ocpp1.6'] });
+    charger.handle(async () => ({ status: 'Rejected' }));
+    await charger.connect();
+    await charger.call('BootNotification', { chargePointVendor: 'v', chargePointModel: 'm' });
+    const status = { connectorId: 1, errorCode: 'NoError', status: 'Charging' };
+    await charger.call('StatusNotification', status);
+    const lines = () =>
+      gateway
+        .log()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .map((line) => JSON.parse(line));
+
+    await eventually(() => {
+      expect(lines()).toContainEqual(
+        expect.objectContaining({ msg: 'charger connected', controllerUuid: CHARGER, protocol: 'ocpp1.6' }),
+      );
+      expect(lines()).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          msg: 'it has no lease yet: its maximum is reserved',
+          controllerUuid: CHARGER,
+          connectorId: '1',
+          why: expect.stringMatching(/./),
+        }),
+      );
+    });
+    await charger.close({ code: 1000, reason: 'the installer leaves' });
+    await eventually(() =>
+      expect(lines()).toContainEqual(
+        expect.objectContaining({
+          msg: 'charger disconnected',
+          controllerUuid: CHARGER,
+          why: 'the installer leaves',
+        }),
+      ),
+    );
+    await gateway.stop();
+    expect(lines()).toContainEqual(
+      expect.objectContaining({ msg: 'the gateway stops', why: expect.stringMatching(/SIGTERM/) }),
+    );
+  });
+});
+
 describe('A gateway that is not told where the service is', () => {
   it('does not start where the service picks its port', async () => {
     const args = ['gateway', 'ocpp', served.file, '--data-dir', join(served.directory, 'gateway')];

@@ -1,7 +1,7 @@
 // Mutants of the machines: each lacks one transition, one action or one state, and lives in a process of the tests alone.
 import { readdirSync } from 'node:fs';
 import { getStateNodes } from '@xstate/graph';
-import { type AnyStateMachine, type AnyStateNode, StateMachine } from 'xstate';
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
 export interface Mutant {
   /** What it lacks, as `connector.lock.locked: always 1 → connector.lock.unlocked`. */
@@ -20,8 +20,9 @@ interface Cut {
 
 const FOLDER = new URL('../../machines/', import.meta.url);
 
+/** The bundle has a class StateMachine of its own. */
 function isMachine(value: unknown): value is AnyStateMachine {
-  return value instanceof StateMachine;
+  return typeof value === 'object' && value !== null && 'implementations' in value && 'provide' in value;
 }
 
 const FILES = readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }).filter((name) =>
@@ -54,7 +55,7 @@ export function mutantsOf(machine: AnyStateMachine): readonly Mutant[] {
  */
 function plant(machine: AnyStateMachine, cut: Cut['cut']): () => void {
   const { root, states } = machine;
-  const copy: AnyStateMachine = new StateMachine(machine.config, machine.implementations);
+  const copy: AnyStateMachine = machine.provide({});
   cut(nodesOf(copy));
   Object.assign(machine, { root: copy.root, states: copy.states });
   return () => void Object.assign(machine, { root, states });
