@@ -50,6 +50,10 @@ export interface SessionKnown {
   switchedSeq: number;
   /** More phases than now would serve more since then; undefined while they would not. */
   worthMoreSinceMs: number | undefined;
+  /** One phase would serve more since then; undefined while it would not. */
+  worthFewerSinceMs: number | undefined;
+  /** A shortage was too short for the switch to one phase that it led to, or would have led to: seen last then. */
+  tooSoonAtMs: number;
 }
 
 export function createSessionKnown(): SessionKnown {
@@ -61,6 +65,8 @@ export function createSessionKnown(): SessionKnown {
     switchedAtMs: Number.NEGATIVE_INFINITY,
     switchedSeq: -1,
     worthMoreSinceMs: undefined,
+    worthFewerSinceMs: undefined,
+    tooSoonAtMs: Number.NEGATIVE_INFINITY,
   };
 }
 

@@ -170,7 +170,10 @@ export class GrantIssuer {
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isRoom = () => this.#isRoomForLeast(holding) || this.#isOwedAtOnce(control);
     const isFloorDue = () => isCarried && this.#doesClusterCarry(holding) && isRoom();
-    const isFloorKept = isFloorOwed && (hadTenthsA(holding) >= leastTenthsA || isFloorDue());
+    // A lock keeps the least that its charger had, or was granted before it fell silent: that is counted already.
+    const countedTenthsA = () =>
+      Math.max(hadTenthsA(holding), this.#ledger.grantableTenthsA(holding, this.#raisesToW));
+    const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';

@@ -235,6 +235,7 @@ export class LocationSupervisor {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
     control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * control.timing.heartbeatMs;
+    this.ledger.noteWithdrawn(control.holding, grant.seq);
     if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
     control.sentTenthsA = beforeTenthsA;
   }

@@ -1,5 +1,5 @@
 // On how many phases a car charges where its charger can switch them: on one instead of a pause, on all where that serves more.
-import type { ConnectorControl } from './connector-control.js';
+import type { ConnectorControl, SessionKnown } from './connector-control.js';
 import { canSwitch, isSwitched } from './lent-phases.js';
 import type { PhaseCount } from './own-phases.js';
 
@@ -9,6 +9,8 @@ const SWITCHED_APART_MS = 10 * 60_000;
 const ONE_AFTER_ANOTHER_MS = 30_000;
 /** More phases must have been worth it for this long: what there is for a moment would switch everybody to and fro. */
 const WORTH_FOR_MS = 60_000;
+/** After a switch to one phase that came too soon, the next one waits like one that serves no more power, for this long. */
+const REMEMBERED_FOR_MS = 3_600_000;
 /** More power than this is worth a switch, W. */
 const WORTH_W = 1_000;
 /** Shares that differ by more than this are different, W: a limit in whole tenths of an ampere leaves a little of each. */
@@ -51,21 +53,50 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   const isTold = ({ holding }: ConnectorControl) => holding.lastSeq > 0;
   for (const control of able)
     if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
-  if (doFloorsFit && !free.some(isSwitched)) return;
+  if (doFloorsFit && !free.some(isSwitched)) {
+    for (const { session } of free) noteEndOfShortage(session, nowMs);
+    return;
+  }
   const rested = free.filter((control) => nowMs - control.session.switchedAtMs >= SWITCHED_APART_MS);
   const onMore = (control: ConnectorControl) => !isSwitched(control) && control.holding.usedPhases > 1;
   const stopped = free.filter((control) => onMore(control) && !isCharging(control));
   const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ session }) => session.learnt };
   const toOne = (controls: readonly ConnectorControl[]): Way => ({ controls, phasesOf: () => 1 });
   const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
+  noteTooSoon(free, choice);
   const best = bestOf([toOne(stopped), toOne(all), wider], choice);
-  const isWider = best === wider && isWorthNow(wider, choice);
-  for (const { session } of free)
+  const isWider = best?.way === wider && isWorthNow(wider, choice);
+  const isFewer = best !== undefined && best.way !== wider;
+  for (const { session } of free) {
     session.worthMoreSinceMs = isWider ? (session.worthMoreSinceMs ?? nowMs) : undefined;
-  const isForLong = ({ session }: ConnectorControl) =>
-    nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
-  if (best !== undefined && (best !== wider || isWider))
-    follow(isWider ? { ...wider, controls: wider.controls.filter(isForLong) } : best, free, choice);
+    session.worthFewerSinceMs = isFewer ? (session.worthFewerSinceMs ?? nowMs) : undefined;
+  }
+  const isDue = ({ session }: ConnectorControl) => {
+    if (isWider) return nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
+    const isAtOnce = (best?.gainW ?? 0) >= WORTH_W && !wasTooSoon(session, nowMs);
+    return isAtOnce || nowMs - (session.worthFewerSinceMs ?? nowMs) >= SWITCHED_APART_MS;
+  };
+  if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
+}
+
+/** More phases serve more before those on one may be switched back: for so short a shortage they were switched too soon. */
+function noteTooSoon(free: readonly ConnectorControl[], choice: PhaseChoice): void {
+  const { nowMs } = choice;
+  const controls = free.filter(isSwitched);
+  const early = controls.filter(({ session }) => nowMs - session.switchedAtMs < SWITCHED_APART_MS);
+  if (early.length === 0) return;
+  if (bestOf([{ controls, phasesOf: ({ session }) => session.learnt }], choice) === undefined) return;
+  for (const { session } of early) session.tooSoonAtMs = nowMs;
+}
+
+/** Another one that was too short shows that the next may be, too. */
+function noteEndOfShortage(session: SessionKnown, nowMs: number): void {
+  if (session.worthFewerSinceMs !== undefined && wasTooSoon(session, nowMs)) session.tooSoonAtMs = nowMs;
+  session.worthFewerSinceMs = undefined;
+}
+
+function wasTooSoon({ tooSoonAtMs }: SessionKnown, nowMs: number): boolean {
+  return nowMs - tooSoonAtMs < REMEMBERED_FOR_MS;
 }
 
 /** When somebody may be switched who could not be until then; infinite where nobody waits for that. */
@@ -73,8 +104,10 @@ export function nextSwitchAtMs(controls: readonly ConnectorControl[], nowMs: num
   let nextMs = Number.POSITIVE_INFINITY;
   for (const control of controls) {
     if (!canSwitch(control)) continue;
-    const { switchedAtMs, worthMoreSinceMs = Number.NEGATIVE_INFINITY } = control.session;
+    const never = Number.NEGATIVE_INFINITY;
+    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = control.session;
     for (const atMs of [
+      worthFewerSinceMs + SWITCHED_APART_MS,
       switchedAtMs + ONE_AFTER_ANOTHER_MS,
       switchedAtMs + SWITCHED_APART_MS,
       worthMoreSinceMs + WORTH_FOR_MS,
@@ -90,15 +123,18 @@ interface Way {
   phasesOf(control: ConnectorControl): PhaseCount;
 }
 
-/** The best of the ways; undefined where none is better than what is so now. */
-function bestOf(every: readonly Way[], choice: PhaseChoice): Way | undefined {
+/** The best of the ways, and what it serves more; undefined where none is better than what is so now. */
+function bestOf(every: readonly Way[], choice: PhaseChoice) {
   const ways = every.filter(({ controls }) => controls.length > 0);
   if (ways.length === 0) return undefined;
-  let best: Way | undefined;
-  let most = choice.serve();
+  const now = choice.serve();
+  let best: { readonly way: Way; readonly gainW: number } | undefined;
+  let most = now;
   for (const way of ways) {
     const served = servedBy(way, choice);
-    if (isBetter(served, most)) [best, most] = [way, served];
+    if (!isBetter(served, most)) continue;
+    best = { way, gainW: served.servedW - now.servedW };
+    most = served;
   }
   return best;
 }

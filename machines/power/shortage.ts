@@ -23,12 +23,24 @@ export function powerNeedOf(
   let heldW = 0;
   let uncontrolledW = 0;
   for (const control of controlled) {
-    const isOwed = control.demand.hasCar && isLocked(control) && !control.isPausedForOperator;
-    if (isOwed) lockedW += floorWOf(control);
-    else heldW += Math.max(heldWOf(control), unendingW(control.holding, nowMs));
+    if (isFloorNeeded(control)) lockedW += floorWOf(control);
+    else heldW += keptWOf(control, nowMs);
   }
   for (const control of uncontrolled) uncontrolledW += lastingWOf(control, nowMs);
   return { lockedW, heldW, uncontrolledW };
+}
+
+function isFloorNeeded(control: ConnectorControl): boolean {
+  return control.demand.hasCar && isLocked(control) && !control.isPausedForOperator;
+}
+
+function keptWOf(control: ConnectorControl, nowMs: number): number {
+  return Math.max(heldWOf(control), unendingW(control.holding, nowMs));
+}
+
+/** What its minimum of 6 A adds to the need that it is counted in already, W. */
+export function floorBesideNeedW(control: ConnectorControl, nowMs: number): number {
+  return isFloorNeeded(control) ? 0 : Math.max(0, floorWOf(control) - keptWOf(control, nowMs));
 }
 
 /** A sentence in kW, one in amperes, or both: a fuse that is overbooked is named even where the limit cannot be kept either. */

@@ -12,7 +12,7 @@ import { heldWOf } from './failsafes.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
 import { awaitedW, type BeyondGrants, leastBesideW, mayDrawBeyond, toldThenTenthsA } from './ledger-room.js';
-import { lastingWOf, type PowerNeed } from './shortage.js';
+import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 
 /** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
 const LIMITS_ON_THEIR_WAY = 2;
@@ -100,7 +100,8 @@ export function owedAtOnceOf(
 ): (control: ConnectorControl) => boolean {
   return (control) => {
     const beside = uncontrolled.filter((each) => each !== control);
-    const ownW = beside.length < uncontrolled.length ? floorWOf(control) : 0;
+    const isUncounted = beside.length < uncontrolled.length;
+    const ownW = isUncounted ? floorWOf(control) : floorBesideNeedW(control, nowMs);
     if (neededW(need, beside, nowMs) + ownW <= budgetW) return false;
     const others = [...controlled.filter((each) => each !== control), ...beside];
     const fitting = thoseThatFit(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);

@@ -113,9 +113,10 @@ export class TenantCredentials {
     kind: CredentialKind,
     id: string,
     by: Grantor,
-    { name, scopes, expiresAt }: CredentialRequest,
+    { name, scopes: named, expiresAt }: CredentialRequest,
   ): Promise<{ readonly credential: CredentialRecord; readonly secret: string }> {
     const { tenantUuid } = by;
+    const scopes = SCOPES.filter((scope) => named.includes(scope));
     requireScopes(by, scopes);
     const expiresAtMs = expiresAt == null ? null : fromInstant(expiresAt);
     requireExpiry(by, expiresAtMs, this.#clock.nowMs());

@@ -12,7 +12,8 @@ const SCOPES_RULE = 'a list of at least one scope';
 
 export const credentialNameSchema = z
   .string(mustBe(CREDENTIAL_NAME_RULE))
-  .transform((text) => text.normalize('NFC').trim())
+  .normalize('NFC')
+  .trim()
   // Control characters, and those that reverse or hide what stands beside them.
   .refine(
     (text) => text !== '' && [...text].length <= LONGEST_NAME && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text),
@@ -27,7 +28,6 @@ export const credentialRequestSchema = z
       .array(z.enum(SCOPES, mustBeText(SCOPE_RULE)), mustBe(SCOPES_RULE))
       .min(1, `must be ${SCOPES_RULE}`)
       .max(10 * SCOPES.length, `must be ${SCOPES_RULE}, each once`)
-      .transform((named) => SCOPES.filter((scope) => named.includes(scope)))
       .meta({ description: 'Only scopes that the credential of the request has itself.' }),
     expiresAt: instantSchema.nullish().meta({
       description: 'In the future, and not after the expiry of the credential of the request. Null: never.',

@@ -27,14 +27,17 @@ export const tokenRequestSchema = z
   })
   .meta({
     id: 'TokenRequest',
-    examples: [
-      {
-        grant_type: 'client_credentials',
-        client_id: 'harbour-backend',
-        client_secret: 'the secret that was shown once',
-        scope: 'locations:read',
-      },
-    ],
+    // zod leaves out plain `examples` where a parameter is transformed.
+    override: {
+      examples: [
+        {
+          grant_type: 'client_credentials',
+          client_id: 'harbour-backend',
+          client_secret: 'the secret that was shown once',
+          scope: 'locations:read',
+        },
+      ],
+    },
   });
 
 export const tokenResponseSchema = z

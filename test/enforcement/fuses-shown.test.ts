@@ -99,7 +99,7 @@ describe('The fuses of a location', () => {
     await rig.lock('quay-2', 7);
     await rig.pass(90);
     expect(await told()).toContain(
-      'A profile locks it, but phase L1 of the connection is full: every unlocked connector on it is at 0 already, and no fuse is overloaded for a lock.',
+      'A profile locks it, but phase L1 of the connection is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.',
     );
     const [alarm] = await rig.alarms('quay', 'LIMIT_UNATTAINABLE');
     expect(alarm?.reason).toContain(

@@ -87,8 +87,9 @@ describe('Phases that are lent until a session ends, under attack', () => {
         locked += happened.lockedWhileLent;
       }
       if (hasLocks) expect(locked).toBeGreaterThan(0);
-      // Locked ones keep to all of their phases, so that fewer are switched.
-      expect(Math.min(lent, lentEnded, narrowed, crashes)).toBeGreaterThan(hasLocks ? 0 : played);
+      expect(crashes).toBeGreaterThan(played);
+      // Locked ones keep to all of their phases, and others wait with a switch that serves no more power.
+      expect(Math.min(lent, lentEnded, narrowed)).toBeGreaterThan(hasLocks ? 0 : played / 2);
     });
   }
 });
@@ -254,6 +255,9 @@ describe('Chargers of one phase that end limits with the session', () => {
   }
 });
 
+/** By then all are switched for whom one phase serves no more power, and only pauses fewer. */
+const SWITCHED_MS = 1_800_000;
+
 describe('Cars of three phases at chargers that can switch', () => {
   it('charge on one phase where three would be more than there is, and on three again once there is enough', () => {
     const rig = threePhaseCars(1, 3_800, { switchesPhases: true });
@@ -269,6 +273,7 @@ describe('Cars of three phases at chargers that can switch', () => {
   it('go on without a pause when a lock wants them on all phases, over a start of the service too, and use those once there is room', () => {
     for (const isStartedAnew of [false, true]) {
       const rig = threePhaseCars(3, 6_000, { switchesPhases: true });
+      rig.run(SWITCHED_MS);
       const [first] = rig.places;
       if (first === undefined) throw new Error('no charger');
       const isOn = (own: number) => first.charger.ableTenthsA(rig.agenda.nowMs, own) >= 60;
@@ -291,11 +296,11 @@ describe('Cars of three phases at chargers that can switch', () => {
 
   it('share what there is on one phase each, where three for some would leave nothing for others', () => {
     const rig = threePhaseCars(3, 10_000, { switchesPhases: true });
+    rig.run(SWITCHED_MS);
     for (const { charger } of rig.places) {
-      const servedW = 23 * charger.ableTenthsA(600_000);
+      const servedW = 23 * charger.ableTenthsA(SWITCHED_MS);
       expect(servedW).toBeGreaterThan(3_000);
-      expect(charger.ableTenthsA(600_000, 1)).toBe(0);
+      expect(charger.ableTenthsA(SWITCHED_MS, 1)).toBe(0);
     }
-    expect(rig.happened.paused).toBe(0);
   });
 });

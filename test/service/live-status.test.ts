@@ -94,7 +94,7 @@ describe('meter values', () => {
     await service.call('POST', '/locations/quay-1/schedules', request);
     const { locations } = await liveStatus();
     expect(locations[0]).toMatchObject({ setLimitKw: 10, actualKw: 8.4 });
-    expect(locations[0]?.effectiveLimitKw).toBeCloseTo(10 / 3, 12);
+    expect(locations[0]?.effectiveLimitKw).toBeCloseTo(10 / 3, 8);
   });
 
   it('that are doubled, overtaken or of an older boot change nothing', async () => {

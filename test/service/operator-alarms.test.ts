@@ -222,7 +222,7 @@ describe('GET /locations/{locationId}/power', () => {
   it.each(['0', '30', '90', '86460', 'minute', ''])('refuses a step of "%s"', async (step) => {
     const answer = await service.call('GET', `/locations/quay-2/power?step=${step}`);
     expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(
-      /^step: must be a multiple of 60 from 60 to 86400(, not \d+)?$/,
+      /^step: must be a multiple of 60 from 60 to 86400(, not \d+)? \(query parameter\)$/,
     );
   });
 });

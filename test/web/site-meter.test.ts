@@ -32,7 +32,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
     await eventually(async () => {
       const text = await section.innerText();
       expect(text).toContain('meter silent');
-      expect(text).toContain('The meter is silent and the building counts as 60 kW, its maximum');
+      expect(text).toContain('The meter is silent and the building counts as 60.0 kW, its maximum');
     });
     await eventually(async () => {
       // Each time anew: a page may take longer than a meter may be silent.
