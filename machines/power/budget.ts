@@ -45,6 +45,8 @@ export interface Budget {
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
   readonly lowestW: number;
+  /** The same whatever its clusters leave it, W. */
+  readonly lowestOwnW: number;
   /** What the building takes of each phase of the connection, and what it may take, tenths of an ampere; else undefined. */
   readonly building?: BuildingOnPhases | undefined;
   /** Whether a lock begins before the longest lease that could be given now has ended. */
@@ -118,6 +120,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     raisesToW: Math.min(lowestW, ...[...location.clusterShares.values()].map(({ raisesToW }) => raisesToW)),
     isClusterBound: lowest.cause.kind === 'clusterShare',
     lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
+    lowestOwnW: wattsOfLimit(lowestEver({ ...location, clusterShares: NO_SHARES }, now).limitKw),
     building: location.buildingOnPhases,
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
@@ -154,6 +157,8 @@ function limitWith(
     buildingLeavesKw,
   });
 }
+
+const NO_SHARES: LimitedLocation['clusterShares'] = new Map();
 
 /** The lowest limit known of, now or later, under the shares and the operator's limit of now; the building may rise. */
 function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {

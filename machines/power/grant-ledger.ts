@@ -274,12 +274,6 @@ export class GrantLedger {
     entry.waiting = undefined;
   }
 
-  /** Grant `seq`, which was waiting, never leaves. It stays counted, because it may be on disk. */
-  noteWithdrawn(holding: Holding, seq: number): void {
-    const entry = holding as Entry;
-    if (entry.waiting?.seq === seq) entry.waiting = undefined;
-  }
-
   /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
   acknowledge(holding: Holding, seq: number, nowMs: number): boolean {
     const entry = holding as Entry;

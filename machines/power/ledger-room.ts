@@ -84,6 +84,11 @@ export function isWithoutGrant(holding: Holding): boolean {
   return waiting === undefined && told?.promise === undefined;
 }
 
+/** No grant of this service has left for it. One that waited and was withdrawn stays counted, and takes nothing from what it has. */
+export function isUntold(holding: Holding): boolean {
+  return (holding as Entry).told?.promise === undefined;
+}
+
 /** What it is at then on all phases that it is to use: a grant within that loads nothing more. Else 0. */
 export function hadTenthsA(holding: Holding): number {
   const { bounds, at } = holding as Entry;

@@ -235,7 +235,6 @@ export class LocationSupervisor {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
     control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * control.timing.heartbeatMs;
-    this.ledger.noteWithdrawn(control.holding, grant.seq);
     if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
     control.sentTenthsA = beforeTenthsA;
   }
@@ -264,7 +263,7 @@ export class LocationSupervisor {
     for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
       this.ledger.presumeForgetful(holding);
     allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestW, nowMs));
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestOwnW, nowMs));
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);

@@ -232,8 +232,9 @@ expect:
       `import { ${JSON.stringify(supervisor)} as LocationSupervisor } from ${JSON.stringify(modules)};
 const decide = LocationSupervisor.prototype.decide;
 LocationSupervisor.prototype.decide = function (budget, nowMs) {
-  const { budgetW, limitW, lowestW } = budget;
-  return decide.call(this, { ...budget, budgetW: 2 * budgetW, limitW: 2 * limitW, lowestW: 2 * lowestW }, nowMs);
+  const { budgetW, limitW, lowestW, lowestOwnW } = budget;
+  const twice = { budgetW: 2 * budgetW, limitW: 2 * limitW, lowestW: 2 * lowestW, lowestOwnW: 2 * lowestOwnW };
+  return decide.call(this, { ...budget, ...twice }, nowMs);
 };
 `,
     );

@@ -68,6 +68,7 @@ export class KnownLimits {
       bindsFromMs: bindsFromMs ?? nowMs,
       untilMs,
       lowestW,
+      lowestOwnW: lowestW,
       ...rest,
     };
   }

@@ -41,6 +41,7 @@ export function budgetOf(budgetW: number): Budget {
     clusterRoomW: Number.POSITIVE_INFINITY,
     raisesToW: budgetW,
     lowestW: budgetW,
+    lowestOwnW: budgetW,
     untilMs: Number.POSITIVE_INFINITY,
     isClusterBound: false,
     isLockNear: () => false,

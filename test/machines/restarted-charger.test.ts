@@ -46,7 +46,7 @@ beforeEach(() => {
     hear(key, 0, {});
   }
   // Both have more than that by the time at which it falls, and the other does not follow yet.
-  supervisor.decide({ ...budgetOf(30_000), lowestW: LOW_W }, 5_000);
+  supervisor.decide({ ...budgetOf(30_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 5_000);
 });
 
 describe('A locked charger that started anew, where the others have made no room yet', () => {
@@ -141,5 +141,17 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     expect(nextAtMs).toBe(leaseOverAtMs);
     expect(toldAt(nextAtMs - 1)).toEqual({});
     expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
+  });
+});
+
+describe('Chargers that keep nothing over a start, in a cluster that leaves less than their fail-safes', () => {
+  const reservedAnywayA = () =>
+    ['locked', 'other'].map((key) => controlOf(key).holding.ownFailsafeTenthsA / 10);
+
+  it('have these reserved all the same: the limit of the location itself holds them', () => {
+    supervisor.decide({ ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: 11_000 }, 20_000);
+    expect(reservedAnywayA()).toEqual([6, 6]);
+    supervisor.decide({ ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 30_000);
+    expect(reservedAnywayA()).toEqual([0, 0]);
   });
 });

@@ -118,7 +118,7 @@ export const PLANTS = [
     within: 'isWaiting: mustStore,',
     text: 'mustStore',
     bug: 'false',
-    seed: 87,
+    seed: 181,
     invariant: 'P2',
   },
   {
@@ -349,7 +349,7 @@ export const PLANTS = [
     file: 'machines/power/told-anyway.js',
     text: 'mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq',
     bug: 'control === undefined',
-    seed: 113,
+    seed: 13,
     invariant: 'P4',
     ocpp: true,
   },
