@@ -122,6 +122,14 @@ export const PLANTS = [
     invariant: 'P2',
   },
   {
+    name: 'cluster-share-ends-reservation',
+    file: 'machines/power/location-supervisor.js',
+    text: 'budget.lowestOwnW',
+    bug: 'budget.lowestW',
+    seed: 181,
+    invariant: 'P2',
+  },
+  {
     name: 'no-settle',
     file: 'machines/power/promises.js',
     text: 'Math.min(promise.releasedAtMs, nowMs + this.#settleMs)',

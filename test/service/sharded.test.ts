@@ -139,10 +139,13 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     return owner;
   }
 
+  const HEADERS = { connection: 'close', 'content-type': 'application/json' };
+
   function put({ url }: Node, tenantUuid: TenantUuid, limitKw: number): Promise<Response> {
     return fetch(`${url}/v1/locations/quay-1/limit`, {
       method: 'PUT',
-      headers: { 'x-api-key': apiKeyOf(tenantUuid), 'content-type': 'application/json' },
+      // A node closes an idle connection after seconds, in which a busy machine may not get to the next call.
+      headers: { ...HEADERS, 'x-api-key': apiKeyOf(tenantUuid) },
       body: JSON.stringify({ limitKw }),
     });
   }
