@@ -303,16 +303,19 @@ function drawTraits(
   else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
   // Its fail-safe is reserved for good where there is room for it.
   if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
-  const oneIn4 = uniformInt(random, 0, 3) === 0;
-  const endsWithSession = isLending ? !oneIn4 : oneIn4;
-  const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
+  const mayLend = isLending && uniformInt(random, 0, 3) > 0;
+  const does = isBroken ? [oneOf(BROKEN, random)] : misbehaviours;
+  const driftShare = uniformInt(random, -20, 20) / 1000;
+  const pilotDelayMs = uniformInt(random, 0, 5_000);
+  const endsWithSession = isLending ? mayLend : uniformInt(random, 0, 3) === 0;
+  const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   return {
-    misbehaviours: isBroken ? [oneOf(BROKEN, random)] : misbehaviours,
+    misbehaviours: does,
     endsWithSession,
     switchesPhases: endsWithSession && switchesPhases,
-    driftShare: uniformInt(random, -20, 20) / 1000,
-    pilotDelayMs: uniformInt(random, 0, 5_000),
+    driftShare,
+    pilotDelayMs,
   };
 }
 

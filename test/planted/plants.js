@@ -118,7 +118,7 @@ export const PLANTS = [
     within: 'isWaiting: mustStore,',
     text: 'mustStore',
     bug: 'false',
-    seed: 181,
+    seed: 87,
     invariant: 'P2',
   },
   {
