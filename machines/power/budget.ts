@@ -45,7 +45,7 @@ export interface Budget {
   readonly isClusterBound: boolean;
   /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
   readonly lowestW: number;
-  /** The same whatever its clusters leave it, W. */
+  /** The lowest limit known of the location itself, W: shares of clusters do not count. */
   readonly lowestOwnW: number;
   /** What the building takes of each phase of the connection, and what it may take, tenths of an ampere; else undefined. */
   readonly building?: BuildingOnPhases | undefined;

@@ -52,7 +52,7 @@ export interface SessionKnown {
   worthMoreSinceMs: number | undefined;
   /** One phase would serve more since then; undefined while it would not. */
   worthFewerSinceMs: number | undefined;
-  /** A shortage was too short for the switch to one phase that it led to, or would have led to: seen last then. */
+  /** The last shortage that was shorter than a switch to one phase takes to pay off. */
   tooSoonAtMs: number;
 }
 

@@ -170,7 +170,7 @@ export class GrantIssuer {
     const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
     const isRoom = () => this.#isRoomForLeast(holding) || this.#isOwedAtOnce(control);
     const isFloorDue = () => isCarried && this.#doesClusterCarry(holding) && isRoom();
-    // A lock keeps the least that its charger had, or was granted before it fell silent: that is counted already.
+    // A lock keeps 6 A that its charger had, or was granted before it fell silent: the ledger counts them already.
     const countedTenthsA = () =>
       Math.max(hadTenthsA(holding), this.#ledger.grantableTenthsA(holding, this.#raisesToW));
     const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());

@@ -2,7 +2,7 @@
 import { tenthsAOf } from '../values/units.js';
 import type { ConnectorControl } from './connector-control.js';
 import { ttlMsOf } from './grant.js';
-import { isUntold, leaseEndMsOf, toldTenthsA } from './ledger-room.js';
+import { isWithoutSentGrant, leaseEndMsOf, toldTenthsA } from './ledger-room.js';
 import { TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 
 /**
@@ -43,7 +43,7 @@ export function ttlMsFor(
 
 /** What it says it is at while no grant of this start lasts, tenths of an ampere: on fewer phases, maybe, than it is to use. */
 export function ungrantedTenthsA({ holding, slot }: ConnectorControl): number {
-  return isUntold(holding) ? Math.min(tenthsAOf(slot.limitA ?? 0), holding.boundTenthsA) : 0;
+  return isWithoutSentGrant(holding) ? Math.min(tenthsAOf(slot.limitA ?? 0), holding.boundTenthsA) : 0;
 }
 
 /** What it was told last it says that it holds, and its lease lasts: so much of that, tenths of an ampere. */

@@ -84,8 +84,8 @@ export function isWithoutGrant(holding: Holding): boolean {
   return waiting === undefined && told?.promise === undefined;
 }
 
-/** No grant of this service has left for it. One that waited and was withdrawn stays counted, and takes nothing from what it has. */
-export function isUntold(holding: Holding): boolean {
+/** No grant of this service was sent. A grant that was withdrawn before it was sent leaves the charger's own limit as it is. */
+export function isWithoutSentGrant(holding: Holding): boolean {
   return (holding as Entry).told?.promise === undefined;
 }
 

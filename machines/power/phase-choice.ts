@@ -9,7 +9,7 @@ const SWITCHED_APART_MS = 10 * 60_000;
 const ONE_AFTER_ANOTHER_MS = 30_000;
 /** More phases must have been worth it for this long: what there is for a moment would switch everybody to and fro. */
 const WORTH_FOR_MS = 60_000;
-/** After a switch to one phase that came too soon, the next one waits like one that serves no more power, for this long. */
+/** For this long after a shortage that was too short, a switch to one phase waits as if it served no more power. */
 const REMEMBERED_FOR_MS = 3_600_000;
 /** More power than this is worth a switch, W. */
 const WORTH_W = 1_000;
@@ -79,7 +79,7 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
 }
 
-/** More phases serve more before those on one may be switched back: for so short a shortage they were switched too soon. */
+/** Notes a shortage that is over before a switch to one phase may be undone. */
 function noteTooSoon(free: readonly ConnectorControl[], choice: PhaseChoice): void {
   const { nowMs } = choice;
   const controls = free.filter(isSwitched);
@@ -89,7 +89,7 @@ function noteTooSoon(free: readonly ConnectorControl[], choice: PhaseChoice): vo
   for (const { session } of early) session.tooSoonAtMs = nowMs;
 }
 
-/** Another one that was too short shows that the next may be, too. */
+/** Notes a shortage that is over before a patient switch was due: the next one may be as short. */
 function noteEndOfShortage(session: SessionKnown, nowMs: number): void {
   if (session.worthFewerSinceMs !== undefined && wasTooSoon(session, nowMs)) session.tooSoonAtMs = nowMs;
   session.worthFewerSinceMs = undefined;
@@ -123,7 +123,7 @@ interface Way {
   phasesOf(control: ConnectorControl): PhaseCount;
 }
 
-/** The best of the ways, and what it serves more; undefined where none is better than what is so now. */
+/** The best of the ways with its gain in W; undefined where none is better than the phases of now. */
 function bestOf(every: readonly Way[], choice: PhaseChoice) {
   const ways = every.filter(({ controls }) => controls.length > 0);
   if (ways.length === 0) return undefined;

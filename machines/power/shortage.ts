@@ -38,7 +38,7 @@ function keptWOf(control: ConnectorControl, nowMs: number): number {
   return Math.max(heldWOf(control), unendingW(control.holding, nowMs));
 }
 
-/** What its minimum of 6 A adds to the need that it is counted in already, W. */
+/** W that the minimum of 6 A adds to a need that counts the connector already. */
 export function floorBesideNeedW(control: ConnectorControl, nowMs: number): number {
   return isFloorNeeded(control) ? 0 : Math.max(0, floorWOf(control) - keptWOf(control, nowMs));
 }

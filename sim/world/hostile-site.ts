@@ -304,14 +304,14 @@ function drawTraits(
   // Its fail-safe is reserved for good where there is room for it.
   if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
   const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
-  const mayLend = isLending && uniformInt(random, 0, 3) > 0;
-  const does = isBroken ? [oneOf(BROKEN, random)] : misbehaviours;
+  const lendsHere = isLending && uniformInt(random, 0, 3) > 0;
+  const drawnMisbehaviours = isBroken ? [oneOf(BROKEN, random)] : misbehaviours;
   const driftShare = uniformInt(random, -20, 20) / 1000;
   const pilotDelayMs = uniformInt(random, 0, 5_000);
-  const endsWithSession = isLending ? mayLend : uniformInt(random, 0, 3) === 0;
+  const endsWithSession = isLending ? lendsHere : uniformInt(random, 0, 3) === 0;
   const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   return {
-    misbehaviours: does,
+    misbehaviours: drawnMisbehaviours,
     endsWithSession,
     switchesPhases: endsWithSession && switchesPhases,
     driftShare,

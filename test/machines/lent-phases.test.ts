@@ -77,7 +77,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
   for (const [isFused, hasLocks] of ATTACKED) {
     it(`let nobody exceed ${isFused ? 'a fuse' : 'a limit'}: cars swapped unseen, more phases used, phases switched, reboots, crashes${hasLocks ? ', locks' : ''}`, () => {
       let [played, lent, lentEnded, narrowed, crashes, locked] = [0, 0, 0, 0, 0, 0];
-      for (const seed of seedsUpTo(31)) {
+      for (const seed of seedsUpTo(62)) {
         const happened = survive(seed, isFused, hasLocks);
         played++;
         lent += happened.lent;

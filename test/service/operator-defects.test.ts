@@ -53,7 +53,7 @@ async function order(id: string, limitKw: number) {
 }
 
 describe('An order of the grid operator', () => {
-  it('is told to everybody who asks for as long as it holds (evcc issue 27587: its status stayed empty)', async () => {
+  it('is told to everybody who asks for as long as it holds, and its status is never empty', async () => {
     await order('shown', 8.4);
     expect(await service.read('/locations/shown/operator-limit', operatorLimitSchema)).toMatchObject({
       state: 'LIMITED',
@@ -71,7 +71,7 @@ describe('An order of the grid operator', () => {
     expect(JSON.stringify(body)).toContain('"gridLimitKw":8.4');
   });
 
-  it('reaches the chargers as the power that it names, and not as a switch (evcc issue 33839: they were told 0 W)', async () => {
+  it('reaches the chargers as the power that it names, and not as a switch', async () => {
     await order('dimmed', 13);
     const charger = await connectOnce(service.mqttUrl, {
       clientId: 'dimmed-a',
@@ -93,7 +93,7 @@ describe('An order of the grid operator', () => {
     await charger.endAsync(true);
   });
 
-  it('limits the chargers and not what else is on the connection (evcc issue 33839: a sauna used up what was theirs)', async () => {
+  it('limits the chargers and not what else is on the connection', async () => {
     await order('sauna', 10.5);
     const sentAt = new Date(service.clock.nowMs()).toISOString();
     await service.call('PUT', '/locations/sauna/site-meter', { at: sentAt, powerW: 9_000 });

@@ -101,7 +101,7 @@ describe('Before its first order the operator', () => {
 });
 
 describe('An order', () => {
-  it('holds until it is taken back where it names no duration (evcc pull 32492)', () => {
+  it('holds until it is taken back where it names no duration', () => {
     const beats = Array.from({ length: 600 }, (_, minute) => beat(minute * 60 * S));
     expect(reached(order(0, 10), ...beats.slice(1))).toEqual(limitedTo(10));
     expect(reached(order(0, 10), ...beats.slice(1), order(600 * 60 * S, undefined))).toEqual(FREE);
@@ -141,7 +141,7 @@ describe('An order', () => {
 });
 
 describe('Silence of the operator', () => {
-  it('leads to the fail-safe after 120 s and not before (evcc issue 21642)', () => {
+  it('leads to the fail-safe after 120 s and not before', () => {
     expect(reached(order(0, 10), time(119_999))).toEqual(limitedTo(10));
     expect(reached(order(0, 10), time(120_000))).toEqual(FAILSAFE);
     expect(reached(order(0, undefined), time(120_000))).toEqual(FAILSAFE);
@@ -182,11 +182,11 @@ describe('Silence of the operator', () => {
 describe('The fail-safe', () => {
   const lost = [order(0, 10), time(120 * S)];
 
-  it('is not left by a heartbeat alone (evcc pull 32492)', () => {
+  it('is not left by a heartbeat alone', () => {
     expect(reached(...lost, beat(200 * S), time(319 * S))).toEqual(FAILSAFE);
   });
 
-  it('is left at once by a new order after it (evcc issue 25545, pull 29705)', () => {
+  it('is left at once by a new order after it', () => {
     expect(reached(...lost, beat(200 * S), order(201 * S, 7))).toEqual(limitedTo(7));
     expect(reached(...lost, beat(200 * S), order(201 * S, undefined))).toEqual(FREE);
   });
