@@ -52,8 +52,6 @@ export interface SessionKnown {
   worthMoreSinceMs: number | undefined;
   /** One phase would serve more since then; undefined while it would not. */
   worthFewerSinceMs: number | undefined;
-  /** The last shortage that was shorter than a switch to one phase takes to pay off. */
-  tooSoonAtMs: number;
 }
 
 export function createSessionKnown(): SessionKnown {
@@ -66,7 +64,6 @@ export function createSessionKnown(): SessionKnown {
     switchedSeq: -1,
     worthMoreSinceMs: undefined,
     worthFewerSinceMs: undefined,
-    tooSoonAtMs: Number.NEGATIVE_INFINITY,
   };
 }
 

@@ -1,5 +1,5 @@
 // On how many phases a car charges where its charger can switch them: on one instead of a pause, on all where that serves more.
-import type { ConnectorControl, SessionKnown } from './connector-control.js';
+import type { ConnectorControl } from './connector-control.js';
 import { canSwitch, isSwitched } from './lent-phases.js';
 import type { PhaseCount } from './own-phases.js';
 
@@ -9,8 +9,6 @@ const SWITCHED_APART_MS = 10 * 60_000;
 const ONE_AFTER_ANOTHER_MS = 30_000;
 /** More phases must have been worth it for this long: what there is for a moment would switch everybody to and fro. */
 const WORTH_FOR_MS = 60_000;
-/** For this long after a shortage that was too short, a switch to one phase waits as if it served no more power. */
-const REMEMBERED_FOR_MS = 3_600_000;
 /** More power than this is worth a switch, W. */
 const WORTH_W = 1_000;
 /** Shares that differ by more than this are different, W: a limit in whole tenths of an ampere leaves a little of each. */
@@ -54,7 +52,7 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   for (const control of able)
     if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
   if (doFloorsFit && !free.some(isSwitched)) {
-    for (const { session } of free) noteEndOfShortage(session, nowMs);
+    for (const { session } of free) session.worthFewerSinceMs = undefined;
     return;
   }
   const rested = free.filter((control) => nowMs - control.session.switchedAtMs >= SWITCHED_APART_MS);
@@ -63,7 +61,6 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ session }) => session.learnt };
   const toOne = (controls: readonly ConnectorControl[]): Way => ({ controls, phasesOf: () => 1 });
   const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
-  noteTooSoon(free, choice);
   const best = bestOf([toOne(stopped), toOne(all), wider], choice);
   const isWider = best?.way === wider && isWorthNow(wider, choice);
   const isFewer = best !== undefined && best.way !== wider;
@@ -73,30 +70,10 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   }
   const isDue = ({ session }: ConnectorControl) => {
     if (isWider) return nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
-    const isAtOnce = (best?.gainW ?? 0) >= WORTH_W && !wasTooSoon(session, nowMs);
+    const isAtOnce = (best?.gainW ?? 0) >= WORTH_W;
     return isAtOnce || nowMs - (session.worthFewerSinceMs ?? nowMs) >= SWITCHED_APART_MS;
   };
   if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
-}
-
-/** Notes a shortage that is over before a switch to one phase may be undone. */
-function noteTooSoon(free: readonly ConnectorControl[], choice: PhaseChoice): void {
-  const { nowMs } = choice;
-  const controls = free.filter(isSwitched);
-  const early = controls.filter(({ session }) => nowMs - session.switchedAtMs < SWITCHED_APART_MS);
-  if (early.length === 0) return;
-  if (bestOf([{ controls, phasesOf: ({ session }) => session.learnt }], choice) === undefined) return;
-  for (const { session } of early) session.tooSoonAtMs = nowMs;
-}
-
-/** Notes a shortage that is over before a patient switch was due: the next one may be as short. */
-function noteEndOfShortage(session: SessionKnown, nowMs: number): void {
-  if (session.worthFewerSinceMs !== undefined && wasTooSoon(session, nowMs)) session.tooSoonAtMs = nowMs;
-  session.worthFewerSinceMs = undefined;
-}
-
-function wasTooSoon({ tooSoonAtMs }: SessionKnown, nowMs: number): boolean {
-  return nowMs - tooSoonAtMs < REMEMBERED_FOR_MS;
 }
 
 /** When somebody may be switched who could not be until then; infinite where nobody waits for that. */
