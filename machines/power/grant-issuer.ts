@@ -147,7 +147,7 @@ export class GrantIssuer {
       const isWider = isToWiden(control) && widens(this.#ledger, control, this.#raisableTenthsA(control));
       const isMore = sentTenthsA === undefined || targetTenthsA > sentTenthsA;
       if (isMore && !isWider) raises.push(control);
-      else if (isWider || targetTenthsA !== sentTenthsA)
+      else if ((isWider || targetTenthsA !== sentTenthsA) && !this.#wouldStopLock(control))
         grants.push(this.#grant(control, targetTenthsA, nowMs));
     }
     raises.sort(
@@ -158,6 +158,15 @@ export class GrantIssuer {
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
+  }
+
+  /** A lock without a sent grant goes on as its charger is until there is room for 6 A: the ledger counts that already. */
+  #wouldStopLock(control: ConnectorControl): boolean {
+    const { holding, targetTenthsA } = control;
+    const { leastTenthsA } = holding;
+    if (!isLocked(control) || targetTenthsA < leastTenthsA) return false;
+    const isGrantable = this.#ledger.grantableTenthsA(holding, this.#raisesToW) >= leastTenthsA;
+    return !isGrantable && ungrantedTenthsA(control) >= leastTenthsA;
   }
 
   #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
