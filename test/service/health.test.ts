@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import { createHealth } from '../../src/health.js';
@@ -43,7 +43,9 @@ describe('the database in /health', () => {
   it('fails while another process has SQLite locked, and is ok again by itself', async () => {
     service = await runService(TENANTS);
     await becomes('ok');
-    const giveBack = await createSqliteServer().takeAway(databaseUrlOf(service.config));
+    const server = createSqliteServer();
+    onTestFinished(() => server.stop());
+    const giveBack = await server.takeAway(databaseUrlOf(service.config));
     await becomes('failing');
     await giveBack();
     await becomes('ok');
