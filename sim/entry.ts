@@ -1,4 +1,5 @@
-// `headroom/sim`: the simulator for tests outside this repository. What is exported here keeps its shape; nothing else does.
+// `headroom/sim`: the simulator for tests outside this repository. The exports here keep their shape; other modules may
+// change theirs.
 export { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 export type { ConnectorSummary, SessionSummary } from './report/connector-account.js';
 export type { LocationSummary, Summary } from './report/summary.js';

@@ -1,29 +1,29 @@
-// A clock that moves only when told to, for tests and simulations: the production code under it cannot tell.
+// A clock that moves only on request, for tests and simulations. Production code runs under it unchanged.
 import { createClock } from '@sinonjs/fake-timers';
 import type { EpochMs } from '../machines/values/time.js';
 import type { Cancel, Clock } from '../src/ports/clock.js';
 import { ByInstant } from './world/agenda.js';
 
-/** A longer delay is cut to this: the library's longest, less the millisecond by which its clock lags at least. */
+/** Longer delays are cut to this: the longest delay of the library, less the 1 ms by which its clock lags at least. */
 const LONGEST_TIMER_MS = 2 ** 31 - 2;
 
-/** Both of its clocks are integers of milliseconds. Callbacks run inside the call that moves it. */
+/** Both clocks count whole milliseconds. Callbacks run inside the call that moves the clock. */
 export interface VirtualClock extends Clock {
   /** Lets `ms` pass; every timer fires at its own instant, in order. */
   advance(ms: number): void;
-  /** Lets time pass until the wall clock says `instant`, which must not lie in the past. */
+  /** Moves the wall clock forward to `instant`, which must not lie in the past. */
   advanceTo(instant: EpochMs): void;
-  /** The host stands still for `ms`: what fell due meanwhile fires once it is over, each timer once. */
+  /** The host stands still for `ms`: timers that fell due meanwhile fire afterwards, each once. */
   stall(ms: number): void;
-  /** Someone sets the wall clock `byMs` forward or, below 0, back. The monotonic clock and timers know nothing of it. */
+  /** Sets the wall clock `byMs` forward or, below 0, back. The monotonic clock and the timers do not change. */
   jump(byMs: number): void;
-  /** Lets time pass to the next timer, and fires it; false where none waits. */
+  /** Moves to the next timer and fires it; false if no timer is set. */
   step(): boolean;
-  /** When the next timer fires, on the monotonic clock; infinite where none waits. */
+  /** Instant of the next timer on the monotonic clock; infinite if no timer is set. */
   nextTimerMs(): number;
-  /** Lets time pass to an instant of the monotonic clock that is not after `nextTimerMs`: nothing fires. */
+  /** Moves to an instant of the monotonic clock that is not after `nextTimerMs`; no timer fires. */
   passTo(monotonicMs: number): void;
-  /** Timers that wait to fire. */
+  /** Number of timers that have not fired yet. */
   pendingTimers(): number;
 }
 
@@ -31,23 +31,27 @@ interface Timer {
   readonly atMs: number;
   readonly callback: () => void;
   isWaiting: boolean;
-  /** Once the library knows it. */
+  /** Set once the library holds the timer. */
   cancel: (() => void) | undefined;
 }
 
 /**
- * The timers are those of the library, whose clock moves only when one fires and lags behind otherwise: to move it costs more
- * than most of a simulated instant. It does not publish when its next timer fires, so a heap of instants is kept beside it.
+ * The library runs the timers. Its clock moves only at a firing timer and lags behind otherwise: moving it costs more
+ * than most of a simulated instant. The library does not publish the instant of its next timer, so a heap of instants
+ * duplicates them.
  */
 class LaggingClock implements VirtualClock {
   readonly #library = createClock(0);
   readonly #instants = new ByInstant<Timer>();
   #waiting = 0;
   #isFiring = false;
-  /** Timers that a callback set for its own instant, which the library would fire 1 ms later, or for one that is too far. */
+  /**
+   * Timers that the library cannot take yet. One kind is set by a callback for its own instant: the library would fire
+   * it 1 ms late. The other kind lies too far ahead.
+   */
   #postponed: Timer[] = [];
   #monotonicMs = 0;
-  /** What the wall clock says more than the monotonic one. */
+  /** Lead of the wall clock over the monotonic one, ms. */
   #aheadMs: number;
 
   constructor(startAtMs: EpochMs) {
@@ -100,7 +104,7 @@ class LaggingClock implements VirtualClock {
     const dueMs = this.nextTimerMs();
     if (this.#waiting === 0) return false;
     if (this.#postponed.length > 0) this.#setPostponed();
-    // What fell due while the host stood still is late.
+    // A timer that fell due while the host stood still fires late.
     this.passTo(Math.max(dueMs, this.#monotonicMs));
     this.#isFiring = true;
     try {
@@ -119,7 +123,7 @@ class LaggingClock implements VirtualClock {
   }
 
   passTo(monotonicMs: number): void {
-    // The heap holds its ranks as doubles. As a small integer an instant needs no memory of its own wherever it is kept.
+    // The heap holds its ranks as doubles; an instant as a small integer needs no memory of its own anywhere.
     this.#monotonicMs = Math.floor(monotonicMs);
   }
 
@@ -134,7 +138,7 @@ class LaggingClock implements VirtualClock {
 
   #set(timer: Timer): void {
     const library = this.#library;
-    // Nothing is due on the way, but perhaps at this very instant.
+    // No timer falls due before this instant, but one may fall due at this instant.
     if (this.#isFar(timer)) library.tick(this.#monotonicMs - 1 - library.now);
     const id = library.setTimeout(() => {
       this.#end(timer);
@@ -143,7 +147,7 @@ class LaggingClock implements VirtualClock {
     timer.cancel = () => library.clearTimeout(id);
   }
 
-  /** The library takes a longer delay for one of 1 ms. */
+  /** The library treats a longer delay as 1 ms. */
   #isFar({ atMs }: Timer): boolean {
     return atMs - this.#library.now > LONGEST_TIMER_MS + 1;
   }
@@ -152,7 +156,7 @@ class LaggingClock implements VirtualClock {
     const isAnyOverdue = this.nextTimerMs() < this.#monotonicMs;
     let set = 0;
     for (const timer of this.#postponed) {
-      // The library cannot be moved on past what is overdue.
+      // The library cannot move past an overdue timer.
       if (isAnyOverdue && timer.isWaiting && this.#isFar(timer)) break;
       if (timer.isWaiting) this.#set(timer);
       set++;
@@ -161,7 +165,7 @@ class LaggingClock implements VirtualClock {
   }
 }
 
-/** A virtual clock whose wall clock says `startAtMs` and whose monotonic clock says 0. Its functions need no `this`. */
+/** A virtual clock with the wall clock at `startAtMs` and the monotonic clock at 0. Its functions need no `this`. */
 export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
   const clock = new LaggingClock(startAtMs);
   return {

@@ -1,11 +1,11 @@
-// How each kind of event is written as bytes, field by field: one table for writing and reading.
+// Byte layout of each kind of event: one table for the encoder and the decoder.
 import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { FAULT_KINDS, type TraceEvent } from './trace-event.js';
 
 /**
- * `integer`: 0 or more. `name`: a word that comes often, written once and then told by its number. `text`: written out
- * each time. A list: one of its values, told by its place.
+ * `integer`: 0 or more. `name`: a frequent word, written once and then referenced by its number. `text`: written in
+ * full each time. A list: one of its values, encoded as its index.
  */
 export type FieldCoding = 'integer' | 'name' | 'text' | readonly (string | boolean)[];
 
@@ -47,7 +47,7 @@ const FIELDS = {
   alarm: { alarm: ALARM_KINDS, target: 'name', isOn: FLAG },
   violation: { invariant: 'name', target: 'name', detail: 'text' },
   voltage: { line: 'name', l1TenthsV: 'integer', l2TenthsV: 'integer', l3TenthsV: 'integer' },
-  // A new kind comes last, so that those of older traces keep their places.
+  // A new kind comes last: an encoded event holds the index of its kind, and older traces must stay readable.
   answer: { name: 'name', digest: 'text' },
   lock: { target: 'name', limitW: 'integer', isOn: FLAG },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
@@ -57,12 +57,15 @@ export interface EventLayout {
   readonly fields: readonly (readonly [field: string, coding: FieldCoding])[];
 }
 
-/** An event's fields by name, as the table sees them. */
+/** Fields of an event by name, without the types of its kind. */
 export type FieldValues = Readonly<Record<string, string | number | boolean>>;
 
-/** An event begins with the place of its kind here and the ms since the event before it; then its fields in this order. */
+/**
+ * An encoded event begins with the index of its kind in this list and the ms since the previous event; then its fields
+ * follow in this order.
+ */
 export const LAYOUTS: readonly EventLayout[] = Object.entries(FIELDS).map(([kind, fields]) => ({
-  // Object.entries forgets that the keys are the kinds.
+  // The type of Object.entries loses the literal types of the keys.
   kind: kind as EventKind,
   fields: Object.entries(fields),
 }));

@@ -1,17 +1,17 @@
-// The way back from canonical bytes to events.
+// Decodes canonical bytes to events; the reverse of `TraceEncoder`.
 import type { EpochMs } from '../../machines/values/time.js';
 import { type FieldCoding, LAYOUTS } from './event-fields.js';
 import type { TraceEvent } from './trace-event.js';
 
-/** Where a stretch of bytes begins. */
+/** State of the decoder at the first byte of a range. */
 export interface StretchStart {
-  /** Instant of the event before its first, 0 where there is none. */
+  /** Instant of the event before the first one of the range; 0 at the start of a trace. */
   readonly lastAtMs: EpochMs;
-  /** Names by their number, at least those that events of the stretch speak of. */
+  /** Names by their number. The list must hold at least the names to which events of the range refer. */
   readonly names: readonly string[];
 }
 
-/** The events in `bytes`, in order. Throws a RangeError where the bytes are no whole events. */
+/** The events in `bytes`, in order. @throws RangeError if `bytes` do not end at the end of an event. */
 export function decodeEvents(bytes: Uint8Array, start: StretchStart): TraceEvent[] {
   const decoder = new Decoder(bytes, start);
   const events: TraceEvent[] = [];
@@ -19,7 +19,7 @@ export function decodeEvents(bytes: Uint8Array, start: StretchStart): TraceEvent
   return events;
 }
 
-/** How many of `bytes` the first `count` events take. */
+/** Number of bytes that the first `count` events take. */
 export function sizeOfEvents(bytes: Uint8Array, start: StretchStart, count: number): number {
   const decoder = new Decoder(bytes, start);
   for (let i = 0; i < count; i++) decoder.next();
@@ -39,7 +39,7 @@ class Decoder {
     this.#atMs = lastAtMs;
   }
 
-  /** How many bytes are read. */
+  /** Number of bytes read so far. */
   get place(): number {
     return this.#place;
   }
@@ -51,7 +51,7 @@ class Decoder {
     this.#atMs += this.#readInteger();
     const event: Record<string, string | number | boolean> = { atMs: this.#atMs, kind: layout.kind };
     for (const [field, coding] of layout.fields) event[field] = this.#readField(coding);
-    // The table of fields is checked against the events' types where it is written.
+    // `satisfies` checks the table of fields against the types of the events.
     return event as unknown as TraceEvent;
   }
 

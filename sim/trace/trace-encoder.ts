@@ -1,10 +1,10 @@
-// Events as canonical bytes: the same events give the same bytes, to be hashed and stored.
+// Encodes events as canonical bytes: equal events give equal bytes, for the hash and the trace file.
 import type { EpochMs } from '../../machines/values/time.js';
 import { type FieldCoding, type FieldValues, LAYOUTS } from './event-fields.js';
 import type { TraceEvent } from './trace-event.js';
 
 const FIRST_CAPACITY_BYTES = 1 << 17;
-/** No event needs more than this beside its strings, nor after any of them. */
+/** Upper bound of the bytes of an event without its strings, and of the bytes that follow any of its strings. */
 const ROOM_BYTES = 256;
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -17,7 +17,7 @@ const PLACES_BY_LIST = new Map<FieldCoding, ReadonlyMap<unknown, number>>(
 
 export class TraceEncoder {
   readonly #text = new TextEncoder();
-  /** Every name so far, by its number. */
+  /** All names so far; the index is the number of the name. */
   readonly names: string[] = [];
   readonly #numberByName = new Map<string, number>();
   #bytes = new Uint8Array(FIRST_CAPACITY_BYTES);
@@ -26,7 +26,7 @@ export class TraceEncoder {
 
   /**
    * Appends `event`.
-   * @throws RangeError if its instant lies before that of the event before it, or a number is no integer of 0 or more.
+   * @throws RangeError if its instant precedes that of the previous event, or a number is not an integer of 0 or more.
    */
   add(event: TraceEvent): void {
     const place = PLACE_BY_KIND.get(event.kind);
@@ -41,12 +41,12 @@ export class TraceEncoder {
     this.#lastAtMs = event.atMs;
   }
 
-  /** Bytes appended since they were last taken. */
+  /** Number of bytes appended since the last `take`. */
   get sizeBytes(): number {
     return this.#size;
   }
 
-  /** Hands over the bytes appended since the last call, as a copy. */
+  /** Returns a copy of the bytes appended since the last call, and empties the buffer. */
   take(): Uint8Array {
     const taken = this.#bytes.slice(0, this.#size);
     this.#size = 0;
@@ -80,7 +80,7 @@ export class TraceEncoder {
     this.#size += encoded.length;
   }
 
-  /** A name's number plus 1; the first time 0 and the name itself, which gets the next number. */
+  /** Writes the number of a known name plus 1. A new name gets the next number and is written as 0 and its text. */
   #putName(name: string): void {
     const number = this.#numberByName.get(name);
     if (number !== undefined) {

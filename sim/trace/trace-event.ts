@@ -1,9 +1,10 @@
-// What happened in a simulated world, as plain data in the order it happened: hashed, stored, replayed and drawn from it.
+// Events of a simulated world as plain data, in the order in which they happened. Hash, trace file, replay and report
+// derive from them.
 import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs } from '../../machines/values/time.js';
 
-/** Faults a world can inflict; `target` of a fault event is a location, a charger, or empty for the service as a whole. */
+/** Kinds of faults. `target` of a fault event is a location, a charger, or empty for the service as a whole. */
 export const FAULT_KINDS = [
   'loss',
   'duplication',
@@ -19,25 +20,25 @@ export const FAULT_KINDS = [
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 /**
- * One event. Instants in epoch ms, powers in whole W, currents in tenths of A per phase; no floats anywhere. Instants never
- * go back. A `target` is a location's id, a charger's, `controllerUuid/connectorId`, or anything else (a cluster, nothing at
- * all), which then concerns every location.
+ * One event. Instants in epoch ms, powers in whole W, currents in tenths of A per phase; no floats anywhere. Instants
+ * never decrease. `target` is the id of a location or charger, or `controllerUuid/connectorId`. Any other `target` (a
+ * cluster, an empty string) concerns every location.
  */
 export type TraceEvent = { readonly atMs: EpochMs } & (
   | {
-      /** The limit the location is held to, by an oracle of its own. */
+      /** Limit in force at the location, computed by an independent oracle. */
       readonly kind: 'limit';
       readonly locationId: string;
       readonly limitW: number;
     }
   | {
-      /** What truly flows at the location, whenever it changed. */
+      /** True power of the location after each change. */
       readonly kind: 'power';
       readonly locationId: string;
       readonly powerW: number;
     }
   | {
-      /** A connector after something of it changed: what truly flows, what it is held to, and the reason it was told. */
+      /** State of a connector after a change: true power, enforced limit, and the reason sent with that limit. */
       readonly kind: 'connector';
       readonly locationId: string;
       readonly controllerUuid: string;
@@ -46,7 +47,6 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly powerW: number;
       readonly limitTenthsA: number;
       readonly reason: LimitReason;
-      /** It holds a lease. */
       readonly isLeased: boolean;
       readonly isOnline: boolean;
     }
@@ -72,7 +72,9 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly deliveredWh: number;
     }
   | {
-      /** It was submitted; where it ends when it begins, what held its slot was cancelled. */
+      /**
+       * A profile was submitted. Equal `startsAtMs` and `endsAtMs` mean that the profile in this slot was cancelled.
+       */
       readonly kind: 'profile';
       readonly target: string;
       readonly priority: number;
@@ -81,7 +83,7 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly endsAtMs: EpochMs;
     }
   | {
-      /** What a line of the grid feeds its locations with, phase to neutral, after it changed by a volt. */
+      /** Voltage of a line of the grid, phase to neutral, after a change of one volt. */
       readonly kind: 'voltage';
       readonly line: string;
       readonly l1TenthsV: number;
@@ -98,17 +100,17 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly detail: string;
     }
   | {
-      /** The service says that the connector is locked, or is no longer; `limitW` is 0 then. */
+      /** The service reports the start or the end of a connector's lock; at the end `limitW` is 0. */
       readonly kind: 'lock';
       readonly target: string;
       readonly limitW: number;
       readonly isOn: boolean;
     }
   | {
-      /** What the action before it was answered: a service that answers otherwise leaves another trace. */
+      /** Answer to the preceding action: a service that answers differently gives a different trace. */
       readonly kind: 'answer';
       readonly name: string;
-      /** The beginning of the body's SHA-256, in hex; the id of the request left aside. */
+      /** First part of the SHA-256 of the body, in hex, without the id of the request. */
       readonly digest: string;
     }
 );

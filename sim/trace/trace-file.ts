@@ -1,33 +1,32 @@
-// The file of a trace: blocks of events as bytes, and every so often a keyframe with the whole state before a block.
+// File format of a trace: blocks of encoded events, and at intervals a keyframe with the whole state before a block.
 import createKnex, { type Knex } from 'knex';
 import type { EpochMs } from '../../machines/values/time.js';
 
-/** What a trace is of. */
 export interface TraceSubject {
   /** The scenario as it was read. */
   readonly scenario: string;
   readonly seed: number;
   readonly commit: string;
   readonly startsAtMs: EpochMs;
-  /** Of the site's clock from UTC, all through the run. */
+  /** UTC offset of the site's clock; constant during a run. */
   readonly utcOffsetMs: number;
-  /** Which location hangs on which line of the grid; traces of release 0.1 do not say it. */
+  /** Locations on each line of the grid. Traces of release 0.1 lack this field. */
   readonly grid?: readonly { readonly name: string; readonly locationIds: readonly string[] }[];
 }
 
 export interface BlockRow {
   readonly id: number;
   readonly first_at_ms: EpochMs;
-  /** Instant of the event before its first. */
+  /** Instant of the event before the first one of the block. */
   readonly previous_at_ms: EpochMs;
-  /** Events in it. */
+  /** Number of events in the block. */
   readonly events: number;
   /** Raw deflate. */
   readonly bytes: Buffer;
 }
 
 export interface KeyframeRow {
-  /** The state before this block. */
+  /** The keyframe holds the state before this block. */
   readonly block_id: number;
   /** Raw deflate of the state's events as JSON. */
   readonly state: Buffer;
@@ -43,28 +42,28 @@ export interface MetaRow {
   readonly seed: number;
   readonly commit: string;
   readonly starts_at_ms: EpochMs;
-  /** Traces of release 0.1 do not say it. */
+  /** Traces of release 0.1 lack this column. */
   readonly utc_offset_ms?: number;
-  /** JSON; traces of release 0.1 do not say it. */
+  /** JSON. Traces of release 0.1 lack this column. */
   readonly grid?: string;
-  /** Both null until the trace is finished. */
+  /** Both are null until the trace is finished. */
   readonly ends_at_ms: EpochMs | null;
   readonly hash: string | null;
 }
 
-/** Opens SQLite's file at `path`, which is made where there is none. */
+/** Opens the SQLite file at `path`, and creates a missing one. */
 export function openTraceFile(path: string): Knex {
   return createKnex({
     client: 'sqlite3',
     connection: { filename: path },
     useNullAsDefault: true,
     pool: { min: 1, max: 1 },
-    // Errors are thrown to the caller; knex would also print them.
+    // The caller receives the errors; without this, knex would also print them.
     log: { warn() {}, error() {} },
   });
 }
 
-/** A trace can be made again from its scenario and seed: no write waits for the disk. */
+/** Writes do not wait for the disk, because the scenario and the seed reproduce a lost trace. */
 export async function createTraceTables(knex: Knex): Promise<void> {
   await knex.raw('pragma journal_mode = off');
   await knex.raw('pragma synchronous = off');

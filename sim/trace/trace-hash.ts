@@ -1,4 +1,4 @@
-// The fingerprint of a run: two runs with one hash told the same events in the same order.
+// Fingerprint of a run: two runs with the same hash had the same events in the same order.
 import { createHash } from 'node:crypto';
 import { TraceEncoder } from './trace-encoder.js';
 import type { TraceEvent } from './trace-event.js';
@@ -6,9 +6,9 @@ import type { TraceEvent } from './trace-event.js';
 const BATCH_BYTES = 1 << 16;
 
 export interface TraceHash {
-  /** @throws RangeError for events no trace can hold, see TraceEncoder. */
+  /** @throws RangeError for an event that a trace cannot hold, see TraceEncoder. */
   add(event: TraceEvent): void;
-  /** SHA-256 of the events so far, in hex. More may follow. */
+  /** SHA-256 of the events so far, in hex. More events may follow. */
   digest(): string;
 }
 

@@ -1,4 +1,4 @@
-// Answers from trace.sqlite: the whole state at any instant, and all events in order.
+// Reads trace.sqlite: the whole state at any instant, and all events in order.
 import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { inflateRaw } from 'node:zlib';
@@ -21,18 +21,18 @@ const BLOCKS_AT_ONCE = 16;
 
 export interface TraceReader {
   readonly subject: TraceSubject;
-  /** Where the trace ends: of one that was never finished, at its last whole block. */
+  /** Last instant of the trace. For an unfinished trace, the end of its last complete block. */
   readonly endsAtMs: EpochMs;
-  /** SHA-256 in hex; absent where the trace was never finished. */
+  /** SHA-256 in hex; absent in an unfinished trace. */
   readonly hash?: string;
-  /** The state once everything that happened at `instant` has happened; narrowed to `connector` and its location. */
+  /** State after all events of `instant`. `connector` narrows the state to this connector and its location. */
   at(instant: EpochMs, connector?: ConnectorName): Promise<TraceState>;
   /** All events in order, in batches. */
   batches(): AsyncGenerator<readonly TraceEvent[]>;
   close(): Promise<void>;
 }
 
-/** Opens the trace at `path`. @throws Error if there is none, or the file is no trace. */
+/** @throws Error if there is no file at `path`, or the file is no trace. */
 export async function openTraceReader(path: string): Promise<TraceReader> {
   if (!existsSync(path)) throw new Error(`There is no trace at ${path}`);
   const knex = openTraceFile(path);

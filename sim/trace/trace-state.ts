@@ -1,4 +1,4 @@
-// The state of a simulated world at an instant, which is the newest event about each thing in it.
+// State of a simulated world at an instant: the newest event about each thing in the world.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from './trace-event.js';
@@ -6,30 +6,30 @@ import type { TraceEvent } from './trace-event.js';
 export type EventOf<K extends TraceEvent['kind']> = Extract<TraceEvent, { kind: K }>;
 
 export interface ConnectorAt extends EventOf<'connector'> {
-  /** The newest limit that left the service for it, whether or not it arrived. */
+  /** Newest limit that left the service for the connector; the message may have been lost. */
   readonly grant?: EventOf<'grant'>;
-  /** The car that is there. */
+  /** The connected car. */
   readonly session?: EventOf<'session'>;
 }
 
 export interface LocationAt {
   readonly locationId: string;
-  /** Absent until the trace has told it. */
+  /** Absent until the trace has an event with the limit. */
   readonly limitW?: number;
   readonly powerW?: number;
   readonly connectors: readonly ConnectorAt[];
 }
 
-/** The whole state at `atMs`, everything that happened at that instant included. */
+/** The whole state at `atMs`, after all events of that instant. */
 export interface TraceState {
   readonly atMs: EpochMs;
   readonly locations: readonly LocationAt[];
-  /** The newest profile of each slot of each target, unless it has ended. */
+  /** Newest profile of each slot of each target, without the profiles that have ended. */
   readonly profiles: readonly EventOf<'profile'>[];
-  /** Faults and alarms that last. */
+  /** Faults and alarms that have not ended. */
   readonly faults: readonly EventOf<'fault'>[];
   readonly alarms: readonly EventOf<'alarm'>[];
-  /** Of each line of the grid, phase to neutral. */
+  /** One for each line of the grid; phase to neutral. */
   readonly voltages: readonly EventOf<'voltage'>[];
   readonly lastAction: EventOf<'action'> | undefined;
   readonly lastViolation: EventOf<'violation'> | undefined;
@@ -40,7 +40,6 @@ export interface ConnectorName {
   readonly connectorId: string;
 }
 
-/** What is known of one connector, and of one location. */
 interface ConnectorNews {
   connector?: EventOf<'connector'> | undefined;
   grant?: EventOf<'grant'> | undefined;
@@ -51,7 +50,6 @@ interface LocationNews {
   power?: EventOf<'power'> | undefined;
 }
 
-/** Begins with a world of which nothing is known. */
 export class TraceStateFold {
   readonly #connectors = new Map<string, Map<string, ConnectorNews>>();
   readonly #locations = new Map<string, LocationNews>();
@@ -100,7 +98,7 @@ export class TraceStateFold {
     }
   }
 
-  /** The events that make up the state: applied to an empty one they give this one. */
+  /** The events that make up the state. Applied to an empty fold, they give the same state. */
   newest(): readonly TraceEvent[] {
     const ofConnectors = [...this.#connectors.values()].flatMap((held) => [...held.values()]);
     return [
@@ -115,7 +113,7 @@ export class TraceStateFold {
     ].filter((event) => event !== undefined);
   }
 
-  /** @param connector narrows connectors and locations to this one's. */
+  /** @param connector narrows connectors and locations to this connector and its location. */
   at(instant: EpochMs, connector?: ConnectorName): TraceState {
     return {
       atMs: instant,

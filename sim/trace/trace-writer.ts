@@ -1,4 +1,4 @@
-// Keeps what a running world tells in trace.sqlite, without the world waiting for compression or disk.
+// Writes the events of a running world to trace.sqlite; the world does not wait for compression or disk.
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { promisify } from 'node:util';
@@ -13,20 +13,20 @@ import { TraceStateFold } from './trace-state.js';
 const deflated = promisify(deflateRaw);
 
 const BLOCK_BYTES = 1 << 16;
-/** A keyframe costs what a few blocks cost; a look-up reads at most this many blocks after one. */
+/** A keyframe costs as much as a few blocks; a look-up reads at most this many blocks after a keyframe. */
 const BLOCKS_PER_KEYFRAME = 24;
-/** Most of the gain of compression for little of its time. */
+/** Gives most of the compression for a small part of the time. */
 const COMPRESSION_LEVEL = 3;
 
 export interface TraceWriter {
-  /** Takes `event` at once. @throws RangeError for events no trace can hold, see TraceEncoder. */
+  /** Takes `event` at once. @throws RangeError for an event that a trace cannot hold, see TraceEncoder. */
   add(event: TraceEvent): void;
-  /** Resolves once all whole blocks so far are written, so that memory stays bounded; rejects if one cannot be. */
+  /** Resolves after all complete blocks are written, so that memory stays bounded; rejects if a write fails. */
   drained(): Promise<void>;
   /**
-   * Writes the rest and closes the file.
-   * @param endsAtMs the instant up to which the world was watched.
-   * @returns the trace's hash, the same as TraceHash's of the same events.
+   * Writes the remaining events and closes the file.
+   * @param endsAtMs the instant up to which the world was recorded.
+   * @returns the hash of the trace, equal to that of TraceHash for the same events.
    */
   finish(endsAtMs: EpochMs): Promise<string>;
 }
@@ -38,11 +38,11 @@ interface Block {
   readonly events: number;
   readonly bytes: Uint8Array;
   readonly names: readonly { readonly id: number; readonly name: string }[];
-  /** JSON of the state before the block, where it is time for a keyframe. */
+  /** JSON of the state before the block, if a keyframe is due. */
   readonly state: string | undefined;
 }
 
-/** Begins a trace at `path`, in the place of any that was there. */
+/** Creates a trace at `path`, and replaces an existing file. */
 export async function openTraceWriter(path: string, subject: TraceSubject): Promise<TraceWriter> {
   rmSync(path, { force: true });
   const knex = openTraceFile(path);
