@@ -1,11 +1,11 @@
-// Appends lines to a file without anybody waiting for the disk; what cannot be written is counted, and the file ends there.
+// Appends lines to a file without a wait for the disk. A failed write ends the file; later lines are counted as lost.
 import { closeSync, createWriteStream, fstatSync, openSync, readSync, type WriteStream } from 'node:fs';
 import { StringDecoder } from 'node:string_decoder';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 
 const FLUSH_BYTES = 1 << 16;
 const FLUSH_EVERY_MS = 500;
-/** What may wait for a slow disk. */
+/** Upper bound of the bytes that are queued for a slow disk. */
 const WAITING_BYTES = 1 << 25;
 
 export class LineWriter {
@@ -22,9 +22,9 @@ export class LineWriter {
   #lost = 0;
 
   /**
-   * Appends to `path`, which only its owner may read. `onLost` is told once, when the first line is lost.
-   * @param options.isOwn whether a file that is there already may be gone on with, by its beginning.
-   * @throws Error where it cannot be opened, or holds something else.
+   * Appends to `path`, which only its owner may read. The first lost line calls `onLost`, once.
+   * @param options.isOwn judges by the first bytes of an existing file whether the writer may append to it.
+   * @throws Error if the file cannot be opened, or holds something else.
    */
   constructor(options: {
     readonly path: string;
@@ -41,14 +41,14 @@ export class LineWriter {
     this.#waiting = isMidLine(this.#fd) ? '\n' : '';
   }
 
-  /** Lines that are not in the file: all from the first one on that could not be written. */
+  /** Number of lines that the file lacks: all from the first failed write on. */
   get lost(): number {
     return this.#lost;
   }
 
-  /** Takes the line at once, and forgets it where the file has ended. */
+  /** Takes the line at once, and drops it if the file has ended. */
   write(line: object): void {
-    // After a missing line, nobody could know what the next lines leave out.
+    // A gap ends the file: a reader could not find out which lines it lacks.
     if (!this.#hasEnded && this.#stream.writableLength > WAITING_BYTES)
       this.#end(new Error(`more than ${WAITING_BYTES} bytes wait to be written`));
     if (this.#hasEnded) {
@@ -61,7 +61,6 @@ export class LineWriter {
     else this.#cancelFlush ??= this.#clock.after(FLUSH_EVERY_MS, () => this.#flush());
   }
 
-  /** Writes what is left. */
   close(): Promise<void> {
     this.#flush();
     return new Promise((resolve) => {
@@ -79,9 +78,9 @@ export class LineWriter {
     this.#onLost(error);
   }
 
-  /** The service that began last goes on writing: two that write to one file would spoil both recordings. */
+  /** The service that started last keeps the file: two writers would damage both recordings. */
   #isOvertaken(): boolean {
-    // What is being written may be in the file, or not yet.
+    // Bytes of a write in progress may or may not be in the file yet.
     if (this.#stream.writableLength > 0) return false;
     const foundBytes = fstatSync(this.#fd).size;
     this.#sizeBytes ??= foundBytes;
@@ -115,7 +114,7 @@ function openAppending(path: string, isOwn: (beginning: string) => boolean): num
   throw new Error(`${path} is there already, and holds something else`);
 }
 
-/** The service that wrote it before may have been stopped within a line. */
+/** The previous service may have been killed in the middle of a line. */
 function isMidLine(fd: number): boolean {
   const { size } = fstatSync(fd);
   const last = Buffer.alloc(1);

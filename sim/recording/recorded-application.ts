@@ -1,4 +1,4 @@
-// Writes down the calls of the interface, each as a turn of its own.
+// Records the calls of the application interface, each as a turn of its own.
 import type { Application } from '../../src/application/application.js';
 import { READS, type ReadCall, WRITES, type WriteCall } from './recording-line.js';
 import type { Turn, TurnLater } from './turns.js';
@@ -22,7 +22,7 @@ export function recordedApplication(
       });
     };
 
-  // A read expires the readings of its location, so it is a turn, too. It is answered at once.
+  // A read expires old readings of its location, so it is a turn, too. The read stays synchronous.
   const reading = (call: ReadCall) =>
     function read(tenantUuid: string, ...given: unknown[]): unknown {
       return turn({ kind: 'read', call, tenantUuid, arguments: given.filter(isData) }, () =>
@@ -45,7 +45,7 @@ export function recordedApplication(
   };
 }
 
-/** Functions are how a caller hears back, and no part of what it asked. */
+/** Functions are callbacks for the answer, and not part of the request. */
 function isData(value: unknown): boolean {
   return typeof value !== 'function';
 }

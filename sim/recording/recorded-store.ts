@@ -1,9 +1,9 @@
-// Writes down what a store answers, each answer as a turn of its own.
+// Records the answers of a store, each as a turn of its own.
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { STORE_METHODS, type StoreMethod } from './recording-line.js';
 import type { TurnLater } from './turns.js';
 
-/** Calls are numbered as they are made; answers come to the caller a turn of the host later than without. */
+/** Each call gets the next number. Recording delays each answer by one turn of the host's event loop. */
 export function recordedStore(store: Store, turnLater: TurnLater): Store {
   let asked = 0;
 
@@ -26,7 +26,7 @@ export function recordedStore(store: Store, turnLater: TurnLater): Store {
   return { ...store, ...Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) };
 }
 
-/** Who may sign in decides no limit. */
+/** Credentials have no influence on a limit. */
 function withoutSecrets(method: StoreMethod, answer: unknown): unknown {
   if (method !== 'loadCredentials' || typeof answer !== 'object' || answer === null) return answer;
   const tenants: unknown = Reflect.get(answer, 'tenants');

@@ -1,4 +1,4 @@
-// Writes down what reaches a running service and what it decides, so that it can be told the same once more.
+// Records the inputs and the decisions of a running service, so that a replay can give it the same inputs again.
 import { isUtf8 } from 'node:buffer';
 import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
@@ -22,7 +22,7 @@ import { createTurns, type Turns, type Untimed } from './turns.js';
 
 type ActorOptions = Parameters<typeof createActorSystem>[0];
 
-/** May hold passwords. */
+/** These settings may hold passwords. */
 const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'databaseUrl',
   'mqttUrl',
@@ -30,10 +30,13 @@ const SECRET_SETTINGS: ReadonlySet<string> = new Set([
   'tokenKeys',
   'metricsToken',
 ]);
-/** A byte more than any message of the contract may have: as much too long as the whole. */
+/** One byte more than the contract allows for a message: a replay refuses the cut message as it would the whole one. */
 const MESSAGE_BYTES = 16_385;
 
-/** Appends lives of the service to a file. What cannot be written ends the recording, and is logged; the service goes on. */
+/**
+ * Appends lives of the service to a file; a life is one run from start to stop. A failed write ends the recording and
+ * is logged; the service continues.
+ */
 export class Recorder {
   readonly #settings: Readonly<Record<string, unknown>>;
   readonly #host: Clock;
@@ -41,7 +44,7 @@ export class Recorder {
   readonly #turns: Turns;
   #log: Log | undefined;
 
-  /** @throws Error where the file at `path` cannot be opened, or holds something else than a recording. */
+  /** @throws Error if the file at `path` cannot be opened, or is not a recording. */
   constructor(options: {
     readonly path: string;
     readonly clock: Clock;
@@ -58,7 +61,7 @@ export class Recorder {
     this.#turns = createTurns(options.clock, (input: Input) => this.#put(input));
   }
 
-  /** For the service that is recorded. */
+  /** Replacements for parts of the service, through which the recorder observes it. */
   get seams(): Pick<Seams, 'clock' | 'wrapBus' | 'createActors'> {
     return {
       clock: this.#turns.clock,
@@ -67,7 +70,7 @@ export class Recorder {
     };
   }
 
-  /** Writes what is left, once the service has stopped. Resolves to how many lines the file lacks. */
+  /** Writes the remaining lines after the service has stopped. Resolves to the number of lines that the file lacks. */
   async close(): Promise<number> {
     await this.#file.close();
     return this.#file.lost;

@@ -1,12 +1,12 @@
-// What a recording consists of, a line of JSON each: what a service began with, what reached it, and what it decided.
+// Format of a recording, one line of JSON for each entry: the initial state of a service, its inputs and its decisions.
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { COMMANDS, QUERIES } from '../../src/application/application.js';
 
-/** The number of this way of writing; a file of another is not read. */
+/** Version of the format; a file of another version is refused. */
 export const FORMAT = 1;
 
-/** What a life of the service may ask of its store, as the actors do. */
+/** Methods of the store that actors call during a life. */
 export const STORE_METHODS = [
   'isOwner',
   'append',
@@ -18,22 +18,24 @@ export const STORE_METHODS = [
 export type StoreMethod = (typeof STORE_METHODS)[number];
 
 export type WriteCall = keyof typeof COMMANDS;
-/** Calls of the interface that change something; they are made again when a recording is replayed. */
+/** Calls of the application interface that change something; a replay makes them again. */
 export const WRITES = Object.keys(COMMANDS) as WriteCall[];
 
 export type ReadCall = keyof typeof QUERIES;
-/** And those that only look: they are written down, and not made again. */
+/**
+ * Calls of the application interface that only read. A replay makes them again, because a read expires old readings.
+ */
 export const READS = Object.keys(QUERIES) as ReadCall[];
 
 const count = z.number().int().min(0);
-/** When it happened, by the wall clock and by the clock that never jumps: two, so that a step of the first can be seen. */
+/** Wall clock and monotonic clock, ms: with both, a step of the wall clock is visible. */
 const instant = { at: z.number().int(), mono: z.number().min(0) };
 
 const lifeSchema = z.object({
   kind: z.literal('life'),
   format: z.literal(FORMAT),
   version: z.string(),
-  /** Settings of `serve`; those that may hold a password are left out. */
+  /** Settings of `serve`, without the ones that may hold a password. */
   settings: z.record(z.string(), z.unknown()),
   epoch: count,
   timing: z.object({ heartbeatMs: count, ttlMs: count, settleMs: count }),
@@ -44,11 +46,14 @@ export type Life = z.output<typeof lifeSchema>;
 const inputSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('start'), ...instant }),
   z.object({ kind: z.literal('stop'), ...instant }),
-  /** Chargers can be reached from now on. */
+  /** From this turn on, the service can reach chargers. */
   z.object({ kind: z.literal('sync'), ...instant }),
-  /** The `n`th timer that was set, fired. */
+  /** The timer that was set as number `n` fired. */
   z.object({ kind: z.literal('timer'), ...instant, n: count }),
-  /** The `n`th call of the store was answered: the rows a life begins with, and what others change later, among them. */
+  /**
+   * Answer to the store call with number `n`. Among the answers are the initial rows of a life and later changes by
+   * others.
+   */
   z.object({
     kind: z.literal('stored'),
     ...instant,
@@ -67,7 +72,7 @@ const inputSchema = z.discriminatedUnion('kind', [
       isOutcomeUnknown: z.boolean(),
     }),
   }),
-  /** Of a charger; `base64` where it is no text. */
+  /** Message from a charger; `base64` if the payload is not valid UTF-8. */
   z.object({
     kind: z.literal('message'),
     ...instant,
@@ -89,7 +94,7 @@ const inputSchema = z.discriminatedUnion('kind', [
     tenantUuid: z.string(),
     arguments: z.array(z.unknown()),
   }),
-  /** Somebody began to listen to the stream of events, or stopped: the service samples power while anybody does. */
+  /** A listener of the event stream came or left: the service samples power while there is a listener. */
   z.object({
     kind: z.literal('listen'),
     ...instant,
@@ -101,9 +106,9 @@ const inputSchema = z.discriminatedUnion('kind', [
 ]);
 export type Input = z.output<typeof inputSchema>;
 
-/** An identifier the service made, for an alarm or a cluster. */
+/** An identifier that the service generated for an alarm or a cluster. */
 const idSchema = z.object({ kind: z.literal('id'), id: z.string() });
-/** A limit that left for a charger: what the service decided. */
+/** A limit that the service sent to a charger. */
 const limitSchema = z.object({
   kind: z.literal('limit'),
   tenantUuid: z.string(),
@@ -125,16 +130,16 @@ export type DecidedLimit = Omit<z.output<typeof limitSchema>, 'kind'>;
 const schemas = { life: lifeSchema, id: idSchema, limit: limitSchema };
 export type Line = Life | Input | z.output<typeof idSchema> | z.output<typeof limitSchema>;
 
-/** The line in `text`; undefined where there is none. */
+/** The line in `text`; undefined if `text` is not a valid line. */
 export function parseLine(text: string): Line | undefined {
   const value = parseJson(text);
   const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : undefined;
-  // A union of all would try every one of them, for each of a million lines.
+  // A union of all kinds would try every schema for each of a million lines.
   const schema = kind === 'life' || kind === 'id' || kind === 'limit' ? schemas[kind] : inputSchema;
   return schema.safeParse(value).data;
 }
 
-/** Whether a file that begins with `text` is a recording. */
+/** `text` is the beginning of a file. */
 export function isRecording(text: string): boolean {
   return /^\{"kind":"life","format":\d+,/.test(text);
 }

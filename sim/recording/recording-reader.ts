@@ -1,4 +1,4 @@
-// Reads a recording turn by turn, up to its last whole line: a service that is killed stops writing anywhere.
+// Reads a recording turn by turn, up to its last complete line: a killed service may leave an incomplete one.
 import { closeSync, createReadStream, openSync, readSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import {
@@ -13,23 +13,26 @@ import {
 
 const BEGINNING_BYTES = 64;
 
-/** One thing that reached the service, and what came of it. */
+/** One input of the service, and the results of this input. */
 export interface RecordedTurn {
   readonly input: Input;
-  /** Identifiers that were made, and limits that left, in order. */
+  /** Generated identifiers and sent limits, in order. */
   readonly ids: readonly string[];
   readonly limits: readonly DecidedLimit[];
-  /** False of the last one of a life, of which the end may not have been written any more. */
+  /** False for the last turn of a life: its results may be missing from the file. */
   readonly isWhole: boolean;
 }
 
-/** `life` begins a life of the service. `cut`: here the file lacks the end of a line, and all that was to follow. */
+/**
+ * `life` begins a life of the service. `cut`: the line at this place is incomplete, and the rest of the life is
+ * missing.
+ */
 export type RecordingPart =
   | { readonly kind: 'life'; readonly life: Life }
   | { readonly kind: 'turn'; readonly turn: RecordedTurn }
   | { readonly kind: 'cut'; readonly line: number };
 
-/** @throws Error where there is no recording at `path`, or a line is none that a recorder wrote. */
+/** @throws Error if there is no recording at `path`, or a line has an unknown format. */
 export async function* readRecording(path: string): AsyncGenerator<RecordingPart> {
   let open: { readonly input: Input; readonly ids: string[]; readonly limits: DecidedLimit[] } | undefined;
   let broken: number | undefined;
@@ -57,7 +60,7 @@ export async function* readRecording(path: string): AsyncGenerator<RecordingPart
     number++;
     const line = parseLine(text);
     if (number === 1 && line?.kind !== 'life') throw new Error(notReadable(path, text));
-    // Only where a life ends may a line be broken: what follows then is the next life, or nothing.
+    // A line may be incomplete only at the end of a life: the next line begins another life, or there is none.
     if (broken !== undefined) {
       if (line?.kind !== 'life') throw new Error(`${path}:${broken}: this is no line of a recording`);
       yield* finishTurn(false);
@@ -72,7 +75,6 @@ export async function* readRecording(path: string): AsyncGenerator<RecordingPart
   if (broken !== undefined) yield { kind: 'cut', line: broken };
 }
 
-/** Whether the file at `path` begins as a recording does. */
 export function isRecordingFile(path: string): boolean {
   const beginning = Buffer.alloc(BEGINNING_BYTES);
   const fd = openSync(path, 'r');

@@ -1,4 +1,4 @@
-// Tells the production service once more what a recorded one was told, and compares what both decided.
+// Replays the inputs of a recording into the production service, and compares the limits of both.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
@@ -7,26 +7,24 @@ import { type RecordedTurn, readRecording } from './recording-reader.js';
 import { ReplayedLife, ReplayLostError } from './replayed-life.js';
 
 export interface RecordingReplay {
-  /** How often the service was started. */
+  /** Number of starts of the service. */
   readonly lives: number;
-  /** Things that reached it. */
+  /** Number of inputs. */
   readonly turns: number;
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
-  /** Limits that were decided the same, and otherwise or not at all. */
+  /** Number of limits that are equal in both, and number of limits that differ or exist in only one. */
   readonly agreed: number;
   readonly differing: number;
-  /** The first that differs, in words. */
+  /** The first difference, as text. */
   readonly first?: { readonly atMs: EpochMs; readonly message: string };
-  /** The line within which the file ends, or a life of the service did. */
+  /** Number of the incomplete line, if a life of the service ends in one. */
   readonly cutAtLine?: number;
-  /** Every location as the service knew it at the instant that was asked for. */
+  /** State of every location at the requested instant. */
   readonly locations?: readonly LocationLive[];
 }
 
-/**
- * Up to `untilMs`, or to the end. @throws Error where `path` is no recording.
- */
+/** Replays up to `untilMs`, or to the end. @throws Error if `path` is not a recording. */
 export async function replayRecording(path: string, untilMs?: EpochMs): Promise<RecordingReplay> {
   const replay = new Replay();
   for await (const part of readRecording(path)) {
@@ -40,7 +38,6 @@ export async function replayRecording(path: string, untilMs?: EpochMs): Promise<
   return replay.result(untilMs);
 }
 
-/** The service that is told, and how its decisions compare with the recorded ones. */
 class Replay {
   #life: ReplayedLife | undefined;
   #isLost = false;
@@ -71,7 +68,8 @@ class Replay {
     this.noteStart(turn);
     this.#turns++;
     this.#endsAtMs = turn.input.at;
-    // What a service does after it could not be told something means nothing; the next life begins on its own rows.
+    // After one input that the service cannot take, its later decisions prove nothing. The next life begins on its own
+    // rows.
     if (this.#isLost || this.#life === undefined) {
       this.#differing += turn.limits.length;
       return;
@@ -117,7 +115,7 @@ class Replay {
   }
 }
 
-/** In words; undefined where both are the same. */
+/** The difference as text; undefined if both are equal. */
 function differenceOf(
   recorded: DecidedLimit | undefined,
   made: DecidedLimit | undefined,
@@ -142,7 +140,6 @@ function toldAs(limit: DecidedLimit | undefined, shown: DecidedLimit): string {
   return isOther ? `${told} for ${limit.controllerUuid}/${limit.connectorId}` : told;
 }
 
-/** An instant and what differs there, for people. */
 export function formatDifference({
   atMs,
   message,

@@ -1,4 +1,4 @@
-// The actors of the production service, told turn by turn what a recorded service was told, at the same instants.
+// Runs the actors of the production service on the inputs of a recorded life, turn by turn and at the same instants.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { EpochMs } from '../../machines/values/time.js';
 import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
@@ -16,13 +16,13 @@ import { createReplayedStore } from './replayed-store.js';
 
 type InputOf<K extends Input['kind']> = Extract<Input, { kind: K }>;
 
-/** The recorded service was told something that this one does not wait for. */
+/** The recording has an input that the replayed service does not expect, so the replay of this life cannot continue. */
 export class ReplayLostError extends Error {}
 
 const QUIET: Log = { debug() {}, info() {}, warn() {}, error() {} };
 const PAGE = 1_000;
 
-/** Stands still until the next recorded turn sets it; a timer ends when the recording says that it did. */
+/** Stands still until the next recorded turn sets it. A timer fires only at the instant in the recording. */
 class ReplayedClock implements Clock {
   readonly #timers = new Map<number, () => void>();
   #now = { at: 0, mono: 0 };
@@ -46,12 +46,12 @@ class ReplayedClock implements Clock {
     this.#now = { at: atMs, mono: monotonicMs };
   }
 
-  /** To an instant of the wall clock; the monotonic clock goes on with it. */
+  /** Sets the wall clock to `atMs`; the monotonic clock advances by the same time. */
   advanceTo(atMs: EpochMs): void {
     this.set(atMs, this.#now.mono + Math.max(0, atMs - this.#now.at));
   }
 
-  /** @throws ReplayLostError where no such timer was set. */
+  /** @throws ReplayLostError if timer `n` is not set. */
   fire(n: number): void {
     const callback = this.#timers.get(n);
     if (callback === undefined) throw new ReplayLostError('it does not wait for the time that had come');
@@ -86,19 +86,19 @@ export class ReplayedLife {
     this.#telemetry = new Telemetry({ sink: this.#actors.meterSink, ...common });
   }
 
-  /** Tells the service what began the turn. @throws ReplayLostError */
+  /** Gives the service the input of the turn. @throws ReplayLostError */
   async play({ input, ids }: RecordedTurn): Promise<readonly DecidedLimit[]> {
     this.#clock.set(input.at, input.mono);
     this.#ids = ids;
     this.#idsTaken = 0;
     this.#limits = [];
     this.#enter(input);
-    // All that this sets off is done before the next thing happens, as it was then.
+    // As in the recorded service, all work of this turn ends before the next turn.
     await nextTurn();
     return this.#limits;
   }
 
-  /** Every location of every tenant as the service knows it at `atMs`, which lies after the last turn. */
+  /** State of every location of every tenant at `atMs`, which lies after the last turn. */
   at(atMs: EpochMs): readonly LocationLive[] {
     this.#clock.advanceTo(atMs);
     return this.#store.tenants.flatMap((tenantUuid) => livesOf(this.#actors.application, tenantUuid));
@@ -117,7 +117,7 @@ export class ReplayedLife {
   #enter(input: Input): void {
     switch (input.kind) {
       case 'start':
-        // Where it failed, the recorded one did too; what follows from it is compared.
+        // A failed start failed in the recording, too; the replay compares its results.
         this.#actors.start().catch(() => {});
         break;
       case 'stop':
@@ -158,7 +158,7 @@ export class ReplayedLife {
       const stop = Reflect.apply(application.subscribe, application, [tenantUuid, locationId, () => {}]);
       this.#listeners.set(n, stop);
     } catch {
-      // A call for a location that is not there was refused in the recording, too.
+      // A call for a missing location was refused in the recording, too.
     }
   }
 }
@@ -167,7 +167,7 @@ function payloadOf({ text = '', base64 }: InputOf<'message'>): Buffer {
   return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64');
 }
 
-/** What it answers went to somebody who is not there now; what it changes shows in what is decided. */
+/** The answer has no receiver in a replay; the effects of the call appear in later limits. */
 function make(application: Application, { call, tenantUuid, arguments: given }: InputOf<'call'>): void {
   const answer: Promise<unknown> = Reflect.apply(application[call], application, [
     tenantUuid,
@@ -177,13 +177,13 @@ function make(application: Application, { call, tenantUuid, arguments: given }: 
   answer.catch(() => {});
 }
 
-/** The answer is not compared. Rows are not in the recording, so a read of them fails. */
+/** The answer is not compared. The recording does not hold the rows of the database, so a read of rows fails. */
 function look(application: Application, { call, tenantUuid, arguments: given }: InputOf<'read'>): void {
   try {
     const answer: unknown = Reflect.apply(application[call], application, [tenantUuid, ...given]);
     if (answer instanceof Promise) answer.catch(() => {});
   } catch {
-    // A read of a location that is not there was refused in the recording, too.
+    // A read of a missing location was refused in the recording, too.
   }
 }
 

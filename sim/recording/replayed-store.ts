@@ -1,4 +1,4 @@
-// A store that answers what the recorded one answered, when it did.
+// A store that gives the recorded answers, each in the turn of the recording.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { type Input, STORE_METHODS, type StoreMethod } from './recording-line.js';
@@ -7,9 +7,9 @@ type Answer = Extract<Input, { kind: 'stored' | 'unstored' }>;
 
 export interface ReplayedStore {
   readonly store: Store;
-  /** Tenants whose rows were read. */
+  /** Tenants with rows that were read. */
   readonly tenants: readonly TenantUuid[];
-  /** Answers the call of that number; false where none such waits. */
+  /** Answers the store call with this number and method; false if there is no such open call. */
   answer(answer: Answer): boolean;
 }
 
@@ -26,7 +26,7 @@ export function createReplayedStore(): ReplayedStore {
 
   const asking = (method: StoreMethod) =>
     function ask(...given: unknown[]): Promise<unknown> {
-      // The first argument of this one is the tenant.
+      // The first argument of `loadTenant` is the tenant.
       if (method === 'loadTenant') tenants.add(given[0] as TenantUuid);
       const n = ++asked;
       return new Promise((resolve, reject) => waiting.set(n, { method, resolve, reject }));
@@ -53,7 +53,7 @@ export function createReplayedStore(): ReplayedStore {
     tenantCredentials: unrecorded,
     changeCredentials: unrecorded,
     noteCredentialUses: unrecorded,
-    // Each has the name it is found by, and gives what the recording says.
+    // TypeScript cannot infer that each method has the type of its name.
     ...(Object.fromEntries(STORE_METHODS.map((method) => [method, asking(method)])) as Pick<
       Store,
       StoreMethod

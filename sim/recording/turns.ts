@@ -1,35 +1,35 @@
-// Turns of a service: one thing reaches it, and until all that follows from it is done its clocks stand still.
+// Turns of a service: the clocks stand still from an input until all work that follows from it is done.
 import type { Clock } from '../../src/ports/clock.js';
 import type { Input } from './recording-line.js';
 
-/** What both clocks of the service say. */
+/** Wall clock and monotonic clock of the service, ms. */
 export interface Instant {
   readonly at: number;
   readonly mono: number;
 }
 
-/** What reaches the service, before it is said when. */
+/** An input without its instant. */
 export type Untimed<I extends Instant = Input> = I extends unknown ? Omit<I, 'at' | 'mono'> : never;
 
-/** Does `work` as a turn. It must be the first in its callback of the host. */
+/** Does `work` as a turn. The call must come first in its callback of the event loop. */
 export type Turn = <T>(input: Untimed, work: () => T) => T;
 /** Does `work` as a turn in a callback of its own. */
 export type TurnLater = (input: Untimed, work: () => void) => void;
 
 export interface Turns {
-  /** Within a turn the instant of its beginning, and between turns that of the host. */
+  /** During a turn, the instant at which the turn began; between turns, the host's clock. */
   readonly clock: Clock;
   readonly turn: Turn;
   readonly turnLater: TurnLater;
 }
 
-/** Microseconds are enough, and short to write. */
+/** A resolution of a microsecond is fine enough and needs few characters. */
 const STEPS_PER_MS = 1_000;
 
 /**
- * A decision must not depend on how fast the host is: the clock says the same for the whole of a turn.
- * The host runs all that a callback leaves behind before its next callback, so that turns never overlap.
- * @param record is given each turn, before its work.
+ * A decision must not depend on the speed of the host, so both clocks stand still during a turn. The event loop
+ * finishes all microtasks of a callback before its next callback, so turns never overlap.
+ * @param record receives each turn before its work.
  */
 export function createTurns(host: Clock, record: (input: Input) => void): Turns {
   let standing: Instant | undefined;
@@ -63,8 +63,8 @@ export function createTurns(host: Clock, record: (input: Input) => void): Turns 
   };
 }
 
-/** The kind comes first: a line is easier to read so. */
+/** The kind comes first, because this makes a line easier to read. */
 function timed({ kind, ...rest }: Untimed, { at, mono }: Instant): Input {
-  // Only the instant was missing.
+  // `Untimed` lacks only the instant.
   return { kind, at, mono, ...rest } as Input;
 }
