@@ -1,12 +1,12 @@
-// Hands each virtual connector its visits as the cars that come next, on the charger's own time.
+// Gives each virtual connector its visits one after another, in the time of the charger.
 import type { EpochMs } from '../../machines/values/time.js';
 import { type NextCar, NO_CAR, onVisit } from '../charger/car.js';
 import type { Visit } from './visit.js';
 
 /**
- * For each connector the source of its cars, to be made once and used once.
- * @param visits in the order of time.
- * @param zeroAtMs when the chargers' clock says 0.
+ * Returns a source of cars for each connector; each source may be created and used only once.
+ * @param visits in order of time.
+ * @param zeroAtMs the instant at which the clock of the chargers is 0.
  */
 export function createArrivals(
   visits: readonly Visit[],
@@ -25,7 +25,7 @@ export function createArrivals(
       for (let visit = own[next]; visit !== undefined; visit = own[next]) {
         next++;
         const { car, sessionId } = visit;
-        // A car that arrives at the instant another leaves waits until the cable is free.
+        // If the previous car leaves at the same instant or later, the next car waits for the connector.
         const arrivesAtMs = Math.max(fromMs, visit.arrivesAtMs - zeroAtMs);
         const leavesAtMs = visit.leavesAtMs - zeroAtMs;
         if (arrivesAtMs < leavesAtMs) return onVisit(car, { arrivesAtMs, leavesAtMs, sessionId });

@@ -1,4 +1,4 @@
-// Visits drawn from the seed: so many a day and connector, at hours that a kind of site knows.
+// Draws visits from the seed: a number per day and connector, at the hours of a kind of site.
 import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw, type Draw } from '../scenario/draw.js';
 import { DAY_MS } from '../scenario/moment.js';
@@ -13,7 +13,7 @@ export interface DrawnVisit {
 }
 
 const HOUR_MS = 3_600_000;
-/** The time between one car's departure and the next car that waited for the place. */
+/** Time between the departure of a car and the arrival of the next waiting car. */
 const CHANGEOVER_MS = 60_000;
 
 function timeOfDayMs(hourWeights: readonly number[], draw: Draw): number {
@@ -22,13 +22,13 @@ function timeOfDayMs(hourWeights: readonly number[], draw: Draw): number {
   return hour * HOUR_MS + Math.floor(HOUR_MS * draw.share());
 }
 
-/** Whole days of the site's clock that the scenario touches, each by its midnight. */
+/** Midnights of all days that overlap the scenario, by the clock of the site. */
 function midnights({ startsAtMs, endsAtMs, utcOffsetMs }: Scenario): readonly EpochMs[] {
   const first = Math.floor((startsAtMs + utcOffsetMs) / DAY_MS) * DAY_MS - utcOffsetMs;
   return Array.from({ length: Math.ceil((endsAtMs - first) / DAY_MS) }, (_, day) => first + day * DAY_MS);
 }
 
-/** What a driver wishes for; when there is a place is another question. */
+/** Intended visit of a driver; a taken connector delays its arrival. */
 interface Wish {
   readonly atMs: EpochMs;
   readonly requestedWh: number;
@@ -61,7 +61,7 @@ function visitsOf(connector: ScenarioConnector, wishes: readonly Wish[], { start
   return visits;
 }
 
-/** Visits of every connector; who finds it taken waits until it is free, and not beyond the end of the run. */
+/** Visits of every connector. A driver waits for a taken connector, but not beyond the end of the run. */
 export function drawVisits(
   sessions: GeneratedSessions,
   scenario: Scenario,

@@ -1,4 +1,4 @@
-// Visits out of recorded sessions: each station becomes a connector, and the file's time is moved to the scenario's.
+// Turns recorded sessions into visits: each station becomes a connector, and all times move to those of the scenario.
 import { counted } from '../../machines/values/counted.js';
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
@@ -7,7 +7,7 @@ import { toInstant } from '../../src/wire/instants.js';
 import type { RecordedSessions, Scenario, ScenarioConnector } from '../scenario/scenario.js';
 import { type RecordedSession, readSessionFile } from './session-file.js';
 
-/** A session at its connector, at the times of the scenario. */
+/** A session with its connector, at the times of the scenario. */
 export interface PlacedSession extends RecordedSession {
   readonly connector: ScenarioConnector;
 }
@@ -46,7 +46,7 @@ function overlapProblems(sessions: readonly RecordedSession[], path: string): re
   });
 }
 
-/** Of a file in which no car comes during the scenario: a run would hold every limit, and tell nothing. */
+/** An error for a file without arrivals during the scenario: such a run would keep every limit and prove nothing. */
 function absenceProblem(
   { path, fromMs }: RecordedSessions,
   sessions: readonly RecordedSession[],
@@ -64,9 +64,9 @@ function absenceProblem(
 }
 
 /**
- * The sessions that arrive during the scenario. All are moved by the same time, so that what lies between them stays as
- * it was, even if clocks were put forward in between.
- * @throws UnusableFileError where the file cannot be used, a station has no connector, cars share one, or none arrives.
+ * The sessions that arrive during the scenario. All move by the same duration. Intervals between sessions therefore
+ * stay as recorded, even if the clocks changed to summer time in between.
+ * @throws UnusableFileError if the file cannot be used, a station has no connector, cars overlap, or no car arrives.
  */
 export function placeRecorded(recorded: RecordedSessions, scenario: Scenario): readonly PlacedSession[] {
   const { startsAtMs, endsAtMs, connectors } = scenario;

@@ -1,11 +1,11 @@
-// Recorded sessions from a CSV file, in the columns that public data sets use.
+// Reads recorded sessions from a CSV file with the columns of public data sets.
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/time-zone.js';
 import { type Row, readSessionTable, type SessionTable } from './session-table.js';
 
-/** One line of the file, at the times it says. Energy in Wh; `maxKw` where the file tells it. */
+/** One line of the file, at its original times. Energy in Wh; `maxKw` only if the file has this column. */
 export interface RecordedSession {
   readonly line: number;
   readonly station: string;
@@ -16,10 +16,10 @@ export interface RecordedSession {
   readonly maxKw: number | undefined;
 }
 
-/** Which of its energies a session is about. */
+/** The energy column that a session uses. */
 export type SessionEnergy = 'requested' | 'delivered';
 
-/** How a file is to be read. `timeZone` is that of its times without an offset. */
+/** `timeZone` applies to times without an offset. */
 export interface SessionFileReading {
   readonly energy: SessionEnergy;
   readonly timeZone?: TimeZone | undefined;
@@ -42,10 +42,10 @@ const MOST_KWH = 10_000;
 const MOST_KW = 1000;
 const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i;
 
-/** What is wrong with a field, by its column. */
+/** An invalid field; the message names its column. */
 class FieldError extends Error {}
 
-/** The fields of one line, each as what it means. @throws FieldError */
+/** Parses the fields of one line. @throws FieldError */
 class Fields {
   readonly #row: Row;
   readonly #hasDecimalCommas: boolean;
@@ -62,7 +62,7 @@ class Fields {
     return text === '' ? this.#fail(column, 'is empty') : text;
   }
 
-  /** Above `least` or there, and at most `most`. */
+  /** A number from `least` to `most`, both inclusive. */
   number(column: Column, least: number, most: number, unit: string): number {
     const text = this.#raw(column);
     const digits = this.#hasDecimalCommas ? text.replace(',', '.') : text;
@@ -71,7 +71,7 @@ class Fields {
     return this.#fail(column, `${quote(text)} must be a number from ${least} to ${most}, in ${unit}`);
   }
 
-  /** The first instant that the field may mean, and the last. */
+  /** First and last instant that the field can mean: a local time is ambiguous after a clock change. */
   instants(column: Column): readonly [EpochMs, EpochMs] {
     const text = this.#raw(column);
     const written = parseWrittenTime(text);
@@ -94,7 +94,7 @@ class Fields {
     return this.#raw(column) !== '';
   }
 
-  /** When the car leaves: of two instants that the field may mean, the first that lies after its arrival. */
+  /** Departure of the car. Of two possible instants, the first one after the arrival. */
   departure(arrivesAtMs: EpochMs): EpochMs {
     const leavesAtMs = this.instants('departure').find((atMs) => atMs > arrivesAtMs);
     return leavesAtMs ?? this.#fail('departure', 'must be after the arrival');
@@ -140,7 +140,8 @@ function headProblems({ columns, rows }: SessionTable, energyColumn: Column): re
 
 /**
  * The sessions of a file, in its order.
- * @throws UnusableFileError with up to twenty problems, each with its line, and its column where one is at fault.
+ * @throws UnusableFileError with up to twenty problems, each with its line and, if one column is wrong, with the
+ * column.
  */
 export function readSessionFile(path: string, reading: SessionFileReading): readonly RecordedSession[] {
   const table = readSessionTable(path);

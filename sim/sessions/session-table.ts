@@ -1,4 +1,4 @@
-// A CSV file as a table, plain or gzipped, separated by commas or semicolons; what breaks it is told in plain words.
+// Reads a CSV file as a table: plain or gzipped, separated by commas or semicolons, with plain error messages.
 
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
@@ -7,7 +7,7 @@ import { counted } from '../../machines/values/counted.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 
-/** A line below the first: its fields by column. `info.lines` is its number in the file. */
+/** A line after the header, as fields by column. `info.lines` is its number in the file. */
 export interface Row {
   readonly record: Readonly<Record<string, string>>;
   readonly info: Info;
@@ -16,7 +16,7 @@ export interface Row {
 export interface SessionTable {
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
-  /** Whether a number may have a comma before its decimals. */
+  /** If true, numbers may have a decimal comma. */
   readonly hasDecimalCommas: boolean;
 }
 
@@ -35,7 +35,7 @@ function textOf(path: string): string {
   }
 }
 
-/** Whichever of `,` and `;` the first line has more of, outside quotes. */
+/** The more frequent of `,` and `;` in the first line, outside quotes. */
 function separatorOf(text: string): ',' | ';' {
   const [head = ''] = text.trimStart().split(/[\r\n]/, 1);
   const unquoted = head.replace(/"[^"]*"/g, '');
@@ -59,7 +59,7 @@ function plainWordsOf({ code, column, record }: CsvError, columns: readonly stri
   }
 }
 
-/** @throws UnusableFileError where the file cannot be read or is no CSV. */
+/** @throws UnusableFileError if the file cannot be read or is no CSV. */
 export function readSessionTable(path: string): SessionTable {
   const text = textOf(path);
   const delimiter = separatorOf(text);

@@ -1,4 +1,3 @@
-// All visits of a scenario: recorded, drawn or listed.
 import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw } from '../scenario/draw.js';
 import type { Scenario, ScenarioConnector, VehicleClass } from '../scenario/scenario.js';
@@ -6,7 +5,7 @@ import { drawVisits } from './drawn-visits.js';
 import { placeRecorded } from './recorded-visits.js';
 import { carOf, type Visit } from './visit.js';
 
-/** A visit of which the car is still to be drawn. */
+/** A visit before the draw of its car. */
 interface PlannedVisit {
   readonly connector: ScenarioConnector;
   readonly sessionId: string;
@@ -69,8 +68,8 @@ function visitOf(planned: PlannedVisit, { vehicles }: Scenario, seed: number): r
 }
 
 /**
- * The visits that begin during `scenario`, in the order of time: the same for the same seed.
- * @throws UnusableFileError where they come from a file that cannot be used.
+ * The visits that begin during `scenario`, in order of time; equal seeds give equal visits.
+ * @throws UnusableFileError if they come from a file that cannot be used.
  */
 export function sessionsOf(scenario: Scenario, seed: number): readonly Visit[] {
   const visits = plannedVisits(scenario, seed).flatMap((planned) => visitOf(planned, scenario, seed));

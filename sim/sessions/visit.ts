@@ -1,11 +1,11 @@
-// One car's visit to one connector, and the car as its class and the connector make it.
+// A visit of a car to a connector. The car depends on its class and on the connector.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { VisitingCar } from '../charger/car.js';
 import { ampereOfDcW } from '../charger/direct-current.js';
 import type { Draw } from '../scenario/draw.js';
 import type { ScenarioConnector, VehicleClass } from '../scenario/scenario.js';
 
-/** Visits of one connector do not overlap; one may begin when the one before ends. */
+/** Visits of one connector do not overlap; one may begin at the instant at which the previous one ends. */
 export interface Visit {
   readonly connectorKey: string;
   /** Unique in the scenario. */
@@ -13,15 +13,15 @@ export interface Visit {
   readonly arrivesAtMs: EpochMs;
   readonly leavesAtMs: EpochMs;
   readonly requestedWh: number;
-  /** The class of the car. */
+  /** Class of the car. */
   readonly vehicle: string;
-  /** It takes `requestedWh`, then it is full. */
+  /** The car is full after `requestedWh`. */
   readonly car: VisitingCar;
 }
 
 /**
  * A car of `vehicle` at `connector`.
- * @param maxKw what it drew at most at such a connector, where that is known; else the class says it.
+ * @param maxKw highest recorded power at such a connector; if absent, the maximum of the class applies.
  */
 export function carOf(
   vehicle: VehicleClass,
