@@ -1,4 +1,4 @@
-// The chargers of a provisioning file as a gateway knows them, and the version of OCPP that each of them speaks.
+// Creates a bridge for each charger of a provisioning file, and the dialect of its OCPP version.
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
@@ -18,7 +18,7 @@ import { ocpp201Requests } from './ocpp201-requests.js';
 
 const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
 
-/** One for each charger that can be controlled by OCPP; why others are left out is logged. */
+/** One bridge for each charger that OCPP can control. The log names the others with the reason. */
 export function bridgesOf(
   { tenants }: Pick<ProvisioningFile, 'tenants'>,
   parts: BridgeParts,
@@ -45,12 +45,12 @@ export function bridgesOf(
   );
 }
 
-/** A connectorId that is a number is the charger's own number of it; others are counted in the order of the file. */
+/** A numeric connectorId is the charger's own number of the connector. Others are numbered in the order of the file. */
 function evseOf(connectorId: string, i: number): number {
   return /^[1-9][0-9]{0,2}$/.test(connectorId) ? Number(connectorId) : i + 1;
 }
 
-/** What a charger's session says and hears in `protocol`, for as long as one connection lasts. */
+/** The dialect of a charger in `protocol`, for one connection. */
 export function speaking(
   protocol: Protocol,
   bridge: ChargerBridge,
@@ -68,7 +68,7 @@ export function speaking(
     changed: () => bridge.review(),
   };
   if (protocol === 'ocpp1.6') {
-    // What it says from now on is not heard by that.
+    // OCPP 1.6 does not update the EVSE uses: they would be out of date.
     uses.forget();
     return dialectOf(
       new Ocpp16Events({ ...parts, transactionIds }),

@@ -1,4 +1,4 @@
-// One charger between its two connections: OCPP on one side, the service over MQTT on the other, its session in between.
+// Joins the two connections of one charger: OCPP on one side, MQTT to the service on the other, its session in between.
 import { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
@@ -30,7 +30,7 @@ export interface BridgedConnector {
   readonly failsafeA: number;
 }
 
-/** A connection of the charger: how it is asked, and how it is ended. */
+/** An OCPP connection of the charger. */
 export interface ChargerSocket {
   readonly dialect: Dialect;
   readonly call: Call;
@@ -38,18 +38,19 @@ export interface ChargerSocket {
 }
 
 const SHORTEST_SLEEP_MS = 20;
-/** Where its heartbeats are not further apart. */
+/** Applies if heartbeats are not further apart. */
 const LONGEST_SLEEP_MS = 10_000;
-/** What the disk did not take is written again after this at the latest. */
+/** A failed write is repeated after this at the latest. */
 const WRITES_AGAIN_MS = 5_000;
 
-/** Follows a charger while it is accepted. */
 export interface BridgeMonitor {
-  /** False: the charger is to lose its lease, so limits of the service do not reach it. To the service they seem lost on the way. */
+  /**
+   * False: limits of the service do not reach the session, so that the charger loses its lease. To the service they are
+   * lost messages.
+   */
   readonly passesLimits: boolean;
-  /** The gateway sends that to the service. */
+  /** The gateway sends `message` to the service. */
   sent(message: GatewayMessage<ConnectorId>): void;
-  /** The charger was asked that, and that came of it. */
   answered(request: GatewayRequest, answer: GatewayAnswer): void;
 }
 
@@ -72,22 +73,22 @@ export class ChargerBridge implements UplinkReceiver {
   readonly address: ChargerAddress;
   readonly connectors: readonly BridgedConnector[];
   readonly session: ChargerSession<ConnectorId>;
-  /** What a management system set for it. */
+  /** Charging profiles of the CSMS. */
   readonly csmsProfiles: ForeignProfiles;
-  /** What it said of its EVSEs, where it speaks OCPP 2.0.1 or 2.1. */
+  /** For OCPP 2.0.1 and 2.1. */
   readonly evseUses = new EvseUses();
-  /** Of OCPP 1.6, where no management system gives them. */
+  /** For OCPP 1.6 without a CSMS. */
   readonly transactionIds: TransactionIds;
-  /** Of OCPP 2.0.1 and 2.1. */
+  /** For OCPP 2.0.1 and 2.1. */
   readonly transactionPlaces: TransactionPlaces;
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
-  /** What was kept of it last. */
+  /** The value written last. */
   #provenFirmware: Proofs | undefined;
   #fallbacksA: Fallbacks | undefined;
   #live: Live | undefined;
-  /** The start of the charger that the last will of its login names. */
+  /** The charger's start that the last will of its login names. */
   #willBoot: string | undefined;
   #cancelWake: Cancel = () => {};
 
@@ -116,7 +117,7 @@ export class ChargerBridge implements UplinkReceiver {
     });
   }
 
-  /** How often it is heard of, pongs included. */
+  /** Interval of heartbeats to the service. The charger sends something at least as often, pongs included. */
   get heartbeatMs(): number {
     return this.#parts.heartbeatMs;
   }
@@ -125,18 +126,18 @@ export class ChargerBridge implements UplinkReceiver {
     return this.#live !== undefined;
   }
 
-  /** How many of its connectors have a proven lease. */
+  /** Number of connectors with a proven lease. */
   get provenCount(): number {
     return this.#proven.size;
   }
 
-  /** The broker is to say this should the gateway be gone. */
+  /** The broker publishes this if the gateway is gone. */
   lastWill(): LastWill {
     const topic = topicUnder(this.#topicPrefix, { kind: 'state' });
     return { topic, body: this.session.lastWill() };
   }
 
-  /** The charger is connected by `socket`, and logged in. What was connected before is gone. */
+  /** The charger is connected by `socket` and logged in. This replaces an earlier connection. */
   async open(socket: ChargerSocket, uplink: ChargerUplink): Promise<void> {
     const live = { socket, uplink };
     this.#live = live;
@@ -151,7 +152,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.wake();
   }
 
-  /** Its socket is gone; false where that was another one. */
+  /** The socket is gone. @returns false if the charger has another socket by now */
   close(socket: ChargerSocket): boolean {
     const live = this.#live;
     if (live?.socket !== socket) return false;
@@ -183,14 +184,14 @@ export class ChargerBridge implements UplinkReceiver {
     this.#live?.socket.close('the service refuses its login');
   }
 
-  /** What the management system set is another than before. */
+  /** The profiles of the CSMS have changed. */
   review(): void {
     this.#remember();
     this.session.review(this.#parts.clock.monotonicMs());
     this.wake();
   }
 
-  /** What the management system allows a connector in that span of the monotonic clock, A per phase. */
+  /** Limit of the CSMS for a connector in a span of the monotonic clock, A per phase. */
   #ceilingA(evse: number, fromMs: number, untilMs: number): number {
     const connector = this.connectors.find((each) => each.evse === evse);
     if (connector === undefined || this.csmsProfiles.all.length === 0) return Number.POSITIVE_INFINITY;
@@ -200,7 +201,7 @@ export class ChargerBridge implements UplinkReceiver {
     return this.csmsProfiles.lowestA(limited, fromMs + aheadMs, untilMs + aheadMs);
   }
 
-  /** Does what is due now, and comes back when something is due next. */
+  /** Does all work that is due, and sets a timer for the next. */
   wake(): void {
     const live = this.#live;
     if (live === undefined) return;
@@ -210,7 +211,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#noteTransactions();
     this.session.advance(nowMs);
     this.#askNext(live, nowMs);
-    // What is acknowledged is on disk; until it is, nothing is said.
+    // Acknowledged state is on disk first: no message leaves before.
     const isKept = this.#remember();
     this.#renewWill(live);
     const isHeard = isKept && live.uplink.isListening;
@@ -222,7 +223,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#cancelWake = clock.after(sleepMs, () => this.wake());
   }
 
-  /** What a management system set may count from the begin of a transaction, and end with it. */
+  /** A CSMS profile may count from the begin of a transaction, and end with it. */
   #noteTransactions(): void {
     const nowMs = this.#parts.clock.nowMs();
     for (const { evse } of this.connectors) {
@@ -248,7 +249,7 @@ export class ChargerBridge implements UplinkReceiver {
     });
   }
 
-  /** It started anew: what its last will said of before, the service would take for an old word. */
+  /** The charger has started again: the service would treat a will with an earlier start as outdated. */
   #renewWill({ uplink }: Live): void {
     const { boot } = this.session;
     if (boot === this.#willBoot) return;
@@ -265,7 +266,7 @@ export class ChargerBridge implements UplinkReceiver {
     });
   }
 
-  /** False where the disk does not take it, of which the file logs why. */
+  /** @returns false if the disk takes no write; the file logs the reason */
   #remember(): boolean {
     const { provenFirmware, fallbacksA } = this.session;
     const { memory } = this.#parts;
@@ -281,21 +282,21 @@ export class ChargerBridge implements UplinkReceiver {
     return true;
   }
 
-  /** A car is let charge though the disk takes no write. */
+  /** A car may charge although the disk takes no write. */
   #keepTransactionId(id: number): void {
     try {
       this.#parts.memory.transactionIds.set(this.address, id);
     } catch {
-      // The file logs why.
+      // The file logs the reason.
     }
   }
 
-  /** Leases go on though the disk takes no write: it is needed only after a restart. */
+  /** Leases go on although the disk takes no write: the places are needed only after a restart. */
   #keepTransactionPlaces(places: readonly TransactionPlace[] | undefined): void {
     try {
       this.#parts.memory.transactionPlaces.set(this.address, places);
     } catch {
-      // The file logs why.
+      // The file logs the reason.
     }
   }
 

@@ -1,4 +1,4 @@
-// What a charger calls in any version of OCPP alike, and what it is answered; what it says besides is its version's.
+// Calls of a charger that are the same in all versions of OCPP, and their answers.
 import type { ChargerSession } from '../../machines/session/charger-session.js';
 import { TOLD_WITHIN_MS } from '../../machines/session/charger-time.js';
 import type { Clock } from '../ports/clock.js';
@@ -7,9 +7,9 @@ import { ForwardedError } from './csms-link.js';
 import { UnknownMethod } from './dialect.js';
 import type { AskIdTag } from './id-tags.js';
 
-/** Often enough that a charger's clock is never far off, and so seldom that it is hardly ever set. */
+/** Often enough to keep a charger's clock close, and so seldom that the clock is hardly ever set. */
 const HEARTBEAT_INTERVAL_S = 900;
-/** A charger that asks what time it is waits for the service so long. */
+/** A `Heartbeat` call waits this long for the service. */
 export const TIME_WAITS_MS = 5_000;
 
 export interface CallParts {
@@ -17,7 +17,7 @@ export interface CallParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly askIdTag: AskIdTag;
-  /** Something that may lead to a request happened. */
+  /** Called after an event that may lead to a request. */
   readonly changed: () => void;
 }
 
@@ -26,18 +26,24 @@ export class ChargerCalls {
   readonly #onlyLogged: ReadonlySet<string>;
   #isRejected = false;
 
-  /** @param onlyLogged what the charger only reports, and nobody here acts upon */
+  /** @param onlyLogged methods that are logged and have no effect */
   constructor(parts: CallParts, onlyLogged: readonly string[]) {
     this.#parts = parts;
     this.#onlyLogged = new Set(onlyLogged);
   }
 
-  /** A management system rejected its start: it need not answer before the next one, and should not be asked. */
+  /**
+   * The CSMS rejected its `BootNotification`. By OCPP the charger must not be asked, and need not answer, before the
+   * next one.
+   */
   get isRejected(): boolean {
     return this.#isRejected;
   }
 
-  /** It started. @param words who made it, and its firmware, as far as it says. @param answer what it is answered */
+  /**
+   * The charger started. @param words its maker, model and firmware, as far as reported. @param answer the answer to
+   * its call
+   */
   booted(words: readonly (string | undefined)[], answer: object): void {
     this.#isRejected = 'status' in answer && answer.status === 'Rejected';
     const firmware = words.filter((word) => word !== undefined).join(' ');
@@ -45,8 +51,9 @@ export class ChargerCalls {
   }
 
   /**
-   * Waits until it may be told what time it is, whoever said that.
-   * @returns what it is told, which leaves at once: the time of then. @throws ForwardedError where it may not be told
+   * Holds back the answer to `Heartbeat`, the CSMS's too, until the charger may receive the time.
+   * @returns the answer with its time corrected by the delay; it must leave at once. @throws ForwardedError if it may
+   * not
    */
   async tellTime(answer: object): Promise<object> {
     const { clock } = this.#parts;
@@ -55,7 +62,10 @@ export class ChargerCalls {
     return laterBy(clock.monotonicMs() - answeredAtMs, answer);
   }
 
-  /** The answer leaves right after that, and where it is asked again meanwhile it may. @throws ForwardedError */
+  /**
+   * The answer leaves right after this resolves. A second `Heartbeat` call ends the wait of the first. @throws
+   * ForwardedError
+   */
   async #mayBeTold(): Promise<void> {
     const { session, clock, changed } = this.#parts;
     const mayBeTold = await new Promise<boolean>((resolve) => {
@@ -72,12 +82,12 @@ export class ChargerCalls {
     this.wakeAfterAnswer();
   }
 
-  /** Our own requests wait until the answer to the charger's call has left. */
+  /** The gateway's own requests wait until the answer to the charger's call has left. */
   wakeAfterAnswer(): void {
     this.#parts.clock.after(TOLD_WITHIN_MS, this.#parts.changed);
   }
 
-  /** The answer where no management system gives one. @throws UnknownMethod, ForwardedError */
+  /** The answer without a CSMS. @throws UnknownMethod, ForwardedError */
   async answer(method: string, params: unknown): Promise<object> {
     const { clock, log } = this.#parts;
     if (method === 'Heartbeat') await this.#mayBeTold();
@@ -100,7 +110,7 @@ export class ChargerCalls {
   }
 }
 
-/** An answer that was held back for so long. */
+/** Corrects the time of an answer that was held back for `heldMs`. */
 function laterBy(heldMs: number, answer: object): object {
   if (heldMs < 1 || !('currentTime' in answer)) return answer;
   const thenMs = Date.parse(String(answer.currentTime));

@@ -1,4 +1,5 @@
-// Decides which charger may connect to a gateway: by path, OCPP version, certificate and password, which the service checks.
+// Decides which charger may connect to a gateway: by path, OCPP version, certificate and password. The service checks
+// the password.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { withoutSecrets } from '../broker-url.js';
@@ -12,20 +13,19 @@ import type { GatewayMetrics } from './gateway-metrics.js';
 import type { SocketScope } from './socket-scope.js';
 import { type LastWill, type LoginFailure, Uplink } from './uplink.js';
 
-/** The newest first: a charger that speaks several gets the first of these. */
+/** The newest first: a charger that supports several gets the first of these. */
 export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** A charger that was let in. Its own login and its link to the management system end with its socket. */
+/** An admitted charger. Its own login and its link to the CSMS end with its socket. */
 export interface Guest {
   readonly bridge: ChargerBridge;
   readonly uplink: Uplink;
   readonly protocol: Protocol;
-  /** The management system that the gateway stands in front of. */
+  /** The CSMS behind the gateway. */
   readonly csms: CsmsLink | undefined;
 }
 
-/** What a charger says before it is let in. */
 export interface Handshake {
   readonly endpoint: string;
   readonly identity: string;
@@ -35,16 +35,15 @@ export interface Handshake {
   readonly request: IncomingMessage;
 }
 
-/** Why a charger is not let in. */
 export interface Refusal {
   readonly status: 400 | 401 | 404 | 429 | 503;
   readonly reason: 'unknown' | 'subprotocol' | 'certificate' | 'credentials' | 'attempts' | 'unreachable';
   readonly message: string;
-  /** Seconds until another attempt is worth it. */
+  /** Seconds until another attempt makes sense. */
   readonly retryAfterS?: number;
 }
 
-/** A login that speaks for chargers which show a certificate in place of a password. */
+/** A login for chargers that present a certificate in place of a password. */
 export interface GatewayLogin {
   readonly tenantUuid: string;
   readonly gatewayId: string;
@@ -60,7 +59,9 @@ const SUBPROTOCOL: Refusal = {
 };
 const CERTIFICATE: Refusal = { status: 401, reason: 'certificate', message: 'The certificate names another' };
 const CREDENTIALS: Refusal = { status: 401, reason: 'credentials', message: 'Wrong user or password' };
-/** A name that failed ten times from a busy address is checked once more within this, in the service's default settings. */
+/**
+ * By the service's defaults, a name that failed ten times from a busy address is checked once more within this time.
+ */
 const RETRY_AFTER_S = 60;
 const ATTEMPTS: Refusal = {
   status: 429,
@@ -75,14 +76,14 @@ const REFUSAL_OF: Readonly<Record<LoginFailure, Refusal>> = {
   unreachable: UNREACHABLE,
 };
 
-/** Chargers wait between attempts so long, the shortest and the longest. */
+/** Milliseconds between the attempts of a login, the shortest and the longest. */
 const RECONNECT_MS = [1_000, 3_000] as const;
 
 export interface DoorOptions {
   readonly mqttUrl: string;
   readonly mqttCa: string | undefined;
   readonly logins: readonly GatewayLogin[];
-  /** Of the management system that the gateway stands in front of. */
+  /** URL of the CSMS behind the gateway. */
   readonly csmsUrl: string | undefined;
   /** From 0 to 1. */
   readonly random: () => number;
@@ -95,9 +96,9 @@ export class ChargerDoor {
   readonly #bridges: ReadonlyMap<string, ChargerBridge>;
   readonly #options: DoorOptions;
   readonly #rareLog: RareLog;
-  /** Every login at the service that is open, or comes back by itself. */
+  /** Every login at the service that is open or reconnects. */
   readonly #logins = new Set<Uplink>();
-  /** Of gateways' logins, by user name; they last as long as the gateway. */
+  /** Logins of gateways by user name; they last as long as the gateway. */
   readonly #shared = new Map<string, Uplink>();
 
   /** @param bridges by each path at which its charger may connect */
@@ -108,7 +109,7 @@ export class ChargerDoor {
   }
 
   /**
-   * Judges a charger that arrives. A refusal is counted and logged. What is opened for the charger ends with `scope`.
+   * Admits or refuses a charger. A refusal is counted and logged. Resources opened for the charger end with `scope`.
    * @returns undefined if the socket is gone by then
    */
   async admit(handshake: Handshake, scope: SocketScope): Promise<Guest | Refusal | undefined> {
@@ -123,7 +124,7 @@ export class ChargerDoor {
   }
 
   #note({ reason, message }: Refusal, { remoteAddress, endpoint, identity }: Handshake): void {
-    // The charger is not told where.
+    // Only the log names the address, not the answer to the charger.
     const place = reason === 'unreachable' ? ` at ${withoutSecrets(this.#options.mqttUrl)}` : '';
     this.#options.metrics.refusals.inc({ reason });
     this.#rareLog(`${remoteAddress} ${reason}`, () =>
@@ -223,7 +224,7 @@ export class ChargerDoor {
   }
 }
 
-/** Whom the charger's certificate names; undefined where none is asked for. */
+/** Names in the charger's certificate; undefined if none is required. */
 function certificateNamesOf({ socket }: IncomingMessage): ReadonlySet<string> | undefined {
   if (!(socket instanceof TLSSocket) || !socket.authorized) return undefined;
   return namesOf(socket.getPeerCertificate());

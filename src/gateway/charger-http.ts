@@ -1,4 +1,4 @@
-// Where chargers connect: HTTP or TLS, and no more connections that ask for nothing than leaves room for chargers.
+// HTTP or TLS server for the web socket requests of chargers. It bounds the connections that send no request.
 import {
   createServer,
   type IncomingMessage,
@@ -12,20 +12,20 @@ import type { AddressInfo, Socket } from 'node:net';
 import { openFilesLimit } from '../open-files.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
-/** A charger has asked for its web socket by then. */
+/** A charger has requested its web socket by then. */
 const ASKS_WITHIN_MS = 10_000;
 const LOOKS_EVERY_MS = 2_000;
-/** Connections that ask for nothing may use the limit on open files divided by this. */
+/** Connections without a request may use the limit on open files divided by this. */
 const OPEN_FILES_PART = 4;
 const SILENT_AT_MOST = 2_000;
 
 export interface ChargerHttpOptions {
-  /** For `wss://`; with `ca` each charger has to show a certificate. */
+  /** For `wss://`; with `ca` each charger must present a certificate. */
   readonly tls: Pick<ServerOptions, 'cert' | 'key' | 'ca'> | undefined;
   readonly metrics: GatewayMetrics;
-  /** A web socket is asked for, by a path that can be read. */
+  /** Called for an upgrade request with a readable path. */
   readonly onUpgrade: (request: IncomingMessage, socket: Socket, head: Buffer) => void;
-  /** That this process may have; left out, as the system says. */
+  /** Limit on open files of this process; by default the limit of the system. */
   readonly openFiles?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export class ChargerHttp {
   readonly #metrics: GatewayMetrics;
   readonly #server: Server;
   readonly #silentAtMost: number;
-  /** Connections that have asked for nothing yet, by where they come from, oldest first. */
+  /** Connections without a request so far, by origin, oldest first. */
   readonly #silent = new Map<string, Socket>();
 
   constructor({ tls, metrics, onUpgrade, openFiles = openFilesLimit() }: ChargerHttpOptions) {
@@ -60,7 +60,8 @@ export class ChargerHttp {
     this.#server.on('connection', (socket: Socket) => this.#connected(socket));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       this.#silent.delete(originOf(socket));
-      // A path that cannot be read would end the process in the library; it answers 500 to such a list.
+      // An unreadable path would end the process inside the library. The library answers 500 to an unreadable list of
+      // protocols.
       if (!isReadable(request.url)) refuseUpgrade(socket, 400, 'The path cannot be read');
       else if (!isList(request.headers['sec-websocket-protocol']))
         refuseUpgrade(socket, 400, 'Sec-WebSocket-Protocol must be a list of different names');
@@ -69,7 +70,7 @@ export class ChargerHttp {
     this.#server.on('tlsClientError', () => metrics.refusals.inc({ reason: 'tls' }));
   }
 
-  /** Listens on `port`, 0 for a free one. @returns the one it listens on */
+  /** Listens on `port`, 0 for a free one. @returns the port in use */
   async listen(port: number, host: string): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
@@ -83,7 +84,7 @@ export class ChargerHttp {
     await new Promise((resolve) => void this.#server.close(resolve));
   }
 
-  /** Where too many ask for nothing, the oldest of them makes room. */
+  /** Above the limit, the oldest connection without a request is closed. */
   #connected(socket: Socket): void {
     const origin = originOf(socket);
     this.#silent.set(origin, socket);
@@ -97,19 +98,19 @@ export class ChargerHttp {
   }
 }
 
-/** The same of a connection and of the encrypted one within it. */
+/** The TLS socket and the TCP connection below it have the same key. */
 function originOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Answers a request for a web socket with an error, and closes its connection. */
+/** Answers an upgrade request with an error and closes its connection. */
 export function refuseUpgrade(
   socket: Socket,
   status: number,
   message: string,
   headers: OutgoingHttpHeaders = {},
 ): void {
-  // An error of a socket that nobody listens to would end the process, and this charger may be gone already.
+  // An unhandled error of a socket would end the process, and this charger may be gone already.
   socket.on('error', () => socket.destroy());
   socket.once('finish', () => socket.destroy());
   const lines = Object.entries({
@@ -132,7 +133,7 @@ function isReadable(url: string | undefined): boolean {
 
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
-/** None at all is one, too. */
+/** A missing header is valid. */
 function isList(header: string | undefined): boolean {
   if (header === undefined) return true;
   const names = header.split(',').map((name) => name.trim());

@@ -1,10 +1,13 @@
-// What a charger is called, one call after the other, each given up where no answer comes.
+// Sends calls to a charger one after another, and gives each up if no answer comes.
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import type { Clock } from '../ports/clock.js';
 
 const ANSWERED_WITHIN_MS = 15_000;
 
-/** The library can do both by itself, and makes four errors with their stacks for each call to end its timer: a tenth of all work. */
+/**
+ * Replaces the queue and the timeout of the library. Those make four errors with stacks for each call, a tenth of all
+ * work.
+ */
 export class ChargerLine {
   readonly #client: serverClient.default;
   readonly #clock: Clock;
@@ -15,7 +18,7 @@ export class ChargerLine {
     this.#clock = clock;
   }
 
-  /** Resolves with its answer. Rejects where that is an error, and 15 s after it was sent where none came. */
+  /** Resolves to the answer. Rejects if that is an error, and 15 s after the call was sent without an answer. */
   call(method: string, params: object): Promise<unknown> {
     const answer = this.#last.then(() => this.#send(method, params));
     this.#last = answer.catch(() => {});

@@ -1,4 +1,5 @@
-// What the gateway asks of a charger in any version of OCPP: which calls it makes, and what their results mean.
+// Requests of the gateway to a charger in any version of OCPP: the calls of each request, and the meaning of their
+// results.
 import type { z } from 'zod';
 import type {
   ChargerAbilities,
@@ -10,10 +11,12 @@ import { profileIdOf } from './own-profiles.js';
 
 export type RequestOf<K extends GatewayRequest['kind']> = Extract<GatewayRequest, { kind: K }>;
 
-/** What a version of OCPP says in words of its own: names of settings, parameters of calls, and what their results contain. */
+/**
+ * The part of the requests that differs between versions of OCPP: names of settings, parameters of calls, and results.
+ */
 export interface RequestWords {
   readAbilities(call: Call): Promise<ChargerAbilities>;
-  /** Settings of what is sampled while a car charges, and how often. */
+  /** Names of the settings for the sampled measurands and their interval. */
   readonly sampled: { readonly measurands: string; readonly intervalS: string };
   /** Changes a setting. @returns the status that the charger answers */
   change(setting: string, value: string, call: Call): Promise<string>;
@@ -25,11 +28,11 @@ export interface RequestWords {
   readSchedule(request: RequestOf<'readSchedule'>, call: Call): Promise<GatewayAnswer>;
   /** Parameters of `TriggerMessage`. */
   trigger(what: 'status' | 'values', evse: number): object;
-  /** The status in the result of a call that sets something or triggers a message. */
+  /** The status in the result of a call that sets a value or triggers a message. */
   statusOf(result: unknown): string;
 }
 
-/** The most telling first; a charger gets the first list all of which it measures. */
+/** The most useful list first; a charger gets the first one that it accepts. */
 const MEASURANDS = [
   'Power.Active.Import,Current.Import,Voltage,Energy.Active.Import.Register',
   'Power.Active.Import,Current.Import,Energy.Active.Import.Register',
@@ -37,10 +40,10 @@ const MEASURANDS = [
   'Current.Import,Voltage,Energy.Active.Import.Register',
   'Current.Import,Energy.Active.Import.Register',
 ];
-/** `RebootRequired` takes effect as well, at the latest after the charger's next start. */
+/** `RebootRequired` takes effect too, at the latest after the charger's next start. */
 const TAKEN = ['Accepted', 'RebootRequired'];
 
-/** Asks the charger. @returns never rejects: what goes wrong is an answer too */
+/** Never rejects: a failure is an answer too. */
 export async function performRequest(
   words: RequestWords,
   request: GatewayRequest,
@@ -69,7 +72,7 @@ async function perform(words: RequestWords, request: GatewayRequest, call: Call)
     case 'setLease':
       return outcomeOf('SetChargingProfile', words.leaseProfile(request));
     case 'clear':
-      // That there is none to clear is as good.
+      // A profile that does not exist is as good as a cleared one.
       await call('ClearChargingProfile', words.clearing(profileIdOf(request.evse, request.slot)));
       return { kind: 'done' };
     case 'readSchedule':
@@ -90,7 +93,7 @@ async function sample(words: RequestWords, everyS: number, call: Call): Promise<
   return { kind: 'refused', why: intervalS };
 }
 
-/** The result of a call, as `schema` says. @throws where it is not understood */
+/** Parses the result of a call by `schema`. @throws Error if it does not match */
 export function readResult<S extends z.ZodType>(schema: S, result: unknown): z.output<S> {
   const { data, error } = schema.safeParse(result);
   if (error === undefined) return data;
@@ -103,13 +106,13 @@ export function wordsOf(list = ''): readonly string[] {
   return list.split(',').map((word) => word.trim());
 }
 
-/** A whole number from 0 on; `fallback` where the text is none. */
+/** A whole number from 0 on; otherwise `fallback`. */
 export function wholeOf(text: string | undefined, fallback: number): number {
   const value = Number(text);
   return text !== undefined && text !== '' && Number.isInteger(value) && value >= 0 ? value : fallback;
 }
 
-/** Whether profiles of a transaction or of a connector's default are among those it ignores while it is offline. */
+/** The charger would ignore leases while it is offline: `purposes` names one of their purposes. */
 export function ignoresOffline(purposes: string | undefined): boolean {
   const ignored = wordsOf(purposes?.toLowerCase());
   return ignored.includes('txdefaultprofile') || ignored.includes('txprofile');

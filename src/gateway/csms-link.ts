@@ -1,4 +1,4 @@
-// The connection of one charger to the management system that the gateway stands in front of: made again whenever it is lost.
+// The connection of one charger to the CSMS behind the gateway. It reconnects by itself.
 import { createRPCError, type IHandlersOption, RPCClient } from 'ocpp-rpc';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -6,10 +6,10 @@ import type { RareLog } from '../rare-log.js';
 import { createTokenBucket } from '../token-bucket.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
 
-/** The management system cannot be reached, or does not answer in time. */
+/** The CSMS cannot be reached, or does not answer in time. */
 export class CsmsAway extends Error {}
 
-/** An error of OCPP that one side answered, as the other is told it. */
+/** An OCPP error of one side, forwarded to the other. */
 export class ForwardedError extends Error {
   readonly code: string;
   readonly details: unknown;
@@ -21,18 +21,18 @@ export class ForwardedError extends Error {
   }
 }
 
-/** What the charger is to be told when the management system is slow: a charger gives up after 30 s or more. */
+/** After this the gateway answers in place of a slow CSMS: a charger gives up after 30 s or more. */
 const ANSWER_WITHIN_MS = 10_000;
 const OPEN_WITHIN_MS = 5_000;
 const PING_EVERY_MS = 30_000;
-/** Between attempts, the shortest and the longest. */
+/** Milliseconds between attempts, the shortest and the longest. */
 const AGAIN_AFTER_MS = [1_000, 60_000] as const;
-/** One that was there for so long has not failed. */
+/** A connection that lasted this long resets the count of failures. */
 const SETTLED_AFTER_MS = 60_000;
 const MOST_BYTES = 131_072;
-/** Of one management system to one charger: more than any sends, by far. */
+/** Far more than any CSMS sends to one charger. */
 const MESSAGES = { ratePerS: 20, burst: 400 };
-/** Calls that wait for the charger: one at a time is what OCPP allows. */
+/** Calls that wait for the charger. OCPP allows one at a time. */
 const MOST_CALLS = 10;
 const BAD_MESSAGES_IN_A_ROW = 20;
 const POLICY_VIOLATION = 1008;
@@ -50,11 +50,11 @@ export interface CsmsLinkOptions {
   readonly metrics: GatewayMetrics;
 }
 
-/** Who hears the management system. */
+/** Receives the calls of the CSMS. */
 export interface CsmsReceiver {
-  /** The answer to a call of it. @throws ForwardedError */
+  /** The answer to a call of the CSMS. @throws ForwardedError */
   called(method: string, params: unknown): Promise<unknown>;
-  /** It is there, for the first time or again. */
+  /** The CSMS is connected, for the first time or again. */
   opened(): void;
 }
 
@@ -78,7 +78,7 @@ export class CsmsLink {
 
   /**
    * Connects with one of `protocols`, the newest first.
-   * @returns the one that the management system chose; undefined where it cannot be reached now
+   * @returns the protocol that the CSMS chose; undefined if it cannot be reached now
    */
   async open(protocols: readonly string[]): Promise<string | undefined> {
     this.#protocols = protocols;
@@ -86,7 +86,7 @@ export class CsmsLink {
     return this.isOpen ? this.#client?.protocol : undefined;
   }
 
-  /** From now on `receiver` is called, and `protocol` alone is spoken. */
+  /** From now on calls go to `receiver`, and `protocol` is the only one offered. */
   serve(protocol: string, receiver: CsmsReceiver): void {
     this.#protocols = [protocol];
     this.#receiver = receiver;
@@ -129,7 +129,7 @@ export class CsmsLink {
       ...OTHERWISE,
       endpoint: url,
       identity,
-      // It is passed on as it came: it may be any bytes.
+      // The password is passed on as it came: it may be any bytes.
       password: (password ?? null) as string | null,
       protocols: [...this.#protocols],
       callTimeoutMs: ANSWER_WITHIN_MS,
@@ -182,7 +182,7 @@ export class CsmsLink {
       this.#count('limited');
       void client.close({ code: POLICY_VIOLATION, reason: 'too many messages', force: true });
     });
-    // Counted where it has a consequence: an answer that makes no sense is one that never came.
+    // An unreadable answer counts as a missing one, so it is counted there.
     client.on('badMessage', () => {});
     client.on('socketError', () => {});
   }
@@ -211,7 +211,7 @@ function asDetails(details: unknown): Record<string, unknown> {
   return typeof details === 'object' && details !== null ? { ...details } : {};
 }
 
-/** The library asks for every option. What passes through is judged by the two that speak, not on the way. */
+/** The library requires every option. The two ends validate forwarded messages, not the gateway. */
 const OTHERWISE = {
   reconnect: false,
   strictMode: false,

@@ -1,4 +1,4 @@
-// Between a charger and its management system: everything passes, but what would raise a limit above what is granted.
+// Forwards calls between a charger and its CSMS. Only calls that could raise a limit above a grant do not pass.
 import type { Log } from '../ports/log.js';
 import type { RareLog } from '../rare-log.js';
 import { CsmsAway, type CsmsLink, type CsmsReceiver, ForwardedError } from './csms-link.js';
@@ -9,27 +9,27 @@ interface ProxyParts {
   readonly controllerUuid: string;
   readonly link: CsmsLink;
   readonly dialect: Dialect;
-  /** Calls the charger; an error of it comes as a `ForwardedError`. */
+  /** Calls the charger. @throws ForwardedError for an error of the charger */
   readonly call: Call;
-  /** Without the management system id tags are asked here; else the charger is told to try again. */
+  /** True: without the CSMS the gateway checks id tags. False: the charger receives an error and tries again. */
   readonly asksIdTags: boolean;
   readonly log: Log;
   readonly rareLog: RareLog;
   readonly metrics: GatewayMetrics;
 }
 
-/** A call of the charger that was answered in place of the management system. */
+/** A call of the charger that the gateway answered in place of the CSMS. */
 interface Missed {
   readonly method: string;
   readonly params: unknown;
 }
 
-/** More topics than a charger with fifty connectors has. */
+/** A charger with fifty connectors has fewer topics. */
 const MOST_MISSED = 60;
 
 export class CsmsProxy implements CsmsReceiver {
   readonly #parts: ProxyParts;
-  /** What a management system that was away has not heard yet: the newest of each topic. */
+  /** The newest call of each topic that an absent CSMS missed. */
   readonly #missed = new Map<string, Missed>();
   #isTelling = false;
 
@@ -79,11 +79,11 @@ export class CsmsProxy implements CsmsReceiver {
     const { link, dialect, asksIdTags } = this.#parts;
     const { guard } = dialect;
     const topic = guard.topicOf(method, params);
-    // What it hears now is newer than what it missed.
+    // This call replaces the missed one of its topic.
     if (topic !== undefined) this.#missed.delete(topic);
     try {
       const answer = await link.call(method, params);
-      // One that only was slow is not opened again.
+      // A CSMS that was only slow does not reconnect, so `opened` is not called for it.
       void this.#tell();
       return answer;
     } catch (error) {
@@ -95,7 +95,7 @@ export class CsmsProxy implements CsmsReceiver {
     }
   }
 
-  /** What cannot be used here may still be of use to the management system. */
+  /** A call that the gateway cannot use may still be of use to the CSMS. */
   async #take(method: string, work: () => Promise<void>): Promise<void> {
     const { controllerUuid, log, rareLog, metrics } = this.#parts;
     try {
@@ -109,14 +109,17 @@ export class CsmsProxy implements CsmsReceiver {
     }
   }
 
-  /** One after another, the start of the charger first; what does not get there waits until the management system is heard again. */
+  /**
+   * Sends the missed calls one after another, the charger's start first. Unsent ones wait for the next answer of the
+   * CSMS.
+   */
   async #tell(): Promise<void> {
     if (this.#isTelling) return;
     this.#isTelling = true;
     let next = this.#nextMissed;
     while (next !== undefined && (await this.#isTold(next[1]))) {
       const [topic, told] = next;
-      // Something newer of that may have been missed meanwhile.
+      // A newer call of this topic may have been missed meanwhile.
       if (this.#missed.get(topic) === told) this.#missed.delete(topic);
       next = this.#nextMissed;
     }
@@ -128,7 +131,7 @@ export class CsmsProxy implements CsmsReceiver {
     return missed.find(([, { method }]) => method === 'BootNotification') ?? missed[0];
   }
 
-  /** It was heard, be it refused. */
+  /** The CSMS received it, even if it refused it. */
   async #isTold({ method, params }: Missed): Promise<boolean> {
     try {
       await this.#parts.link.call(method, params);

@@ -1,37 +1,36 @@
-// What every version of OCPP has to offer a gateway: its requests put into messages, and messages understood.
+// The interface of an OCPP version: it turns the gateway's requests into messages, and reads messages of a charger.
 import type { z } from 'zod';
 import type { GatewayAnswer, GatewayRequest } from '../../machines/session/gateway-request.js';
 
-/** Calls a method of the charger. @throws CallRefused; any other error says that nothing is known. */
+/** Calls a method of the charger. @throws CallRefused; any other error leaves the outcome unknown. */
 export type Call = (method: string, params: object) => Promise<unknown>;
 
-/** The charger answered that it does not know or do what it was asked. */
+/** The charger answered that it does not support the call. */
 export class CallRefused extends Error {}
 
-/** What a charger says is not as it should be; its message is for the log. */
+/** A message of a charger violates OCPP; the text is for the log. */
 export class UnusableMessage extends Error {}
 
-/** A method that the gateway does not know. */
+/** The gateway does not support the method. */
 export class UnknownMethod extends Error {}
 
-/** One charger's side of a version of OCPP. */
 export interface Dialect {
-  /** Asks the charger; what goes wrong is an answer too. */
+  /** Asks the charger; a failure is an answer too. */
   perform(request: GatewayRequest, call: Call): Promise<GatewayAnswer>;
-  /** Takes in what a call of the charger says by itself. @throws UnusableMessage */
+  /** Applies a call of the charger to its session. @throws UnusableMessage */
   heard(method: string, params: unknown): void;
-  /** The answer where nobody else gives one. @throws UnusableMessage, UnknownMethod */
+  /** The gateway's own answer. @throws UnusableMessage, UnknownMethod */
   answer(method: string, params: unknown): Promise<object>;
   /**
-   * Takes in what a call says together with its answer.
-   * @returns the answer as it leaves, right after that. @throws UnusableMessage, ForwardedError
+   * Applies a call together with its answer.
+   * @returns the answer, to be sent right after that. @throws UnusableMessage, ForwardedError
    */
   answered(method: string, params: unknown, answer: object): Promise<object>;
-  /** What a management system may do to the charger. */
+  /** Judges the calls of a CSMS. */
   readonly guard: Guard;
 }
 
-/** What a charger's call is answered where no management system answers it. @throws UnusableMessage, UnknownMethod */
+/** The answer to a call of a charger without a CSMS. @throws UnusableMessage, UnknownMethod */
 export async function answerCall(
   dialect: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
   method: string,
@@ -42,29 +41,31 @@ export async function answerCall(
   return dialect.answered(method, params, answer);
 }
 
-/** What becomes of a call of a management system: it is answered here, or goes to the charger, changed or not. */
+/** The result for a call of a CSMS: the gateway answers it, or forwards it to the charger, changed or not. */
 export type Guarded =
   | { readonly kind: 'answered'; readonly answer: object }
   | {
       readonly kind: 'forward';
       readonly params: unknown;
-      /** What the management system is told where the charger answers that; the same where it is not given. */
+      /** Turns the charger's answer into the answer for the CSMS; without it they are the same. */
       readonly answerOf?: (answer: unknown) => unknown;
-      /** It answered with an error, or not at all. */
+      /** The charger answered with an error, or not at all. */
       readonly failed?: () => void;
     };
 
-/** Keeps the charging profiles of a management system below what is granted, and what leases need as it is. */
+/** Keeps CSMS profiles from raising limits above grants, and keeps the settings that leases need. */
 export interface Guard {
   /** @throws UnusableMessage */
   judge(method: string, params: unknown): Guarded;
-  /** The call must not wait until the management system is back: the charger says it again. */
+  /** True: the gateway must not answer the call in place of the CSMS; the charger repeats it later. */
   mustReachCsms(method: string, params: unknown): boolean;
-  /** What a management system that was away should be told once it is back, by what it is about; undefined: nothing. */
+  /**
+   * Topic under which a missed call is kept for an absent CSMS, the newest of each; undefined: the call is not kept.
+   */
   topicOf(method: string, params: unknown): string | undefined;
 }
 
-/** `data` of a message that is as `schema` says. @throws UnusableMessage */
+/** Parses a message by `schema`. @throws UnusableMessage */
 export function read<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
   const { data, error } = schema.safeParse(params);
   if (error === undefined) return data;

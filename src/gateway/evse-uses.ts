@@ -1,13 +1,14 @@
-// What a charger that speaks OCPP 2.0.1 or 2.1 said of its EVSEs, from one connection to the next: it does not say again what goes on.
+// State of the EVSEs of a charger with OCPP 2.0.1 or 2.1. It outlasts a connection: the charger does not repeat
+// unchanged state.
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 
 export class EvseUses {
-  /** What the car of an EVSE does, while it is there. */
+  /** Charging state of the car at an EVSE. */
   readonly #stateAt = new Map<number, ChargingStatus>();
-  /** Which connector of an EVSE the car is at: that another of them is free is no news of it. */
+  /** Connector at which the car of an EVSE is. A free status of another connector does not change the EVSE. */
   readonly #usedAt = new Map<number, number>();
 
-  /** What the word of one connector says of its EVSE, which charges at one of its connectors at a time. */
+  /** The EVSE's status by the status of one connector: an EVSE charges at one of its connectors at a time. */
   heardStatus(evseId: number, connectorId: number, word: string): ChargingStatus {
     return this.#statusOf(evseId, this.#wordOfEvse(evseId, connectorId, word));
   }
@@ -16,12 +17,11 @@ export class EvseUses {
     this.#stateAt.set(evseId, status);
   }
 
-  /** The car of an EVSE is at that connector. */
   heardConnector(evseId: number, connectorId: number): void {
     this.#usedAt.set(evseId, connectorId);
   }
 
-  /** What was said counts no longer: the charger started anew, or speaks another version. */
+  /** The charger has started again, or uses another version: earlier reports no longer count. */
   forget(): void {
     this.#stateAt.clear();
     this.#usedAt.clear();
@@ -37,7 +37,7 @@ export class EvseUses {
   #statusOf(evseId: number, word: string): ChargingStatus {
     if (word === 'Unavailable' || word === 'Faulted') return word;
     if (word === 'Occupied') return this.#stateAt.get(evseId) ?? 'Preparing';
-    // Free: or reserved, and nobody charges there yet.
+    // Available or reserved: nobody charges there.
     this.#stateAt.delete(evseId);
     return 'Available';
   }

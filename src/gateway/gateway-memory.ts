@@ -1,5 +1,4 @@
-// The files of a gateway: which chargers were seen to keep leases, their fail-safes, the profiles that a management system set, the
-// transaction ids that they were given, and the EVSEs of their transactions.
+// The files of a gateway: proven leases, fail-safes, CSMS profiles, transaction ids and the EVSEs of transactions.
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
@@ -44,25 +43,30 @@ const placeSchema: z.ZodType<TransactionPlace> = z.object({
   evse: z.number().int(),
 });
 
-/** Once one firmware stood for all connectors of a charger, whichever of them had shown something. */
+/** Older files hold one firmware for all connectors of a charger, whichever of them had a proven lease. */
 type KeptProofs = Proofs | string;
 
 export interface GatewayMemory {
-  /** What the connectors of each charger start with, by connectorId, A per phase: its fail-safe profiles say so. */
+  /** Limit at the start of each connector by its fail-safe profile, by connectorId, A per phase. */
   readonly fallbacksA: KeptFile<Fallbacks>;
-  /** Which connectors were seen to keep leases: some show limits only while they charge. */
+  /** Connectors with a lease that was proven before. Some chargers show limits only while they charge. */
   readonly provenFirmware: KeptFile<KeptProofs>;
-  /** Nobody else keeps these: the charger was never told of them. They are large, and set for many chargers at once. */
+  /**
+   * No charger holds these: the gateway is the only place. They are large, and a CSMS sets them for many chargers at
+   * once.
+   */
   readonly csmsProfiles: KeptFolder<KeptProfiles>;
-  /** The last that each charger was given, in OCPP 1.6. */
+  /** The last id that each charger was given, in OCPP 1.6. */
   readonly transactionIds: KeptFile<number>;
-  /** The EVSE of each running transaction, in OCPP 2.0.1 and 2.1. A lost file costs leases until those transactions end. */
+  /**
+   * The EVSE of each running transaction, in OCPP 2.0.1 and 2.1. A lost file costs leases until those transactions end.
+   */
   readonly transactionPlaces: KeptFile<readonly TransactionPlace[]>;
 }
 
 /**
- * @param folder undefined: only as long as this process lives
- * @param log told where the disk takes nothing
+ * @param folder undefined: the values last as long as this process
+ * @param log receives failed writes
  * @throws KeptFileError
  */
 export function openGatewayMemory(folder: string | undefined, log?: Log): GatewayMemory {
@@ -85,7 +89,10 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
   };
 }
 
-/** Of those connectors. Where one firmware stands for several it is known that the charger goes on, and not which it was of. */
+/**
+ * Proofs by connector. One firmware for several connectors shows that the charger is a known one, but not which
+ * connector had proven its lease.
+ */
 export function proofsOf(
   kept: KeptProofs | undefined,
   connectors: readonly { readonly connectorId: string }[],

@@ -1,10 +1,10 @@
-// What a gateway counts, for Prometheus. No label ever names a charger: those are unbounded.
+// Prometheus metrics of a gateway. No label names a charger: their number is unbounded.
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { logMetrics } from '../metrics.js';
 
 export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 
-/** At the library's 10 ms that alone is a twentieth of the processor time of a gateway with 1,000 chargers. */
+/** The library's 10 ms take a twentieth of the processor time of a gateway with 1,000 chargers. */
 const LOOKS_FOR_LAG_EVERY_MS = 100;
 
 export function createGatewayMetrics(options: { readonly processMetrics: boolean }) {

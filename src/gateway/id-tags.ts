@@ -1,4 +1,4 @@
-// Who may charge is not Headroom's to know: it lets everybody, those of a list, or whom another system says.
+// Decides which id tags may charge. Headroom manages none: it accepts all, those of a list, or asks a web service.
 import { readFileSync } from 'node:fs';
 import type { Log } from '../ports/log.js';
 
@@ -9,18 +9,18 @@ export type AskIdTag = (idTag: string) => Promise<IdTagStatus>;
 const STATUSES: readonly string[] = ['Accepted', 'Blocked', 'Expired', 'Invalid', 'ConcurrentTx'];
 const ANSWER_WITHIN_MS = 5_000;
 
-/** Such a rule: everybody, a list, or the address of a webhook. */
+/** Everybody, a list, or the address of a webhook. */
 export type IdTagRule =
   | { readonly kind: 'all' }
   | { readonly kind: 'list'; readonly idTags: { has(idTag: string): boolean } }
   | { readonly kind: 'webhook'; readonly url: string };
 
-/** Id tags of a file, one per line. OCPP tells capital letters and small ones of them apart nowhere. */
+/** Id tags of a file, one per line. OCPP ignores their case. */
 export class IdTagFile {
   readonly #path: string;
   #idTags: ReadonlySet<string>;
 
-  /** @throws Error where it cannot be read */
+  /** @throws Error if the file cannot be read */
   constructor(path: string) {
     this.#path = path;
     this.#idTags = this.#read();
@@ -30,7 +30,7 @@ export class IdTagFile {
     return this.#idTags.has(idTag.toLowerCase());
   }
 
-  /** Reads the file again. @throws Error where it cannot be read; those of before stay in force */
+  /** Reads the file again. @throws Error if it cannot be read; the earlier tags stay in force */
   refresh(): void {
     this.#idTags = this.#read();
   }
@@ -42,8 +42,8 @@ export class IdTagFile {
 }
 
 /**
- * Asks for the id tags that `controllerUuid` reads. A webhook is sent `{ tenantUuid, controllerUuid, idTag }` and answers
- * `{ status }`; where it does not, the tag is `Invalid`, and that is logged.
+ * Checks id tags of `controllerUuid`. A webhook receives `{ tenantUuid, controllerUuid, idTag }` and answers `{ status
+ * }`. Without such an answer the tag is `Invalid`, and a warning is logged.
  */
 export function idTagsOf(
   rule: IdTagRule,

@@ -1,4 +1,5 @@
-// What a gateway has to know of chargers over its own restarts, in files: rarely changed, and on disk when it is said to be.
+// Values for each charger that outlast a restart of the gateway, in files. They change rarely, and are on disk when
+// `set` returns.
 import {
   closeSync,
   fsyncSync,
@@ -15,13 +16,13 @@ import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../ports/log.js';
 import { OperatorError } from '../ports/operator-error.js';
 
-/** Told of a file that cannot be used. */
+/** A file that cannot be used; the message is for the operator. */
 class KeptFileError extends OperatorError {}
 
-/** Logs once that the disk takes nothing, and that it does again: each charger tries every few seconds. */
+/** Logs the first failed write and the first one that works again: each charger tries every few seconds. */
 class Disk {
   readonly #log: Log | undefined;
-  /** It did not take what was written last. */
+  /** The last write failed. */
   #isFailing = false;
 
   constructor(log: Log | undefined) {
@@ -42,15 +43,15 @@ class Disk {
   }
 }
 
-/** One small value for each charger, all in one file; those without one are left out. */
+/** One small value for each charger, all in one file. */
 export class KeptFile<T> {
   readonly #path: string | undefined;
   readonly #disk: Disk;
   #values: ReadonlyMap<string, T>;
 
   /**
-   * @param path undefined: only as long as this process lives
-   * @param whereDamaged a file that cannot be read stops the gateway, or is replaced where its loss costs little
+   * @param path undefined: the values last as long as this process
+   * @param whereDamaged an unreadable file stops the gateway, or is replaced if its loss costs little
    * @throws KeptFileError
    */
   constructor(
@@ -76,8 +77,8 @@ export class KeptFile<T> {
   }
 
   /**
-   * What is known now. It is on disk when this returns, and stays there when the power fails.
-   * @throws where the disk does not take it: then it is not known either, and the next one is written again
+   * Returns after the value is on disk; there it outlasts a power failure.
+   * @throws if the write fails: the old value stays, and the next call writes again
    */
   set(charger: ChargerAddress, value: T | undefined): void {
     const key = keyOf(charger);
@@ -91,15 +92,15 @@ export class KeptFile<T> {
   }
 }
 
-/** A value for each charger that may be large, in a file of its own; those without one have none. */
+/** One value for each charger, which may be large, in a file of its own. */
 export class KeptFolder<T> {
   readonly #path: string | undefined;
   readonly #schema: z.ZodType<T>;
   readonly #disk: Disk;
-  /** As far as they were asked for, or set. */
+  /** Values that were read or set so far. */
   readonly #values = new Map<string, T | undefined>();
 
-  /** @param path undefined: only as long as this process lives */
+  /** @param path undefined: the values last as long as this process */
   constructor(path: string | undefined, schema: z.ZodType<T>, log?: Log) {
     this.#path = path;
     this.#schema = schema;
@@ -116,7 +117,7 @@ export class KeptFolder<T> {
     return this.#values.get(key);
   }
 
-  /** As that of a `KeptFile`. */
+  /** Same guarantees as `KeptFile.set`. */
   set(charger: ChargerAddress, value: T | undefined): void {
     if (this.get(charger) === value) return;
     const path = this.#pathOf(charger);
@@ -131,7 +132,7 @@ export class KeptFolder<T> {
   }
 }
 
-/** All or nothing: a gateway that starts finds what was there before, or what is written now. */
+/** Atomic: after a crash the file holds either the old value or the new one. */
 function writeKept(path: string, value: unknown): void {
   const folder = dirname(path);
   mkdirSync(folder, { recursive: true });
@@ -145,7 +146,7 @@ function removeKept(path: string): void {
   flush(dirname(path));
 }
 
-/** What was renamed or removed in it stays so when the power fails. */
+/** Makes renames and removals in the folder outlast a power failure. */
 function flush(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
@@ -159,7 +160,7 @@ function keyOf({ tenantUuid, controllerUuid }: ChargerAddress): string {
   return `${tenantUuid}/${controllerUuid}`;
 }
 
-/** @returns undefined where there is none. @throws KeptFileError */
+/** @returns undefined if the file does not exist. @throws KeptFileError */
 function readKept<T>(path: string, schema: z.ZodType<T>): T | undefined {
   let text: string;
   try {

@@ -1,4 +1,4 @@
-// A charging profile as a management system sends it, in any version of OCPP, as the gateway keeps it.
+// Charging profiles that a CSMS sends, in any version of OCPP: the gateway keeps them, forwards them or rejects them.
 import type { ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import { outcomeSchema } from '../wire/ocpp16.js';
@@ -8,26 +8,26 @@ import { isOwnProfileId } from './own-profiles.js';
 const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
 export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };
 const UNKNOWN: Guarded = { kind: 'answered', answer: { status: 'Unknown' } };
-/** After a remote start: chargers wait for a car no longer than a few minutes (`ConnectionTimeOut`). */
+/** After a remote start chargers wait for a car no longer than a few minutes (`ConnectionTimeOut`). */
 const STARTS_WITHIN_MS = 600_000;
 const KEPT = ['TxDefaultProfile', 'TxProfile'];
 
 export interface GuardParts {
   readonly profiles: ForeignProfiles;
   readonly heartbeatMs: number;
-  /** The transaction that runs at an EVSE. */
+  /** The running transaction of an EVSE. */
   readonly transactionAt: (evse: number) => TransactionRef | undefined;
   readonly nowMs: () => number;
-  /** Its profiles are others than before. */
+  /** Called after a change of the kept profiles. */
   readonly changed: () => void;
 }
 
-/** What the versions' profiles have in common, in their words; instants in epoch ms. */
+/** The common part of a profile in all versions, in the words of OCPP; instants in epoch ms. */
 export interface SentProfile {
   readonly id: number;
   readonly evse: number;
   readonly stackLevel: number;
-  /** `ChargePointMaxProfile` and `ChargingStationMaxProfile` are no business of this. */
+  /** `ChargePointMaxProfile` and `ChargingStationMaxProfile` are never kept. */
   readonly chargingProfilePurpose: string;
   readonly transactionId?: TransactionRef | undefined;
   readonly chargingProfileKind: string;
@@ -47,8 +47,8 @@ export interface SentProfile {
 }
 
 /**
- * What a management system sets: it goes to the charger where it goes before no lease, and is kept here otherwise.
- * @param passes purposes that the charger applies beside all others: they can only lower what is granted
+ * `SetChargingProfile` of a CSMS: a profile that could override a lease is kept here, others go to the charger.
+ * @param passes purposes that the charger applies beside all others: they can only lower a grant
  * @throws UnusableMessage
  */
 export function takeSent(
@@ -57,19 +57,19 @@ export function takeSent(
   sent: SentProfile,
   passes: readonly string[],
 ): Guarded {
-  // A charger would put it in the place of one of the gateway's, whatever its purpose.
+  // A charger would replace the gateway's profile with the same id, whatever the purpose.
   if (isOwnProfileId(sent.id)) return REJECTED;
   const purpose = sent.chargingProfilePurpose;
   if (passes.includes(purpose)) return { kind: 'forward', params };
-  // 2.1 knows more purposes; what they do to a lease is not known.
+  // OCPP 2.1 has more purposes. Their effect on a lease is unknown.
   return KEPT.includes(purpose) ? keepSent(parts, sent, false) : REJECTED;
 }
 
-/** Keeps it where the standard would have a charger take it. @throws UnusableMessage */
+/** Keeps the profile if the standard lets a charger accept it. @throws UnusableMessage */
 function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean): Guarded {
   const isOfTransaction = sent.chargingProfilePurpose === 'TxProfile';
   const running = comesWithStart ? undefined : parts.transactionAt(sent.evse);
-  // For a transaction that runs, and none that is over; with a remote start, for the next one.
+  // Without a remote start the profile must be for the running transaction. With one it is for the next transaction.
   if (isOfTransaction && !comesWithStart) {
     if (running === undefined || (sent.transactionId ?? running) !== running) return REJECTED;
     parts.profiles.began(sent.evse, running, parts.nowMs());
@@ -83,8 +83,8 @@ function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean)
 }
 
 /**
- * A profile that comes with a start would go before every lease: it is kept here, and the start goes on without it. Where the
- * charger does not start, it is forgotten.
+ * A profile that comes with a remote start would override every lease. So the gateway keeps it, and forwards the start
+ * without it. If the charger does not start, the profile is dropped.
  */
 export function startWithout(sent: SentProfile | undefined, start: object, parts: GuardParts): Guarded {
   if (sent !== undefined && (isOwnProfileId(sent.id) || keepSent(parts, sent, true) === REJECTED))
@@ -139,9 +139,9 @@ function kindOf(kind: string, recurrency: string | undefined): ForeignProfile['k
 }
 
 /**
- * What the gateway keeps of it is cleared; what it does not know may be the charger's own of before.
- * @param words.params what was asked for
- * @param words.maxOnly the same of what goes before no lease
+ * Clears the kept profiles that match. An unknown id goes on to the charger: it may be an old profile of its own.
+ * @param words.params the call as received
+ * @param words.maxOnly the same call for the purpose that never overrides a lease
  */
 export function clearSent(
   { profiles, changed }: GuardParts,
@@ -154,7 +154,7 @@ export function clearSent(
   },
 ): Guarded {
   const { id, evse, stackLevel, purpose } = criteria;
-  // Some chargers go by the id alone.
+  // Some chargers match by the id alone.
   if (id !== undefined && isOwnProfileId(id)) return UNKNOWN;
   const isTransactions = purpose === 'TxProfile';
   const isKnown = purpose === undefined || isTransactions || purpose === 'TxDefaultProfile';
@@ -163,7 +163,8 @@ export function clearSent(
   const isCleared = profiles.clear({ id, evse, stackLevel, purpose: kept }) > 0;
   if (isCleared) changed();
   if (id !== undefined) return isCleared ? ACCEPTED : { kind: 'forward', params };
-  // Without an id, what the gateway set would go with it, unless only what is at the whole charger is asked for.
+  // Without an id the charger would clear the gateway's profiles too. So only profiles of the whole charger are cleared
+  // there.
   if (purpose !== undefined || (evse ?? 0) > 0) return isCleared ? ACCEPTED : UNKNOWN;
   return {
     kind: 'forward',
@@ -172,17 +173,20 @@ export function clearSent(
   };
 }
 
-/** What a management system that was away is told once it is back: that the charger started, and the last status of each place. */
+/**
+ * Topic of a call that a CSMS which was away receives later: the charger's start, and the last status of each
+ * connector.
+ */
 export function topicToTell(method: string, placeOf: () => number | undefined): string | undefined {
   if (method === 'BootNotification') return method;
   const place = method === 'StatusNotification' ? placeOf() : undefined;
   return place === undefined ? undefined : `${method} ${place}`;
 }
 
-/** What leases are counted by, beside what the management system wants to be told. */
+/** Leases need one of these, beside the measurands that the CSMS wants. */
 const NEEDED_MEASURANDS = ['Power.Active.Import', 'Current.Import'];
 
-/** A list of measurands, with one that leases can go by. */
+/** The list of measurands, completed by one that leases need. */
 export function enoughMeasurands(list: string): string {
   const asked = list
     .split(',')

@@ -1,4 +1,4 @@
-// The gateway: the chargers of a provisioning file, reachable by OCPP, each joined to the service as docs/mqtt.md says.
+// The gateway: serves OCPP to the chargers of a provisioning file and joins each to the service by docs/mqtt.md.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Clock } from '../ports/clock.js';
@@ -16,32 +16,32 @@ import { OcppServer } from './ocpp-server.js';
 export interface GatewayOptions {
   readonly file: ProvisioningFile;
   readonly host: string;
-  /** 0 picks a free one. */
+  /** 0 picks a free port. */
   readonly port: number;
-  /** Where `/metrics` is read; undefined: nowhere. */
+  /** Port of `/metrics`; undefined: no metrics server. */
   readonly metricsPort: number | undefined;
-  /** The address for that; 127.0.0.1 if left out. */
+  /** Address of `/metrics`; default 127.0.0.1. */
   readonly metricsHost?: string | undefined;
-  /** What it asks for there; undefined: nothing. */
+  /** Bearer token for `/metrics`; undefined: none is needed. */
   readonly metricsToken?: string | undefined;
   readonly mqttUrl: string;
   /** PEM. */
   readonly mqttCa: string | undefined;
-  /** PEM; with `ca` each charger has to show a certificate. */
+  /** PEM; with `ca` each charger must present a certificate. */
   readonly tls: { readonly cert: string; readonly key: string; readonly ca?: string } | undefined;
   readonly heartbeatS: number;
-  /** Where is kept what has to outlast a restart; undefined: nowhere. */
+  /** Folder of the files that outlast a restart; undefined: nothing outlasts one. */
   readonly dataDir: string | undefined;
-  /** Of the management system to stand in front of; each charger's identity is appended to it. */
+  /** URL of the CSMS behind the gateway; each charger's identity is appended. */
   readonly csmsUrl?: string | undefined;
-  /** Undefined: everybody may charge, or only whom the management system allows. */
+  /** Undefined: every id tag may charge, or with a CSMS only the tags that the CSMS allows. */
   readonly idTags: IdTagRule | undefined;
   readonly newBoot: () => string;
   readonly random: () => number;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: GatewayMetrics;
-  /** Follows its chargers; left out otherwise. */
+  /** Follows the chargers, for tests and simulations. */
   readonly monitor?: BridgeMonitor | undefined;
 }
 
@@ -81,7 +81,6 @@ export class OcppGateway {
     });
   }
 
-  /** Each charger, and what its session says of it now. */
   get bridges(): readonly ChargerBridge[] {
     return this.#bridges;
   }
@@ -142,7 +141,7 @@ function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** `/ocpp/{tenantUuid}/{controllerUuid}`, and without the tenant where one charger alone has that name. */
+/** `/ocpp/{tenantUuid}/{controllerUuid}`; the tenant may be left out if the controllerUuid is unique. */
 function pathsOf(bridges: readonly ChargerBridge[]): ReadonlyMap<string, ChargerBridge> {
   const paths = new Map<string, ChargerBridge>();
   const named = new Map<string, number>();

@@ -1,4 +1,4 @@
-// OCPP-J: web sockets of chargers, what each may do to the gateway, and how their calls and ours are carried.
+// The OCPP-J server: manages the web sockets of chargers, limits them, and carries calls in both directions.
 import { createRPCError, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import type { Clock } from '../ports/clock.js';
@@ -21,13 +21,13 @@ type RpcClient = serverClient.default;
 const MOST_BYTES = 131_072;
 const BAD_MESSAGES_IN_A_ROW = 20;
 /**
- * A charger that said nothing for so many heartbeats is pinged: one that sends its values need not be. An idle one counts as there for
- * two after it was heard last.
+ * A charger is pinged after this many heartbeats without a message, so one that sends its values is not. An idle
+ * charger counts as present for two heartbeats after its last message.
  */
 const QUIET_HEARTBEATS = 1.1;
 const GOING_AWAY = 1001;
 const CLOSED_WITHOUT_REASON = 'the charger or the network closed the connection';
-/** What a charger answers where it does not know or do what it was asked. */
+/** Error codes of a charger that does not support the call. */
 const REFUSED = [
   'NotImplemented',
   'NotSupported',
@@ -42,7 +42,7 @@ const REFUSED = [
 export interface OcppServerOptions {
   readonly door: ChargerDoor;
   readonly dialectOf: (guest: Guest) => Dialect;
-  /** It stands in front of a management system, which alone judges what passes; left out otherwise. */
+  /** Set if the gateway is in front of a CSMS, which then validates the messages that pass. */
   readonly proxy: { readonly asksIdTags: boolean } | undefined;
   readonly tls: ChargerHttpOptions['tls'];
   readonly clock: Clock;
@@ -52,7 +52,7 @@ export interface OcppServerOptions {
 
 type Receive = (method: string, params: unknown) => Promise<object>;
 
-/** What a web socket carries once its charger was let in. */
+/** State of a web socket after its charger was admitted. */
 interface SocketSession {
   readonly guest: Guest;
   readonly scope: SocketScope;
@@ -63,9 +63,8 @@ export class OcppServer {
   readonly #rpc: RPCServer;
   readonly #http: ChargerHttp;
   readonly #rareLog: RareLog;
-  /** Of every socket that asked for a web socket, whatever becomes of it. */
+  /** A scope for every requested web socket, admitted or not. */
   readonly #scopes = new Set<SocketScope>();
-  /** Of each charger that is connected. */
   readonly #connected = new Map<ChargerBridge, SocketScope>();
 
   constructor(options: OcppServerOptions) {
@@ -76,7 +75,7 @@ export class OcppServer {
       strictMode: options.proxy === undefined,
       strictModeValidators: STRICT_VALIDATORS,
       maxBadMessages: BAD_MESSAGES_IN_A_ROW,
-      // Each charger in its own time: see #welcome.
+      // `#welcome` sets an interval for each charger.
       pingIntervalMs: 0,
       deferPingsOnActivity: true,
       wssOptions: { maxPayload: MOST_BYTES },
@@ -89,7 +88,7 @@ export class OcppServer {
     this.#http = new ChargerHttp({ tls, metrics, onUpgrade });
   }
 
-  /** Listens on `port`, 0 for a free one. @returns the one it listens on */
+  /** Listens on `port`, 0 for a free one. @returns the port in use */
   listen(port: number, host: string): Promise<number> {
     return this.#http.listen(port, host);
   }
@@ -162,12 +161,12 @@ export class OcppServer {
     client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
     client.handshake.request.socket.on('data', () => bridge.session.heard(clock.monotonicMs()));
     const pings = { pingIntervalMs: QUIET_HEARTBEATS * bridge.heartbeatMs };
-    // Its types ask for all options; it takes those that are to change.
+    // The library's types require all options, but it takes only the changed ones.
     client.reconfigure(pings as Parameters<RpcClient['reconfigure']>[0]);
     void bridge.open(socket, guest.uplink);
   }
 
-  /** Who answers its calls: the gateway, or the management system behind it. */
+  /** The calls of the charger go to the gateway, or to the CSMS behind it. */
   #receiverOf(line: ChargerLine, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
     const { proxy, log, metrics } = this.#options;
     if (csms === undefined || proxy === undefined)
@@ -181,7 +180,7 @@ export class OcppServer {
     return (method, params) => between.receive(method, params);
   }
 
-  /** Counts what one charger sends, and ends it where that is too much. */
+  /** Counts the messages of one charger, and ends its connection above the limit. */
   #watch(client: RpcClient, { bridge }: Guest, socket: ChargerSocket): void {
     const { clock, log, metrics } = this.#options;
     const { controllerUuid } = bridge.address;
@@ -191,7 +190,7 @@ export class OcppServer {
     client.on('message', ({ message, outbound }: { message: string; outbound: boolean }) => {
       if (outbound ? limit.told(message) : limit.said(message)) return;
       if (!outbound) metrics.messages.inc({ result: 'limited' });
-      // What it said at once comes still.
+      // Messages of the same burst still arrive.
       if (isCutOff) return;
       isCutOff = true;
       const reason = outbound ? 'unread' : 'flood';
@@ -236,7 +235,7 @@ export class OcppServer {
   }
 }
 
-/** A call of the management system, with what the charger answers. @throws ForwardedError */
+/** Forwards a call of the CSMS to the charger. @throws ForwardedError */
 async function forwardTo(line: ChargerLine, method: string, params: object): Promise<unknown> {
   try {
     return await line.call(method, params);

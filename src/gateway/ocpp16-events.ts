@@ -1,4 +1,4 @@
-// OCPP 1.6: what a charger calls, as events of its session, and what it is answered.
+// OCPP 1.6: turns calls of a charger into events of its session, and answers them.
 import { CHARGING_STATUSES, type ChargingStatus } from '../../machines/power/meter-ledger.js';
 import {
   authorizeSchema,
@@ -21,7 +21,7 @@ const ONLY_LOGGED = [
   'SecurityEventNotification',
   'SignedFirmwareStatusNotification',
 ];
-/** What these say is known with the answer to them. */
+/** The effect of these calls depends on their answer. */
 const WITH_ANSWER = ['BootNotification', 'StartTransaction'];
 
 /** `Reserved`: nobody charges there yet. */
@@ -33,7 +33,7 @@ interface Parts extends CallParts {
   readonly transactionIds: TransactionIds;
 }
 
-/** One charger's calls. */
+/** Calls of one charger. */
 export class Ocpp16Events {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
@@ -47,7 +47,7 @@ export class Ocpp16Events {
     return this.#calls.isRejected;
   }
 
-  /** Takes in what it says by itself. @throws UnusableMessage */
+  /** Applies a call to the session. @throws UnusableMessage */
   heard(method: string, params: unknown): void {
     const { session, clock } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -65,7 +65,7 @@ export class Ocpp16Events {
     if (!WITH_ANSWER.includes(method)) this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it is to be answered. @returns what it is. @throws UnusableMessage, ForwardedError */
+  /** Applies a call together with its answer. @returns the answer to send. @throws UnusableMessage, ForwardedError */
   async answered(method: string, params: unknown, answer: object): Promise<object> {
     const { session, clock } = this.#parts;
     if (method === 'BootNotification') {
@@ -80,7 +80,7 @@ export class Ocpp16Events {
     return method === 'Heartbeat' ? this.#calls.tellTime(answer) : answer;
   }
 
-  /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */
+  /** The answer without a CSMS. @throws UnusableMessage, UnknownMethod */
   async answer(method: string, params: unknown): Promise<object> {
     switch (method) {
       case 'StopTransaction':

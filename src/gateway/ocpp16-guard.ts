@@ -1,4 +1,4 @@
-// OCPP 1.6: what a management system may do to a charger whose charging profiles carry leases.
+// OCPP 1.6: guards a charger whose charging profiles carry leases against calls of a CSMS.
 import {
   changeConfigurationSchema,
   clearProfileSchema,
@@ -22,7 +22,7 @@ import {
   topicToTell,
 } from './kept-profile.js';
 
-/** What goes before no lease: the charger applies the lower of both. */
+/** Never overrides a lease: the charger applies the lower of both. */
 const MAX = 'ChargePointMaxProfile';
 
 export class Ocpp16Guard implements Guard {
@@ -65,7 +65,10 @@ export class Ocpp16Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
-  /** The charger reports at least as often, and as much, as its lease needs, and keeps it. Upper and lower case are the same in keys. */
+  /**
+   * The charger must go on reporting as often and as much as its lease needs, and must keep the lease offline. Keys
+   * ignore case.
+   */
   #configure(params: unknown): Guarded {
     const change = read(changeConfigurationSchema, params);
     const { key, value } = change;

@@ -1,4 +1,4 @@
-// OCPP 1.6: the words in which the gateway asks a charger, and in which it is answered.
+// OCPP 1.6: messages of the gateway's requests to a charger, and the meaning of their answers.
 import type { ChargerAbilities, GatewayAnswer } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
 import { compositeSchema, configurationSchema, outcomeSchema } from '../wire/ocpp16.js';
@@ -57,7 +57,7 @@ async function readAbilities(call: Call): Promise<ChargerAbilities> {
   };
 }
 
-/** `Current` and `Power` in the standard; some say `A` and `W`. Both where nothing is said. */
+/** OCPP 1.6 names them `Current` and `Power`; some chargers send `A` and `W`. Without a known word both count. */
 function unitsOf(words: readonly string[]): readonly RateUnit[] {
   const hasCurrent = words.includes('Current') || words.includes('A');
   const hasPower = words.includes('Power') || words.includes('W');

@@ -1,4 +1,4 @@
-// OCPP 2.0.1 and 2.1: what a charger calls, as events of its session, and what it is answered.
+// OCPP 2.0.1 and 2.1: turns calls of a charger into events of its session, and answers them.
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import {
   authorizeSchema,
@@ -36,19 +36,22 @@ const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
 };
 
 interface Parts extends CallParts {
-  /** The charger's EVSEs, by number. */
+  /** EVSE numbers of the charger. */
   readonly evses: readonly number[];
-  /** What was said of them, on connections before too. */
+  /** Outlasts a connection. */
   readonly uses: EvseUses;
-  /** Where its transactions run, as said on connections before and to a gateway before this one, too. */
+  /** Outlasts a connection and a restart of the gateway. */
   readonly places: TransactionPlaces;
 }
 
-/** One charger's calls. */
+/** Calls of one charger. */
 export class Ocpp201Events {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
-  /** Transactions that this connection spoke of. Of each EVSE the newest, and the one before: late events of that one begin nothing. */
+  /**
+   * Transactions reported on this connection: the newest of each EVSE, and the one before. Late events of that one
+   * begin nothing.
+   */
   readonly #evseOf = new Map<string, number>();
 
   constructor(parts: Parts) {
@@ -60,7 +63,7 @@ export class Ocpp201Events {
     return this.#calls.isRejected;
   }
 
-  /** Takes in what it says by itself. @throws UnusableMessage */
+  /** Applies a call to the session. @throws UnusableMessage */
   heard(method: string, params: unknown): void {
     const { session, clock, uses } = this.#parts;
     const nowMs = clock.monotonicMs();
@@ -78,7 +81,7 @@ export class Ocpp201Events {
     if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }
 
-  /** Takes in what it says with what it is to be answered. @returns what it is. @throws UnusableMessage, ForwardedError */
+  /** Applies a call together with its answer. @returns the answer to send. @throws UnusableMessage, ForwardedError */
   async answered(method: string, params: unknown, answer: object): Promise<object> {
     if (method === 'Heartbeat') return this.#calls.tellTime(answer);
     if (method !== 'BootNotification') return answer;
@@ -90,7 +93,7 @@ export class Ocpp201Events {
     return answer;
   }
 
-  /** The answer where no management system gives one. @throws UnusableMessage, UnknownMethod */
+  /** The answer without a CSMS. @throws UnusableMessage, UnknownMethod */
   async answer(method: string, params: unknown): Promise<object> {
     const { askIdTag } = this.#parts;
     switch (method) {
@@ -100,7 +103,7 @@ export class Ocpp201Events {
       }
       case 'Authorize':
         return { idTokenInfo: { status: await askIdTag(read(authorizeSchema, params).idToken.idToken) } };
-      // What the car would like is not asked: it shows by what it draws.
+      // The gateway needs no charging needs: the demand of a car shows in its draw.
       case 'NotifyEVChargingNeeds':
       case 'NotifyEVChargingSchedule':
       case 'SignCertificate':
@@ -139,14 +142,14 @@ export class Ocpp201Events {
     this.#metered(evseId, transactionId, meterValue, nowMs);
   }
 
-  /** Ends are lost, and a charger connects for months. */
+  /** End events get lost, and a connection lasts for months. */
   #remember(transactionId: string, evseId: number): void {
     const before = [...this.#evseOf].filter(([, evse]) => evse === evseId);
     for (const [older] of before.slice(0, -1)) this.#evseOf.delete(older);
     this.#evseOf.set(transactionId, evseId);
   }
 
-  /** The EVSE of a transaction whose event does not name it: as it was named before, or the only one that there is. */
+  /** The EVSE of a transaction whose event does not name it: the one of an earlier event, or the only EVSE. */
   #placeOf(transactionId: string): number | undefined {
     const { evses, places } = this.#parts;
     return places.evseOf(transactionId) ?? (evses.length === 1 ? evses[0] : undefined);

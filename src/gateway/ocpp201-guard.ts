@@ -1,4 +1,4 @@
-// OCPP 2.0.1 and 2.1: what a management system may do to a charger whose charging profiles carry leases.
+// OCPP 2.0.1 and 2.1: guards a charger whose charging profiles carry leases against calls of a CSMS.
 import {
   type ChangedVariable,
   changedVariablesSchema,
@@ -26,7 +26,7 @@ import {
 } from './kept-profile.js';
 import { isOwnProfileId } from './own-profiles.js';
 
-/** What goes before, or beside, no lease: the charger applies the lower of both. */
+/** Never overrides a lease, like the purposes below: the charger applies the lower of both. */
 const MAX = 'ChargingStationMaxProfile';
 const BESIDE = [MAX, 'ChargingStationExternalConstraints'];
 
@@ -51,7 +51,7 @@ export class Ocpp201Guard implements Guard {
         return clearSent(this.#parts, { params, maxOnly }, { id, evse, purpose, stackLevel });
       }
       case 'UsePriorityCharging': {
-        // It would put a profile in the place of every lease.
+        // A priority profile would override every lease.
         const { activate } = read(usePrioritySchema, params);
         return activate ? REJECTED : { kind: 'forward', params };
       }
@@ -79,7 +79,7 @@ export class Ocpp201Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.evseId);
   }
 
-  /** The charger reports at least as often, and as much, as its lease needs, and keeps it. */
+  /** The charger must go on reporting as often and as much as its lease needs, and must keep the lease offline. */
   #configure(params: unknown): Guarded {
     const { setVariableData, ...rest } = read(changeVariablesSchema, params);
     const changed = setVariableData.filter(isHarmless).map((each) => {
@@ -100,7 +100,7 @@ export class Ocpp201Guard implements Guard {
   }
 }
 
-/** It does not end that the charger keeps leases, or reports. */
+/** The change ends neither leases nor reports. */
 function isHarmless(each: ChangedVariable): boolean {
   const { attributeValue } = each;
   switch (nameOf(each)) {
@@ -114,7 +114,10 @@ function isHarmless(each: ChangedVariable): boolean {
   }
 }
 
-/** The result of what was asked for, in its order: what the charger answered, and what it was not told. */
+/**
+ * The results in the order of the request: the charger's answers, and a rejection for each change that was not
+ * forwarded.
+ */
 function resultOf(asked: readonly ChangedVariable[], answer: unknown): object {
   const { setVariableResult, ...rest } = changedVariablesSchema.parse(answer);
   const answers = [...setVariableResult];
@@ -127,7 +130,7 @@ function rejectedOf({ attributeType, component, variable }: ChangedVariable) {
   return { ...attribute, attributeStatus: 'Rejected', component, variable };
 }
 
-/** Upper and lower case are the same in it. */
+/** Names ignore case. */
 function nameOf({ component, variable }: ChangedVariable): string {
   return `${component.name}.${variable.name}`.toLowerCase();
 }

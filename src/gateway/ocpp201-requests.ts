@@ -1,4 +1,4 @@
-// OCPP 2.0.1 and 2.1: the words in which the gateway asks a charger, and in which it is answered.
+// OCPP 2.0.1 and 2.1: messages of the gateway's requests to a charger, and the meaning of their answers.
 import type { ChargerAbilities, GatewayAnswer, ProfileSlot } from '../../machines/session/gateway-request.js';
 import { BEGINS_BEFORE_S, type RateUnit } from '../../machines/session/lease-schedule.js';
 import { compositeSchema, outcomeSchema, setVariablesSchema, variablesSchema } from '../wire/ocpp201.js';
@@ -30,7 +30,10 @@ interface Period {
   readonly numberPhases?: number;
 }
 
-/** @param has.offlineDuration it knows 2.1's `maxOfflineDuration`, which ends a lease by itself while it is offline */
+/**
+ * @param has.offlineDuration the charger supports `maxOfflineDuration` of OCPP 2.1, which ends a lease while it is
+ * offline
+ */
 export function ocpp201Requests(has: { readonly offlineDuration: boolean }): RequestWords {
   return {
     readAbilities,
@@ -75,7 +78,7 @@ async function readAbilities(call: Call): Promise<ChargerAbilities> {
   };
 }
 
-/** Both where nothing is said. */
+/** Without a known unit both count. */
 function unitsOf(words: readonly string[]): readonly RateUnit[] {
   const units = (['A', 'W'] as const).filter((unit) => words.includes(unit));
   return units.length === 0 ? ['A', 'W'] : units;

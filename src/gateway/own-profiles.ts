@@ -1,13 +1,12 @@
-// The numbers of the charging profiles that a gateway sets: ours alone, in every version of OCPP.
+// Ids of the charging profiles that a gateway sets, in every version of OCPP.
 import type { ProfileSlot } from '../../machines/session/gateway-request.js';
 
-/** Nobody else numbers profiles from here. */
+/** Nobody else assigns ids from here on. */
 const FIRST_PROFILE_ID = 774_000_000;
 const SLOTS: readonly ProfileSlot[] = ['failsafe', 'default', 'transaction'];
-/** A schedule without end began before any clock of a charger. */
+/** Start of a schedule without end: before any clock of a charger. */
 export const ALWAYS = '1970-01-01T00:00:00.000Z';
 
-/** Whether a profile with that id is one of a gateway's. */
 export function isOwnProfileId(id: number): boolean {
   return id >= FIRST_PROFILE_ID && id < FIRST_PROFILE_ID + 1_000_000;
 }

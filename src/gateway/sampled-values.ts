@@ -1,7 +1,7 @@
-// Meter values of OCPP as power, currents and voltages of one connector: sums, phases and units.
+// Converts meter values of OCPP to power, currents and voltages of one connector: sums, phases and units.
 import type { MeteredValues, TransactionRef } from '../../machines/session/gateway-request.js';
 
-/** One value, in the words that OCPP 1.6 and 2.0.1 share. */
+/** One value, in the common words of OCPP 1.6 and 2.0.1. */
 export interface Sampled {
   readonly value: number;
   readonly measurand: string;
@@ -12,7 +12,7 @@ export interface Sampled {
   readonly multiplier?: number | undefined;
 }
 
-/** Which one it is of the three; others are of the neutral conductor, or between two. */
+/** Index of each phase. Other values are of the neutral conductor, or between two phases. */
 const PHASES: ReadonlyMap<string, 0 | 1 | 2> = new Map([
   ['L1', 0],
   ['L2', 1],
@@ -21,12 +21,12 @@ const PHASES: ReadonlyMap<string, 0 | 1 | 2> = new Map([
   ['L2-N', 1],
   ['L3-N', 2],
 ]);
-/** Where else a charger may measure than at what a car is plugged into. */
+/** Places of measurement other than the one at the car's plug. */
 const ELSEWHERE = ['Body', 'Cable', 'EV', 'Upstream'];
 
 type Triple = [number, number, number];
 
-/** What one measurand says: of all phases together, of each, or both. What is said first counts. */
+/** Values of one measurand: of all phases together, of each, or both. The first value of a kind counts. */
 class Measured {
   #total: number | undefined;
   #phases: Triple | undefined;
@@ -46,7 +46,7 @@ class Measured {
     this.#sumOfPhases += value;
   }
 
-  /** The total, or the sum of phases where there is none. */
+  /** The total; without one, the sum of the phases. */
   get sum(): number | undefined {
     return this.#total ?? (this.#phases && this.#sumOfPhases);
   }
@@ -55,21 +55,21 @@ class Measured {
     return this.#phases;
   }
 
-  /** One value for all phases: that of the most loaded one, so each may be that much. */
+  /** A single current for all phases is that of the most loaded phase: each phase may carry as much. */
   get onEachPhase(): Triple | undefined {
     const total = this.#total;
     return this.#phases ?? (total === undefined ? undefined : [total, total, total]);
   }
 }
 
-/** Values of one instant. What is not measured, or not in a unit that is known, is left out. */
+/** Values of one instant. Measurands that are missing or have an unknown unit are left out. */
 export function meteredValues(
   ownMs: number,
   transaction: TransactionRef | undefined,
   sampled: readonly Sampled[],
 ): MeteredValues {
   const [power, current, voltage, energy] = [new Measured(), new Measured(), new Measured(), new Measured()];
-  // The same power twice: a car has it at the outlet.
+  // Inlet and outlet measure the same power. The outlet is where the car is, so its value comes first.
   const isInlet = ({ location }: Sampled) => Number(location === 'Inlet');
   for (const one of sampled.toSorted((a, b) => isInlet(a) - isInlet(b))) {
     const { value, measurand, phase, location } = one;
@@ -94,7 +94,7 @@ function scaled({ value, multiplier }: Sampled): number {
   return multiplier === undefined ? value : value * 10 ** multiplier;
 }
 
-/** W of W and kW, Wh of Wh and kWh. */
+/** Converts W and kW to W, Wh and kWh to Wh. */
 function inWatts(sampled: Sampled): number {
   return scaled(sampled) * (sampled.unit?.startsWith('k') ? 1000 : 1);
 }

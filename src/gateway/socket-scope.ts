@@ -1,8 +1,9 @@
-// Owns all that one charger's socket brought about, such as a login at the service: it ends with the socket, however that ends.
+// Owns all resources of one charger's socket, such as a login at the service. They end with the socket, however that
+// ends.
 import type { Socket } from 'node:net';
 import type { Log } from '../ports/log.js';
 
-/** Releases something; a second call has no effect. */
+/** Releases a resource; a second call has no effect. */
 export type Release = () => Promise<void> | void;
 
 export class SocketScope {
@@ -21,7 +22,7 @@ export class SocketScope {
     this.#socket = socket;
     this.#log = log;
     socket.once('close', () => void this.end());
-    // A closed socket emits nothing any more.
+    // A closed socket emits no further event.
     if (socket.closed) void this.end();
   }
 
@@ -29,7 +30,7 @@ export class SocketScope {
     return this.#isEnded;
   }
 
-  /** The reason given to `end`; undefined while the socket is open, and where it closed by itself. */
+  /** The reason given to `end`; undefined while the socket is open, and if it closed by itself. */
   get why(): string | undefined {
     return this.#why;
   }
@@ -45,7 +46,7 @@ export class SocketScope {
     if (this.#isEnded) return this.ended;
     this.#isEnded = true;
     this.#why = why;
-    // Each begins without waiting for the others: one that hangs must keep no login.
+    // Releases do not wait for each other: one that hangs must not keep a login open.
     const releases = this.#releases.splice(0).reverse();
     const released = releases.map((release) => this.#settle(release));
     this.#socket.destroy();

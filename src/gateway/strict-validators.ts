@@ -1,5 +1,5 @@
-// The schemas of OCPP 2.1 as `ocpp-rpc` can use them: it ships them under other names than it looks for, and would refuse every
-// message.
+// Adapts the schemas of OCPP 2.1 to `ocpp-rpc`. The library ships them under other names than it looks up, and would
+// refuse every message.
 import { createRequire } from 'node:module';
 import { createValidator } from 'ocpp-rpc';
 
@@ -13,7 +13,7 @@ interface Schema {
 
 const schemas = createRequire(import.meta.url)('ocpp-rpc/lib/schemas/ocpp2_1.json') as readonly Schema[];
 
-/** On what is no object `additionalProperties` means nothing, and each would be complained about. */
+/** `additionalProperties` has no meaning on other types than objects, and the validator complains about each. */
 function meant(definition: Definition): Definition {
   if (definition.type === 'object') return definition;
   return Object.fromEntries(Object.entries(definition).filter(([name]) => name !== 'additionalProperties'));

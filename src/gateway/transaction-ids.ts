@@ -1,25 +1,28 @@
-// The transaction ids that a gateway gives one charger, in OCPP 1.6: over its connections, and over restarts of the gateway.
+// Transaction ids that a gateway assigns to one charger in OCPP 1.6. They rise over connections and restarts of the
+// gateway.
 
-/** They are seconds since then: higher than any that a gateway gave before it started again, were its files lost. */
+/** Ids are seconds since this instant: so they exceed all earlier ids, even if the gateway lost its files. */
 const IDS_SINCE_MS = Date.UTC(2025, 0, 1);
 const MOST_STARTS = 20;
 
 export class TransactionIds {
   #last: number;
   readonly #keep: (id: number) => void;
-  /** By what was said when it began: a charger that missed the answer says the same again, on its next connection as a rule. */
+  /**
+   * By the content of the start: a charger that missed the answer repeats the start, usually on its next connection.
+   */
   readonly #begun = new Map<string, number>();
 
   /**
-   * @param last the one that was given last
-   * @param keep each that is given, before it is
+   * @param last the id that was assigned last
+   * @param keep stores each id before it is assigned
    */
   constructor(last: number | undefined, keep: (id: number) => void) {
     this.#last = last ?? 0;
     this.#keep = keep;
   }
 
-  /** @param said all that a start is known by */
+  /** @param said the content that identifies a start */
   idOf(said: string, nowMs: number): number {
     const id = this.#begun.get(said) ?? this.#next(nowMs);
     this.#begun.delete(said);
@@ -29,12 +32,15 @@ export class TransactionIds {
     return id;
   }
 
-  /** Its charger knows that id, and says the start no more: what looks the same is another, of a charger without clock and meter. */
+  /**
+   * The charger received this id, so it does not repeat the start. An equal start is another one, of a charger without
+   * clock and meter.
+   */
   ended(id: number): void {
     for (const [said, begun] of this.#begun) if (begun === id) this.#begun.delete(said);
   }
 
-  /** Starts that were kept back come several a second: then ids run ahead of the seconds. */
+  /** Starts that were queued offline arrive several a second: then ids run ahead of the seconds. */
   #next(nowMs: number): number {
     this.#last = Math.max(this.#last + 1, Math.floor((nowMs - IDS_SINCE_MS) / 1000));
     this.#keep(this.#last);

@@ -1,15 +1,14 @@
-// The EVSE of each running transaction in OCPP 2.0.1 and 2.1. A charger may name it only in the first event of a transaction, so the
-// gateway remembers it over connections and restarts, of the charger and of its own.
+// The EVSE of each running transaction in OCPP 2.0.1 and 2.1. A charger may name it only in the first event of a
+// transaction. So the gateway remembers it over connections and restarts, of the charger and of its own.
 
-/** The EVSE at which a transaction runs. */
 export interface TransactionPlace {
   readonly transaction: string;
   readonly evse: number;
 }
 
-/** Of each EVSE: the newest, and the one before, of which late events may still come. */
+/** The newest transaction of an EVSE and the one before, of which late events may still come. */
 const OF_EACH_EVSE = 2;
-/** Of a charger. A lost end leaves a place behind, so their number needs a limit. */
+/** For each charger. A lost end leaves a place behind, so their number needs a limit. */
 const MOST_PLACES = 100;
 
 export class TransactionPlaces {
@@ -18,7 +17,7 @@ export class TransactionPlaces {
 
   /**
    * @param kept the places that an earlier process kept
-   * @param keep is called with all places at each change; undefined where no transaction is left
+   * @param keep is called with all places at each change; undefined if no transaction is left
    */
   constructor(
     kept: readonly TransactionPlace[] | undefined,

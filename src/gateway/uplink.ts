@@ -1,4 +1,4 @@
-// A login of chargers at the service, over MQTT: the charger's own or, for chargers with certificates, a gateway's.
+// An MQTT login of chargers at the service: the charger's own or, for chargers with certificates, a gateway's.
 import { connect, type ErrorWithReasonCode, type MqttClient } from 'mqtt';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Clock } from '../ports/clock.js';
@@ -11,26 +11,28 @@ export interface UplinkLogin {
   readonly clientId: string;
   readonly username: string;
   readonly password: Buffer;
-  /** Milliseconds between attempts; at random, so that not all come back as one. */
+  /** Milliseconds between attempts, random, so that not all logins come back at once. */
   readonly reconnectMs: number;
   readonly clock: Clock;
 }
 
-/** What the service says to one charger. */
+/** Messages of the service to one charger. */
 export interface UplinkReceiver {
   limit(connectorId: ConnectorId, limit: LimitMessage): void;
   sync(): void;
-  /** Its topics are subscribed, for the first time or again. */
+  /** The topics are subscribed, for the first time or again. */
   listening(): void;
-  /** The service no longer takes this login. */
+  /** The service no longer accepts this login. */
   refused(): void;
 }
 
-/** A login as a charger's session uses it. */
 export interface ChargerUplink {
-  /** Every topic of every charger on it is subscribed. */
+  /** The topics of every charger on this login are subscribed. */
   readonly isListening: boolean;
-  /** Hears and speaks for this charger from now on; where the service has refused the login since it was opened, that is what it hears. */
+  /**
+   * Sends and receives for this charger from now on. If the service has refused the login meanwhile, `receiver.refused`
+   * is called.
+   */
   attach(
     address: ChargerAddress,
     connectors: readonly ConnectorId[],
@@ -38,22 +40,21 @@ export interface ChargerUplink {
   ): Promise<void>;
   detach(address: ChargerAddress): void;
   /**
-   * The broker is to say this from now on, should the connection break. A last will is said at a login: where it is another than
-   * before, it leaves in order, so that nobody speaks the one of before, and logs in anew; `listening` follows. A login of several
-   * chargers has none.
+   * The broker publishes `will` if the connection breaks. MQTT sets a will only at login. So a changed will ends the
+   * connection in order, which publishes no will, and logs in again; `listening` follows. A login of several chargers
+   * has no will.
    */
   setWill(will: LastWill): void;
-  /** Drops it where there is no connection: by the time there is one it would be out of date. */
+  /** Drops the message without a connection: it would be out of date later. */
   publish(topic: string, body: object, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
 }
 
-/** What the broker is to say for a charger should its connection break. */
 export interface LastWill {
   readonly topic: string;
   readonly body: object;
 }
 
-/** Why a login failed. `password`: it is wrong. `attempts`: it was not checked, after too many wrong ones. `unreachable`: no answer. */
+/** `password`: it is wrong. `attempts`: not checked after too many wrong passwords. `unreachable`: no answer. */
 export type LoginFailure = 'password' | 'attempts' | 'unreachable';
 
 interface Attached {
@@ -63,11 +64,11 @@ interface Attached {
 
 const KEEPALIVE_S = 30;
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A connection that does not end in order by then is broken off. */
+/** A connection that has not ended in order by then is cut off. */
 const LEAVES_WITHIN_MS = 5_000;
 /** CONNACK: identifier rejected, bad user name or password, not authorized. */
 const REFUSED = [2, 4, 5];
-/** CONNACK: server unavailable, which is also the service's answer above its limit of wrong passwords. */
+/** CONNACK: server unavailable. The service also answers this above its limit of wrong passwords. */
 const UNAVAILABLE = 3;
 
 export class Uplink implements ChargerUplink {
@@ -75,13 +76,13 @@ export class Uplink implements ChargerUplink {
   readonly #attached = new Map<string, Attached>();
   #client: MqttClient;
   #will: LastWill | undefined;
-  /** Until it is over, the login before a new one is being left. */
+  /** Pending while the login before a new one ends. */
   #leaving: Promise<void> | undefined;
   #isListening = false;
   #isRefused = false;
   #ended: Promise<void> | undefined;
 
-  /** @param will spoken by the broker should this connection break */
+  /** @param will the broker publishes it if this connection breaks */
   constructor(login: UplinkLogin, will: LastWill | undefined) {
     this.#login = login;
     this.#will = will;
@@ -92,19 +93,19 @@ export class Uplink implements ChargerUplink {
     return this.#isListening;
   }
 
-  /** It was taken before, and is taken no longer: it does not try again. */
+  /** The service accepted the login before and refuses it now. There is no further attempt. */
   get isRefused(): boolean {
     return this.#isRefused;
   }
 
-  /** Resolves with undefined once the service took the login. */
+  /** Resolves to undefined after the service has accepted the login. */
   async opened(): Promise<LoginFailure | undefined> {
     const failure = await new Promise<LoginFailure | undefined>((resolve) => {
       this.#client.once('connect', () => resolve(undefined));
       this.#client.once('error', (error) => resolve(failureOf(error)));
       this.#client.once('close', () => resolve('unreachable'));
     });
-    // From here on a failure is one of an established login.
+    // A later failure is one of an established login.
     this.#keep(this.#client);
     return failure;
   }
@@ -144,7 +145,7 @@ export class Uplink implements ChargerUplink {
     if (this.#isUp(this.#client)) this.#client.publish(topic, JSON.stringify(body), options);
   }
 
-  /** Logs out for good. Resolves once the connection is closed, which takes 5 s at the most. */
+  /** Logs out for good. Resolves once the connection is closed, after 5 s at the most. */
   end(): Promise<void> {
     this.#ended ??= this.#leaving ?? this.#leave();
     return this.#ended;
@@ -165,13 +166,13 @@ export class Uplink implements ChargerUplink {
       keepalive: KEEPALIVE_S,
       connectTimeout: CONNECT_TIMEOUT_MS,
       reconnectPeriod: reconnectMs,
-      // The library takes every refusal for the last word; a server that is unavailable for a while does not mean it so.
+      // By default the library treats every refusal as final. An unavailable server is temporary.
       reconnectOnConnackError: true,
       resubscribe: false,
       queueQoSZero: false,
-      // Else the library keeps a buffer of its own for each of 65,536 numbers: 6 MB.
+      // The cache of the library takes 6 MB: a buffer for each of 65,536 numbers.
       writeCache: false,
-      // Else it makes an array of what it would log, several times for each message.
+      // The default log function builds an array several times for each message.
       log: () => {},
       ...(ca === undefined ? {} : { ca }),
       ...(this.#will === undefined ? {} : { will: packetOf(this.#will) }),
@@ -190,7 +191,7 @@ export class Uplink implements ChargerUplink {
     });
   }
 
-  /** One login after the other: a second one would end the first out of order, and the broker speak its will. */
+  /** Logins do not overlap: a second one would cut off the first, and the broker would publish its will. */
   async #logInAnew(): Promise<void> {
     await this.#leave();
     this.#leaving = undefined;
@@ -216,7 +217,7 @@ export class Uplink implements ChargerUplink {
     });
   }
 
-  /** The service will not take this login the next time either. */
+  /** The service would refuse this login the next time too. */
   #refuse(): void {
     this.#isRefused = true;
     this.#client.end(true);
@@ -243,7 +244,7 @@ export class Uplink implements ChargerUplink {
 }
 
 async function subscribe(client: MqttClient, { topics }: Attached): Promise<void> {
-  // A connection that is gone by then subscribes anew when it is back.
+  // A connection that is gone by then subscribes again after its next login.
   await client.subscribeAsync([...topics], { qos: 1 }).catch(() => {});
 }
 
