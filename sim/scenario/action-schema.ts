@@ -1,4 +1,4 @@
-// A REST call of a scenario: any operation of the interface by its name, checked as far as it can be before it is made.
+// Schema of a REST call in a scenario: an operation of the API by name, checked as far as possible before the run.
 import { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
@@ -36,16 +36,16 @@ export const actionSchema = z.strictObject(
   GROUP_RULE,
 );
 export type ActionEntry = z.output<typeof actionSchema>;
-/** A call as it is written. */
+/** A call as the scenario writes it. */
 export type ActionInput = z.input<typeof actionSchema>;
 
-/** `name` and `field` of a value `$name.field`, which stands for a field of an answer kept as `name`. */
+/** Splits a value `$name.field`, a reference to a field of the answer kept as `name`. */
 export function parseKept(value: string): { readonly name: string; readonly field: string } | undefined {
   const [, name, field] = /^\$(\w+)\.(\w+)$/.exec(value) ?? [];
   return name === undefined || field === undefined ? undefined : { name, field };
 }
 
-/** What is sent: instants in it may be written like any moment of the scenario. */
+/** The request body. Instants in it may have any form that a scenario allows for a moment. */
 export function bodyAt(body: unknown, span: ScenarioSpan): unknown {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   const timed = ['startTime', 'endTime'].flatMap((field) => {
@@ -86,7 +86,7 @@ function schemaProblems(
   }));
 }
 
-/** A misspelt field would be ignored, as the contract wants it: no scenario means that. */
+/** The contract requires the service to ignore an unknown query field. In a scenario such a field is a misspelling. */
 function queryProblems(
   { querySchema, path }: EndpointDescription,
   { query }: ActionEntry,
@@ -100,7 +100,7 @@ function queryProblems(
     }));
 }
 
-/** What is wrong with `action` by itself; paths begin at it. */
+/** Problems of `action` on its own; their paths are relative to it. */
 export function actionProblems(action: ActionEntry, span: ScenarioSpan): readonly FieldProblem[] {
   const endpoint = OPERATIONS.get(action.call);
   if (endpoint === undefined) {

@@ -1,11 +1,11 @@
-// What a building drew, from a CSV file: a time and a power a line, each until the next.
+// Reads the load of a building from a CSV file: each line has a time and a power that applies until the next line.
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 import { type Row, readSessionTable, type SessionTable } from '../sessions/session-table.js';
 import { instantsOf, parseWrittenTime, type TimeZone } from './time-zone.js';
 
-/** From `fromMs` on it draws `kw`; below 0 where it feeds back. */
+/** From `fromMs` on the building draws `kw`; a negative value feeds power back. */
 export interface LoadStep {
   readonly fromMs: EpochMs;
   readonly kw: number;
@@ -27,7 +27,7 @@ function headProblems({ columns, rows }: SessionTable): readonly string[] {
   return problems.length === 0 && rows.length === 0 ? ['has no line below its columns'] : problems;
 }
 
-/** @returns the step, or what is wrong with the line */
+/** @returns the step, or a message about the problem of the line */
 function stepOf(
   { record }: Row,
   hasDecimalCommas: boolean,
@@ -41,7 +41,7 @@ function stepOf(
   const instants = instantsOf(written, timeZone);
   if (instants === undefined)
     return `column ${TIME}: ${quote(time)} says no offset from UTC; add one, such as Z or +02:00, or name the time zone of the file (timeZone)`;
-  // Of two instants that a clock that is put back may mean, the one that is later than the line before.
+  // After a clock change a local time can mean two instants; the first one after the previous line applies.
   const fromMs = instants.find((atMs) => before === undefined || atMs > before.fromMs);
   if (fromMs === undefined) return `column ${TIME}: ${quote(time)} must be later than the line before`;
   const digits = hasDecimalCommas ? power.replace(',', '.') : power;
@@ -53,8 +53,9 @@ function stepOf(
 
 /**
  * The steps of a file, in order.
- * @param timeZone of its times without an offset
- * @throws UnusableFileError with up to twenty problems, each with its line, and its column where one is at fault.
+ * @param timeZone of times without an offset
+ * @throws UnusableFileError with up to twenty problems, each with its line and, if one column is wrong, with the
+ * column.
  */
 export function readBuildingFile(path: string, timeZone: TimeZone | undefined): readonly LoadStep[] {
   const table = readSessionTable(path);

@@ -1,4 +1,4 @@
-// Buildings beside the chargers as a scenario writes them: what they draw, what is fed back, and how their meters fail.
+// Schema of the buildings in a scenario: their load, the power that they feed back, and the faults of their meters.
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { LocationId } from '../../machines/values/ids.js';
@@ -24,7 +24,7 @@ const BASE_RULE = `must be a number from 0 to ${MOST_KW}, in kW, or a list of { 
 const kwSchema = numberSchema(0, MOST_KW, 'kW');
 const METER_FAULTS = ['lost', 'stuck', 'signSwapped', 'tenth', 'jumped'] as const;
 
-/** Recorded; the instant `from` of the file happens at the start. */
+/** A recorded load; the instant `from` of the file coincides with the start of the run. */
 const csvSchema = z
   .strictObject(
     {
@@ -82,7 +82,7 @@ const buildingSchema = z.strictObject(
 export const buildingsSchema = listSchema(buildingSchema).default([]);
 type BuildingEntry = z.output<typeof buildingSchema>;
 
-/** The buildings with everything about them put on the axis of time, and what is provisioned of their meters. */
+/** The buildings with all moments as instants, and with the provisioned data of their meters. */
 export function buildingsOf(
   entries: readonly BuildingEntry[],
   provision: ProvisioningFile,
@@ -132,7 +132,10 @@ export function buildingsOf(
   });
 }
 
-/** What of the file happens in the run, moved to it; what it says before it ends its first step. */
+/**
+ * The steps of the file that fall into the run, moved to its instants. The last step before the start becomes the
+ * first.
+ */
 function recordedBase(
   { file, fromMs, timeZone }: z.output<typeof csvSchema>,
   path: string,
@@ -169,7 +172,7 @@ function meteredAt(provision: ProvisioningFile, locationId: string) {
   return undefined;
 }
 
-/** What is wrong with the buildings. `outside` tells of a moment that is not in the run. */
+/** `outside` returns the problem of a moment outside the run. */
 export function buildingProblems(
   entries: readonly BuildingEntry[],
   provision: ProvisioningFile,

@@ -1,4 +1,5 @@
-// Finds calls that can only be refused, because the scenario provisions no such target: told before the run, not after it.
+// Finds calls that the service can only refuse, because the scenario provisions no such target. The user gets these
+// errors before the run.
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import type { EndpointDescription } from '../../src/wire/openapi.js';
@@ -8,17 +9,17 @@ import { unknownName } from './site-plan.js';
 type Tenant = ProvisioningFile['tenants'][number];
 type Location = Tenant['locations'][number];
 
-/** Answers that earlier calls of the scenario keep: by name, the call. */
+/** Calls with an answer that later calls refer to, by the name of the answer. */
 export type KeptCalls = ReadonlyMap<string, ActionEntry>;
 
-/** What a location must have for calls to these paths, as the provisioning file names it. */
+/** Field of the provisioning file that a location must have for calls of a path. */
 const NEEDED: Readonly<Record<string, keyof Location>> = {
   '/v1/locations/{locationId}/operator-limit': 'operator',
   '/v1/locations/{locationId}/site-meter': 'siteMeter',
 };
 const FEATURE = 'energy-management';
 
-/** What is wrong with the targets of `action`, which is meant to succeed; paths begin at it. */
+/** Problems of the targets of `action`, which the scenario expects to succeed; their paths are relative to it. */
 export function targetProblems(
   action: ActionEntry,
   { tenants }: ProvisioningFile,
@@ -95,7 +96,7 @@ function connectorProblems(
   ];
 }
 
-/** Members that a cluster is made of, or is changed to. */
+/** Problems of the members in a call that creates or changes a cluster. */
 function memberProblems(
   { body }: ActionEntry,
   tenant: Tenant,
@@ -110,7 +111,7 @@ function memberProblems(
   );
 }
 
-/** A cluster is known by the answer that made it, and by nothing else. */
+/** A scenario can refer to a cluster only by the answer of the call that created it. */
 function clusterProblems({ params }: ActionEntry, kept: KeptCalls): readonly FieldProblem[] {
   return Object.entries(params).flatMap(([param, value]) => {
     const path = ['params', param];

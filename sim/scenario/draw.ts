@@ -1,11 +1,12 @@
-// Numbers drawn from a seed and from what they are for: each purpose has a stream of its own, so that one draw does not change another.
+// Random numbers from a seed and a purpose. Each purpose has a stream of its own, so that one draw does not change
+// another.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { mersenne } from 'pure-rand/generator/mersenne';
 
-/** The largest seed that a scenario or a command takes. */
+/** Largest seed that a scenario or a command accepts. */
 export const LARGEST_SEED = 2 ** 31 - 1;
 
-/** From one to the other, both included. */
+/** Both ends included. */
 export type Range = readonly [from: number, to: number];
 
 export interface Draw {
@@ -14,7 +15,7 @@ export interface Draw {
   between(range: Range): number;
   /** A whole number of the range. */
   whole(range: Range): number;
-  /** One of `items`, each as likely as its weight says; undefined of none. */
+  /** One of `items`, with a probability proportional to its weight; undefined for an empty list. */
   weighted<T>(items: readonly T[], weightOf: (item: T) => number): T | undefined;
 }
 
@@ -26,12 +27,11 @@ function hash(text: string): number {
   return mixed ^ (mixed >>> 13);
 }
 
-/** A seed of its own for `purpose`: 32 bits. */
+/** A 32-bit seed of its own for `purpose`. */
 export function seedFor(seed: number, ...purpose: readonly (string | number)[]): number {
   return hash([seed, ...purpose].join('\n'));
 }
 
-/** The stream of `seed` for `purpose`. */
 export function createDraw(seed: number, ...purpose: readonly (string | number)[]): Draw {
   const random = mersenne(seedFor(seed, ...purpose));
   const share = () => uniformFloat64(random);

@@ -1,4 +1,4 @@
-// What a scenario expects: numbers, reasons and alarms at instants, over spans and of the whole run.
+// Schema of the expectations of a scenario: numbers, reasons and alarms at instants, over spans and of the whole run.
 import { z } from 'zod';
 import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import type { LocationId } from '../../machines/values/ids.js';
@@ -84,7 +84,7 @@ export type MeasureName = keyof typeof SUBJECTS;
 const MEASURE_NAMES = Object.keys(SUBJECTS) as MeasureName[];
 const OF_THE_RUN: ReadonlySet<string> = new Set(RUN_MEASURES);
 
-/** The measures that `entry` says something of. */
+/** The measures for which `entry` has a bound. */
 export function measuresOf(entry: ExpectationEntry): readonly MeasureName[] {
   return MEASURE_NAMES.filter((name) => entry[name] !== undefined);
 }
@@ -100,7 +100,7 @@ const NAMED: Readonly<Record<Subject, string>> = {
   any: 'neither location nor connector',
 };
 
-/** What is wrong with how `entry` is put together; paths begin at it. */
+/** Problems of the combination of fields in `entry`; their paths are relative to it. */
 export function expectationProblems(entry: ExpectationEntry): readonly FieldProblem[] {
   const measures = measuresOf(entry);
   const { at, from, until, location, connector } = entry;

@@ -1,6 +1,6 @@
-// Ready-made sets of faults: what `faults: light` and `faults: heavy` stand for, written as a scenario would write them.
+// Predefined sets of faults for `faults: light` and `faults: heavy`, in the notation of a scenario.
 
-/** They end an eighth hour before the run does, so that it can show how it recovers. */
+/** Faults end 8 minutes before the end of the run, so that the run shows the recovery. */
 const UNTIL = { until: '-8m' };
 
 /** An ordinary bad day: mobile links, a restart, an update. */
@@ -15,7 +15,7 @@ const LIGHT = [
   { kind: 'gatewayCrash', for: ['2s', '30s'], every: ['8h', '24h'], ...UNTIL },
 ];
 
-/** Everything at once and often, as no site has it: what remains unbroken here does not break. */
+/** All faults at once and often, more than at any real site. A site that passes withstands ordinary faults as well. */
 const HEAVY = [
   { kind: 'loss', share: [0, 0.3], ...UNTIL },
   { kind: 'duplication', share: [0, 0.2], ...UNTIL },

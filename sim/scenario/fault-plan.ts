@@ -1,18 +1,21 @@
-// The faults of one run: strengths and times drawn from its seed, as episodes to be played one after another.
+// Draws the faults of one run from its seed: strengths and times, as a sequence of episodes.
 import type { EpochMs } from '../../machines/values/time.js';
 import { createDraw, type Draw, type Range } from './draw.js';
 import { type CutDirection, type Fault, type FaultLink, type Scenario, SERVICE_FAULTS } from './scenario.js';
 
-/** A fault from one instant to another; `endsAtMs` of a reboot is when it begins. */
+/** A fault from one instant to another. An episode without a duration, such as a reboot, ends at `startsAtMs`. */
 export interface FaultEpisode {
   readonly kind: Fault['kind'];
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
-  /** The charger it befalls; undefined where it befalls the service. */
+  /** The affected charger; undefined if the fault affects the service. */
   readonly charger: Fault['chargers'][number] | undefined;
-  /** Of its messages; of a clock that drifts, how much it is slow. 0 where the fault knows none. */
+  /**
+   * Share of the affected messages. For a drifting clock, the share by which the clock is slow. 0 if the fault has no
+   * share.
+   */
   readonly share: number;
-  /** Messages come up to this much later. */
+  /** Longest additional delay of a message. */
   readonly upToMs: number;
   readonly direction: CutDirection;
   readonly link: FaultLink;
@@ -27,7 +30,7 @@ const WHOLE_WINDOW: ReadonlySet<Fault['kind']> = new Set([
 ]);
 const NOTHING: Range = [0, 0];
 
-/** When its episodes begin: once, at the beginning of the window, or again and again. */
+/** Start of each episode: once at the beginning of the window, or repeatedly. */
 function beginnings({ kind, fromMs, untilMs, everyMs }: Fault, draw: Draw): readonly EpochMs[] {
   if (everyMs === undefined || WHOLE_WINDOW.has(kind)) return [fromMs];
   const instants: EpochMs[] = [];
@@ -54,7 +57,7 @@ function episodesOf(fault: Fault, charger: FaultEpisode['charger'], draw: Draw):
   }));
 }
 
-/** All episodes of `scenario`, in the order in which they begin: the same for the same seed. */
+/** All episodes of `scenario`, in the order of their starts; equal seeds give equal episodes. */
 export function faultPlanOf({ faults }: Pick<Scenario, 'faults'>, seed: number): readonly FaultEpisode[] {
   const episodes = faults.flatMap((fault, i) => {
     const targets = SERVICE_FAULTS.includes(fault.kind) ? [undefined] : fault.chargers;

@@ -1,4 +1,4 @@
-// The faults a scenario may name, each with the strengths that make sense for it.
+// Schema of the faults in a scenario, each kind with its own strengths.
 import { z } from 'zod';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
@@ -18,7 +18,7 @@ const linkFields = {
   ...chargerFields,
   link: z.enum(['charger', 'broker'], 'must be charger or broker').default('charger'),
 };
-/** Below a second, an episode would be over before anything could notice it. */
+/** An episode shorter than a second would end before it has an effect. */
 const everyFields = { every: durationRangeSchema(1000).optional() };
 const upToSchema = durationRangeSchema(0, HOUR_MS);
 
@@ -67,5 +67,5 @@ export const faultsSchema = z.preprocess(
     .default([]),
 );
 export type FaultEntry = z.output<typeof oneFaultSchema>;
-/** A fault as it is written. */
+/** A fault as the scenario writes it. */
 export type FaultInput = z.input<typeof oneFaultSchema>;

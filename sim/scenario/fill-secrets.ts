@@ -1,4 +1,4 @@
-// The secrets a scenario leaves out, made from what they belong to: a run must be the same each time.
+// Derives the secrets that a scenario omits from their owners, because a run must be the same each time.
 import { SCOPES } from '../../src/ports/records.js';
 import type { ProvisioningFile, TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { formatApiKey, generateKeyId, generateSecret } from '../../src/secrets.js';
@@ -34,7 +34,7 @@ function fillTenant(tenant: TenantEntry): TenantEntry {
   };
 }
 
-/** `file` with a value for every secret, and with an API key of all scopes for each tenant that names none. */
+/** `file` with a value for every secret, and with an API key of all scopes for each tenant without a key. */
 export function fillSecrets({ tenants }: ProvisioningFile): ProvisioningFile {
   return { tenants: tenants.map(fillTenant) };
 }

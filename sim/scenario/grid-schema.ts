@@ -1,4 +1,4 @@
-// The grid as a scenario writes it: lines with a source, a resistance and what others draw from them.
+// Schema of the grid in a scenario: lines with a source, a resistance and the load of other consumers.
 import { z } from 'zod';
 import type { LocationId } from '../../machines/values/ids.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
@@ -29,7 +29,7 @@ const gridLineSchema = z.strictObject(
 export const gridSchema = listSchema(gridLineSchema).default([]);
 type GridLineEntry = z.output<typeof gridLineSchema>;
 
-/** The lines with their locations found and their base load put on the axis of time. */
+/** The lines with their locations, and with the moments of their base load as instants. */
 export function gridOf(
   lines: readonly GridLineEntry[],
   { locations: all }: SitePlan,
@@ -50,7 +50,9 @@ export function gridOf(
   });
 }
 
-/** What is wrong with the lines: names, locations on two of them. `outside` tells of a moment that is not in the run. */
+/**
+ * Problems of the lines, such as a location on two of them. `outside` returns the problem of a moment outside the run.
+ */
 export function gridProblems(
   lines: readonly GridLineEntry[],
   plan: SitePlan,

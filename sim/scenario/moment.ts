@@ -1,4 +1,4 @@
-// Points and lengths of time as people write them in a scenario: instants, offsets, times of day, and `1h30m`.
+// Parses instants, offsets, times of day and durations such as `1h30m`, as a scenario writes them.
 import { z } from 'zod';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Range } from './draw.js';
@@ -20,7 +20,7 @@ export const INSTANT_RULE = 'must be an instant such as 2026-06-01T17:00:00Z or 
 const MOMENT_RULE =
   'must be an instant such as 2026-06-01T17:00:00Z, an offset from the start such as +1h30m or from the end such as -10m, or a time of day such as 17:00';
 
-/** A length of time in ms, or undefined where `text` is none. */
+/** A duration in ms; undefined if `text` is not one. */
 export function parseDuration(text: string): number | undefined {
   const match = text === '' ? null : DURATION.exec(text);
   if (match === null) return undefined;
@@ -30,13 +30,13 @@ export function parseDuration(text: string): number | undefined {
   return Math.round(days * DAY_MS + hours * HOUR_MS + minutes * MINUTE_MS + seconds * SECOND_MS + ms);
 }
 
-/** An instant and the offset from UTC it was written with. */
+/** An instant, and the UTC offset in its text. */
 export interface LocalInstant {
   readonly atMs: EpochMs;
   readonly utcOffsetMs: number;
 }
 
-/** `text` as an RFC 3339 instant of any offset, or undefined where it is none that the calendar knows. */
+/** `text` as an RFC 3339 instant of any offset; undefined if `text` is not one, or the calendar has no such day. */
 export function parseInstant(text: string): LocalInstant | undefined {
   const match = INSTANT.exec(text);
   if (match === null) return undefined;
@@ -50,19 +50,19 @@ export function parseInstant(text: string): LocalInstant | undefined {
   return { atMs, utcOffsetMs: sign === '-' ? -offsetMs : offsetMs };
 }
 
-/** A point of time in a scenario, not yet bound to the scenario's dates. */
+/** A moment in a scenario, before the dates of the scenario apply to it. */
 export type Moment =
   | { readonly kind: 'instant'; readonly atMs: EpochMs }
   | { readonly kind: 'afterStart' | 'beforeEnd' | 'timeOfDay'; readonly ms: number };
 
-/** The time a scenario covers, `[startsAtMs, endsAtMs]`, and the site's offset from UTC. */
+/** The time that a scenario covers, `[startsAtMs, endsAtMs]`, and the UTC offset of the site. */
 export interface ScenarioSpan {
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   readonly utcOffsetMs: number;
 }
 
-/** `text` as a point of time, or undefined where it is none. */
+/** `text` as a moment; undefined if it is not one. */
 export function parseMoment(text: string): Moment | undefined {
   const sign = text.charAt(0);
   if (sign === '+' || sign === '-') {
@@ -78,7 +78,9 @@ export function parseMoment(text: string): Moment | undefined {
   return instant && { kind: 'instant', atMs: instant.atMs };
 }
 
-/** When `moment` is; a time of day is the first at or after the start, by the site's clock. */
+/**
+ * The instant of `moment`. A time of day means its first occurrence at or after the start, by the clock of the site.
+ */
 export function resolveMoment(moment: Moment, { startsAtMs, endsAtMs, utcOffsetMs }: ScenarioSpan): EpochMs {
   if (moment.kind === 'instant') return moment.atMs;
   if (moment.kind === 'afterStart') return startsAtMs + moment.ms;
@@ -88,7 +90,7 @@ export function resolveMoment(moment: Moment, { startsAtMs, endsAtMs, utcOffsetM
   return startsAtMs + (aheadMs < 0 ? aheadMs + DAY_MS : aheadMs);
 }
 
-/** Text that `parse` understands, else an error that says `rule`. */
+/** A schema for text that `parse` accepts; any other text gives an error with the message `rule`. */
 export function parsedSchema<T>(parse: (text: string) => T | undefined, rule: string) {
   return z.string(rule).transform((text, context): T => {
     const parsed = parse(text);
@@ -101,7 +103,7 @@ export function parsedSchema<T>(parse: (text: string) => T | undefined, rule: st
 export const momentSchema = parsedSchema(parseMoment, MOMENT_RULE);
 export const localInstantSchema = parsedSchema(parseInstant, INSTANT_RULE);
 
-/** A length of time in ms, at least `minMs`. */
+/** A duration in ms, at least `minMs`. */
 export function durationSchema(minMs: number) {
   const rule = minMs === 0 ? DURATION_RULE : `${DURATION_RULE}, at least ${minMs / SECOND_MS}s`;
   return parsedSchema((text) => {
@@ -110,7 +112,7 @@ export function durationSchema(minMs: number) {
   }, rule);
 }
 
-/** One value of `element`, or the two ends of a range of them; `rule` is what `element` says too. */
+/** One value of `element`, or a range with two ends. `rule` is the error message of `element`, too. */
 function rangeSchema<Written>(element: z.ZodType<number, Written>, rule: string) {
   return z
     .union([element, z.tuple([element, element], rule)], rule)
@@ -122,7 +124,7 @@ function rangeRuleOf(rule: string): string {
   return `${rule}, or a range of two: [from, to]`;
 }
 
-/** A length of time from `minMs` to `maxMs`, or a range of them. */
+/** A duration from `minMs` to `maxMs`, or a range of durations. */
 export function durationRangeSchema(minMs: number, maxMs = LONGEST_MS) {
   const bounds = `from ${minMs / SECOND_MS}s to ${maxMs < LONGEST_MS ? `${maxMs / SECOND_MS}s` : '400d'}`;
   const rule = rangeRuleOf(`${DURATION_RULE}, ${bounds}`);
@@ -133,7 +135,7 @@ export function durationRangeSchema(minMs: number, maxMs = LONGEST_MS) {
   return rangeSchema(element, rule);
 }
 
-/** A number from `min` to `max` (with `unit` in the error), or a range of them. */
+/** A number from `min` to `max` (with `unit` in the error), or a range of numbers. */
 export function numberRangeSchema(min: number, max: number, unit = '') {
   const rule = rangeRuleOf(`must be a number from ${min} to ${max}${unit === '' ? '' : `, in ${unit}`}`);
   return rangeSchema(z.number(rule).min(min, rule).max(max, rule), rule);

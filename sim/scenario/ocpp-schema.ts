@@ -1,4 +1,4 @@
-// Chargers of a scenario that speak OCPP: which, in what version, and what they do with charging profiles.
+// Schema of the OCPP chargers in a scenario: their protocol version and their handling of charging profiles.
 import { z } from 'zod';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
@@ -28,8 +28,8 @@ function isMeant({ locations, chargers }: OcppEntry, charger: SitePlan['chargers
 }
 
 /**
- * Each charger as the first entry that means it says; where all are to speak OCPP, those of none are plain.
- * DC chargers join by MQTT.
+ * The first entry that names a charger applies to it. With `isAll`, a charger without an entry becomes a plain OCPP 1.6
+ * charger. DC chargers always use MQTT.
  */
 export function ocppMembersOf(
   entries: readonly OcppEntry[],

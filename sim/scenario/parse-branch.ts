@@ -1,4 +1,5 @@
-// Reads what a branch does otherwise than its scenario: calls and faults from an instant on, as a scenario writes them.
+// Reads the differences of a branch from its scenario: calls and faults from an instant on, in the notation of a
+// scenario.
 import { z } from 'zod';
 import type { EpochMs } from '../../machines/values/time.js';
 import { GROUP_RULE, listSchema } from '../../src/provisioning/field-schemas.js';
@@ -11,7 +12,9 @@ import type { Action, Fault, Scenario } from './scenario.js';
 import { additionProblems } from './scenario-checks.js';
 import { sitePlanOf } from './site-plan.js';
 
-/** What a branch does otherwise. Offsets such as `+10m`, and faults without `from`, count from where it begins. */
+/**
+ * Additional calls and faults. Offsets such as `+10m`, and faults without `from`, count from the start of the branch.
+ */
 export interface BranchInput {
   readonly actions?: readonly ActionInput[];
   readonly faults?: FaultLevel | readonly FaultInput[];
@@ -29,8 +32,8 @@ const branchSchema = z.strictObject(
 
 /**
  * @param text YAML 1.2, or JSON.
- * @param path how errors name where it stands.
- * @param fromMs where the branch begins.
+ * @param path name of the file in error messages.
+ * @param fromMs start of the branch.
  * @throws UnusableFileError with every problem, in the order of the text.
  */
 export function parseBranch(text: string, path: string, scenario: Scenario, fromMs: EpochMs): Branch {
@@ -52,7 +55,7 @@ export function parseBranch(text: string, path: string, scenario: Scenario, from
   };
 }
 
-/** `scenario` with what `branch` adds: until the branch begins, the same seed gives the same course of events. */
+/** `scenario` with the additions of `branch`. Until the branch begins, the same seed gives the same events. */
 export function branched(scenario: Scenario, { actions, faults }: Branch): Scenario {
   const before = 1 + Math.max(-1, ...scenario.actions.map(({ nth }) => nth));
   const added = actions.map((action) => ({ ...action, nth: before + action.nth }));

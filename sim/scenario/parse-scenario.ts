@@ -1,4 +1,4 @@
-// Reads a scenario file and tells everything that is wrong with it at once, each with its line and field.
+// Reads a scenario file, and reports all its problems at once, each with its line and field.
 import { dirname, resolve } from 'node:path';
 import type { FieldPath } from '../../src/provisioning/cross-checks.js';
 import { SECRET_FIELDS } from '../../src/provisioning/parse-provisioning.js';
@@ -28,20 +28,23 @@ import type { SessionsEntry, VehicleEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
 import { type SitePlan, sitePlanOf } from './site-plan.js';
 
-/** What a command line may say instead of the file. */
+/** Command-line flags that replace values of the file. */
 export interface ScenarioOverrides {
   readonly seed?: number;
-  /** What the file plans for later than this is left out, and what it expects in total of the whole run. */
+  /**
+   * The run omits planned events after this duration. A run shorter than the file's duration also omits expectations of
+   * totals.
+   */
   readonly durationMs?: number;
   readonly transport?: Transport;
-  /** Totals are not expected then either. */
+  /** With another fault level, the run omits expectations of totals. */
   readonly faults?: FaultLevel;
 }
 
 const ORDINARY_CAR: VehicleEntry = { name: 'car', share: 1, maxKw: 11, phases: 3, ideal: false };
 const ORDINARY = { taper: 0.8, reaction: [500, 2000], stubborn: 0 } as const;
 const WH_PER_KWH = 1000;
-/** What depends on how long a run lasts and what befalls it; that no limit is broken does not. */
+/** Measures that depend on the duration of a run and on its faults. The rule that no limit is exceeded does not. */
 const TOTALS: ReadonlySet<Expectation['measure']> = new Set([
   'energyShare',
   'energyKwh',
@@ -89,7 +92,7 @@ function sessionsOfFile(
     visits: visits.map(({ connector, arrives, leaves, energyKwh, vehicle }) => ({
       connectorKey: connector,
       arrivesAtMs: resolveMoment(arrives, span),
-      // A car that never leaves is given an end after that of the run.
+      // A car without a departure leaves a day after the end of the run.
       leavesAtMs: leaves === undefined ? span.endsAtMs + DAY_MS : resolveMoment(leaves, span),
       requestedWh: Math.round(energyKwh * WH_PER_KWH),
       vehicle,
@@ -97,7 +100,7 @@ function sessionsOfFile(
   };
 }
 
-/** `entry`, found and put on the axis of time; nothing where no operation is called so. */
+/** `entry` as a call at an instant; undefined if there is no such operation. */
 export function actionOf(
   entry: ActionEntry,
   nth: number,
@@ -126,7 +129,7 @@ export function actionOf(
   ];
 }
 
-/** `entry` with its chargers found and its window put on the axis of time. */
+/** `entry` with its chargers, and with its window as instants. */
 export function faultOf(entry: FaultEntry, { chargers }: SitePlan, span: ScenarioSpan): Fault {
   const from = 'from' in entry ? entry.from : undefined;
   const until = 'until' in entry ? entry.until : undefined;
@@ -194,7 +197,7 @@ function scenarioOf(
   const plan = sitePlanOf(provision);
   const ocpp = ocppMembersOf(file.ocpp, { plan, provision, isAll: transport === 'ocpp' });
   const isInTime = ({ untilMs }: { readonly untilMs: number }) => untilMs <= span.endsAtMs;
-  // Totals are expected of the whole run, under the faults of the file.
+  // Expectations of totals apply to the whole run with the faults of the file.
   const isWhole = level === undefined && durationMs >= file.duration;
   const isMeant = ({ measure }: Expectation) => isWhole || !TOTALS.has(measure);
   return {
@@ -205,7 +208,7 @@ function scenarioOf(
     meterPeriodMs: file.meterPeriod,
     ocpp,
     keepsThen: file.keepsThen,
-    // Only what ends with its session may be for fewer phases.
+    // A limit for fewer phases is only allowed if it ends with its session.
     endsWithSession: file.endsWithSession || file.switchesPhases,
     switchesPhases: file.switchesPhases,
     transport,
@@ -223,7 +226,7 @@ function scenarioOf(
       .map((entry) => faultOf(entry, plan, span))
       .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, span.endsAtMs) }))
       .filter(({ fromMs, untilMs }) => fromMs < untilMs)
-      // Without a charger behind it there is no gateway.
+      // The gateway runs only if a charger uses OCPP.
       .filter(({ kind }) => kind !== 'gatewayCrash' || ocpp.length > 0),
     expectations: file.expect
       .flatMap((entry, i) => expectationsOf(entry, `${placeOf(['expect', i])} expect[${i}]`, span))
@@ -234,7 +237,7 @@ function scenarioOf(
 /**
  * The scenario in a file.
  * @param text YAML 1.2.
- * @param path the file, as errors name it; what the scenario refers to is looked for beside it.
+ * @param path name of the file in error messages; other files that the scenario names are relative to its folder.
  * @throws UnusableFileError with every problem, in the order of the file.
  */
 export function parseScenario(text: string, path: string, overrides: ScenarioOverrides = {}): Scenario {

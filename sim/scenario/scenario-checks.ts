@@ -1,4 +1,4 @@
-// What no single field of a scenario can tell: names that nobody has, times outside the run, visits at the same time.
+// Checks of a scenario across its fields: unknown names, times outside the run, overlapping visits.
 import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
@@ -14,7 +14,6 @@ import type { VisitEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
 import { provisionProblems, type SitePlan, sitePlanOf, unknownName } from './site-plan.js';
 
-/** What the checks of one scenario share. */
 interface Context {
   readonly file: ScenarioFile;
   readonly span: ScenarioSpan;
@@ -22,12 +21,12 @@ interface Context {
   readonly provision: ProvisioningFile;
 }
 
-/** What the checks of calls and faults need, of a whole scenario or of what is added to one. */
+/** Context of the checks of calls and faults, either of a whole scenario or of additions to one. */
 interface CallContext extends Omit<Context, 'file'> {
   readonly file: Pick<ScenarioFile, 'actions' | 'faults'>;
 }
 
-/** The time the file covers. */
+/** The time that the file covers. */
 export function spanOf({ start, duration }: ScenarioFile, durationMs = duration): ScenarioSpan {
   return { startsAtMs: start.atMs, endsAtMs: start.atMs + durationMs, utcOffsetMs: start.utcOffsetMs };
 }
@@ -183,7 +182,7 @@ function expectProblems({ file, span, plan }: Context): readonly FieldProblem[] 
   );
 }
 
-/** Everything wrong across fields of a file whose every field is valid by itself. */
+/** All problems across the fields of a file; each field on its own is already valid. */
 export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
   const provision = file.provision ?? (file.sites && provisionSites(file.sites));
   if (provision === undefined || (file.provision !== undefined && file.sites !== undefined)) {
@@ -204,7 +203,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
   ];
 }
 
-/** Everything wrong with calls and faults that are added to a scenario within `span`. */
+/** All problems of calls and faults that are added to a scenario within `span`. */
 export function additionProblems(
   file: CallContext['file'],
   span: ScenarioSpan,
@@ -224,7 +223,7 @@ export function additionProblems(
   return [...actionsProblems(context), ...faultsProblems(context), ...drifting];
 }
 
-/** Everything wrong across fields of the provisioning in `content`, the file as plain data of any shape. */
+/** All problems across the fields of the provisioning in `content`, which is the file as unchecked data. */
 export function provisionCrossCheck(content: unknown): readonly FieldProblem[] {
   if (typeof content !== 'object' || content === null || !Object.hasOwn(content, 'provision')) return [];
   return below(['provision'], crossCheck(Reflect.get(content, 'provision')));

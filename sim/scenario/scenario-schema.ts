@@ -1,4 +1,4 @@
-// The scenario file's shape: what may be written, with bounds and defaults. Each error says what must be.
+// Schema of the scenario file, with bounds and defaults. Each error message states the rule for its field.
 import { z } from 'zod';
 import { GROUP_RULE, listSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { provisioningSchema } from '../../src/provisioning/provisioning-schema.js';

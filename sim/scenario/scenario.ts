@@ -1,4 +1,4 @@
-// A scenario as the simulator runs it: everything of the file found, checked and put on one axis of time.
+// A scenario in the form that the simulator runs: all names resolved and checked, all moments as instants.
 import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -10,46 +10,46 @@ import type { Range } from './draw.js';
 import type { ScenarioSpan } from './moment.js';
 import type { TimeZone } from './time-zone.js';
 
-/** `ocpp`: every charger speaks it, and the gateway speaks for them in process. */
+/** `ocpp`: every charger uses OCPP, through a gateway that runs in the process of the simulator. */
 export const TRANSPORTS = ['inProcess', 'mqtt', 'ocpp'] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
-/** A connector of the scenario. `key` is unique in it. */
+/** A connector of the scenario; `key` is unique in it. */
 export interface ScenarioConnector extends ConnectorAddress, ConnectorRating {
   readonly key: string;
 }
 
-/** A charger that speaks OCPP. */
+/** A charger that uses OCPP. */
 export interface OcppMember extends Pick<OcppTraits, 'protocol' | 'behaviours'> {
   readonly controllerUuid: string;
 }
 
-/** A class of cars. Power in kW, times in ms, shares from 0 to 1; `share` is its weight among the classes. */
+/** A class of cars. Power in kW, times in ms, shares from 0 to 1; `share` is the weight of the class. */
 export interface VehicleClass {
   readonly name: string;
   readonly share: number;
   readonly maxKw: number;
   readonly phases: 1 | 2 | 3;
-  /** The part of its energy after which it takes less and less; 1 for never. */
+  /** Share of its energy after which the power of the car declines; 1 for never. */
   readonly taperFrom: number;
   readonly reactionMs: Range;
   readonly stubbornShare: number;
   readonly isIdeal: boolean;
 }
 
-/** A recorded file of sessions; what the file says of `fromMs` happens at the scenario's start. */
+/** A file of recorded sessions; its instant `fromMs` coincides with the start of the scenario. */
 export interface RecordedSessions {
   readonly kind: 'csv';
   readonly path: string;
   readonly fromMs: EpochMs;
   readonly energy: 'requested' | 'delivered';
-  /** That of the file's times without an offset from UTC. */
+  /** Applies to times in the file without a UTC offset. */
   readonly timeZone: TimeZone | undefined;
-  /** The connector of each station; undefined: the stations take the connectors in order. */
+  /** The connector of each station. If undefined, the stations take the connectors in order. */
   readonly stations: ReadonlyMap<string, string> | undefined;
 }
 
-/** Sessions drawn for each connector. `hourWeights` has one for each hour of the site's day. */
+/** Sessions that are drawn for each connector. `hourWeights` has one weight for each hour of the site's day. */
 export interface GeneratedSessions {
   readonly kind: 'generate';
   readonly perDay: number;
@@ -58,7 +58,7 @@ export interface GeneratedSessions {
   readonly stayMs: Range;
 }
 
-/** A visit that the file names. Without `vehicle`, the class is drawn. */
+/** A visit that the file lists. Without `vehicle`, the class is drawn. */
 export interface NamedVisit {
   readonly connectorKey: string;
   readonly arrivesAtMs: EpochMs;
@@ -77,54 +77,54 @@ export type Sessions = RecordedSessions | GeneratedSessions | ListedSessions;
 /** A REST call. Its answer must have `status`, and is kept under `keepAs` for parameters of later calls. */
 export interface Action {
   readonly atMs: EpochMs;
-  /** Its number in the file; those of a branch go on from there. */
+  /** Its number in the file; the calls of a branch continue this numbering. */
   readonly nth: number;
-  /** Where it stands in the file. */
+  /** Its place in the file. */
   readonly where: string;
   readonly operationId: string;
   readonly method: string;
   /** With `{name}` for each parameter. */
   readonly path: string;
   readonly tenantUuid: string;
-  /** A value `$name.field` stands for that field of a kept answer. */
+  /** A value `$name.field` refers to that field of a kept answer. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
-  /** As it is sent, undefined where nothing is. */
+  /** The request body; undefined for a request without a body. */
   readonly body: unknown;
   readonly status: number;
   readonly keepAs: string | undefined;
 }
 
-/** Which ways a partition cuts: from the charger, to it, or both. */
+/** Direction in which a partition cuts messages: from the charger, to the charger, or both. */
 export type CutDirection = 'both' | 'up' | 'down';
 
-/** Which link of a charger behind the gateway fails: its own, or that of the gateway to the broker. */
+/** Failing link of a charger behind the gateway: the charger's own, or the link between gateway and broker. */
 export type FaultLink = 'charger' | 'broker';
 
-/** A fault; ranges are drawn from by `faultPlanOf`. Times in ms, shares from 0 to 1. */
+/** A fault; `faultPlanOf` draws from its ranges. Times in ms, shares from 0 to 1. */
 export interface Fault {
-  /** A clock that drifts is a trait of the charger for the whole run, no event of the trace. */
+  /** A drifting clock lasts for the whole run, so the trace has no event for it. */
   readonly kind: FaultKind | 'clockDrift';
   readonly fromMs: EpochMs;
   readonly untilMs: EpochMs;
-  /** The chargers it befalls; empty where it befalls the service. */
+  /** The affected chargers; empty if the fault affects the service. */
   readonly chargers: readonly { readonly locationId: string; readonly controllerUuid: string }[];
-  /** Of messages; of a clock that drifts, how much it is slow (negative: fast). */
+  /** Share of the affected messages. For a drifting clock, the share by which the clock is slow (negative: fast). */
   readonly share: Range | undefined;
-  /** Messages come up to this much later. */
+  /** Longest additional delay of a message. */
   readonly upToMs: Range | undefined;
   readonly lengthMs: Range | undefined;
-  /** From one beginning to the next; undefined: once. */
+  /** From the start of an episode to the start of the next; undefined for a single episode. */
   readonly everyMs: Range | undefined;
   readonly direction: CutDirection;
-  /** Of a charger that speaks OCPP: to the gateway, or of the gateway to the broker. */
+  /** Only for chargers that use OCPP. */
   readonly link: FaultLink;
 }
 
 /**
- * A line of the low-voltage grid, from its source to the locations at its end. Voltages are phase to neutral, the resistance
- * is that of one phase, source and neutral included. From `fromMs` on others draw `kw`, in the order of time; before the first
- * step what it says.
+ * A line of the low-voltage grid, from its source to the locations at its end. Voltages are phase to neutral; the
+ * resistance is that of one phase, source and neutral included. From `fromMs` on, other consumers draw `kw`. The steps
+ * are in order of time, and the first one also applies before its instant.
  */
 export interface GridLine {
   readonly name: string;
@@ -134,14 +134,14 @@ export interface GridLine {
   readonly base: readonly { readonly fromMs: EpochMs; readonly kw: number }[];
 }
 
-/** What is on for `lastsMs`, once in each `everyMs`. */
+/** A load that is on for `lastsMs` once in each `everyMs`. */
 export interface Repeated {
   readonly kw: number;
   readonly everyMs: number;
   readonly lastsMs: number;
 }
 
-/** A building beside the chargers of a location, and its meter. Powers in kW. */
+/** A building behind the same connection as the chargers of a location, and its meter. Powers in kW. */
 export interface Building {
   readonly tenantUuid: string;
   readonly locationId: string;
@@ -149,11 +149,11 @@ export interface Building {
   readonly maxBuildingKw: number;
   readonly leastReserveKw: number;
   readonly pvRaisesHeadroom: boolean;
-  /** In the order of time; before the first step what that says. */
+  /** In order of time; the first step also applies before its instant. */
   readonly base: readonly { readonly fromMs: EpochMs; readonly kw: number }[];
   readonly lift: Repeated | undefined;
   readonly peaks: readonly (Repeated & { readonly fromMs: EpochMs; readonly untilMs: EpochMs })[];
-  /** Most it feeds, at the middle of the span. */
+  /** Highest power that the solar panels feed, in the middle of the span. */
   readonly pv: { readonly kw: number; readonly fromMs: EpochMs; readonly untilMs: EpochMs } | undefined;
   readonly meterEveryMs: number;
   readonly meterFaults: readonly {
@@ -163,7 +163,7 @@ export interface Building {
   }[];
 }
 
-/** Faults of the service as a whole; the others befall chargers. */
+/** Faults of the service as a whole; all other faults affect chargers. */
 export const SERVICE_FAULTS: readonly Fault['kind'][] = [
   'serviceCrash',
   'brokerRestart',
@@ -171,15 +171,15 @@ export const SERVICE_FAULTS: readonly Fault['kind'][] = [
   'gatewayCrash',
 ];
 
-/** What a number may be, both included. */
+/** Both ends included. */
 export interface Bounds {
   readonly atLeast: number;
   readonly atMost: number;
 }
 
-/** Held at an instant (`fromMs` = `untilMs`) or at every instant of a span. */
+/** Applies to an instant (`fromMs` = `untilMs`) or to every instant of a span. */
 const INSTANT_MEASURES = ['effectiveLimitKw', 'gridLimitKw', 'powerKw', 'limitA'] as const;
-/** Of the whole run. */
+/** Applies to the whole run. */
 export const RUN_MEASURES = [
   'energyShare',
   'energyKwh',
@@ -190,7 +190,7 @@ export const RUN_MEASURES = [
 ] as const;
 export type Measure = (typeof INSTANT_MEASURES)[number] | (typeof RUN_MEASURES)[number];
 
-/** What is expected; without `locationId` and `connectorKey`, of all locations together. */
+/** Without `locationId` and `connectorKey`, the expectation applies to all locations together. */
 export type Expectation = {
   readonly where: string;
   readonly fromMs: EpochMs;
@@ -200,36 +200,39 @@ export type Expectation = {
 } & (
   | { readonly measure: Measure; readonly bounds: Bounds }
   | { readonly measure: 'reason'; readonly reasons: readonly LimitReason[] }
-  /** At least one of `alarms` is open, or none of them. */
+  /** `isOpen`: at least one of `alarms` is open; otherwise none of them is. */
   | { readonly measure: 'alarm'; readonly alarms: readonly AlarmKind[]; readonly isOpen: boolean }
 );
 
 export interface Scenario extends ScenarioSpan {
   readonly name: string;
-  /** The file it was read from. */
+  /** Path of the scenario file. */
   readonly path: string;
   readonly seed: number;
   readonly meterPeriodMs: number;
   readonly transport: Transport;
-  /** With every secret filled in. */
+  /** With a value for every secret. */
   readonly provision: ProvisioningFile;
   readonly connectors: readonly ScenarioConnector[];
-  /** The chargers that speak OCPP; the others speak MQTT. */
+  /** The chargers that use OCPP; all others use MQTT. */
   readonly ocpp: readonly OcppMember[];
-  /** Chargers that speak MQTT keep over a restart what they are told to fall back to. */
+  /** MQTT chargers keep the fail-safe current of their last limit over a restart. */
   readonly keepsThen: boolean;
-  /** Chargers that speak MQTT end a limit with the session it is for: what their cars do not use can be lent. */
+  /**
+   * MQTT chargers end a limit together with its session. Current that their cars do not use can therefore be
+   * reallocated.
+   */
   readonly endsWithSession: boolean;
-  /** They also charge a car on fewer phases than that uses, where they are told so. */
+  /** MQTT chargers can charge a car on fewer phases than the car uses, if the service requests it. */
   readonly switchesPhases: boolean;
-  /** Locations on no line have the voltage of their rating. */
+  /** A location on no line has the voltage of its connectors' ratings. */
   readonly grid: readonly GridLine[];
   readonly buildings: readonly Building[];
   readonly sessions: Sessions;
   readonly vehicles: readonly VehicleClass[];
-  /** In the order of time. */
+  /** In order of time. */
   readonly actions: readonly Action[];
-  /** Those of the file alone, where a branch added some. */
+  /** The calls of the file without those of a branch; absent if there is no branch. */
   readonly planned?: readonly Action[];
   readonly faults: readonly Fault[];
   readonly expectations: readonly Expectation[];

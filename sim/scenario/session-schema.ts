@@ -1,4 +1,4 @@
-// Who comes: sessions from a recorded file, drawn, or named one by one; and the cars they come in.
+// Schema of the sessions in a scenario (recorded, drawn or listed) and of the classes of cars.
 import { z } from 'zod';
 import type { EpochMs } from '../../machines/values/time.js';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
@@ -11,16 +11,16 @@ import {
 } from './moment.js';
 import { instantsOf, parseWrittenTime, TIME_ZONE_RULE, TimeZone } from './time-zone.js';
 
-/** When in a day cars come, as weights of its 24 hours by the site's clock. */
+/** Distribution of arrivals over the day, as weights of its 24 hours by the clock of the site. */
 const DAY_SHAPES = {
   flat: Array.from({ length: 24 }, () => 1),
-  /** Vans that come back in the afternoon and stay the night. */
+  /** Vans that return in the afternoon and stay overnight. */
   depot: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 2, 3, 6, 10, 12, 8, 4, 2, 1, 0, 0],
-  /** People who come to work. */
+  /** Employees who arrive for work. */
   workplace: [0, 0, 0, 0, 0, 1, 4, 10, 12, 6, 3, 2, 2, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0],
-  /** People who come home. */
+  /** Residents who come home. */
   residential: [2, 1, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 4, 7, 10, 11, 9, 6, 5, 4, 3],
-  /** A car park in town. */
+  /** A public car park in a town. */
   public: [1, 0, 0, 0, 0, 1, 2, 4, 6, 8, 9, 9, 10, 9, 8, 8, 9, 10, 9, 7, 5, 4, 3, 2],
 } as const satisfies Readonly<Record<string, readonly number[]>>;
 type DayShape = keyof typeof DAY_SHAPES;
@@ -31,7 +31,7 @@ const SHAPES = Object.keys(DAY_SHAPES) as [DayShape, ...DayShape[]];
 const SHAPE_RULE = `must be one of ${SHAPES.join(', ')}, or 24 weights, one for each hour from 0:00 on`;
 const ENERGY_RULE = 'must be a number greater than 0 and at most 1000, in kWh';
 const NO_OFFSET_RULE = `${INSTANT_RULE}; without an offset from UTC, timeZone must name a zone`;
-/** Every car has followed another offer within 5 s, of which its reaction may take 2. */
+/** Every car follows a new offer within 5 s; its reaction may take 2 s of them. */
 const SLOWEST_REACTION_MS = 2000;
 
 export const connectorKeySchema = z.string(CONNECTOR_RULE).regex(/^[^/]+\/[^/]+$/, CONNECTOR_RULE);
@@ -41,7 +41,7 @@ const energySchema = z.number(ENERGY_RULE).gt(0, ENERGY_RULE).max(1000, ENERGY_R
 export const writtenTimeSchema = parsedSchema(parseWrittenTime, INSTANT_RULE);
 export const timeZoneSchema = parsedSchema((text) => TimeZone.named(text), TIME_ZONE_RULE);
 
-/** When what is recorded begins; an issue of its field `from` where that needs a time zone and has none. */
+/** Start of the recording. A local time without a time zone adds an issue to the field `from`. */
 export function fromMsOf(
   from: z.output<typeof writtenTimeSchema> | undefined,
   timeZone: TimeZone | undefined,

@@ -1,17 +1,17 @@
-// Sites by the number: `sites:` makes the provisioning of thousands of connectors out of a few lines.
+// Generates the provisioning of many equal sites from the few lines of `sites:`.
 import { z } from 'zod';
 import { ratingFields } from '../../src/provisioning/charger-schema.js';
 import { GROUP_RULE, powerSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { type ProvisioningFile, provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
 
 const MOST_CONNECTORS = 100_000;
-/** The embedded broker lets a charger subscribe to the limits of so many, beside `sync`. */
+/** The embedded broker allows a charger this many subscriptions to limits, in addition to `sync`. */
 const MOST_OF_A_CHARGER = 7;
 
 const TOGETHER_RULE = `is more than ${MOST_CONNECTORS} connectors together; must be fewer`;
 const FAILSAFE_RULE = 'must be at most maxCurrentA';
 
-/** `count` locations alike, each with so many `chargers`, each of those with so many `connectors`. */
+/** `count` equal locations; `chargers` for each location, and `connectors` for each charger. */
 export const sitesSchema = z
   .strictObject(
     {

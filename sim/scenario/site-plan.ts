@@ -1,11 +1,11 @@
-// What a scenario's tenants, locations, chargers and connectors are called, to be looked up by what refers to them.
+// Looks up the tenants, locations, chargers and connectors of a scenario by name.
 import { connectorKey } from '../../machines/values/ids.js';
 import type { FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import type { ScenarioConnector } from './scenario.js';
 
-/** Names are unique in the scenario, across its tenants, where `provisionProblems` finds nothing. */
+/** Names are unique in the scenario, across its tenants, if `provisionProblems` finds no problem. */
 export interface SitePlan {
   readonly tenants: readonly string[];
   readonly locations: ReadonlySet<string>;
@@ -37,7 +37,7 @@ export function sitePlanOf({ tenants }: ProvisioningFile): SitePlan {
   };
 }
 
-/** What tenants of one world may not share: a trace names locations and chargers without their tenant. */
+/** Names that two tenants of one world share: a trace names locations and chargers without their tenant. */
 export function provisionProblems({ tenants }: ProvisioningFile): readonly FieldProblem[] {
   const seen = new Map<string, number>();
   const problems: FieldProblem[] = [];
@@ -59,7 +59,7 @@ export function provisionProblems({ tenants }: ProvisioningFile): readonly Field
   return problems;
 }
 
-/** Nothing where `name` is one of `known`, else the problem at `path`. */
+/** Empty if `known` has `name`; otherwise the problem at `path`. */
 export function unknownName(
   name: string | undefined,
   known: ReadonlySet<string> | ReadonlyMap<string, unknown>,

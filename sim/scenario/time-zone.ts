@@ -1,4 +1,4 @@
-// Clocks of a time zone: at which instants they show a time that was written without its offset from UTC.
+// Converts local times of a time zone, written without a UTC offset, to instants.
 import type { EpochMs } from '../../machines/values/time.js';
 import { DAY_MS, parseInstant } from './moment.js';
 
@@ -6,7 +6,7 @@ export const TIME_ZONE_RULE = 'must be the IANA name of a time zone, such as Eur
 
 const OFFSET = /GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/;
 
-/** A zone of the IANA database, as Node knows it. */
+/** A zone of the IANA database of Node. */
 export class TimeZone {
   readonly #format: Intl.DateTimeFormat;
 
@@ -14,9 +14,9 @@ export class TimeZone {
     this.#format = format;
   }
 
-  /** The zone of that name, such as Europe/Berlin; undefined where there is none. */
+  /** The zone with that name, such as Europe/Berlin; undefined if there is none. */
   static named(name: string): TimeZone | undefined {
-    // Some releases of Node take an offset for a zone, others do not.
+    // Some releases of Node accept an offset as a zone, others do not.
     if (!/^[a-z]/i.test(name)) return undefined;
     try {
       return new TimeZone(
@@ -29,9 +29,10 @@ export class TimeZone {
   }
 
   /**
-   * The first and the last instant at which clocks show a time: the same but for what they show twice as they are put
-   * back. A time that they skip as they are put forward is taken as if they had not been: 2:30 is half an hour after 2:00.
-   * @param wallMs that time as ms since 1970, as if it were of UTC.
+   * The first and the last instant at which clocks show a local time. They differ only for a time that clocks show
+   * twice, because the clocks went back. A time that clocks skip counts as if they had not gone forward: 2:30 is half
+   * an hour after 2:00.
+   * @param wallMs the local time as ms since 1970, as if it were UTC.
    */
   instantsAt(wallMs: number): readonly [EpochMs, EpochMs] {
     const beforeMs = wallMs - this.#offsetAt(wallMs - DAY_MS);
@@ -49,10 +50,12 @@ export class TimeZone {
   }
 }
 
-/** A time as somebody wrote it: an instant, or what clocks showed (`wallMs` as in `TimeZone`). */
+/** A time in a file: an instant, or a local time (`wallMs` as in `TimeZone`). */
 export type WrittenTime = { readonly atMs: EpochMs } | { readonly wallMs: number };
 
-/** `written` with or without an offset from UTC, its date before `T` or a space; undefined where the calendar has no such time. */
+/**
+ * `written` with or without a UTC offset; `T` or a space follows the date. Undefined if the calendar has no such time.
+ */
 export function parseWrittenTime(written: string): WrittenTime | undefined {
   const text = written.replace(' ', 'T');
   const instant = parseInstant(text);
@@ -61,7 +64,7 @@ export function parseWrittenTime(written: string): WrittenTime | undefined {
   return shown && { wallMs: shown.atMs };
 }
 
-/** The first and the last instant that `written` may mean; undefined where only a zone could tell. */
+/** The first and the last instant that `written` can mean; undefined for a local time without `zone`. */
 export function instantsOf(
   written: WrittenTime,
   zone: TimeZone | undefined,
