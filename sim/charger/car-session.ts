@@ -1,4 +1,4 @@
-// The visits of cars as a virtual charger tells them apart, and the limits that end with them.
+// A virtual charger names each visit of a car, and drops the limits for a visit as soon as the visit ends.
 import type { AckResult } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CarNote } from './car.js';
@@ -27,7 +27,7 @@ export class CarSession {
     this.#boot = options.boot;
   }
 
-  /** Undefined without a car, and where the charger names none. */
+  /** Undefined without a car, and for a charger without `endsWithSession`. */
   get id(): string | undefined {
     if (!this.#isCarThere || !this.#options.traits.endsWithSession) return undefined;
     return `${this.#boot.slice(0, 40)}-${this.#visits}`;
@@ -44,7 +44,7 @@ export class CarSession {
     if ((this.#holder.applied.lent?.phases ?? 3) < this.#outlet().phases) this.#end();
   }
 
-  /** Why a limit for a session is not taken; undefined where nothing speaks against it. */
+  /** Returns the reason to refuse a limit for a session, or undefined if the charger accepts the limit. */
   refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined {
     if (limit.session === undefined) return undefined;
     if (limit.session !== this.id) return 'STALE';
@@ -57,7 +57,9 @@ export class CarSession {
     this.#visits++;
   }
 
-  /** What was for it is over: the contactor opens, whether anybody hears of it or not. */
+  /**
+   * A limit for the session ends with it. The contactor opens whether or not the charger is online (power-safety.md).
+   */
   #end(): void {
     if (this.#holder.endSession()) this.#outlet().cut();
   }

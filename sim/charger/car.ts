@@ -1,36 +1,35 @@
-// A car as a charger sees it: how much it takes, how that tapers off as its battery fills, how fast it follows.
+// A car from the charger's side: accepted current, taper as the battery fills, and reaction time.
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
 
-/** A car on its visit. Energies in Wh, currents in A per phase, instants and times in milliseconds. */
+/** A visiting car. Energies are in Wh, currents in A per phase, instants and durations in milliseconds. */
 export interface Car {
   readonly phases: 1 | 2 | 3;
-  /** From then on it uses all three; left out: never. */
+  /** From this instant on the car uses all three phases; undefined means never. */
   readonly usesAllFromMs?: number | undefined;
   readonly maxCurrentA: number;
   readonly batteryWh: number;
-  /** In its battery when it arrives. */
+  /** Energy in the battery at arrival. */
   readonly storedWh: number;
   readonly arrivesAtMs: number;
   readonly leavesAtMs: number;
-  /** After this it begins to follow another offer; at most 2 s, so that it has followed within 5 s. */
+  /** Delay until the car follows a changed offer; at most 2 s, so that the car has followed within 5 s. */
   readonly reactionMs: number;
-  /** Once it was paused it never charges again on this visit. */
+  /** After a pause the car never charges again on this visit. */
   readonly isStubborn: boolean;
-  /** The state of charge from which it takes less and less, from 0 to 1; 1 for a car that does not. */
+  /** State of charge, 0 to 1, from which the car takes less and less; 1 for a car without a taper. */
   readonly taperFrom?: number | undefined;
-  /** A car of a model to compare with: it charges from the instant it arrives, follows at once and never tapers off. */
+  /** A car for comparison with another model: it charges from its arrival, follows at once and never tapers off. */
   readonly isIdeal?: boolean | undefined;
-  /** Of the visit, where somebody counts visits. */
+  /** Session of the visit, if the source of the cars counts sessions. */
   readonly sessionId?: string | undefined;
 }
 
-/** The next car of a connector that is free from `fromMs` on: it does not arrive before. */
+/** Returns the next car of a connector that is free from `fromMs` on; the car does not arrive before. */
 export type NextCar = (fromMs: number) => Car;
 
-/** A car without its times. */
 export type VisitingCar = Omit<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>;
 
-/** `car` on a visit. All are made here, in one shape, so that the compiled code that reads them holds for each. */
+/** Creates every car in one object shape, so that the compiled code that reads cars stays valid for all of them. */
 export function onVisit(
   {
     phases,
@@ -61,21 +60,20 @@ export function onVisit(
   };
 }
 
-/** Who comes where nobody comes any more. */
+/** Next car of a connector that gets no further cars. */
 export const NO_CAR = onVisit(
   { phases: 3, maxCurrentA: 0, batteryWh: 0, storedWh: 0, reactionMs: 0, isStubborn: false },
   { arrivesAtMs: Number.POSITIVE_INFINITY, leavesAtMs: Number.POSITIVE_INFINITY },
 );
 
-/** As many phases as it uses at that instant. */
 export function phasesAt({ phases, usesAllFromMs = Number.POSITIVE_INFINITY }: Car, atMs: number): 1 | 2 | 3 {
   return atMs >= usesAllFromMs ? 3 : phases;
 }
 
-/** A value of L1, L2 and L3 as the outlet is wired; voltages are phase to neutral. */
+/** Values of L1, L2 and L3 as the outlet is wired; voltages are phase to neutral. */
 export type PerPhase = readonly [number, number, number];
 
-/** A car came to an outlet or left it; `deliveredWh` is what it has got on this visit. */
+/** A car arrived at an outlet or left it; `deliveredWh` is the energy of this visit. */
 export interface CarNote {
   readonly what: 'arrived' | 'left';
   readonly atMs: number;
@@ -91,12 +89,12 @@ const FALL_A_PER_S = 16;
 /** A car of any size has followed a lower current after this time. */
 const FALL_TAKES_S = 2;
 
-/** What is in its battery when it begins to take less and less; infinite for a car that never does. */
+/** Stored energy at which the taper begins, in Wh; infinite for a car that never tapers off. */
 export function taperBeginsAtWh({ batteryWh, taperFrom = TAPER_FROM, isIdeal }: Car): number {
   return isIdeal || taperFrom >= 1 ? Number.POSITIVE_INFINITY : taperFrom * batteryWh;
 }
 
-/** The most the car takes, A per phase: its maximum until it tapers off, a tenth of it at the end, 0 when full. */
+/** Highest current of the car, A per phase: its maximum until the taper, a tenth of that at the end, 0 when full. */
 export function acceptedCurrentA(car: Car, storedWh: number): number {
   if (storedWh >= car.batteryWh) return 0;
   const { taperFrom = TAPER_FROM } = car;
@@ -105,7 +103,7 @@ export function acceptedCurrentA(car: Car, storedWh: number): number {
   return car.maxCurrentA * (1 - beyond * (1 - TAPER_TO_SHARE));
 }
 
-/** What the car wants of an offer, A per phase: nothing of less than `leastA`. */
+/** Current that the car takes of an offer, A per phase; 0 for an offer below `leastA`. */
 export function wantedCurrentA(
   car: Car,
   storedWh: number,
@@ -115,7 +113,7 @@ export function wantedCurrentA(
   return offeredA < leastA ? 0 : Math.min(acceptedCurrentA(car, storedWh), offeredA);
 }
 
-/** What is drawn `elapsedMs` after `drawnA` on the way to `wantedA` (A per phase). */
+/** Current `elapsedMs` after `drawnA` on the way to `wantedA`, A per phase. */
 export function nextCurrentA(car: Car, drawnA: number, wantedA: number, elapsedMs: number): number {
   if (car.isIdeal) return wantedA;
   const elapsedS = elapsedMs / 1000;

@@ -1,10 +1,10 @@
-// What reaches a virtual charger from above: its topics, and what it makes of a message on one of them.
+// Topics that a virtual charger subscribes to, and the delivery of a message on one of them.
 import type { z } from 'zod';
 import { limitSchema, syncSchema } from '../../src/wire/mqtt.js';
 import { buildTopic, parseTopic } from '../../src/wire/topics.js';
 import type { VirtualCharger } from './virtual-charger.js';
 
-/** Exact topics: `sync` and a `limit` for each connector; none where it takes no limits. */
+/** Exact topics: `sync`, and `limit` for each connector. A charger that takes no limits subscribes to none. */
 export function topicsFor({
   address,
   connectors,
@@ -18,8 +18,8 @@ export function topicsFor({
 type Addressee = Pick<VirtualCharger, 'address' | 'receiveLimit' | 'receiveSync'>;
 
 /**
- * Hands a message of one of those topics to the charger.
- * @returns false where it is none the charger understands, which then changes nothing.
+ * Hands a message on one of the charger's topics to the charger.
+ * @returns false for a message that is for another charger or does not parse; such a message changes nothing
  */
 export function deliver(charger: Addressee, topic: string, payload: string, nowMs: number): boolean {
   const to = parseTopic(topic);

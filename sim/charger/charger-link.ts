@@ -1,11 +1,10 @@
-// Carries one virtual charger's messages over real MQTT, as a charger's modem would, and wakes it when it has to act.
+// Carries the messages of one virtual charger over real MQTT, and wakes the charger at its due instants.
 import { connect, type MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 import { deliver, topicsFor } from './charger-inbox.js';
 import type { ChargerMessage } from './charger-message.js';
 import type { VirtualCharger } from './virtual-charger.js';
 
-/** Where to connect, and as whom. */
 export interface ChargerLogin {
   readonly url: string;
   /** `{tenantUuid}/{controllerUuid}` unless the broker has logins of its own. */
@@ -14,7 +13,9 @@ export interface ChargerLogin {
   readonly tls?: ChargerTls | undefined;
 }
 
-/** For a broker that speaks TLS, all as PEM: whom the charger trusts in the place of the system's own, and its certificate. */
+/**
+ * TLS material, all as PEM: `ca` replaces the system's trusted authorities; `cert` and `key` identify the charger.
+ */
 export interface ChargerTls {
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -24,7 +25,7 @@ export interface ChargerTls {
 const KEEPALIVE_S = 30;
 const RECONNECT_MS = 2000;
 const GOODBYE_MS = 2000;
-/** What is due is found late by at most the first, and not looked for more often than the second. */
+/** The link looks for due work at least every `LONGEST_SLEEP_MS`, and at most every `SHORTEST_SLEEP_MS`. */
 const LONGEST_SLEEP_MS = 1000;
 const SHORTEST_SLEEP_MS = 20;
 
@@ -37,11 +38,11 @@ function open({ url, username, password, tls }: ChargerLogin, charger: VirtualCh
     clean: true,
     keepalive: KEEPALIVE_S,
     reconnectPeriod: RECONNECT_MS,
-    // A charger is often installed before its login is: it asks again.
+    // Installers often set up a charger before its login exists, so the client retries after a refusal.
     reconnectOnConnackError: true,
-    // It subscribes by itself, before it says that it is there.
+    // `#begin` subscribes itself, before the charger reports that it is online.
     resubscribe: false,
-    // Meter values of a minute ago are worth nothing once the link is back.
+    // Meter values of a minute ago are worth nothing once the connection is back.
     queueQoSZero: false,
     ...(tls?.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls?.cert === undefined ? {} : { cert: tls.cert }),
@@ -85,17 +86,17 @@ export class ChargerLink {
     this.#wake();
   }
 
-  /** Connected, and its topics subscribed. */
+  /** True from the answer to the subscription until the connection closes. */
   isOnline(): boolean {
     return this.#isListening;
   }
 
-  /** Why the last attempt to connect or to subscribe failed. */
+  /** Reason for the last failure to connect or to subscribe. */
   lastError(): string | undefined {
     return this.#lastError;
   }
 
-  /** The network is gone, without a goodbye, until `restore`; the charger goes on by itself. */
+  /** Breaks the connection without a goodbye until `restore`; the charger goes on by itself. */
   cut(): void {
     this.#isListening = false;
     this.#client.end(true);
@@ -105,7 +106,7 @@ export class ChargerLink {
     this.#client.reconnect();
   }
 
-  /** The charger starts again as `boot`: its connection breaks and comes back. */
+  /** Restarts the charger as `boot`: its connection breaks and comes back. */
   reboot(boot: string): void {
     this.#isListening = false;
     this.#charger.reboot(boot, this.#clock.monotonicMs());
@@ -113,11 +114,11 @@ export class ChargerLink {
     this.#client.stream.destroy();
   }
 
-  /** Says goodbye (`online: false`) and closes. */
+  /** Publishes the goodbye (`online: false`) and closes. */
   async stop(): Promise<void> {
     this.#cancelWake();
     if (this.#isListening) {
-      // A broker that is gone by now must not hold up the stop.
+      // A broker that is gone by now must not delay the stop.
       const givenUp = new Promise<void>((done) => void this.#clock.after(GOODBYE_MS, done));
       await Promise.race([this.#sayGoodbye().catch(() => {}), givenUp]);
     }
@@ -140,12 +141,12 @@ export class ChargerLink {
     this.#client.publish(topic, payload, { qos, retain });
   }
 
-  /** What it is told in answer to its state must find it listening. */
+  /** The subscription precedes the state, so that the charger receives the limits sent in answer to its state. */
   async #begin(): Promise<void> {
     this.#lastError = undefined;
     if (this.#topics.length > 0) {
       await this.#client.subscribeAsync([...this.#topics], { qos: 1 }).catch((error: Error) => {
-        // It goes on unheard of, held to its fail-safe.
+        // The charger goes on without receiving limits, and keeps to its fail-safe.
         this.#lastError = error.message;
       });
     }
@@ -159,7 +160,7 @@ export class ChargerLink {
     const messages = this.#charger.goodbye(this.#clock.monotonicMs(), this.#clock.nowMs());
     for (const { topic, payload, qos, retain } of messages)
       await this.#client.publishAsync(topic, payload, { qos, retain });
-    // With the DISCONNECT of an orderly end the broker does not speak the last will as well.
+    // The DISCONNECT of an orderly end keeps the broker from publishing the last will as well.
     await this.#client.endAsync(false);
   }
 }

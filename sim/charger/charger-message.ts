@@ -1,4 +1,4 @@
-// A message of a charger, ready to be sent: by a broker's client, or in the same process.
+// A charger's message, ready for an MQTT client or for delivery within the process.
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -20,7 +20,7 @@ interface Envelope {
   readonly retain: boolean;
 }
 
-/** `body` is what the payload says, where it is a message of the contract that the charger may send. */
+/** `body` is the parsed payload of a message that matches the contract and that the charger may send. */
 export type ChargerMessage = Envelope &
   (
     | { readonly kind: 'state'; readonly body: StateMessage }
@@ -29,7 +29,7 @@ export type ChargerMessage = Envelope &
     | { readonly kind: 'state' | 'meter' | 'ack'; readonly body?: undefined }
   );
 
-/** Nothing of it is turned into text before somebody wants that: a hand-over never does. */
+/** The payload becomes text on first use only: a delivery within the process never needs the text. */
 class Message<K extends string, C extends ConnectorId | undefined, B extends object> {
   readonly kind: K;
   readonly topic: string;
@@ -64,7 +64,7 @@ const VALUE: How = { qos: 0, retain: false };
 const ONCE_AT_LEAST: How = { qos: 1, retain: false };
 const KEPT: How = { qos: 1, retain: true };
 
-/** @param saidAtMs what the value gives as its time, for people who read along; undefined where it gives none. */
+/** `saidAtMs` becomes `at`, which is for human readers only; undefined leaves `at` out. */
 export function meterValue(
   topic: string,
   connectorId: ConnectorId,
@@ -82,7 +82,11 @@ export function chargerState(topic: string, body: StateMessage): ChargerMessage 
   return new Message('state' as const, topic, undefined, body, KEPT);
 }
 
-/** What was published for a charger. @param to what `topic` says, where that is known. @throws where a charger may not say that */
+/**
+ * Builds the message that was published for a charger.
+ * @param to `topic` parsed, if the caller has it already
+ * @throws on a topic or a body that the contract does not allow a charger
+ */
 export function publishedMessage(topic: string, body: object, to = parseTopic(topic)): ChargerMessage {
   if (to?.kind === 'state') return chargerState(topic, stateSchema.parse(body));
   if (to?.kind === 'meter') return meterValue(topic, to.connectorId, meterSchema.parse(body), undefined);
@@ -90,12 +94,11 @@ export function publishedMessage(topic: string, body: object, to = parseTopic(to
   throw new Error(`no charger may say anything on ${topic}`);
 }
 
-/** The same kind of message with other bytes, of which nobody knows whether they are one. */
+/** The same kind of message with other bytes, which may not be a valid message. */
 export function withPayload({ kind, topic, qos, retain }: ChargerMessage, payload: string): ChargerMessage {
   return { kind, topic, qos, retain, payload };
 }
 
-/** The same bytes on another topic. */
 export function onTopic({ kind, payload, qos, retain }: ChargerMessage, topic: string): ChargerMessage {
   return { kind, topic, qos, retain, payload };
 }

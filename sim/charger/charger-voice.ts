@@ -1,4 +1,5 @@
-// What a virtual charger says and when: heartbeats, changes at once, acks and its state, within its message budget.
+// The messages of a virtual charger and their instants: heartbeats, changes at once, acks and its state, within its
+// message budget.
 import type { AckResult } from '../../machines/power/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
@@ -9,26 +10,27 @@ import { createLies } from './lies.js';
 import type { ChargerTraits } from './traits.js';
 import type { Reading, VirtualConnector } from './virtual-connector.js';
 
-/** Times in ms, of the monotonic clock and, for `at`, of the wall. */
+/** Times are ms of the monotonic clock; `wallMs`, for `at`, is epoch ms. */
 export interface ChargerVoice {
-  /** The link is up: state and a value of each connector are due; acks of before tell nothing any more. */
+  /** The connection is up: the state and a value of each connector are due. Acks from before are obsolete. */
   connected(): void;
-  /** State and a value of each connector are due. */
+  /** Makes the state and a value of each connector due. */
   sync(): void;
   acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void;
-  /** The charger started again. */
   restart(boot: string): void;
-  /** What is due and the budget allows. */
+  /** Returns the due messages that the budget allows. */
   take(nowMs: number, wallMs: number): readonly ChargerMessage[];
-  /** When `take` has more to give, unless something changes before. */
+  /** Instant of the next message, unless something changes before. */
   nextDueMs(nowMs: number): number;
-  /** It opens its contactors before it goes, so that nobody takes its last draw for a present one. */
+  /** The charger opens its contactors before it goes, so that no reader takes its last draw for a present one. */
   goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[];
-  /** What the broker shall say should the link break, if anything. */
+  /** Message that the broker publishes if the connection breaks; undefined for none. */
   lastWill(): ChargerMessage | undefined;
 }
 
-/** The broker takes 5 a second and 20 at once of one client; a little less leaves room for clocks that differ. */
+/**
+ * The broker accepts 5 messages a second and 20 at once from one client; the margin allows for clocks that differ.
+ */
 const BUDGET = { ratePerS: 4.5, burst: 18 };
 const ACKS_KEPT = 40;
 const NONE_DUE: readonly Line[] = [];
@@ -36,7 +38,7 @@ const CHANGES_APART_MS = 1000;
 const CHANGE_W = 200;
 const CHANGE_SHARE = 0.05;
 
-/** What was last said of a connector. */
+/** Last report of a connector. */
 interface Told {
   readonly atMs: number;
   readonly status: string;
@@ -57,7 +59,7 @@ function isGranted({ holder }: VirtualConnector): boolean {
   return holder.applied.seq > 0;
 }
 
-/** Whether it differs enough from what was told to be told again before the next heartbeat. */
+/** True for a change that is worth a report before the next heartbeat. */
 function isChange(told: Told, connector: VirtualConnector): boolean {
   if (connector.session !== told.session) return true;
   if (connector.status !== told.status || told.isGranted !== isGranted(connector)) return true;
@@ -168,7 +170,7 @@ class Voice implements ChargerVoice {
     return told.atMs + (isChange(told, connector) ? CHANGES_APART_MS : this.#periodMs);
   }
 
-  /** The longest-waiting first. */
+  /** The connector with the oldest report comes first. */
   #dueLines(nowMs: number): readonly Line[] {
     let due: Line[] | undefined;
     let isInOrder = true;
@@ -176,7 +178,7 @@ class Voice implements ChargerVoice {
       if (this.#dueAtMs(line) > nowMs) continue;
       if (due === undefined) due = [line];
       else {
-        // As a rule both said something at the same instants, and there is nothing to sort.
+        // As a rule both reported at the same instants, and there is nothing to sort.
         isInOrder &&= (due.at(-1)?.told?.atMs ?? 0) <= (line.told?.atMs ?? 0);
         due.push(line);
       }
@@ -211,7 +213,7 @@ class Voice implements ChargerVoice {
       session,
     };
     const { connectorId } = line.connector.spec;
-    // The instant is for people who read along: the service goes by `boot` and `hb`.
+    // `at` is for human readers only: the service uses `boot` and `hb`.
     const saidAtMs = this.#lies.tellsTime ? wallMs : undefined;
     return meterValue(line.topic, connectorId, this.#lies.meter(message), saidAtMs);
   }

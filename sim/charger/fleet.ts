@@ -1,4 +1,4 @@
-// Many virtual chargers on one broker, and what they do together.
+// Runs many virtual chargers on one broker and sums up their state.
 import { randomUUID } from 'node:crypto';
 import type { LeaseTiming, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
@@ -11,17 +11,16 @@ import type { ChargerTraits } from './traits.js';
 import { VirtualCharger } from './virtual-charger.js';
 import type { VirtualConnectorSpec } from './virtual-connector.js';
 
-/** One charger of a fleet and the login it uses. */
 export interface FleetMember {
   readonly address: ChargerAddress;
   readonly username: string | undefined;
   readonly password: string | undefined;
-  /** Of its own; that of the others where left out. */
+  /** Lease timing of this charger alone; undefined leaves the fleet's. */
   readonly timing?: LeaseTiming | undefined;
   readonly connectors: readonly VirtualConnectorSpec[];
 }
 
-/** One connector now. `powerW` truly flows; `limitA` per phase, `limitW` on all phases of the connector. */
+/** One connector now. `powerW` is physical power; `limitA` is per phase, `limitW` for all phases of the connector. */
 export interface FleetConnector {
   readonly locationId: LocationId;
   readonly controllerUuid: ControllerUuid;
@@ -31,7 +30,7 @@ export interface FleetConnector {
   readonly limitA: number;
   readonly limitW: number;
   readonly reason: LimitReason;
-  /** Of the grant it holds; null where it holds none. */
+  /** Remaining lease of its grant; null without a lease. */
   readonly leaseLeftS: number | null;
 }
 
@@ -40,15 +39,15 @@ export interface FleetSummary {
   readonly online: number;
   readonly charging: number;
   readonly powerKw: number;
-  /** What the connectors' limits come to together. */
+  /** Sum of the connectors' limits. */
   readonly allowedKw: number;
   readonly energyKwh: number;
   readonly connectors: number;
-  /** Connectors that hold a lease. */
+  /** Number of connectors that hold a lease. */
   readonly leased: number;
-  /** How many connectors have their limit for each reason. */
+  /** Number of connectors for each reason of their limit. */
   readonly reasons: Readonly<Partial<Record<LimitReason, number>>>;
-  /** Why chargers are not online, if any said so. */
+  /** Connection error of one of the chargers, if any. */
   readonly lastError: string | undefined;
 }
 
@@ -58,7 +57,7 @@ export interface Fleet {
   stop(): Promise<void>;
 }
 
-/** A thousand chargers that start together are spread over this time, as a site's are after a power cut. */
+/** The starts of a thousand chargers are spread over this time, as at a site after a power cut. */
 const SPREAD_MS = 5000;
 const APART_MS = 20;
 
@@ -66,14 +65,13 @@ function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** How often each reason occurs. */
 export function countReasons(connectors: readonly FleetConnector[]): FleetSummary['reasons'] {
   const counts: Partial<Record<LimitReason, number>> = {};
   for (const { reason } of connectors) counts[reason] = (counts[reason] ?? 0) + 1;
   return counts;
 }
 
-/** Such as `fairShare 4, idle 1`; the most frequent first. */
+/** Example: `fairShare 4, idle 1`; the most frequent reason comes first. */
 export function formatReasons(reasons: FleetSummary['reasons']): string {
   const counts = Object.entries(reasons).sort(([, a], [, b]) => b - a);
   return counts.map(([reason, count]) => `${reason} ${count}`).join(', ');
@@ -121,7 +119,7 @@ export function startFleet(options: {
     return running.flatMap(({ charger }) => connectorsOf(charger, nowMs));
   }
 
-  // The first at once: its socket is what keeps a process alive that does nothing else.
+  // The first charger starts at once: its socket keeps a process alive that does nothing else.
   const cancels = members.map((member, i) =>
     i === 0 ? start(member, i) : clock.after(i * apartMs, () => start(member, i)),
   );

@@ -1,44 +1,47 @@
-// The charger's side of the grant protocol for one connector: fence, lease, what applies now and what applies then.
+// The charger's side of the grant protocol for one connector: fence, lease, current limit and limit after the lease.
 import type { AckResult, LeaseKind, LentTo, LimitReason } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
-/** What a connector is held to. Currents in A per phase. */
+/** Limit in force at a connector. Currents are in A per phase. */
 export interface HeldLimit {
-  /** Of the grant; 0 and 0 without one. */
+  /** Epoch and sequence number of the grant; both 0 without one. */
   readonly epoch: number;
   readonly seq: number;
   readonly limitA: number;
   readonly reason: LimitReason;
-  /** What applies once the lease has ended. */
+  /** Limit after the end of the lease. */
   readonly thenA: number;
   /** Infinity without a lease. */
   readonly endsAtMs: number;
-  /** It is for this session and so many phases alone, and so is what applies after it. */
+  /** The limit and `thenA` apply to this session and this number of phases only. */
   readonly lent?: LentTo | undefined;
 }
 
-/** Of a limit, what a connector goes by. */
+/** A limit message without its DC values, which the connector converts to A first. */
 export type TakenLimit = Omit<LimitMessage, 'limitW' | 'thenW'>;
 
-/** Times are instants of one monotonic clock in true ms; every time is at or after the one before. */
+/** Times are true ms of one monotonic clock, and never decrease from call to call. */
 export interface GrantHolder {
-  /** What the hardware took. */
+  /** Limit that the hardware took. */
   readonly applied: HeldLimit;
-  /** What it falls back to after a restart, A per phase. */
+  /** Limit after a restart, A per phase. */
   readonly failsafeA: number;
-  /** When `advance` has something to do next; Infinity where it has not. */
+  /** Instant of the next change by `advance`; Infinity if none is due. */
   readonly nextDueMs: number;
-  /** The heartbeat `hb` leaves now; each is one more than the one before. */
+  /** Records that the heartbeat `hb` leaves now; each `hb` is one more than the one before. */
   noteHeartbeat(hb: number, nowMs: number): void;
-  /** Takes a limit, in A per phase. What to answer at once; undefined where the answer follows when the hardware has taken it. */
+  /**
+   * Takes a limit, in A per phase. Returns the answer to send at once. Undefined means that the answer follows once
+   * the hardware has taken the limit.
+   */
   receive(limit: TakenLimit, nowMs: number): AckResult | undefined;
-  /** Does what is due, at most one thing. True where the hardware took another limit, to be acknowledged if it is a grant. */
+  /** Performs at most one due change. True if the hardware took another limit; a grant then needs an ack. */
   advance(nowMs: number): boolean;
-  /** The car left, or uses other phases: what was for its session is over. True where something was. */
+  /** Ends the limit for a session after the car left or used other phases. True if there was such a limit. */
   endSession(): boolean;
-  /** The charger started again as `boot`: grants are gone, a fail-safe that it could keep applies at once. */
+  /** Restarts the charger as `boot`: grants are lost, and the fail-safe that survived applies at once. */
   restart(boot: string): void;
-  /** Seconds by the charger's own clock; undefined without a lease. */
+  /** In seconds of the charger's own clock; undefined without a lease. */
   leaseLeftS(nowMs: number): number | undefined;
 }
 
@@ -46,18 +49,18 @@ export interface GrantHolderOptions {
   readonly boot: string;
   readonly lease: LeaseKind;
   readonly maxCurrentA: number;
-  /** The least it can offer a car, A per phase. */
+  /** Lowest offer to a car, A per phase. */
   readonly leastOfferA: number;
   readonly configuredFailsafeA: number;
-  /** From accepting a limit until the pilot tells the car, by the charger's own clock. */
+  /** Time from accepting a limit until the pilot signals it to the car, by the charger's own clock. */
   readonly pilotDelayMs: number;
-  /** How long a second of the charger's clock truly lasts, in s: 1.02 for one that is 2 % slow. */
+  /** True length of a second of the charger's clock, in s: 1.02 for a clock that is 2 % slow. */
   readonly secondLastsS: number;
-  /** Whether `thenA` survives a restart. */
+  /** `thenA` survives a restart. */
   readonly keepsThen: boolean;
 }
 
-/** A grant answers one of the newest heartbeats, so older ones need not be remembered. */
+/** A grant answers one of the newest heartbeats, so the holder can forget older ones. */
 const REMEMBERED_HEARTBEATS = 64;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -69,14 +72,14 @@ class Holder implements GrantHolder {
   #boot: string;
   #lastHb = 0;
   #fence = { epoch: -1, seq: -1 };
-  /** What was accepted last; applied already, unless `#appliesAtMs` is an instant. */
+  /** Limit accepted last; applied already, unless `#appliesAtMs` is finite. */
   #target: HeldLimit;
   #appliesAtMs = NEVER;
 
   constructor(options: GrantHolderOptions) {
     this.#options = options;
     this.#boot = options.boot;
-    // Who keeps to no lease has no fail-safe either: nothing limits it until somebody does.
+    // A charger without a lease has no fail-safe either: nothing limits it before its first limit.
     this.failsafeA = options.lease === 'none' ? options.maxCurrentA : options.configuredFailsafeA;
     this.applied = this.#target = this.#fallback(this.failsafeA);
   }
@@ -107,7 +110,7 @@ class Holder implements GrantHolder {
   }
 
   advance(nowMs: number): boolean {
-    // What was accepted is over before the hardware took it, or at the same instant: the end decides.
+    // The accepted limit ended before the hardware took it, or at the same instant: the end takes precedence.
     if (this.#target.endsAtMs <= nowMs && this.#target.endsAtMs <= this.#appliesAtMs) {
       const { thenA, lent, endsAtMs } = this.#target;
       this.#aimAt({ ...this.#fallback(thenA), lent }, endsAtMs);
@@ -117,7 +120,7 @@ class Holder implements GrantHolder {
     this.#appliesAtMs = NEVER;
     this.applied = this.#target;
     if (this.#options.keepsThen && this.#options.lease !== 'none')
-      // Over a restart nobody knows whether the car is the same.
+      // The car may be another one after a restart.
       this.failsafeA = this.applied.lent === undefined ? this.applied.thenA : 0;
     return true;
   }
@@ -129,7 +132,7 @@ class Holder implements GrantHolder {
       return true;
     }
     if (this.applied.lent === undefined) return false;
-    // What comes after it was accepted already, and is for any car.
+    // `#target` was accepted already and is for any car, so it stays.
     this.applied = this.#fallback(0);
     return true;
   }
@@ -158,7 +161,7 @@ class Holder implements GrantHolder {
     return epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
   }
 
-  /** Own seconds that began at `nowMs` are over by then. */
+  /** Instant by which `ownMs` of the charger's own clock are over, if they began at `nowMs`. */
   #after(nowMs: number, ownMs: number): number {
     return nowMs + Math.floor(ownMs * this.#options.secondLastsS);
   }
@@ -169,20 +172,20 @@ class Holder implements GrantHolder {
     if (lease === 'receipt') return this.#after(nowMs, 1000 * ttlS);
     const sentAtMs =
       ref > this.#lastHb - REMEMBERED_HEARTBEATS ? this.#sentAtMs[ref % REMEMBERED_HEARTBEATS] : undefined;
-    // A heartbeat it forgot was sent too long ago.
+    // A forgotten heartbeat was sent too long ago.
     return sentAtMs === undefined || ref === 0 ? nowMs : this.#after(sentAtMs, 1000 * ttlS);
   }
 
   #fallback(limitA: number): HeldLimit {
-    // In the shape of a grant's: `receive`.
+    // The same object shape as that of a grant in `receive`.
     return { epoch: 0, seq: 0, limitA, reason: 'failsafe', thenA: limitA, endsAtMs: NEVER, lent: undefined };
   }
 
-  /** Limits in quick succession must not put each other off: the newest applies when the first would have. */
+  /** Limits in quick succession must not postpone each other: the newest applies at the instant of the first. */
   #aimAt(target: HeldLimit, nowMs: number): void {
     this.#target = target;
     if (this.#appliesAtMs !== NEVER) return;
-    // A plain renewal changes nothing the hardware has to take.
+    // A plain renewal changes nothing for the hardware.
     const delayMs = target.limitA === this.applied.limitA ? 0 : this.#options.pilotDelayMs;
     this.#appliesAtMs = this.#after(nowMs, delayMs);
   }

@@ -1,4 +1,5 @@
-// What a misbehaving charger says instead of the truth, and beside it; an honest one passes through unchanged.
+// Byzantine faults: the false and additional messages of a misbehaving charger. Messages of an honest charger pass
+// unchanged.
 import type { ChargerAddress, ControllerUuid } from '../../machines/values/ids.js';
 import type { MeterMessage } from '../../src/wire/mqtt.js';
 import { topicPrefixOf } from '../../src/wire/topics.js';
@@ -6,11 +7,11 @@ import { type ChargerMessage, onTopic, withPayload } from './charger-message.js'
 import type { Misbehaviour } from './traits.js';
 
 export interface Lies {
-  /** The meter value as it is told. */
+  /** Returns the meter value as the charger reports it. */
   meter(message: MeterMessage): MeterMessage;
-  /** False where it says `powerW` and nothing else. */
+  /** False for a charger that reports `powerW` and nothing else. */
   readonly tellsTime: boolean;
-  /** Adds to `told` the message, nothing, or more than it. */
+  /** Appends to `told` the message, nothing, or the message and others. */
   tell(message: ChargerMessage, told: ChargerMessage[]): void;
 }
 

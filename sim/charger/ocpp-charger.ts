@@ -1,4 +1,4 @@
-// A virtual charger that speaks OCPP over a real web socket, in real time.
+// A virtual OCPP charger on a real WebSocket, in real time.
 import { type IHandlersOption, RPCClient } from 'ocpp-rpc';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 import { OcppDevice } from './ocpp-device.js';
@@ -7,18 +7,18 @@ import type { Traffic } from './traffic.js';
 import type { VirtualConnectorSpec } from './virtual-connector.js';
 
 export interface OcppChargerOptions {
-  /** Such as `ws://127.0.0.1:9000/ocpp`. */
+  /** For example `ws://127.0.0.1:9000/ocpp`. */
   readonly url: string;
   readonly controllerUuid: string;
   readonly password: string;
   readonly connector: VirtualConnectorSpec;
-  /** Each at an EVSE of its own, numbered from 2. */
+  /** Each has an EVSE of its own, numbered from 2. */
   readonly otherConnectors?: readonly VirtualConnectorSpec[];
   readonly seed: number;
   readonly protocol?: OcppProtocol;
   readonly traffic: Traffic;
   readonly clock: Clock;
-  /** What its clock is ahead of the host's. */
+  /** Lead of its clock over the host's clock. */
   readonly aheadMs?: number;
   readonly behaviours?: readonly OcppBehaviour[];
 }
@@ -33,7 +33,7 @@ export class OcppCharger {
   readonly #client: RPCClient;
   readonly #device: OcppDevice;
   #cancelWake: Cancel = () => {};
-  /** How often it was connected: what comes of a call of before is not heard. */
+  /** Number of connections so far: answers to calls of an earlier connection are ignored. */
   #connections = 0;
   #isStopped = false;
 
@@ -57,13 +57,13 @@ export class OcppCharger {
       identity: controllerUuid,
       password,
       protocols: [protocol],
-      // What the library has of 2.1 it cannot check: the gateway does, both ways.
+      // The library cannot check the part of OCPP 2.1 that it has. The gateway checks 2.1 in both directions.
       strictMode: protocol !== 'ocpp2.1',
       backoff: RECONNECT,
     });
     this.#client.handle(async ({ method = '', params = {} }: IHandlersOption) => {
       const answer = this.#device.answer(method, params, clock.monotonicMs());
-      // What it says by itself must not overtake its answer.
+      // The charger's own calls must not overtake its answer.
       clock.after(0, () => this.#wake());
       return answer;
     });
@@ -76,17 +76,17 @@ export class OcppCharger {
     this.#client.on('close', () => this.#device.disconnected());
   }
 
-  /** What it may draw now, A per phase. */
+  /** Limit of its profiles now, A per phase. */
   get limitA(): number {
     return this.limitAt(this.#options.clock.monotonicMs());
   }
 
-  /** What it may draw at an instant of the monotonic clock by the profiles that it has now, A per phase. */
+  /** Limit at an instant of the monotonic clock by the profiles that it has now, A per phase. */
   limitAt(monotonicMs: number): number {
     return this.#evse.mayDrawA(monotonicMs);
   }
 
-  /** What truly flows, A per phase. */
+  /** Physical current, A per phase. */
   get drawnA(): number {
     return this.#evse.outlet.drawnA;
   }
@@ -95,11 +95,11 @@ export class OcppCharger {
     return this.#client.state === RPCClient.OPEN;
   }
 
-  /** Connects, and again whenever the connection is lost. */
+  /** Connects, and reconnects after each loss of the connection. */
   start(): void {
     const connect = (): void => {
       if (this.#isStopped) return;
-      // Nobody is there yet, or it is not let in yet: it tries again, as chargers do.
+      // The server may be absent or may still refuse the charger, so the charger retries, as real chargers do.
       this.#client.connect().catch(() => this.#options.clock.after(RECONNECT.initialDelay, connect));
     };
     connect();
@@ -147,7 +147,7 @@ export class OcppCharger {
   }
 }
 
-/** The library asks for every option, and has a default for each. */
+/** The library requires every option, and has a default for each. */
 const OTHERWISE = {
   reconnect: true,
   callTimeoutMs: 15_000,

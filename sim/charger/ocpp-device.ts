@@ -1,4 +1,5 @@
-// A virtual OCPP charger without a socket: what it says and answers, and what its cars draw by the profiles that it took.
+// A virtual OCPP charger without a socket: its calls, its answers, and the draw of its cars within the profiles it
+// took.
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { CarNote } from './car.js';
 import { OcppEvse, type OcppEvseSpec, type RunningTransaction } from './ocpp-evse.js';
@@ -15,19 +16,19 @@ export interface OcppDeviceOptions {
   readonly visitors: Visitors;
   readonly seed: number;
   readonly startsAtMs: number;
-  /** What its clock shows at `startsAtMs`, epoch ms. */
+  /** Its own clock at `startsAtMs`, epoch ms. */
   readonly ownMs: number;
   readonly isInstalled: boolean;
-  /** What is not given is plain. */
+  /** Traits that are left out are those of `PLAIN_OCPP`. */
   readonly traits?: Partial<OcppTraits> | undefined;
   readonly onCar?: ((connectorId: ConnectorId, note: CarNote) => void) | undefined;
 }
 
-/** Something to be said. What begins or ends a transaction is said until it is answered. */
+/** A call in the queue. The charger repeats the begin and the end of a transaction until it gets an answer. */
 interface Pending {
   readonly kind: 'boot' | 'heartbeat' | 'status' | 'start' | 'values' | 'stop';
   readonly evse: OcppEvse | undefined;
-  /** Undefined where there is nothing left to say. */
+  /** Undefined if there is nothing left to send. */
   readonly build: () => Words | undefined;
   words?: Words | undefined;
   readonly done?: (answer: unknown, nowMs: number) => void;
@@ -35,14 +36,14 @@ interface Pending {
 
 const LASTING: readonly Pending['kind'][] = ['start', 'stop'];
 const CAR_IS_THERE: readonly string[] = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
-/** Meter values that it keeps while nobody hears them. */
+/** Most meter values that an EVSE keeps in the queue while the charger cannot send them. */
 const VALUES_KEPT = 3;
 const GIVES_UP_MS = 30_000;
 const BOOTS_AGAIN_MS = 10_000;
 const USUAL_INTERVAL_MS = 60_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Times are ms of one true monotonic clock. Whoever carries its calls asks for them after everything it was told. */
+/** Times are true ms of one monotonic clock. The transport asks for the next call after each input. */
 export class OcppDevice {
   readonly evses: readonly OcppEvse[];
   readonly #clock: OcppOwnClock;
@@ -88,19 +89,19 @@ export class OcppDevice {
     if (this.#isOnline && this.#hasBooted && nowMs >= this.#heartbeatAtMs) this.#askTime();
   }
 
-  /** When it has something to do or to say next. */
+  /** Instant of its next work or call. */
   nextDueMs(nowMs: number): number {
     let dueMs = this.#outstanding === undefined ? NEVER : this.#outstanding.sentAtMs + GIVES_UP_MS;
     for (const evse of this.evses) dueMs = Math.min(dueMs, evse.nextDueMs, this.#meterDueMs(evse));
     if (!this.#isOnline) return dueMs;
     if (this.#hasBooted) dueMs = Math.min(dueMs, this.#heartbeatAtMs);
-    // One call at a time: an answer comes, or it is given up.
+    // One call is outstanding at a time: its answer arrives, or the charger gives up.
     if (this.#outstanding !== undefined) return dueMs;
     if (!this.#hasBooted) return Math.min(dueMs, this.#bootsAtMs);
     return this.#queue.length > 0 ? nowMs : dueMs;
   }
 
-  /** Its connection is open: for the first time since it started, or again. */
+  /** The connection opened, for the first time since the start or again. */
   connected(nowMs: number): void {
     this.#isOnline = true;
     this.#bootsAtMs = nowMs;
@@ -112,10 +113,11 @@ export class OcppDevice {
     this.failed();
   }
 
-  /** It starts again in no time: its cars stay, what it was about to say is gone but for what begins or ends a transaction. */
+  /** Restarts in no time: its cars stay. Of the queued calls only begins and ends of transactions survive. */
   restart(nowMs: number): void {
     this.advance(nowMs);
-    // No answer comes any more: without the event that begins it, a transaction that is resumed would never be heard of.
+    // No answer comes any more. `failed` queues the begin of a transaction again; without it, a resumed transaction
+    // would stay unknown.
     this.failed();
     this.#isOnline = false;
     this.#hasBooted = false;
@@ -129,7 +131,7 @@ export class OcppDevice {
     }
   }
 
-  /** What it calls now, if anything: `answered` or `failed` must follow. */
+  /** Returns the next call, if any; `answered` or `failed` must follow. */
   takeCall(nowMs: number): Words | undefined {
     if (!this.#isOnline || this.#outstanding !== undefined) return undefined;
     if (!this.#hasBooted) return this.#bootsAtMs > nowMs ? undefined : this.#send(this.#boot(), nowMs);
@@ -140,7 +142,7 @@ export class OcppDevice {
     return undefined;
   }
 
-  /** The call that it waits for an answer to; undefined where none, or where it was given up. */
+  /** Id of the call that awaits its answer; undefined if there is none or the charger gave up. */
   get outstandingId(): number | undefined {
     return this.#outstanding?.id;
   }
@@ -152,7 +154,7 @@ export class OcppDevice {
     this.advance(nowMs);
   }
 
-  /** No answer came, or an error. */
+  /** The call got no answer, or an error. */
   failed(): void {
     const pending = this.#outstanding;
     this.#outstanding = undefined;
@@ -163,7 +165,6 @@ export class OcppDevice {
     else if (pending.kind === 'heartbeat') this.#heartbeatAtMs = pending.sentAtMs + USUAL_INTERVAL_MS;
   }
 
-  /** What it answers to that call. */
   answer(method: string, params: object, nowMs: number): Record<string, unknown> {
     this.advance(nowMs);
     return this.#words.answer(method, params, this.#deviceAt(nowMs));
@@ -211,7 +212,7 @@ export class OcppDevice {
     for (const evse of this.evses) evse.review(nowMs);
   }
 
-  /** What changed at the EVSE is to be said. */
+  /** Queues the calls that report changes at the EVSE. */
   #notice(evse: OcppEvse, nowMs: number): void {
     const { status } = evse.outlet;
     const isThere = CAR_IS_THERE.includes(status);
@@ -255,7 +256,7 @@ export class OcppDevice {
     this.#queue.push({ kind: 'stop', evse, build });
   }
 
-  /** Infinite where none are to be said, or enough wait to be. */
+  /** Infinite without a transaction to report on, or if the queue holds enough meter values. */
   #meterDueMs(evse: OcppEvse): number {
     if (evse.transaction?.ref === undefined) return NEVER;
     const kept = this.#queue.filter((each) => each.kind === 'values' && each.evse === evse).length;

@@ -1,4 +1,4 @@
-// One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles, and the transaction that runs at it.
+// One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles and its running transaction.
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
 import type { CarNote, PerPhase } from './car.js';
@@ -9,12 +9,12 @@ import { createOutlet, type Outlet } from './outlet.js';
 import { ProfileStore } from './profile-store.js';
 import { nextCarsOf, type VirtualConnectorSpec, type Visitors } from './virtual-connector.js';
 
-/** A connector by the charger's own number of it. */
+/** `evse` is the charger's own number of the connector. */
 export interface OcppEvseSpec extends VirtualConnectorSpec {
   readonly evse: number;
 }
 
-/** `ref` is not known until the start was answered; what the charger itself named it is, once the start was said. */
+/** `ref` is undefined until the answer to the start; `ownName`, the charger's own id, until the start is sent. */
 export interface RunningTransaction {
   ref: TransactionRef | undefined;
   ownName: TransactionRef | undefined;
@@ -27,7 +27,7 @@ interface OcppEvseOptions {
   readonly seed: number;
   readonly startsAtMs: number;
   readonly lateMs: number | undefined;
-  /** It has its fail-safe from before, as one that was installed has. */
+  /** Its fail-safe profile is there from the start, as after an installation. */
   readonly isInstalled: boolean;
   readonly onCar: (note: CarNote) => void;
 }
@@ -41,7 +41,7 @@ export class OcppEvse {
   readonly #outlet: Outlet;
   readonly #slotOfProfile = new Map<number, 'failsafe' | 'default' | 'transaction'>();
   #voltagesV: PerPhase;
-  /** When a profile comes to its next period. */
+  /** Instant of the next period of a profile. */
   #changesAtMs = Number.POSITIVE_INFINITY;
   #offeredPhases = 0;
 
@@ -70,7 +70,7 @@ export class OcppEvse {
     return this.#outlet;
   }
 
-  /** What its profiles let it draw, A on each phase it has; its maximum where none does. */
+  /** Limit of its profiles, A on each phase of the connector; its maximum if no profile applies. */
   mayDrawA(nowMs: number): number {
     const { voltageV, phases, maxCurrentA } = this.spec;
     const allowed = this.#store.limitAt(this.#options.clock.ownAt(nowMs));
@@ -79,7 +79,7 @@ export class OcppEvse {
     return Math.min(maxCurrentA, unit === 'A' ? limit : limit / (voltageV * phases));
   }
 
-  /** When the lease that it goes by lets it fall back; now where it has none, infinite where that has no end. */
+  /** Instant at which the deciding lease falls back: now without a lease, infinite for a lease without an end. */
   leaseEndsAtMs(nowMs: number): number {
     const { clock } = this.#options;
     const endsAtOwnMs = this.#store.leaseEndsMs(clock.ownAt(nowMs));
@@ -93,7 +93,7 @@ export class OcppEvse {
   advance(nowMs: number): void {
     while (this.#changesAtMs <= nowMs) this.#offer(this.#changesAtMs);
     this.#outlet.advance(nowMs);
-    // Another car: a limit in watts is another current for it.
+    // For another car, a limit in watts is another current.
     if (this.#outlet.phases !== this.#offeredPhases) this.#offer(nowMs);
   }
 
@@ -102,7 +102,7 @@ export class OcppEvse {
     this.#voltagesV = voltagesV;
   }
 
-  /** It starts again: what only runs is gone. */
+  /** A restart loses the profile of a transaction, unless the charger resumes its transactions. */
   restart(nowMs: number): void {
     const { behaviours } = this.#options;
     if (behaviours.has('forgets-profiles')) this.#store.clearAll();
@@ -110,7 +110,7 @@ export class OcppEvse {
     this.#offer(nowMs);
   }
 
-  /** Its clock was set. */
+  /** Renews the offer after the charger's clock was set. */
   review(nowMs: number): void {
     this.#offer(nowMs);
   }
@@ -121,7 +121,7 @@ export class OcppEvse {
     this.#offer(nowMs);
   }
 
-  /** False where it does not take it. */
+  /** False if the charger refuses the profile. */
   setProfile(profile: SetProfile, nowMs: number): boolean {
     const { behaviours, clock } = this.#options;
     const { id, isOfTransaction, transaction, stackLevel, unit, periods, startSchedule } = profile;
@@ -145,7 +145,7 @@ export class OcppEvse {
     return true;
   }
 
-  /** False where it has none with that id. */
+  /** False for an unknown profile id. */
   clearProfile(id: number, nowMs: number): boolean {
     const slot = this.#slotOfProfile.get(id);
     if (slot === undefined) return false;
@@ -155,7 +155,7 @@ export class OcppEvse {
     return true;
   }
 
-  /** Undefined where it does not say. */
+  /** Undefined for a charger that hides its schedule. */
   composite(durationS: number, unit: RateUnit, nowMs: number) {
     const { behaviours, clock } = this.#options;
     if (behaviours.has('hides-schedule')) return undefined;
@@ -179,7 +179,7 @@ export class OcppEvse {
     return { evse, ownTime, status, energyWh, powerW, drawnA, phases, voltagesV };
   }
 
-  /** What is meant for a transaction that is over, or not known, is for no other. */
+  /** A profile for a transaction that is over or unknown applies to no other transaction. */
   #runs(transaction: TransactionRef | undefined): boolean {
     if (this.transaction === undefined) return false;
     const { ref, ownName } = this.transaction;
@@ -201,7 +201,7 @@ export class OcppEvse {
     this.#changesAtMs = clock.trueAt(this.#store.nextChangeMs(clock.ownAt(nowMs)));
   }
 
-  /** A limit in watts is for the phases that the car uses. */
+  /** A limit in watts applies to the phases that the car uses. */
   #offeredA(nowMs: number): number {
     const { phases, maxCurrentA } = this.spec;
     const isInWatts = this.#store.limitAt(this.#options.clock.ownAt(nowMs))?.unit === 'W';

@@ -1,9 +1,9 @@
 // The clock of a virtual OCPP charger: it runs fast or slow, and can be set.
 
-/** What `trueAt` rounded up must not be a millisecond before it again. */
+/** `trueAt` rounds up; `ownAt` of its result must not be a millisecond before the instant again. */
 const ROUNDING_MS = 1e-6;
 
-/** `nowMs` are instants of a true monotonic clock; `own` those that the charger's clock shows, epoch ms. */
+/** `nowMs` are instants of a true monotonic clock; names with `own` are epoch ms that the charger's clock shows. */
 export class OcppOwnClock {
   readonly #secondLastsS: number;
   #setToMs: number;
@@ -24,12 +24,12 @@ export class OcppOwnClock {
     return Math.floor(this.#setToMs + (nowMs - this.#setAtMs) / this.#secondLastsS + ROUNDING_MS);
   }
 
-  /** From when on it shows that instant. */
+  /** True instant from which its clock shows `ownMs`. */
   trueAt(ownMs: number): number {
     return Math.ceil(this.#setAtMs + (ownMs - this.#setToMs) * this.#secondLastsS);
   }
 
-  /** What it writes on its messages: whole seconds. */
+  /** Timestamp for its messages, in whole seconds. */
   secondAt(nowMs: number): string {
     return new Date(1000 * Math.floor(this.ownAt(nowMs) / 1000)).toISOString();
   }

@@ -1,6 +1,6 @@
-// What distinguishes one virtual OCPP charger from another: what it does with charging profiles, and how its clock runs.
+// Traits that distinguish virtual OCPP chargers: their use of charging profiles and the rate of their clocks.
 
-/** What chargers do with profiles. Any number of them can be combined. */
+/** Ways to handle charging profiles. Any number of them can be combined. */
 export const OCPP_BEHAVIOURS = {
   'watts-only': 'takes charging profiles in watts, and refuses amperes',
   'whole-amperes': 'rounds limits down to whole amperes',
@@ -19,7 +19,7 @@ export const OCPP_BEHAVIOURS = {
 } as const;
 export type OcppBehaviour = keyof typeof OCPP_BEHAVIOURS;
 
-/** They cannot keep a lease: what is reserved for these is their maximum. */
+/** Chargers with one of these cannot keep a lease, so the service reserves their maximum. */
 export const LEASELESS: readonly OcppBehaviour[] = [
   'ignores-profiles',
   'rejects-profiles',
@@ -37,9 +37,9 @@ export type OcppProtocol = (typeof OCPP_PROTOCOLS)[number];
 export interface OcppTraits {
   readonly protocol: OcppProtocol;
   readonly behaviours: readonly OcppBehaviour[];
-  /** How much longer its seconds last than true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
+  /** Excess length of its seconds over true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
   readonly driftShare: number;
-  /** Given, its cars draw at once what they may, and for so long, ms, after they may no more. */
+  /** If set, its cars raise their draw at once, and lower it only this many ms after a lower limit. */
   readonly lateMs: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-// What a virtual charger says and understands, whatever version of OCPP it speaks.
+// The calls and answers of a virtual charger, as far as they are alike in all versions of OCPP.
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
@@ -6,7 +6,7 @@ import type { RateUnit } from '../../machines/session/lease-schedule.js';
 /** A call: method and parameters. */
 export type Words = readonly [string, object];
 
-/** What the meter of an EVSE shows. Currents in A per phase. */
+/** Meter and status of an EVSE. Currents are in A per phase. */
 export interface Shown {
   readonly evse: number;
   readonly ownTime: string;
@@ -14,18 +14,18 @@ export interface Shown {
   readonly energyWh: number;
   readonly powerW: number;
   readonly drawnA: number;
-  /** That the car uses. */
+  /** Phases that the car uses. */
   readonly phases: number;
-  /** Of each phase that the connector has. */
+  /** One for each phase of the connector. */
   readonly voltagesV: readonly number[];
 }
 
-/** A charging profile as it was set. */
+/** A charging profile as sent to the charger. */
 export interface SetProfile {
   readonly evse: number;
   readonly id: number;
   readonly isOfTransaction: boolean;
-  /** Undefined: whichever runs. */
+  /** Undefined for whichever transaction runs. */
   readonly transaction: TransactionRef | undefined;
   readonly stackLevel: number;
   readonly startSchedule: string;
@@ -33,16 +33,16 @@ export interface SetProfile {
   readonly periods: readonly { readonly startPeriod: number; readonly limit: number }[];
 }
 
-/** What a call does to the charger. */
+/** Effects of a call on the charger. */
 export interface Device {
-  /** Periods that it takes, as it says. */
+  /** Most periods of a profile, as the charger reports. */
   readonly maxPeriods: number;
   readonly units: readonly RateUnit[];
-  /** False where it does not take it. */
+  /** False if the charger refuses the profile. */
   setProfile(profile: SetProfile): boolean;
-  /** False where it has none with that id. */
+  /** False for an unknown profile id. */
   clearProfile(id: number): boolean;
-  /** Undefined where it does not say. */
+  /** Undefined for a charger that hides its schedule. */
   composite(
     evse: number,
     durationS: number,
@@ -55,36 +55,34 @@ export interface Device {
       }
     | undefined;
   reportEvery(ms: number): void;
-  /** @param evse undefined: all */
+  /** @param evse undefined for all EVSEs */
   say(what: 'status' | 'values', evse: number | undefined): void;
 }
 
 export interface OcppWords {
   boot(): Words;
   status(shown: Shown): Words;
-  /** A transaction begins. */
   started(shown: Shown): Words;
-  /** What the charger itself named the transaction that began last; undefined where the answer names it. */
+  /** The charger's own id of the transaction that began last; undefined if the answer assigns the id (OCPP 1.6). */
   readonly ownName: TransactionRef | undefined;
-  /** Its name, from the answer or its own. */
+  /** Transaction id from the answer (OCPP 1.6), or the charger's own. */
   transactionOf(answer: unknown): TransactionRef;
   values(transaction: TransactionRef, shown: Shown): Words;
   ended(transaction: TransactionRef, shown: Shown): Words;
-  /** What it answers when it is called. */
   answer(method: string, params: object, device: Device): Record<string, unknown>;
 }
 
 export const ACCEPTED = { status: 'Accepted' };
 export const REJECTED = { status: 'Rejected' };
 
-/** The schedule of a charging profile, in the words of all versions. */
+/** Fields of a charging profile's schedule that are alike in all versions. */
 export interface SentSchedule {
   readonly startSchedule: string;
   readonly chargingRateUnit: RateUnit;
   readonly chargingSchedulePeriod: SetProfile['periods'];
 }
 
-/** A charging profile, in the words of all versions. */
+/** Fields of a charging profile that are alike in all versions. */
 export interface SentProfile {
   readonly stackLevel: number;
   readonly chargingProfilePurpose: string;
@@ -110,7 +108,10 @@ export function setProfile(
   return isTaken ? ACCEPTED : REJECTED;
 }
 
-/** What `GetCompositeSchedule` asks for, in the words of all versions; undefined where the charger does not say. */
+/**
+ * The parts of an answer to `GetCompositeSchedule` that are alike in all versions. Undefined for a charger that hides
+ * its schedule.
+ */
 export function compositeOf(device: Device, evse: number, params: object) {
   const { duration, chargingRateUnit = 'A' } = params as { duration: number; chargingRateUnit?: RateUnit };
   const composite = device.composite(evse, duration, chargingRateUnit);
@@ -122,7 +123,7 @@ export function compositeOf(device: Device, evse: number, params: object) {
   };
 }
 
-/** The answer to what is asked in the same words in all versions. */
+/** Answers the calls that are alike in all versions. */
 export function answerAlike(method: string, params: object, device: Device): Record<string, unknown> {
   if (method !== 'TriggerMessage') return REJECTED;
   const { requestedMessage, connectorId, evse } = params as {
@@ -134,7 +135,7 @@ export function answerAlike(method: string, params: object, device: Device): Rec
   return ACCEPTED;
 }
 
-/** By measurand, unit and phase, in A, V, W and Wh. */
+/** Samples by measurand, unit and phase, in A, V, W and Wh. */
 export function samplesOf(shown: Shown): readonly {
   readonly measurand: string;
   readonly unit: string;

@@ -1,4 +1,3 @@
-// A virtual charger's words in OCPP 1.6.
 import {
   ACCEPTED,
   answerAlike,

@@ -1,4 +1,4 @@
-// A virtual charger's words in OCPP 2.0.1 and 2.1.
+// The messages of a virtual charger in OCPP 2.0.1 and 2.1.
 import {
   answerAlike,
   compositeOf,
@@ -13,7 +13,7 @@ import {
   type Words,
 } from './ocpp-words.js';
 
-/** Of `SmartChargingCtrlr`. */
+/** Variables of the component `SmartChargingCtrlr`. */
 function variablesOf({ units, maxPeriods }: Device): ReadonlyMap<string, string> {
   return new Map([
     ['Enabled', 'true'],
@@ -43,10 +43,10 @@ interface Profile extends SentProfile {
 export class Ocpp201Words implements OcppWords {
   readonly #newTransaction: () => string;
   #transaction = '';
-  /** The next of each transaction that runs. */
+  /** Next sequence number of each running transaction. */
   readonly #seqNos = new Map<string, number>();
 
-  /** @param newTransaction a name that no transaction had before */
+  /** @param newTransaction returns an id that no transaction had before */
   constructor(newTransaction: () => string) {
     this.#newTransaction = newTransaction;
   }

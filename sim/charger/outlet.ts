@@ -1,4 +1,4 @@
-// One outlet of a virtual charger and the car at it: the power that truly flows, which reports may not tell.
+// One outlet of a virtual charger and its car: the physical power, which reports may misstate.
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
@@ -21,28 +21,28 @@ import {
   virtualConnectorMachine,
 } from './virtual-connector.machine.js';
 
-/** Currents in A per phase in use, times in ms. Time goes on with `advance` and `offer` and never back. */
+/** Currents are in A per phase in use, times in ms. `advance` and `offer` never go back in time. */
 export interface Outlet {
-  /** Lets time pass up to `nowMs`: the same course of events, however many steps it is asked in. */
+  /** Lets time pass up to `nowMs`. The timeline does not depend on the number of steps. */
   advance(nowMs: number): void;
-  /** The pilot tells the car from `nowMs` on that it may draw `offeredA`. */
+  /** The pilot offers `offeredA` to the car from `nowMs` on. */
   offer(offeredA: number, nowMs: number): void;
   /** The charger opens its contactor: no current flows, and the car begins anew at the next offer. */
   cut(): void;
-  /** From `nowMs` on its phases have these voltages, phase to neutral; until then, and without a grid, its rating's. */
+  /** Phase-to-neutral voltages from `nowMs` on; until then, and without a grid, the rating's voltage applies. */
   supply(voltagesV: PerPhase, nowMs: number): void;
-  /** When its mode or, faster than by taper, its draw changes next. */
+  /** Instant of the next change of its mode, or of its draw if that changes faster than by taper. */
   readonly nextDueMs: number;
   readonly status: ChargingStatus;
-  /** A DC connector holds a power instead: what it would be where the voltage is lowest. */
+  /** A DC connector holds a power instead: `drawnA` is its current at the lowest voltage. */
   readonly drawnA: number;
-  /** What flows in each of the phases that carry current. */
+  /** Physical current in each of the phases that carry current. */
   readonly currentA: number;
   /** Mean of the phases that carry current. */
   readonly voltageV: number;
-  /** What flows. */
+  /** Physical power from the grid. */
   readonly powerW: number;
-  /** So many phases, from the first on, the contactors leave to the car, and so many of those carry current. */
+  /** The contactors connect the first `connected` phases to the car; `phases` of them carry current. */
   connected: number;
   readonly phases: number;
   /** Meter register, at the car; it only rises. */
@@ -54,12 +54,12 @@ const CABLE_TAKES_MS = 2000; // to recognise a car, and to unplug one
 const MS_PER_HOUR = 3_600_000;
 
 class VirtualOutlet implements Outlet {
-  // No integers at first: with the first fraction V8 would compile all code anew that it had compiled for integers.
+  // The fields start as NaN: at the first fraction V8 would recompile all code that it had compiled for integers.
   drawnA = Number.NaN;
   #registerWh = Number.NaN;
   #storedWh = Number.NaN;
   #offeredA = Number.NaN;
-  /** When it stops and is due next; not a number while that is not known. */
+  /** Instants of the next stop and of the next due work; NaN while unknown. */
   #stopMs = Number.NaN;
   #dueMs = Number.NaN;
   connected: number;
@@ -97,9 +97,9 @@ class VirtualOutlet implements Outlet {
   }
 
   get phases(): number {
-    // Whatever the car does with it, a DC connector takes it from all phases alike.
+    // A DC connector loads all phases alike, independent of the car.
     const phases = this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.connected) : 3;
-    // Last, so that V8 knows the lines before it from the first hours on, in which nobody may have a car.
+    // This test is last, so that V8 runs the lines before it from the first hours on, even without a car.
     return this.#mode === 'available' ? 0 : phases;
   }
 
@@ -168,7 +168,7 @@ class VirtualOutlet implements Outlet {
     this.#forgetInstants();
   }
 
-  /** Between two whole seconds too: what flowed so far must not be counted at a new offer or voltage. */
+  /** Counts between whole seconds too: energy so far must not be counted at a new offer or voltage. */
   #countUpTo(nowMs: number): void {
     this.advance(nowMs);
     if (nowMs > this.#atMs) this.#passTo(nowMs);
@@ -179,7 +179,7 @@ class VirtualOutlet implements Outlet {
     return this.#stopMs;
   }
 
-  /** Nothing of what was found out about the next instants holds any more. */
+  /** The computed next instants no longer hold. */
   #forgetInstants(): void {
     this.#stopMs = Number.NaN;
     this.#dueMs = Number.NaN;
@@ -191,7 +191,7 @@ class VirtualOutlet implements Outlet {
     return Math.min(dueMs, this.#car.isIdeal ? this.#fullAtMs : this.#steadyUntilMs);
   }
 
-  /** When something changes that is no matter of charge and draw. */
+  /** Instant of the next change that is not one of charge or draw. */
   get #changesAtMs(): number {
     const dueMs = Math.min(this.#modeEndsAtMs, this.#reaction.nextDueMs);
     const { usesAllFromMs = 0 } = this.#car;
@@ -202,12 +202,12 @@ class VirtualOutlet implements Outlet {
     return offeredA > 0 && offeredA >= this.#leastOfferA;
   }
 
-  /** What the car gets of what flows, W. */
+  /** Power that arrives at the car, W. */
   get #chargingW(): number {
     return this.powerW * efficiencyOf(this.#rating);
   }
 
-  /** While what it draws is what it wants, seconds differ in nothing but energy: they are passed over in one step. */
+  /** While the draw equals the wanted current, only energy changes, and one step covers all such seconds. */
   get #steadyUntilMs(): number {
     if (this.drawnA !== this.#wantedA()) return this.#nextStepMs;
     const powerW = this.#chargingW;
@@ -219,7 +219,7 @@ class VirtualOutlet implements Outlet {
     return this.#nextStepMs + STEP_MS * Math.max(0, wholeSteps - 1);
   }
 
-  /** When a car that does not taper off will be full, if nothing changes. */
+  /** Instant at which a car without a taper will be full, if nothing changes. */
   get #fullAtMs(): number {
     const powerW = this.#chargingW;
     if (powerW === 0) return Number.POSITIVE_INFINITY;
@@ -233,10 +233,11 @@ class VirtualOutlet implements Outlet {
     return this.#options.overdraw * wantedCurrentA(this.#car, this.#storedWh, followedA, this.#leastOfferA);
   }
 
-  /** Lets time pass to `stopMs`, up to which nothing but charge and draw changes. */
+  /** Lets time pass to `stopMs`; until then only charge and draw change. */
   #passTo(stopMs: number): void {
     const elapsedMs = stopMs - this.#atMs;
-    // Counted on, never computed back from the instant: real clocks have fractions, and a rounded one would stand still.
+    // Whole steps are added, and never derived from `stopMs`: real clocks have fractions, and a rounded instant would
+    // stand still.
     const lateMs = stopMs - this.#nextStepMs;
     if (lateMs >= 0) this.#nextStepMs += STEP_MS * (1 + Math.floor(lateMs / STEP_MS));
     const energyWh = this.#flowedWh(stopMs);
@@ -253,7 +254,7 @@ class VirtualOutlet implements Outlet {
     this.#forgetInstants();
   }
 
-  /** Since it was last counted, at the car. */
+  /** Energy at the car since the last count. */
   #flowedWh(nowMs: number): number {
     return (this.#chargingW * (nowMs - this.#atMs)) / MS_PER_HOUR;
   }
@@ -307,11 +308,11 @@ interface OutletOptions {
   readonly offeredA: number;
   readonly nextCar: NextCar;
   readonly onCar: (note: CarNote) => void;
-  /** Its car goes on to more phases than it used; a charger that minds cuts it off. */
+  /** The car uses more phases than before; a charger that enforces its phases cuts the car off. */
   readonly onMorePhases?: () => void;
-  /** It draws this many times what it may; 1 for an honest one. */
+  /** Ratio of drawn to allowed current; 1 for an honest connector. */
   readonly overdraw: number;
-  /** Given, it draws at once what it may, and for so long after it may no more. */
+  /** If set, the car raises its draw at once, and lowers it only this many ms after a lower offer. */
   readonly lateMs: number | undefined;
 }
 

@@ -1,9 +1,10 @@
-// The contactors of a virtual charger: which of its phases reach the car, and how it passes from one number of them to another.
+// The contactors of a virtual charger: the phases that reach the car, and the change from one number of phases to
+// another.
 import type { GrantHolder } from './grant-holder.js';
 import type { Outlet } from './outlet.js';
 import type { ChargerTraits } from './traits.js';
 
-/** From opening the contactor to offering the car something again. */
+/** Time from opening the contactor until the next offer to the car. */
 const SWITCHING_TAKES_MS = 10_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -12,14 +13,14 @@ export class PhaseSwitch {
   readonly #outlet: () => Outlet;
   readonly #canSwitch: boolean;
   readonly #lateMs: number;
-  /** What the pilot tells, for a limit that the hardware took. */
+  /** Pilot current for a limit that the hardware took. */
   readonly #offerOf: (limitA: number) => number;
   #connected = 3;
-  /** What the contactors are to leave to the car, and when they do so. */
+  /** Number of phases that the contactors are to connect, and the instant of that switch. */
   #wanted = 3;
   #switchesAtMs = NEVER;
   #readyAtMs = NEVER;
-  /** What was offered on the phases of before: nothing may exceed it while they are still connected. */
+  /** Offer on the phases of before: no offer may exceed it while they are still connected. */
   #beforeA = NEVER;
   #offeredA = 0;
 
@@ -37,7 +38,7 @@ export class PhaseSwitch {
     this.#lateMs = misbehaviours.includes('late-reaction') ? settleMs : 0;
   }
 
-  /** It offers the car nothing for now, whatever it was granted. */
+  /** The charger offers the car nothing while it switches, despite its grant. */
   get isSwitching(): boolean {
     return this.#readyAtMs !== NEVER;
   }
@@ -46,11 +47,11 @@ export class PhaseSwitch {
     return Math.min(this.#switchesAtMs, this.#readyAtMs);
   }
 
-  /** The hardware took what its holder applies now, after a limit for `phasesBefore`. */
+  /** The hardware took the limit that its holder applies now; the limit before was for `phasesBefore` phases. */
   take(phasesBefore: number, nowMs: number): void {
     const phases = this.#holder.applied.lent?.phases ?? 3;
     const isMore = phases > phasesBefore;
-    // On more phases than before it begins without current.
+    // A limit for more phases begins with an open contactor (power-safety.md).
     if (isMore) this.#stop();
     if (this.#canSwitch && phases !== this.#wanted) {
       this.#wanted = phases;
@@ -62,7 +63,7 @@ export class PhaseSwitch {
     this.#offer(nowMs);
   }
 
-  /** Lets time pass at the outlet up to `nowMs`, and does what is due until then. */
+  /** Lets time pass at the outlet up to `nowMs`, and performs each switch that is due until then. */
   passTo(nowMs: number): void {
     for (let dueMs = this.nextDueMs; dueMs <= nowMs; dueMs = this.nextDueMs) {
       this.#outlet().advance(dueMs);
@@ -82,7 +83,7 @@ export class PhaseSwitch {
     this.#offer(nowMs);
   }
 
-  /** The charger started anew, with all phases connected. */
+  /** The charger restarted, with all phases connected. */
   restart(nowMs: number): void {
     this.#switchesAtMs = this.#readyAtMs = NEVER;
     this.#connected = this.#wanted = 3;
@@ -90,7 +91,7 @@ export class PhaseSwitch {
     this.#offer(nowMs);
   }
 
-  /** A car that uses no more than it keeps need not be stopped for it. */
+  /** A car that uses no more phases than remain connected need not be stopped. */
   #switch(nowMs: number): void {
     const outlet = this.#outlet();
     const isStopped = this.#wanted > this.#connected || outlet.phases > this.#wanted;

@@ -1,4 +1,4 @@
-// The charging profiles of one connector of a virtual OCPP charger, and what they allow at an instant of its own clock.
+// The charging profiles of one connector of a virtual OCPP charger, and their limit at an instant of its own clock.
 import type { GatewayRequest, ProfileSlot } from '../../machines/session/gateway-request.js';
 import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
 
@@ -14,17 +14,17 @@ interface Profile {
 
 type SetFailsafe = Extract<GatewayRequest, { kind: 'setFailsafe' }>;
 
-/** What a charger does with profiles that it accepts; an honest one nothing of it. */
+/** Faults in the use of accepted profiles; an honest charger has none. */
 export interface ProfileFaults {
-  /** It keeps the first period alone. */
+  /** It keeps only the first period. */
   readonly losesPeriods: boolean;
-  /** It begins with the first period whenever it is told, whatever `startSchedule` says. */
+  /** The first period begins on receipt, regardless of `startSchedule`. */
   readonly ignoresStart: boolean;
 }
 
 const PRECEDENCE: readonly ProfileSlot[] = ['transaction', 'default', 'failsafe'];
 
-/** Limits are in the unit they were set in; all profiles of one connector have the same. */
+/** Limits are in the unit of their profile; all profiles of one connector have the same unit. */
 export class ProfileStore {
   readonly #profiles = new Map<ProfileSlot, Profile>();
   readonly #faults: ProfileFaults;
@@ -58,8 +58,8 @@ export class ProfileStore {
   }
 
   /**
-   * When the lease that decides now comes to its last period, of its own clock; infinite where it has one period alone,
-   * undefined where no lease decides, or one that ends with more.
+   * Instant, of its own clock, at which the deciding lease reaches its last period. Infinite for a lease with one
+   * period. Undefined if no lease decides, or if the lease does not end with less.
    */
   leaseEndsMs(ownMs: number): number | undefined {
     for (const slot of ['transaction', 'default'] as const) {
@@ -67,13 +67,13 @@ export class ProfileStore {
       if (!steps.some(({ atOwnMs }) => atOwnMs <= ownMs)) continue;
       const [first, last] = [steps[0], steps.at(-1)];
       if (steps.length === 1) return Number.POSITIVE_INFINITY;
-      // One that ends with more than before may last as long as it likes.
+      // A lease that ends with more than before may last for any time.
       return (last?.limit ?? 0) < (first?.limit ?? 0) ? last?.atOwnMs : undefined;
     }
     return undefined;
   }
 
-  /** Undefined: nothing limits it. */
+  /** Undefined if no profile limits the connector. */
   limitAt(ownMs: number): { readonly unit: RateUnit; readonly limit: number } | undefined {
     for (const slot of PRECEDENCE) {
       const profile = this.#profiles.get(slot);
@@ -83,7 +83,7 @@ export class ProfileStore {
     return undefined;
   }
 
-  /** When the limit may be another next, of its own clock; infinite where by itself never. */
+  /** Next instant, of its own clock, at which the limit may change; infinite if it never changes by itself. */
   nextChangeMs(ownMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const { steps } of this.#profiles.values())
@@ -91,7 +91,7 @@ export class ProfileStore {
     return nextMs;
   }
 
-  /** What it will do from now on, in whole seconds. */
+  /** Schedule from `ownMs` on, in whole seconds. */
   composite(ownMs: number, durationS: number, unit: RateUnit): CompositeSchedule {
     const periods: { startS: number; limit: number }[] = [];
     const untilMs = ownMs + 1000 * durationS;

@@ -1,18 +1,19 @@
-// When a car begins to follow what its charger offers: after a moment as cars do, or as late as it may and not earlier.
+// The delay with which a car follows its charger's offer: a moment as cars do, or as late as permitted and not
+// earlier.
 
-/** Currents in A per phase; every time is at or after the one before. */
+/** Currents are in A per phase; times never decrease. */
 export interface Reaction {
-  /** The charger's pilot says `offeredA` from `nowMs` on. */
+  /** The charger's pilot offers `offeredA` from `nowMs` on. */
   offer(offeredA: number, nowMs: number): void;
-  /** The charger opened its contactor: nothing is left of what was offered before. */
+  /** The charger opened its contactor: earlier offers no longer apply. */
   cut(): void;
-  /** Lets time pass and gives the offer the car follows. */
+  /** Lets time pass up to `nowMs` and returns the offer that the car follows. */
   followedA(nowMs: number): number;
-  /** When that changes next; Infinity where it does not. */
+  /** Instant of the next change of that offer; Infinity if there is none. */
   readonly nextDueMs: number;
 }
 
-/** An ordinary car: it follows the offer there is `reactionMs` after the offer it follows was withdrawn. */
+/** An ordinary car: it follows the present offer `reactionMs` after the withdrawal of the offer it followed. */
 export class PromptReaction implements Reaction {
   nextDueMs = Number.POSITIVE_INFINITY;
   readonly #reactionMs: () => number;
@@ -45,11 +46,11 @@ export class PromptReaction implements Reaction {
   }
 }
 
-/** The worst a car may do: up at once, and at every instant the most it was offered within the last `settleMs`. */
+/** The worst permitted car: it rises at once, and always draws the highest offer of the last `settleMs`. */
 export class LateReaction implements Reaction {
   readonly #settleMs: number;
   #pilotA: number;
-  /** Offers withdrawn, the largest first, which is the oldest: smaller and older ones tell nothing. */
+  /** Withdrawn offers, the largest first, which is the oldest; a smaller and older offer has no effect. */
   readonly #withdrawn: { readonly offeredA: number; readonly untilMs: number }[] = [];
 
   constructor(offeredA: number, settleMs: number) {

@@ -1,31 +1,31 @@
-// Who comes to a connector, drawn from a seed: the same seed brings the same cars at the same times.
+// Draws the cars of a connector from a seed: the same seed gives the same cars at the same times.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { type Car, onVisit } from './car.js';
 
 type Range = readonly [from: number, to: number];
 
-/** What visits are like. Seconds, kWh, A per phase; shares and states of charge from 0 to 1. */
+/** Distribution of visits. Units are seconds, kWh and A per phase; shares and states of charge range from 0 to 1. */
 export interface Traffic {
   readonly firstArrivalS: Range;
   readonly gapS: Range;
   readonly stayS: Range;
   readonly batteryKwh: Range;
   readonly stateOfCharge: Range;
-  /** Each as likely as the others. */
+  /** All are equally likely. */
   readonly maxCurrentsA: readonly [number, ...number[]];
   readonly singlePhaseShare: number;
-  /** Left out: none uses two. */
+  /** If left out, no car uses two phases. */
   readonly twoPhaseShare?: number;
-  /** Of those that use fewer, how many go on to three within ten minutes; left out: none. */
+  /** Share of the cars on fewer phases that go on to three within ten minutes; 0 if left out. */
   readonly morePhasesShare?: number;
-  /** At most 2 s, so that every car has followed another offer within 5 s. */
+  /** At most 2 s, so that every car has followed a changed offer within 5 s. */
   readonly reactionS: Range;
-  /** Cars that never charge again once they were paused. */
+  /** Cars that never charge again after a pause. */
   readonly stubbornShare: number;
 }
 
-/** A public car park in real time: somebody soon, then visits of half an hour to some hours. */
+/** A public car park in real time: a first car soon, then visits of half an hour to some hours. */
 export const EVERYDAY: Traffic = {
   firstArrivalS: [0, 20],
   gapS: [60, 1800],
@@ -38,7 +38,7 @@ export const EVERYDAY: Traffic = {
   stubbornShare: 0.05,
 };
 
-/** For people who watch: tiny batteries, so that cars come, taper, fill and leave within a minute or two. */
+/** For viewers: tiny batteries, so that cars arrive, taper, fill and leave within a minute or two. */
 export const LIVELY: Traffic = {
   ...EVERYDAY,
   firstArrivalS: [0, 6],
@@ -48,7 +48,7 @@ export const LIVELY: Traffic = {
   stateOfCharge: [0.1, 0.6],
 };
 
-/** For people who watch a limit bind: hungrier cars, one after another. */
+/** For viewers of a binding limit: cars that need more, in quick succession. */
 export const CROWDED: Traffic = {
   ...LIVELY,
   gapS: [3, 8],
@@ -57,7 +57,7 @@ export const CROWDED: Traffic = {
   maxCurrentsA: [16, 32, 32],
 };
 
-/** Cars that come at once, take all they can get and never leave: what a limit has to hold against. */
+/** The hardest load for a limit: cars that arrive at once, take all available power and never leave. */
 export const HUNGRY: Traffic = {
   firstArrivalS: [0, 0],
   gapS: [0, 0],
@@ -74,7 +74,7 @@ function drawFrom([from, to]: Range, random: RandomGenerator): number {
   return from + (to - from) * uniformFloat64(random);
 }
 
-/** The next car of a connector that is free from `fromMs` on (milliseconds). */
+/** Draws the next car of a connector that is free from `fromMs` on (milliseconds). */
 export function drawCar(traffic: Traffic, random: RandomGenerator, fromMs: number, isFirst: boolean): Car {
   const waitS = drawFrom(isFirst ? traffic.firstArrivalS : traffic.gapS, random);
   const arrivesAtMs = Math.round(fromMs + 1000 * waitS);

@@ -1,7 +1,7 @@
-// What distinguishes one virtual charger from another: how it counts leases, how its clock runs, and how it misbehaves.
+// Traits that distinguish virtual chargers: their leases, the rate of their clocks, and their misbehaviours.
 import type { LeaseKind } from '../../machines/power/grant.js';
 
-/** The ways to be a bad charger. Any number of them can be combined. */
+/** Kinds of misbehaviour. Any number of them can be combined. */
 export const MISBEHAVIOURS = {
   'late-reaction': 'raises its power at once, and lowers it only when the settling time is over',
   'ignore-limits': 'acknowledges every limit and draws the maximum of its hardware',
@@ -22,20 +22,20 @@ export type Misbehaviour = keyof typeof MISBEHAVIOURS;
 
 export interface ChargerTraits {
   readonly lease: LeaseKind;
-  /** A limit with a session ends with that. */
+  /** A limit for a session ends with that session. */
   readonly endsWithSession: boolean;
-  /** Told so, it charges a car on fewer phases than that uses; with `endsWithSession`. */
+  /** On request the charger charges a car on fewer phases than the car uses; requires `endsWithSession`. */
   readonly switchesPhases: boolean;
-  /** How much longer its seconds last than true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
+  /** Excess length of its seconds over true ones: 0.02 is 2 % slow, -0.02 is 2 % fast. */
   readonly driftShare: number;
-  /** From accepting a limit until the pilot tells the car, ms by its own clock: 5 s is the most the protocol bears. */
+  /** Time from accepting a limit until the pilot signals it, ms by its own clock; the protocol allows at most 5 s. */
   readonly pilotDelayMs: number;
-  /** Between heartbeats, ms by its own clock. */
+  /** Time between heartbeats, ms by its own clock. */
   readonly meterPeriodMs: number;
   readonly misbehaviours: readonly Misbehaviour[];
   /** For `overdraw`. */
   readonly overdrawFactor: number;
-  /** For `late-reaction`: how long car and charger may take to follow a limit, ms. */
+  /** For `late-reaction`: longest time in which car and charger may follow a limit, ms. */
   readonly settleMs: number;
 }
 

@@ -1,4 +1,4 @@
-// A virtual charger: its connectors, the cars that come to them, and the charger's half of the protocol. No clock, no wire.
+// A virtual charger without clock and wire: its connectors, their cars, and the charger's half of the protocol.
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, PerPhase } from './car.js';
@@ -13,32 +13,34 @@ import {
   type Visitors,
 } from './virtual-connector.js';
 
-/** A connector beyond what its meter says. */
+/** Physical state of a connector, beyond the readings of its meter. */
 export type OutletState = Pick<
   VirtualConnector,
   'spec' | 'status' | 'physicalPowerW' | 'physicalCurrentA'
 > & {
-  /** The car that is plugged in, where its charger names it. */
+  /** Session of the plugged-in car, if its charger names sessions. */
   readonly session?: string | undefined;
   readonly holder: { readonly applied: HeldLimit };
 };
 
-/** One shape for all, whatever files and schemas made of them: code that meets many is compiled for none. */
+/**
+ * Gives all specifications one object shape, since files and schemas produce several. V8 optimises no code that meets
+ * many shapes.
+ */
 function plainSpecOf(spec: VirtualConnectorSpec): VirtualConnectorSpec {
   const { connectorId, phases, voltageV, maxCurrentA, failsafeA, rotation, dc } = spec;
   return { connectorId, phases, voltageV, maxCurrentA, failsafeA, rotation, dc: dc ?? null };
 }
 
 /**
- * The transport of its messages drives it: `advance` and `takeMessages` at `nextDueMs` and after everything it was
- * told. Times are instants of one monotonic clock in ms; the charger's own clock may run otherwise.
- *
- * The same seed, connectors and traits give the same course of events at the same times, however often it is asked.
+ * The transport of its messages drives it: `advance` and `takeMessages` run at `nextDueMs` and after each input.
+ * Times are instants of one monotonic clock in ms; the charger's own clock may run at another rate. The same seed,
+ * connectors and traits give the same timeline, independent of the number of calls.
  */
 export class VirtualCharger {
   readonly address: ChargerAddress;
   readonly connectors: readonly VirtualConnectorSpec[];
-  /** Whether it listens to limits and to `sync`. */
+  /** True if the charger subscribes to limits and to `sync`. */
   readonly takesLimits: boolean;
   readonly #parts: readonly VirtualConnector[];
   readonly #voice: ChargerVoice;
@@ -46,14 +48,14 @@ export class VirtualCharger {
   constructor(options: {
     readonly address: ChargerAddress;
     readonly connectors: readonly VirtualConnectorSpec[];
-    /** New at every start of the charger, a uuid. */
+    /** A uuid, new at every start of the charger. */
     readonly boot: string;
     readonly seed: number;
     readonly traffic: Visitors;
     readonly startsAtMs: number;
-    /** What is not given is honest. */
+    /** Traits that are left out are those of `HONEST`. */
     readonly traits?: Partial<ChargerTraits>;
-    /** Is told of every car that comes and goes, at `atMs` of the charger's clock. */
+    /** Receives every arrival and departure of a car, at `atMs` of the monotonic clock. */
     readonly onCar?: (connectorId: ConnectorId, note: CarNote) => void;
   }) {
     const { address, connectors, boot } = options;
@@ -71,30 +73,30 @@ export class VirtualCharger {
     this.#voice = createChargerVoice({ address, boot, connectors: this.#parts, traits });
   }
 
-  /** Lets time pass up to `nowMs`; going back is ignored. */
+  /** Lets time pass up to `nowMs`; an earlier instant has no effect. */
   advance(nowMs: number): void {
     for (const part of this.#parts) part.advance(nowMs);
   }
 
-  /** From `nowMs` on its connector number `i` is fed with these voltages. */
+  /** Voltages of its connector number `i` from `nowMs` on. */
   supply(i: number, voltagesV: PerPhase, nowMs: number): void {
     this.#parts[i]?.supply(voltagesV, nowMs);
   }
 
-  /** When it has something to do or to say next; never before `nowMs`. */
+  /** Instant of its next work or message; never before `nowMs`. */
   nextDueMs(nowMs: number): number {
     let dueMs = this.#voice.nextDueMs(nowMs);
     for (const part of this.#parts) dueMs = Math.min(dueMs, part.nextDueMs());
     return Math.max(nowMs, dueMs);
   }
 
-  /** The link is up: it says its state and a value of each connector. */
+  /** The connection is up: the state and a value of each connector are due. */
   connected(nowMs: number): void {
     this.advance(nowMs);
     this.#voice.connected();
   }
 
-  /** `…/limit` of one connector came; that of another charger's connector is ignored. */
+  /** Handles `…/limit` of one connector; ignores a connector that is not its own. */
   receiveLimit(connectorId: ConnectorId, limit: LimitMessage, nowMs: number): void {
     const part = this.#parts.find(({ spec }) => spec.connectorId === connectorId);
     if (part === undefined) return;
@@ -104,29 +106,28 @@ export class VirtualCharger {
     part.advance(nowMs);
   }
 
-  /** `…/sync` came. */
   receiveSync(nowMs: number): void {
     this.advance(nowMs);
     this.#voice.sync();
   }
 
-  /** What it has to say, the most urgent first; only while the link is up. `wallMs` is what its `at` tells. */
+  /** Due messages, the most urgent first; for use only while the connection is up. `wallMs` becomes their `at`. */
   takeMessages(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     this.advance(nowMs);
     return this.#voice.take(nowMs, wallMs);
   }
 
-  /** What it says last before it is switched off. */
+  /** Its last messages before it is switched off. */
   goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     return this.#voice.goodbye(nowMs, wallMs);
   }
 
-  /** What the broker shall say should the link break, if anything. */
+  /** Message that the broker publishes if the connection breaks, if any. */
   lastWill(): ChargerMessage | undefined {
     return this.#voice.lastWill();
   }
 
-  /** It starts again in no time: grants and heartbeat numbers are gone, cars stay and fail-safes apply. */
+  /** Restarts in no time: grants and heartbeat numbers are lost, cars stay and fail-safes apply. */
   reboot(boot: string, nowMs: number): void {
     this.advance(nowMs);
     for (const part of this.#parts) part.restart(boot, nowMs);
@@ -137,17 +138,17 @@ export class VirtualCharger {
     return this.#parts.map((part) => part.reading());
   }
 
-  /** The connectors as they truly are, in the order of `connectors`; they stay the same objects. */
+  /** Physical state of the connectors, in the order of `connectors`; always the same objects. */
   get outlets(): readonly OutletState[] {
     return this.#parts;
   }
 
-  /** What each connector is held to, in the order of `connectors`. */
+  /** Limit in force at each connector, in the order of `connectors`. */
   limits(): readonly HeldLimit[] {
     return this.#parts.map(({ holder }) => holder.applied);
   }
 
-  /** What truly flows at the connector, or at all of them, in W. Readings may lie, this does not. */
+  /** Physical power of the connector, or of all of them, in W. Readings may be false, this value is not. */
   physicalPowerW(connectorId?: ConnectorId): number {
     let sumW = 0;
     for (const part of this.#parts)

@@ -2,7 +2,7 @@
 import { type ActorRefFrom, setup } from 'xstate';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 
-/** What happens at the connector; when, and how much flows meanwhile, is counted outside. */
+/** Events at the connector. `outlet.ts` counts their instants and the energy between them. */
 export type VirtualConnectorEvent =
   | { readonly type: 'car.arrived' }
   | { readonly type: 'car.recognised'; readonly isOffered: boolean }
@@ -40,14 +40,14 @@ export const virtualConnectorMachine = setup({
       },
     },
     suspendedEvse: { on: { 'offer.made': 'charging', 'car.left': 'finishing' } },
-    /** Full, or woken by no offer any more. */
+    /** The car is full, or no offer wakes it any more. */
     suspendedEv: { on: { 'offer.withdrawn': 'suspendedByBoth', 'car.left': 'finishing' } },
     suspendedByBoth: { on: { 'offer.made': 'suspendedEv', 'car.left': 'finishing' } },
     finishing: { on: { 'car.unplugged': 'available' } },
   },
 });
 
-/** The word of the MQTT contract for each mode; as in OCPP, the charger's pause has precedence over the car's. */
+/** Status of the MQTT contract for each mode; as in OCPP, the charger's pause has precedence over the car's. */
 export const STATUS_OF = {
   available: 'Available',
   preparing: 'Preparing',

@@ -1,4 +1,4 @@
-// One connector of a virtual charger: the outlet with its cars, held to the grants the connector holds.
+// One connector of a virtual charger: its outlet with the cars, limited by the grants that the connector holds.
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { AckResult, LeaseKind } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
@@ -14,15 +14,15 @@ import { PhaseSwitch } from './phase-switch.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
-/** A connector as the charger knows it. `failsafeA` in A per phase. */
+/** A connector as configured in the charger. `failsafeA` is in A per phase. */
 export interface VirtualConnectorSpec extends ConnectorRating {
-  /** How it is wired to the grid. */
+  /** Its wiring to the phases of the grid, as OCPP's ConnectorPhaseRotation. */
   readonly rotation?: string | null | undefined;
   readonly connectorId: ConnectorId;
   readonly failsafeA: number;
 }
 
-/** What the meter of one connector shows. */
+/** Meter reading of one connector, before any Byzantine fault. */
 export interface Reading {
   readonly connectorId: ConnectorId;
   readonly status: ChargingStatus;
@@ -60,13 +60,13 @@ function stateOf(
   return { id, powerType: 'DC', minW, maxW, failsafeW: dcWOfAmpere(failsafeA, spec), ...rest };
 }
 
-/** A DC connector goes by `limitW` and `thenW`, and would take what has none for nothing at all. */
+/** A DC connector uses `limitW` and `thenW`, and treats a missing value as 0. */
 function inAmperes(limit: LimitMessage, spec: VirtualConnectorSpec): LimitMessage {
   const [limitA, thenA] = [limit.limitW, limit.thenW ?? 0].map((dcW) => ampereOfDcW(dcW, spec));
   return { ...limit, limitA: limitA ?? 0, thenA: thenA ?? 0 };
 }
 
-/** The meter tells tenths of an ampere and of a volt. */
+/** The meter reports tenths of an ampere and of a volt. */
 function inTenths(value: number): number {
   return Math.round(10 * value) / 10;
 }
@@ -75,16 +75,16 @@ function measuredVoltages([l1V, l2V, l3V]: PerPhase, phases: 1 | 3): [number, nu
   return phases === 1 ? [inTenths(l1V), 0, 0] : [inTenths(l1V), inTenths(l2V), inTenths(l3V)];
 }
 
-/** Who comes to each connector: cars drawn from the seed, or those somebody gives. */
+/** Cars of each connector: drawn from the seed, or supplied by the caller. */
 export type Visitors = Traffic | ((connectorId: ConnectorId) => NextCar);
 
-/** Who comes to that connector, one after another. */
+/** Cars of that connector, one after another. */
 export function nextCarsOf(visitors: Visitors, connectorId: ConnectorId, seed: number): NextCar {
   return typeof visitors === 'function' ? visitors(connectorId) : drawnCars(visitors, seed);
 }
 
 function drawnCars(traffic: Traffic, seed: number): NextCar {
-  // Of the generators at hand the only one whose first numbers differ between neighbouring seeds.
+  // Of the generators at hand, only this one has different first numbers for neighbouring seeds.
   const random = mersenne(seed);
   let isFirst = true;
   return (fromMs) => {
@@ -109,7 +109,7 @@ function holderOf(spec: VirtualConnectorSpec, traits: ChargerTraits, boot: strin
   });
 }
 
-/** What the pilot tells the car while the hardware says it took `limitA`. */
+/** Pilot current for the car while the hardware reports `limitA` as taken. */
 function createOffer(spec: VirtualConnectorSpec, traits: ChargerTraits): (limitA: number) => number {
   const does = new Set(traits.misbehaviours);
   let highestA = 0;
@@ -146,12 +146,12 @@ interface VirtualConnectorOptions {
   readonly seed: number;
   readonly startsAtMs: number;
   readonly boot: string;
-  /** The hardware took what `holder.applied` says. */
+  /** Called after the hardware took `holder.applied`. */
   readonly onApplied: () => void;
   readonly onCar: (note: CarNote) => void;
 }
 
-/** Its times go on with `advance`, `receive`, `supply` and `restart`, and never back: what lies before is ignored. */
+/** `advance`, `receive`, `supply` and `restart` never go back in time: an earlier instant has no effect. */
 export class VirtualConnector {
   readonly spec: VirtualConnectorSpec;
   readonly holder: GrantHolder;
@@ -175,7 +175,7 @@ export class VirtualConnector {
     this.#outlet = outletOf(spec, options, this.#session, offerOf(this.holder.applied.limitA));
   }
 
-  /** The car that is plugged in; undefined without one, and where the charger names none. */
+  /** Session of the plugged-in car; undefined without a car, and for a charger that names no sessions. */
   get session(): string | undefined {
     return this.#session.id;
   }
@@ -184,11 +184,11 @@ export class VirtualConnector {
     return this.#outlet.status;
   }
 
-  /** Lets time pass up to `nowMs`; what the hardware takes until then it takes at its instant. */
+  /** Lets time pass up to `nowMs`; the hardware takes each limit at its own instant. */
   advance(nowMs: number): void {
     const [holder, contactors] = [this.holder, this.#contactors];
     for (let dueMs = holder.nextDueMs; dueMs <= nowMs; dueMs = holder.nextDueMs) {
-      // A car that left before then took with it what was for its session.
+      // A car that left before `dueMs` has ended the limit for its session.
       contactors.passTo(dueMs);
       if (holder.nextDueMs !== dueMs) continue;
       const phasesBefore = holder.applied.lent?.phases ?? 3;
@@ -199,13 +199,13 @@ export class VirtualConnector {
     contactors.passTo(nowMs);
   }
 
-  /** From `nowMs` on its phases have these voltages, phase to neutral. */
+  /** Phase-to-neutral voltages from `nowMs` on. */
   supply(voltagesV: PerPhase, nowMs: number): void {
     this.#outlet.supply(voltagesV, nowMs);
     this.#phaseVoltagesV = voltagesV;
   }
 
-  /** The charger starts again as `boot`, in no time. */
+  /** Restarts as `boot`, in no time. */
   restart(boot: string, nowMs: number): void {
     this.#outlet.advance(nowMs);
     if (this.holder.applied.lent !== undefined) this.#outlet.cut();
@@ -214,25 +214,25 @@ export class VirtualConnector {
     this.#contactors.restart(nowMs);
   }
 
-  /** `…/limit` came; what to answer at once, if anything. */
+  /** Handles `…/limit`. Returns the answer to send at once, if any. */
   receive(limit: LimitMessage, nowMs: number): AckResult | undefined {
     const refused = this.#session.refuses(limit);
     return refused ?? this.holder.receive(this.#isDc ? inAmperes(limit, this.spec) : limit, nowMs);
   }
 
-  /** When its limit, mode or draw changes next. */
+  /** Instant of the next change of its limit, mode or draw. */
   nextDueMs(): number {
     return Math.min(this.holder.nextDueMs, this.#outlet.nextDueMs, this.#contactors.nextDueMs);
   }
 
-  /** What it says that it is held to: in A per phase or, where it is DC, in W at the car. */
+  /** Limit that it reports as in force: in A per phase or, for DC, in W at the car. */
   heldTo(): { readonly limitA: number | undefined; readonly limitW: number | undefined } {
     const limitA = this.#contactors.isSwitching ? 0 : this.holder.applied.limitA;
     if (!this.#isDc) return { limitA, limitW: undefined };
     return { limitA: undefined, limitW: dcWOfAmpere(limitA, this.spec) };
   }
 
-  /** What it says of itself. */
+  /** Its entry in the charger's `state`. */
   described(lease: LeaseKind, keepsThen: boolean): ConnectorState {
     const { endsWithSession, switchesPhases } = this.#options.traits;
     const own = { lease, keepsThen, failsafeA: this.holder.failsafeA };
@@ -259,12 +259,12 @@ export class VirtualConnector {
     return Math.round(inTenths(outlet.drawnA) * outlet.voltageV * outlet.phases);
   }
 
-  /** What truly flows from the grid, W; the reading may say something else. */
+  /** Physical power from the grid, W; the reading may differ. */
   physicalPowerW(): number {
     return this.#outlet.powerW;
   }
 
-  /** The same in A, on each of its phases in use. */
+  /** Physical current in A, on each of its phases in use. */
   physicalCurrentA(): PerPhase {
     return onPhases(this.#outlet.currentA, this.#outlet.phases);
   }
