@@ -1,76 +1,82 @@
-// A charger's own clock as its timestamps show it: what it reads now at the least, and whether a lease may hang on it.
+// Estimates a charger's own clock from its timestamps, and judges if a lease may rely on that clock.
 
-/** A clock may be this much slow or fast. The ledger of the service counts leases 2 % longer for the same reason. */
+/**
+ * A clock may run this share too slow or too fast. The service's ledger counts leases 2 % longer for the same reason.
+ */
 const DRIFT_SHARE = 0.02;
-/** Timestamps are whole seconds, and messages are a moment on their way. */
+/** Timestamps are whole seconds, and messages take a moment to arrive. */
 const JITTER_MS = 2_000;
-/** A step between two timestamps larger than this is no jitter. */
+/** A larger step between two timestamps is no jitter. */
 const JUMP_MS = 5_000;
-/** A timestamp that is older than this when it comes was kept back, or the clock was set back. */
+/** The charger held back a timestamp that is older than this on arrival, or its clock was set back. */
 const LATE_MS = 10_000;
-/** What was kept back while a connection was broken is delivered within this time, message after message. */
+/** A charger delivers all messages that it held back during a lost connection within this time. */
 const DELIVERED_WITHIN_MS = 5_000;
-/** Drift is told from the least delayed timestamp of each of these spans. */
+/** Drift is computed from the least delayed timestamp of each span of this length. */
 const SPAN_MS = 60_000;
-/** Drift is measured over this long at most. */
+/** Longest period over which drift is measured. */
 const MEMORY_MS = 900_000;
-/** A clock that failed is trusted again once it has shown that it ran steadily for so long. */
+/** A clock that failed is trusted again once it has run steadily for this long. */
 export const STEADY_MS = 120_000;
 
-/** What a charger says its clock reads may be cut to whole seconds. */
+/** A charger may cut its clock reading to whole seconds. */
 const WHOLE_SECOND_MS = 1_000;
 
 /**
- * What a timestamp says of the clock. `late`: of no use now, and not yet a reason to distrust it. `setBack`: a little, as a clock
- * that is set right is; no lease may count from before. `lateBefore`: those before it were late, and a lease that counts from them ends
- * too early. `unknown`: it may have been set before anything was known of it.
+ * Verdict on a timestamp.
+ * - `late`: of no use now, but no reason yet to distrust the clock.
+ * - `setBack`: the clock went back a little, as a correction does; no lease may count from an earlier instant.
+ * - `lateBefore`: earlier timestamps arrived late; a lease that counts from them ends too early.
+ * - `unknown`: the clock may have been set before its first known reading.
  */
 export type ClockVerdict = 'steady' | 'late' | 'setBack' | 'lateBefore' | 'jumped' | 'drifting' | 'unknown';
 
-/** The difference between its clock and ours, as far as timestamps show it: the true one is never smaller. */
+/** Charger's clock minus the gateway's clock, as the timestamps show it. The true difference is never smaller. */
 interface Offset {
   readonly offsetMs: number;
   readonly atMs: number;
 }
 
-/** `ownMs` are instants of the charger's clock, `nowMs` of our monotonic one. It need not agree with anybody's clock. */
+/**
+ * `ownMs` are instants of the charger's clock, `nowMs` of the gateway's monotonic one. The charger's clock need not
+ * agree with any other clock.
+ */
 export class ChargerClock {
   #best: Offset | undefined;
-  /** It was looked at, so that what was known of it then was not late. */
+  /** A reading on request confirmed the offset, so the offset is not that of a late timestamp. */
   #isConfirmed = false;
   #late: Offset | undefined;
-  /** The least delayed of the spans that are over, oldest first. */
+  /** The least delayed timestamp of each finished span, oldest first. */
   readonly #spans: Offset[] = [];
   #span: Offset | undefined;
   #spanEndsAtMs = 0;
-  /** Undefined once it has shown, `steadyAtMs` or later, that it has run steadily since. */
+  /** Undefined once a timestamp at `steadyAtMs` or later shows that the clock has run steadily since the failure. */
   #failure: { readonly why: string; readonly steadyAtMs: number } | undefined;
 
-  /** Why it is not trusted, in words; undefined where it is. */
+  /** Reason for the distrust, in words; undefined while the clock is trusted. */
   get whyDistrusted(): string | undefined {
     return this.#best === undefined ? 'it has sent no timestamp yet' : this.#failure?.why;
   }
 
-  /** How old the newest timestamp that was of use is; infinite before the first. */
+  /** Age of the newest useful timestamp; infinite before the first. */
   ageMs(nowMs: number): number {
     return this.#best === undefined ? Number.POSITIVE_INFINITY : nowMs - this.#best.atMs;
   }
 
-  /** What it reads at `nowMs` at the least; undefined before the first timestamp. */
+  /** Lower bound of the charger's clock at `nowMs`; undefined before the first timestamp. */
   ownAt(nowMs: number): number | undefined {
     if (this.#best === undefined) return undefined;
     return Math.floor(nowMs + this.#offsetAt(this.#best, nowMs));
   }
 
-  /** The charger started anew: it may have another time since. */
+  /** The charger may have another time after a start. */
   restart(): void {
     this.forget();
     this.#failure = undefined;
   }
 
   /**
-   * A timestamp came now.
-   * @param askedAtMs it is what its clock read after it was asked for that then; left out it may be of something that is over
+   * @param askedAtMs instant of the request that this reading answers; without it the timestamp may date a past event
    */
   note(ownMs: number, nowMs: number, askedAtMs?: number): ClockVerdict {
     const latestMs = ownMs + nowMs - (askedAtMs ?? Number.NEGATIVE_INFINITY) + WHOLE_SECOND_MS;
@@ -88,12 +94,14 @@ export class ChargerClock {
     const isShown = verdict === 'steady' || verdict === 'lateBefore';
     if (isShown && askedAtMs !== undefined) this.#isConfirmed = true;
     if (verdict !== 'steady') return verdict;
-    // That time has passed shows nothing: nobody may have heard of it meanwhile, and it may have started anew.
+    // The passage of time proves nothing: the charger may have been out of contact and started anew meanwhile.
     if (this.#failure !== undefined && nowMs >= this.#failure.steadyAtMs) this.#failure = undefined;
     return verdict;
   }
 
-  /** Whether a timestamp that comes now shows that it was not set back: one that was long on its way does not. */
+  /**
+   * True if a timestamp that arrives now shows that the clock was not set back. A delayed timestamp does not show it.
+   */
   isAtLeast(ownMs: number, nowMs: number): boolean {
     return ownMs >= (this.ownAt(nowMs) ?? Number.POSITIVE_INFINITY) - WHOLE_SECOND_MS;
   }
@@ -117,8 +125,8 @@ export class ChargerClock {
   }
 
   /**
-   * One such value was kept back somewhere, and so was what comes with it. Two that are late by the same, and come further apart than
-   * what was kept back together, are a clock that was set back.
+   * The charger held back a single late value, together with the values that arrive with it. Two values that are late
+   * by the same time show a clock that was set back. They must arrive further apart than values held back together.
    */
   #noteLate(seen: Offset, apartMs: number): ClockVerdict {
     const before = this.#late;
@@ -147,7 +155,7 @@ export class ChargerClock {
     while ((this.#spans[0]?.atMs ?? seen.atMs) < seen.atMs - MEMORY_MS) this.#spans.shift();
   }
 
-  /** By how much the newest span that is over differs from an older one, where that is more than may be. */
+  /** Change from an older span to the newest finished one; undefined within the tolerance. */
   #driftMs(): number | undefined {
     const newest = this.#spans.at(-1);
     if (newest === undefined) return undefined;
@@ -158,7 +166,7 @@ export class ChargerClock {
     return undefined;
   }
 
-  /** A slow clock has fallen behind by that much at most since. */
+  /** A slow clock may have lost up to the drift share since that timestamp. */
   #offsetAt({ offsetMs, atMs }: Offset, nowMs: number): number {
     return offsetMs - DRIFT_SHARE * Math.max(0, nowMs - atMs);
   }
@@ -170,7 +178,7 @@ export class ChargerClock {
     return verdict;
   }
 
-  /** It may have been set: what it read before says nothing of now. Where it failed, that stays. */
+  /** The clock may have been set, so earlier readings do not apply any more. A recorded failure stays. */
   forget(): void {
     this.#best = undefined;
     this.#isConfirmed = false;

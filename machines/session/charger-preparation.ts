@@ -1,4 +1,4 @@
-// How a charger is made ready for leases: what it can do is read, it is told to report, and it gets its fail-safes.
+// Prepares a charger for leases: reads its abilities, requests its reports and installs its fail-safes.
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
 import { periodsFromStart, type RateUnit, showsNothing } from './lease-schedule.js';
 import type { SessionConnector } from './session-connector.js';
@@ -8,22 +8,22 @@ export interface Job {
   readonly done: (answer: GatewayAnswer, nowMs: number) => void;
 }
 
-/** A request that is on its way to the charger, with the number its answer comes back with. */
+/** A request on its way to the charger; its answer carries the same `ticket`. */
 export interface Outstanding {
   readonly ticket: number;
   readonly request: GatewayRequest;
   readonly askedAtMs: number;
 }
 
-/** What failed is tried again after this. */
+/** Delay before a failed request is repeated. */
 const AGAIN_AFTER_MS = 30_000;
-/** A charger that connects without a boot notification is taken to be the one it was after this. */
+/** A charger that connects without a boot notification for this long counts as not having started. */
 const BOOT_WITHIN_MS = 2_000;
-/** What it is asked waits until it has heard that its boot is accepted. */
+/** Requests wait this long, so that the charger first receives the acceptance of its boot. */
 const BOOT_SETTLES_MS = 500;
-/** How far the fail-safe is looked for after a boot, s. */
+/** Length of the composite schedule in which the gateway looks for the fail-safe after a boot, s. */
 export const FAILSAFE_LOOK_S = 60;
-/** Its maximum is reserved meanwhile, so it says what helps. */
+/** The service reserves the charger's maximum meanwhile, so the text names the remedy. */
 const FORGOTTEN =
   'it forgot its fail-safe when it started; it is relied upon again once it has kept it over a start: restart it';
 
@@ -36,16 +36,16 @@ export class ChargerPreparation {
   #dueAtMs = Number.POSITIVE_INFINITY;
   #isReady = false;
   #hasBooted = false;
-  /** Fail-safes were installed since its start, by this gateway or by one before it. */
+  /** This gateway or an earlier one installed the fail-safes since the charger's start. */
   #isInstalled: boolean;
   #whyNoFailsafe: string | undefined;
-  /** It took its fail-safe since its start: at the next one it is seen whether it kept that. */
+  /** The charger took its fail-safe since its start. The next start shows if the charger kept it. */
   #tookFailsafe = true;
 
   constructor(options: {
     readonly connectors: readonly SessionConnector[];
     readonly heartbeatMs: number;
-    /** A gateway before this one has made it ready. */
+    /** An earlier gateway prepared the charger. */
     readonly isInstalled: boolean;
     readonly onReady: () => void;
   }) {
@@ -55,7 +55,7 @@ export class ChargerPreparation {
     this.#onReady = options.onReady;
   }
 
-  /** When it begins; infinite where it is done, or on the way. */
+  /** Start of the preparation; infinite once it is done or under way. */
   get dueAtMs(): number {
     return this.#dueAtMs;
   }
@@ -64,13 +64,13 @@ export class ChargerPreparation {
     return this.#isReady;
   }
 
-  /** Its fail-safes are what it does by itself. */
+  /** The charger falls back to its fail-safes by itself. */
   get hasFailsafe(): boolean {
     const isThere = this.#isReady || (this.#isInstalled && !this.#hasBooted);
     return isThere && this.#whyNoFailsafe === undefined;
   }
 
-  /** Why it can keep no lease, in words; undefined where nothing known speaks against it. */
+  /** Reason why the charger can keep no lease, in words; undefined if no reason is known. */
   get whyNot(): string | undefined {
     const { whyNot, maxPeriods, maxStackLevel, ignoresOffline } = this.#abilities ?? {};
     if (whyNot !== undefined) return whyNot;
@@ -82,7 +82,6 @@ export class ChargerPreparation {
     return this.#whyNoFailsafe;
   }
 
-  /** Its connection is open. */
   opened(nowMs: number): void {
     this.#dueAtMs = nowMs + BOOT_WITHIN_MS;
   }
@@ -92,7 +91,7 @@ export class ChargerPreparation {
     this.#dueAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** It started anew: all of it again. */
+  /** The charger started anew, so the whole preparation repeats. */
   booted(nowMs: number): void {
     this.#abilities = undefined;
     this.#isReady = false;
@@ -101,19 +100,18 @@ export class ChargerPreparation {
     this.#dueAtMs = nowMs + BOOT_SETTLES_MS;
   }
 
-  /** The next thing to ask. */
   nextJob(): Job | undefined {
     return this.#jobs.shift();
   }
 
-  /** Reads what it can do, has it send values, and gives it its fail-safes; until then it gets no lease. */
+  /** Reads the abilities, requests values and installs the fail-safes. The charger gets no lease before that. */
   advance(nowMs: number): void {
     if (nowMs < this.#dueAtMs) return;
     this.#dueAtMs = Number.POSITIVE_INFINITY;
     this.#jobs = [];
     for (const { spec, status, lacksValues } of this.#connectors) {
       if (status === undefined) this.#ask({ kind: 'askStatus', evse: spec.evse });
-      // Of one that charges nothing could be said before it reports next.
+      // Without values the gateway can report nothing of a charging connector before its next report.
       if (lacksValues) this.#ask({ kind: 'askValues', evse: spec.evse });
     }
     if (this.#isReady) return;
@@ -127,7 +125,7 @@ export class ChargerPreparation {
     this.#whyNoFailsafe = undefined;
     for (const connector of this.#connectors) {
       const { evse } = connector.spec;
-      // What it may have kept of its life before could begin to count again when its clock is set.
+      // A lease kept from before the boot could count again once the charger's clock is set.
       this.#ask({ kind: 'clear', evse, slot: 'transaction' });
       this.#ask({ kind: 'clear', evse, slot: 'default' });
       if (this.#isInstalled) this.#lookForFailsafe(connector);
@@ -140,7 +138,7 @@ export class ChargerPreparation {
       done: (answer, nowMs) => {
         done(answer, nowMs);
         const isWord = request.kind === 'askStatus' || request.kind === 'askValues';
-        // It is made ready whatever it says.
+        // A missing status or missing values do not stop the preparation.
         const goesOn = answer.kind !== 'failed' || (isWord && !this.#isReady);
         if (!goesOn) {
           this.#jobs = [];
@@ -155,7 +153,7 @@ export class ChargerPreparation {
   #finish(nowMs: number): void {
     if (this.#isReady) return;
     this.#isReady = true;
-    // What it has not said by then, it is asked for again.
+    // By then the gateway asks again for status and values that are still missing.
     this.#dueAtMs = nowMs + AGAIN_AFTER_MS;
     this.#isInstalled = this.#tookFailsafe;
     this.#hasBooted = false;

@@ -1,5 +1,5 @@
-// A charger behind a gateway from its boot on: what it is asked, what the service is told for it, and whether it is trusted
-// with a lease. No clock, no socket: its owner carries requests and messages, and says what time it is.
+// Session of a charger behind a gateway: requests to the charger, messages to the service, lease verification. It has
+// no clock and no socket: its owner carries requests and messages, and passes the time.
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import { ChargerPreparation, type Job, type Outstanding } from './charger-preparation.js';
 import { ChargerTime } from './charger-time.js';
@@ -17,14 +17,14 @@ import { LeaseReport, type SessionNote } from './lease-report.js';
 import { type Proofs, proofsWith } from './lease-trust.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
 
-/** An answer, a value or a pong must have come within so many heartbeats, or an idle connector is silent too. */
+/** An idle connector is silent too without an answer, a value or a pong for this many heartbeats. */
 const ALIVE_HEARTBEATS = 2;
 
-/** A per phase; infinite where nothing limits it. Instants of our clock. */
+/** A per phase; infinite without a limit. Instants of the gateway's clock. */
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
 
 export class ChargerSession<Id extends string = string> {
-  /** What time it has, and whether it may be told another. */
+  /** The charger's clock, and the decision if the charger may receive another time. */
   readonly time: ChargerTime;
   readonly #connectors: readonly SessionConnector[];
   readonly #heartbeatMs: number;
@@ -42,10 +42,11 @@ export class ChargerSession<Id extends string = string> {
   #fallbacksA: Fallbacks;
 
   /**
-   * @param options.newBoot a name that no start of this charger had before
-   * @param options.ceilingA the lowest that another system allows a connector in that span, of our clock
-   * @param options.provenFirmware which connectors were seen to keep leases, in a life of the gateway before; undefined where none
-   * @param options.fallbacksA what its connectors start with, as a life of the gateway before had set it
+   * @param options.newBoot returns a name that no earlier start of this charger had.
+   * @param options.ceilingA lowest limit of another system for a connector in a span of the gateway's clock.
+   * @param options.provenFirmware connectors that kept leases under an earlier run of the gateway; undefined without
+   * any.
+   * @param options.fallbacksA start currents of the connectors, set by an earlier run of the gateway
    */
   constructor(options: {
     readonly connectors: readonly (SessionConnectorSpec & { readonly connectorId: Id })[];
@@ -105,17 +106,17 @@ export class ChargerSession<Id extends string = string> {
     return this.#boot;
   }
 
-  /** The connectors that were seen to keep leases; undefined where none was. The same object until that changes. */
+  /** Connectors with a proven lease; undefined without any. The object is the same until its content changes. */
   get provenFirmware(): Proofs | undefined {
     return this.#provenFirmware;
   }
 
-  /** What its connectors start with; the same object until that changes. */
+  /** Currents that the connectors start with. The object is the same until its content changes. */
   get fallbacksA(): Fallbacks {
     return this.#fallbacksA;
   }
 
-  /** Each connector: what it is held to, and why it has no lease that can be relied upon. */
+  /** `held`: limit that the charger holds. `whyNot`: reason why its lease cannot be relied upon. */
   connectors() {
     return this.#connectors.map((connector) => ({
       connectorId: connector.spec.connectorId as Id,
@@ -124,7 +125,7 @@ export class ChargerSession<Id extends string = string> {
     }));
   }
 
-  /** Its socket is open, and the service hears what is said for it. */
+  /** The charger's socket is open, and the service receives the messages for the charger. */
   opened(nowMs: number): void {
     this.#isOpen = true;
     this.#heardAtMs = nowMs;
@@ -134,7 +135,7 @@ export class ChargerSession<Id extends string = string> {
     for (const connector of this.#connectors) connector.opened(nowMs);
   }
 
-  /** Its socket is gone. What it holds goes on until its lease ends, by its own clock. */
+  /** The charger's socket is gone. The held limit applies until its lease ends, by the charger's own clock. */
   closed(nowMs: number): void {
     this.time.giveUp(nowMs);
     this.#isOpen = false;
@@ -144,12 +145,12 @@ export class ChargerSession<Id extends string = string> {
     for (const { lease } of this.#connectors) lease.disconnect();
   }
 
-  /** What the service is to be told when its socket is gone. */
+  /** State for the service once the charger's socket is gone. */
   lastWill(): StateBody {
     return { v: 1, online: false, boot: this.#boot };
   }
 
-  /** It started anew: what it holds and what time it has is not known. */
+  /** The charger started anew: its limits and its clock are unknown. */
   booted(firmware: string | undefined, nowMs: number): void {
     this.heard(nowMs);
     this.#boot = this.#newBoot();
@@ -166,12 +167,12 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
-  /** It is alive: any frame of its socket, a pong too. */
+  /** Any frame of the socket shows that the charger is alive, also a pong. */
   heard(nowMs: number): void {
     this.#heardAtMs = nowMs;
   }
 
-  /** @param ownMs when, by its own clock, where it says so */
+  /** @param ownMs instant of the status by the charger's clock; undefined if the charger names none */
   heardStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     this.heard(nowMs);
     if (ownMs !== undefined) this.time.heard(ownMs, nowMs);
@@ -181,7 +182,7 @@ export class ChargerSession<Id extends string = string> {
   heardValues(evse: number, values: MeteredValues, nowMs: number): void {
     this.heard(nowMs);
     const connector = this.#at(evse);
-    // What was kept back tells nothing of now.
+    // Values that the charger held back do not describe the present.
     if (connector?.isOver(values) || this.time.heard(values.ownMs, nowMs) === 'late') return;
     connector?.heardValues(values, nowMs);
   }
@@ -191,7 +192,10 @@ export class ChargerSession<Id extends string = string> {
     this.#at(evse)?.heardTransaction(transaction, nowMs);
   }
 
-  /** A word of one that began before, which is not its last. @param ownMs when, by its own clock */
+  /**
+   * A message of a transaction that began earlier, and not its last one.
+   * @param ownMs instant by the charger's clock
+   */
   transactionGoesOn(evse: number, transaction: TransactionRef, ownMs: number): void {
     this.#at(evse)?.heardOf(transaction, ownMs);
   }
@@ -201,17 +205,17 @@ export class ChargerSession<Id extends string = string> {
     for (const connector of this.#connectors) connector.heardEnd(transaction, nowMs);
   }
 
-  /** What an EVSE is held to, and the transaction that runs there, as far as is known. */
+  /** Held limit and running transaction of an EVSE, as far as known. */
   leaseAt(evse: number): Pick<ConnectorLease, 'held' | 'transaction'> | undefined {
     return this.#at(evse)?.lease;
   }
 
-  /** Another system wants more or less of its connectors than before. */
+  /** Another system changed its limit for a connector. */
   review(nowMs: number): void {
     for (const { lease } of this.#connectors) lease.review(nowMs);
   }
 
-  /** `…/limit` came for it. */
+  /** `…/limit` of the MQTT contract arrived. */
   receiveLimit(connectorId: Id, limit: LimitToTake, nowMs: number): void {
     const connector = this.#connectors.find(({ spec }) => spec.connectorId === connectorId);
     if (connector === undefined) return;
@@ -219,13 +223,13 @@ export class ChargerSession<Id extends string = string> {
     if (limit.boot === this.#boot) this.time.noteHeard(connector, limit.ref, nowMs);
   }
 
-  /** `…/sync` came for it. */
+  /** `…/sync` of the MQTT contract arrived. */
   receiveSync(): void {
     this.#report.repeat();
     for (const connector of this.#connectors) connector.noteChange();
   }
 
-  /** What came of the request with that number; of one that was given up meanwhile it changes nothing. */
+  /** Answer to the request with that ticket. An answer to a request that was given up changes nothing. */
   answered(ticket: number, answer: GatewayAnswer, nowMs: number): void {
     const job = this.#outstanding;
     if (job?.ticket !== ticket) return;
@@ -236,13 +240,15 @@ export class ChargerSession<Id extends string = string> {
     job.done(answer, nowMs);
   }
 
-  /** Lets time pass up to `nowMs`. */
   advance(nowMs: number): void {
     for (const connector of this.#connectors) connector.advance(nowMs);
     this.#preparation.advance(nowMs);
   }
 
-  /** When it has something to do next, or to say. @param isHeard false: the service cannot hear it now, and nothing is due for that */
+  /**
+   * Instant of the next action or message.
+   * @param isHeard false: the service cannot receive messages now, so none is due
+   */
   nextDueMs(nowMs: number, isHeard = true): number {
     let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
     const isSpeaking = isHeard && this.#isAlive(nowMs);
@@ -250,13 +256,13 @@ export class ChargerSession<Id extends string = string> {
       dueMs = Math.min(dueMs, connector.overAtMs);
       if (isSpeaking) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
-    // One request at a time: its answer comes, or that none came.
+    // One request at a time: its answer or its failure comes first.
     if (this.#outstanding === undefined && this.#preparation.isReady)
       dueMs = Math.min(dueMs, this.#asksAtMs(nowMs));
     return Math.max(dueMs, nowMs);
   }
 
-  /** The next thing to ask the charger, where none is outstanding; `answered` must follow. */
+  /** Next request to the charger if none is outstanding; a call of `answered` must follow. */
   takeRequest(nowMs: number): Outstanding | undefined {
     if (!this.#isOpen || this.#outstanding !== undefined) return undefined;
     const job = this.#preparation.nextJob() ?? this.#sessionJob(nowMs);
@@ -266,10 +272,9 @@ export class ChargerSession<Id extends string = string> {
     return this.#outstanding;
   }
 
-  /** What the service is to be told now. */
   takeMessages(nowMs: number): readonly GatewayMessage<Id>[] {
     if (!this.#isOpen) return [];
-    // That a lease is proven is said before a grant is acknowledged by it.
+    // The report of a proven lease precedes any acknowledgement that relies on it.
     const taken: GatewayMessage<Id>[] = [];
     const state = this.#report.takeState(this.#boot, this.#firmware, nowMs);
     if (state !== undefined) taken.push({ kind: 'state', body: state });
@@ -285,7 +290,7 @@ export class ChargerSession<Id extends string = string> {
     return taken;
   }
 
-  /** What changed for the operator since it was asked last. */
+  /** Changes for the operator since the last call. */
   takeNotes(): readonly SessionNote[] {
     return this.#report.takeNotes();
   }
@@ -298,7 +303,7 @@ export class ChargerSession<Id extends string = string> {
     return this.#isOpen && nowMs - this.#heardAtMs <= ALIVE_HEARTBEATS * this.#heartbeatMs;
   }
 
-  /** When it is to be asked something of its leases or its clock next: nothing is planned by a clock that may be another. */
+  /** Instant of the next request about leases or the clock. A clock in doubt allows no lease requests. */
   #asksAtMs(nowMs: number): number {
     const lookAtMs = this.time.asksAtMs(nowMs);
     if (this.time.isInDoubt) return lookAtMs;

@@ -1,39 +1,42 @@
-// What time a charger has, and what that means for its leases: what its messages say of its clock, and when it is asked what that
-// reads. Now and then it is, and whenever it was told what time it is and may have set it. It is told once the service knows that what
-// it holds may end later then.
+// Tracks the time of a charger and its effect on leases. The gateway reads the charger's clock at intervals, and after
+// each answer that may have set that clock. It answers with the time only after the service has received the note that
+// leases may end later.
 import { longestLeaseMsOf } from '../power/grant.js';
 import { ChargerClock, type ClockVerdict } from './charger-clock.js';
 import { FAILSAFE_LOOK_S, type Job, type Outstanding } from './charger-preparation.js';
 import type { GatewayAnswer, GatewayRequest } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
 
-/** The clock of an idle charger is looked at so often. */
+/** Interval between readings of an idle charger's clock. */
 const LOOK_EVERY_MS = 120_000;
-/** What it is answered has left by then: what it is asked must not overtake that. */
+/** The answer with the time has left by then; the next request must not overtake it. */
 export const TOLD_WITHIN_MS = 50;
-/** One that may have set its clock is asked again after this, until it has shown what it reads. */
+/** Interval between requests to a charger that may have set its clock, until it shows its reading. */
 const ASKED_AGAIN_MS = 5_000;
-/** What a gateway before this one gave is over after this. */
+/** By then all leases of an earlier gateway are over. */
 const LEASE_OF_BEFORE_MS = 3_600_000;
-/** What it is told is on its way for no longer than so many heartbeats: its connection is given up before. */
+/** An answer is on its way for at most this many heartbeats: the gateway gives up the connection before. */
 const ON_ITS_WAY_HEARTBEATS = 3;
-/** A clock may have gained so much since it was set last. */
+/** Largest gain of a charger's clock since it was last set. */
 const GAINED_MS = 20_000;
 const NEVER = Number.POSITIVE_INFINITY;
-/** Of why a connector has no lease, before anything was said of it. */
+/** Value of `toldWhyNot` before the first report. */
 const NOTHING_SAID = '';
 
-/** One that it may have taken. */
+/** A lease that the charger may have taken. */
 interface PossibleLease {
-  /** As in its plan; undefined where nobody knows, as for what a gateway before this one gave. */
+  /** As planned; undefined if unknown, as for a lease of an earlier gateway. */
   readonly endsAtMs: number | undefined;
-  /** By then it has ended by the slowest clock, if that is not set. */
+  /** By then the lease has ended even by the slowest clock, unless that clock is set. */
   readonly overAtMs: number;
 }
 
-/** It asked what time it is, and waits for the service. */
+/** The charger asked for the time, and the answer waits for the service. */
 interface Question {
-  /** Connectors of which the service does not know yet that leases may end later, with the heartbeat that says so once that has left. */
+  /**
+   * Connectors without confirmation from the service that their leases may end later. The value is the heartbeat with
+   * that note; infinite before that heartbeat leaves.
+   */
   readonly waiting: Map<SessionConnector, number>;
   readonly reply: (mayBeTold: boolean) => void;
 }
@@ -43,26 +46,31 @@ export class ChargerTime {
   readonly #connectors: readonly SessionConnector[];
   readonly #heartbeatMs: number;
   #askedAtMs = Number.NEGATIVE_INFINITY;
-  /** When it was told what time it is; undefined once it has shown since what its clock reads. */
+  /** Instant of the last answer with the time; undefined once the charger has shown its clock since. */
   #toldAtMs: number | undefined;
   #againAtMs = Number.NEGATIVE_INFINITY;
   #question: Question | undefined;
-  /** It answered with the start of its schedule last, and not with what its clock reads. */
+  /** The charger's last answer held the start of its schedule instead of its clock reading. */
   #showsPlans = false;
   #isContinued: boolean;
-  /** It started, and has not been looked at since: what it said may be by the clock that it had before it was told the time. */
+  /**
+   * The charger started, and no reading of its clock has come since. Its timestamps may be from before it received the
+   * time.
+   */
   #isStarted = false;
-  /** Leases that the service still takes to end in time, oldest first: a clock that is set back would prolong them, and nobody knew. */
+  /**
+   * Leases that the service expects to end in time, oldest first. A clock that is set back would prolong them,
+   * unnoticed by the service.
+   */
   readonly #leases = new Map<SessionConnector, PossibleLease[]>();
 
-  /** @param isContinued it may hold leases that a gateway before this one gave it */
+  /** @param isContinued the charger may hold leases of an earlier gateway */
   constructor(connectors: readonly SessionConnector[], heartbeatMs: number, isContinued: boolean) {
     this.#connectors = connectors;
     this.#heartbeatMs = heartbeatMs;
     this.#isContinued = isContinued;
   }
 
-  /** Its connection is open. */
   opened(nowMs: number): void {
     if (!this.#isContinued) return;
     this.#isContinued = false;
@@ -70,7 +78,7 @@ export class ChargerTime {
     for (const connector of this.#connectors) this.#leases.set(connector, [ofBefore]);
   }
 
-  /** It was told what time it is, or is about to be, and what its clock reads then is not known: nothing may be planned by it. */
+  /** The charger received the time, or is about to, and has not shown its clock since. No plan may use its clock. */
   get isInDoubt(): boolean {
     return this.#isTold || this.#question !== undefined;
   }
@@ -79,7 +87,9 @@ export class ChargerTime {
     return this.#toldAtMs !== undefined;
   }
 
-  /** It asks what time it is. `reply`, now or later: whether it may be told, and from then on it counts as told. */
+  /**
+   * The charger asks for the time. `reply`, now or later: true if it may receive the time, which then counts as sent.
+   */
   asked(reply: Question['reply'], nowMs: number): void {
     this.giveUp(nowMs);
     for (const connector of this.#connectors) this.#forgetReplaced(connector, nowMs);
@@ -93,7 +103,7 @@ export class ChargerTime {
       reply(false);
       return;
     }
-    // What it shows from now on may be by another clock.
+    // Readings from now on may come from another clock.
     for (const connector of concerned) {
       connector.lease.countAnew();
       connector.noteChange();
@@ -101,26 +111,29 @@ export class ChargerTime {
     this.#question = { reply, waiting: new Map(concerned.map((connector) => [connector, NEVER])) };
   }
 
-  /** A heartbeat of the connector leaves, and says whether its leases may end later. */
+  /** A heartbeat of the connector leaves; it states if leases may end later. */
   noteHeartbeat(connector: SessionConnector, hb: number): void {
     const { waiting } = this.#question ?? {};
     if (waiting?.get(connector) === NEVER) waiting.set(connector, hb);
   }
 
-  /** The service has heard that heartbeat of the connector. */
+  /** The service has received that heartbeat of the connector. */
   noteHeard(connector: SessionConnector, hb: number, nowMs: number): void {
     const { waiting } = this.#question ?? {};
     if (waiting === undefined || hb < (waiting.get(connector) ?? NEVER)) return;
     if (!this.#mayRevive(connector, nowMs)) {
       waiting.delete(connector);
-      // What it holds counts until it has taken something newer, whenever that ends.
+      // From now on the service counts the held limit without an end, until the charger takes a newer one.
       this.#leases.delete(connector);
       if (waiting.size > 0) return;
     }
     this.giveUp(nowMs);
   }
 
-  /** The service is waited for no longer: it may be told where no lease is left on which that does not count. */
+  /**
+   * Ends the wait for the service. The charger may receive the time if no lease is left of which the service expects
+   * the planned end.
+   */
   giveUp(nowMs: number): void {
     if (this.#question === undefined) return;
     const { waiting, reply } = this.#question;
@@ -132,8 +145,8 @@ export class ChargerTime {
   }
 
   /**
-   * One has ended that would last again if its clock was set back, and the service may not count on it any more. Where that knows of
-   * no lease the maximum is reserved anyway.
+   * An ended lease would apply again after the clock is set back, though the service counts it no more. The service
+   * reserves the maximum of a connector without a verified lease anyway.
    */
   #mayRevive(connector: SessionConnector, nowMs: number): boolean {
     if ((connector.toldWhyNot ?? NOTHING_SAID) !== NOTHING_SAID) return false;
@@ -141,7 +154,7 @@ export class ChargerTime {
     return leases.some(({ endsAtMs, overAtMs }) => endsAtMs === undefined || overAtMs <= nowMs);
   }
 
-  /** Lets go of what it has no longer since it keeps to something newer, and of what ended so long ago that no answer revives it. */
+  /** Drops leases that a newer one replaced, and leases that ended too long ago for any answer to revive. */
   #forgetReplaced(connector: SessionConnector, nowMs: number): void {
     const leases = this.#leases.get(connector);
     if (leases === undefined) return;
@@ -153,15 +166,15 @@ export class ChargerTime {
     else this.#leases.delete(connector);
   }
 
-  /** It may set its clock by what it is told now. */
+  /** The charger may set its clock by the time that it receives now. */
   #told(nowMs: number): void {
     this.#toldAtMs = nowMs;
     this.#againAtMs = nowMs + TOLD_WITHIN_MS;
   }
 
   /**
-   * It started: it may have another time since. What it may have taken before counts on: it may have kept that, and the service may not
-   * have heard of the start.
+   * The charger started, and may have another time since. Earlier leases still count: the charger may have kept them,
+   * and the service may not have received the report of the start.
    */
   restart(nowMs: number): void {
     this.giveUp(nowMs);
@@ -172,12 +185,12 @@ export class ChargerTime {
     this.#isContinued = false;
   }
 
-  /** It says that time on something of its own. */
+  /** The charger sent that time in a message of its own. */
   heard(ownMs: number, nowMs: number): ClockVerdict {
     return this.#take(this.clock.note(ownMs, nowMs));
   }
 
-  /** It is asked that now. */
+  /** Records a lease that the charger may take. */
   noteAsked(request: GatewayRequest, nowMs: number): void {
     if (request.kind !== 'setLease') return;
     const { evse, endsAtMs, schedule } = request;
@@ -189,16 +202,16 @@ export class ChargerTime {
     this.#leases.set(connector, [...(this.#leases.get(connector) ?? []), lease]);
   }
 
-  /** It answered a request, which may show what its clock reads. */
+  /** An answer may show the charger's clock. */
   answered({ request, askedAtMs }: Outstanding, answer: GatewayAnswer, nowMs: number): void {
-    // The proof of a lease looks further, and judges by itself whether the clock went back.
+    // A lease proof looks further ahead, and detects by itself a clock that went back.
     if (request.kind === 'readSchedule' && request.durationS > FAILSAFE_LOOK_S) this.#isStarted = false;
     if (answer.kind === 'schedule') this.#looked(answer.schedule.startsAtOwnMs, nowMs, askedAtMs);
-    // One that never shows it has no lease.
+    // A charger that never shows its schedule has no lease.
     else if (answer.kind === 'refused' && request.kind === 'readSchedule') this.#shown(askedAtMs);
   }
 
-  /** When it is to be asked what its clock reads. */
+  /** Instant of the next request for the charger's clock. */
   asksAtMs(nowMs: number): number {
     if (this.#isTold) return Math.max(nowMs, this.#againAtMs);
     if (this.#isUnknown(nowMs)) return this.#askedAtMs + this.#heartbeatMs;
@@ -211,7 +224,7 @@ export class ChargerTime {
     this.#askedAtMs = nowMs;
     this.#againAtMs = nowMs + ASKED_AGAIN_MS;
     const { spec, lease } = first;
-    // As a rule a status has a timestamp.
+    // A status usually carries a timestamp.
     if (this.#showsPlans && this.#isUnknown(nowMs))
       return { request: { kind: 'askStatus', evse: spec.evse }, done: () => {} };
     const look = { durationS: FAILSAFE_LOOK_S, unit: lease.rate.unit };
@@ -220,11 +233,13 @@ export class ChargerTime {
 
   #looked(ownMs: number, nowMs: number, askedAtMs: number): void {
     const { clock } = this;
-    // It answers with the start of its schedule instead, and never shows what its clock reads: a timestamp of its own has to.
+    // The charger answers with the start of its schedule, and never with its clock reading. Only a timestamp of its own
+    // can show its clock.
     const isPlanned = this.#connectors.some(({ lease }) => lease.isStartOfPlan(ownMs));
     const isNoReading = isPlanned && (this.#showsPlans || this.#isTold || this.#isUnknown(nowMs));
     this.#showsPlans = isPlanned;
-    // What it was told itself, time and again, is no clock that was set back. Once may be a clock that happens to read that.
+    // A schedule start that comes repeatedly is no clock that was set back. A single one may be a clock that happens to
+    // read that instant.
     if (isNoReading) {
       if (!this.#isTold) return;
       this.#shown(askedAtMs);
@@ -232,7 +247,8 @@ export class ChargerTime {
       this.#take('unknown');
       return;
     }
-    // A little is within what a timestamp may be off, but not where the answer to its start came late and set it back.
+    // A small step back is within the tolerance of a timestamp. After a start it counts, because a late answer to the
+    // boot may have set the clock back.
     const isBehind =
       this.#isStarted && !isPlanned && ownMs < (clock.ownAt(nowMs) ?? Number.NEGATIVE_INFINITY);
     const isUnknown = this.#isTold && this.#isUnknown(nowMs);
@@ -246,7 +262,7 @@ export class ChargerTime {
     else this.#take(isBehind && !isOther ? 'setBack' : verdict);
   }
 
-  /** Nothing has shown yet what its clock reads. */
+  /** No message has shown the charger's clock yet. */
   #isUnknown(nowMs: number): boolean {
     return this.clock.ageMs(nowMs) === Number.POSITIVE_INFINITY;
   }

@@ -1,4 +1,4 @@
-// The lease of one connector behind a gateway: which grants are taken, what the charger is asked for them, and what it holds.
+// Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -24,18 +24,21 @@ export interface LeaseSpec {
 }
 
 export interface LeaseEvents {
-  /** The lowest that another system allows in that span, A per phase; infinite where it says nothing. */
+  /** Lowest limit of another system in that span, A per phase; infinite without one. */
   ceilingA(fromMs: number, untilMs: number): number;
-  /** To be told to the service. */
+  /** Acknowledgement for the service. */
   acknowledged(limit: LimitToTake, result: AckBody['result']): void;
-  /** What it starts with may be another now. */
+  /** The current that the charger starts with may have changed. */
   fellBack(): void;
   readonly judged: Judged;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Times are of one monotonic clock in ms; those named `own` of the charger's. Its owner sends what it asks for, one at a time. */
+/**
+ * Times are ms of one monotonic clock; names with `own` are times of the charger's clock. The owner sends the requests,
+ * one at a time.
+ */
 export class ConnectorLease {
   readonly trust: LeaseTrust;
   readonly failsafe: FailsafeProfile;
@@ -51,12 +54,12 @@ export class ConnectorLease {
   #attempt: LeaseAttempt | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
-  /** Of the schedule that was planned last. */
+  /** Start of the newest planned schedule. */
   #startsAtOwnMs: number | undefined;
-  /** It may have a lease as its default, which holds again when a transaction ends. */
+  /** The charger may hold a lease as its default profile, which applies again after a transaction ends. */
   #isDefaultInUse = true;
 
-  /** @param fallbackA what its fail-safe profile allows, where a gateway before this one set it; else as provisioned */
+  /** @param fallbackA limit of the fail-safe profile if an earlier gateway set it; otherwise the provisioned value */
   constructor(spec: LeaseSpec, events: LeaseEvents, fallbackA: number = spec.failsafeA) {
     this.#spec = spec;
     this.failsafe = new FailsafeProfile(spec, fallbackA, events.fellBack);
@@ -74,23 +77,22 @@ export class ConnectorLease {
     return this.#transaction;
   }
 
-  /** How it takes limits. */
   get rate(): Rate {
     return this.#rate.of(this.#abilities);
   }
 
-  /** When something of it is over by itself; infinite where never. */
+  /** Next instant at which a lease or a wait for the meter ends by itself; infinite without one. */
   get overAtMs(): number {
     return Math.min(this.#held.endsAtMs, this.#attempt?.meteredByMs ?? NEVER);
   }
 
-  /** When it has something to ask the charger next; infinite where nothing. */
+  /** Instant of the next request to the charger; infinite without one. */
   get asksAtMs(): number {
     const isAsking = this.#wanted !== undefined || this.#attempt?.isAsking === true;
     return Math.min(this.#attempt?.asksMeterAtMs ?? NEVER, isAsking ? this.#againAtMs : NEVER);
   }
 
-  /** The charger, or the gateway, started anew as `boot`: nothing is known of it any more. */
+  /** The charger or the gateway started anew as `boot`, so all earlier information is void. */
   restart(boot: string): void {
     this.#boot = boot;
     this.#heartbeats.restart();
@@ -103,25 +105,28 @@ export class ConnectorLease {
     this.trust.forget();
   }
 
-  /** Its clock is another: what was planned by that is void, and it has to show what it holds by the one it has now. */
+  /** The charger's clock changed: earlier plans are void, and the charger must show its lease by the new clock. */
   distrust(): void {
     this.countAnew();
     this.trust.doubt();
   }
 
-  /** Its clock was set: what was planned by it is void, and what it holds is written again with the next grant. */
+  /** The charger's clock was set: earlier plans are void, and the next grant writes the lease again. */
   countAnew(): void {
     this.#heartbeats.forget();
     this.disconnect();
     this.#held = { ...this.#held, counted: undefined };
   }
 
-  /** Some answer with the start of what they were told last instead of what their clock reads. */
+  /** Some chargers answer with the start of the last schedule sent to them instead of their clock reading. */
   isStartOfPlan(ownMs: number): boolean {
     return this.#startsAtOwnMs === ownMs;
   }
 
-  /** Another system wants more or less than before: what it holds is told anew where that changes it, what is on its way once it holds that. */
+  /**
+   * Another system changed its limit. A held lease is sent anew if its limits change. A grant on its way is reviewed
+   * once the charger holds it.
+   */
   review(nowMs: number): void {
     const { limit, told, endsAtMs } = this.#held;
     if (limit === undefined || this.#attempt !== undefined || this.#wanted !== undefined) return;
@@ -130,7 +135,7 @@ export class ConnectorLease {
     this.#againAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** The link broke: whether the charger took what was on its way is not known. */
+  /** After a broken link it is unknown if the charger took the grant on its way. */
   disconnect(): void {
     this.#wanted = undefined;
     this.#attempt = undefined;
@@ -140,17 +145,17 @@ export class ConnectorLease {
     this.#abilities = abilities;
   }
 
-  /** It took a fail-safe profile in that unit. */
+  /** The charger took a fail-safe profile in that unit. */
   tookFailsafe(unit: RateUnit, limit: number): void {
     this.#rate.took(unit, [limit]);
   }
 
-  /** A heartbeat leaves now. @returns its number */
+  /** @returns the number of the heartbeat that leaves now */
   noteHeartbeat(ownMs: number | undefined, nowMs: number): number {
     return this.#heartbeats.note(ownMs, nowMs);
   }
 
-  /** `undefined`: none runs. What a transaction was told ends with it. */
+  /** `undefined`: no transaction runs. A lease in a transaction's profile ends with the transaction. */
   setTransaction(transaction: TransactionRef | undefined): void {
     if (transaction === this.#transaction) return;
     this.#transaction = transaction;
@@ -160,13 +165,13 @@ export class ConnectorLease {
     if (this.#attempt !== undefined) this.#planAgain(this.#attempt, Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes a grant; its acknowledgement follows, as a rule when the charger has shown that it keeps to it. */
+  /** Takes a grant. The acknowledgement follows, as a rule after the charger has shown that it keeps the grant. */
   take(limit: LimitToTake, nowMs: number): void {
     const result = this.#receive(limit, nowMs);
     if (result !== undefined) this.#events.acknowledged(limit, result);
   }
 
-  /** The most loaded phase draws that much now, on so many phases. */
+  /** @param mostA current of the most loaded phase */
   metered(mostA: number, phasesInUse: CountedPhases, nowMs: number): void {
     if (this.#attempt?.isShownBy(mostA)) this.#wasFollowed(this.#attempt, nowMs);
     this.#rate.noteCar(phasesInUse);
@@ -178,13 +183,13 @@ export class ConnectorLease {
     if (attempt !== undefined && attempt.meteredByMs <= nowMs) this.#giveUp(attempt);
   }
 
-  /** What the charger is to be asked next; undefined where nothing. */
+  /** Undefined if no request is due. */
   nextRequest(nowMs: number): GatewayRequest | undefined {
     if (this.#attempt?.stage === 'meter' && this.#wanted !== undefined) this.#attempt = undefined;
     if (nowMs < this.#againAtMs || this.#abilities === undefined) return undefined;
     if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
     const attempt = this.#attempt;
-    // Whatever becomes of the answer: from here on it may hold another than before.
+    // From here on the charger may hold another lease, for any answer.
     if (attempt?.stage === 'set') this.#held = { ...this.#held, counted: undefined };
     if (attempt?.stage === 'set' && attempt.plan.slot === 'default') this.#isDefaultInUse = true;
     if (attempt?.stage === 'fallback') {
@@ -197,7 +202,6 @@ export class ConnectorLease {
     return attempt?.requestOf(this.#spec.evse, as);
   }
 
-  /** What came of the request it asked for last. */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
     const attempt = this.#attempt;
     if (request.kind === 'clear') {
@@ -206,7 +210,7 @@ export class ConnectorLease {
       else if (attempt?.stage === 'clear') this.#wasFollowed(attempt, nowMs);
       return;
     }
-    // It was given up meanwhile.
+    // The attempt was given up meanwhile.
     if (attempt === undefined) return;
     const outcome = attempt.answered(request, answer, nowMs);
     if (outcome.kind === 'again') this.#planAgain(attempt, outcome.atMs);
@@ -241,7 +245,10 @@ export class ConnectorLease {
     return undefined;
   }
 
-  /** The same again, for no less time, needs no word to the charger, and no write to its flash, before half of its lease is over. */
+  /**
+   * The same grant for no less time needs no request before half of the held lease is over. That spares the charger's
+   * flash.
+   */
   #isHeldAlready(limit: LimitToTake, endsAtMs: number, nowMs: number): boolean {
     const held = this.#held;
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
@@ -255,7 +262,7 @@ export class ConnectorLease {
     return this.#transaction === undefined ? 'default' : 'transaction';
   }
 
-  /** A limit counts for the whole lease, and what follows from its end on. */
+  /** `limitA` applies to the whole lease, `thenA` from its end on. */
   #toldOf({ limitA, thenA }: LimitToTake, endsAtMs: number, nowMs: number): Told {
     return {
       limitA: Math.min(limitA, this.#events.ceilingA(nowMs, endsAtMs)),
@@ -290,8 +297,9 @@ export class ConnectorLease {
   }
 
   /**
-   * It keeps to what it was told. An acknowledgement frees power for others. So the default lease of before the transaction, which would
-   * hold again with its end, is cleared first, and the fail-safe is made what the grant falls back to.
+   * The charger keeps the grant. An acknowledgement frees power for others, so two steps come first. A default lease
+   * from before the transaction is cleared, because it would apply again after the transaction ends. The fail-safe
+   * profile is set to the grant's fallback.
    */
   #wasFollowed(attempt: LeaseAttempt, nowMs: number): void {
     if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();

@@ -1,10 +1,10 @@
-// The fail-safe profile of one connector: what its charger starts with, and falls back to where no lease says otherwise.
+// Fail-safe profile of one connector: its charger starts with it, and falls back to it while no lease applies.
 import type { GatewayRequest } from './gateway-request.js';
 import { limitIn, type Rate, type RateUnit } from './lease-schedule.js';
 
 export type SetFailsafe = Extract<GatewayRequest, { readonly kind: 'setFailsafe' }>;
 
-/** What connectors start with, by connectorId, A per phase. */
+/** Start currents of connectors by connectorId, A per phase. */
 export type Fallbacks = Readonly<Record<string, number>>;
 
 /** Currents in A per phase. */
@@ -13,7 +13,7 @@ export class FailsafeProfile {
   readonly #changed: () => void;
   #mostA: number;
 
-  /** @param currentA what it allows at the most, as far as is known */
+  /** @param currentA highest current that the profile allows, as far as known */
   constructor(
     spec: { readonly evse: number; readonly phases: 1 | 3 },
     currentA: number,
@@ -24,23 +24,23 @@ export class FailsafeProfile {
     this.#changed = changed;
   }
 
-  /** What it allows at the most: while the charger has not answered, the larger of what it had and what it is to have. */
+  /** Highest current that the profile may allow: until the charger answers, the larger of the old and the new one. */
   get mostA(): number {
     return this.#mostA;
   }
 
-  /** As the charger is asked for it: on all of its phases, whatever its car uses. */
+  /** The request counts all phases of the charger, regardless of its car. */
   requestOf(rate: Rate, unit: RateUnit, currentA: number): SetFailsafe {
     const { evse, phases } = this.#spec;
     return { kind: 'setFailsafe', evse, unit, limit: limitIn({ ...rate, unit, counted: phases }, currentA) };
   }
 
-  /** The charger is asked for that now. */
+  /** The gateway sends that value to the charger now. */
   ask(currentA: number): void {
     this.#change(Math.max(this.#mostA, currentA));
   }
 
-  /** The charger has taken it. */
+  /** The charger has accepted that value. */
   take(currentA: number): void {
     this.#change(currentA);
   }

@@ -1,26 +1,26 @@
-// Charging profiles that another management system set for a charger: what they leave of a grant, which they never raise.
+// Charging profiles of a CSMS for one charger. They may lower a grant, and never raise it.
 import type { TransactionRef } from './gateway-request.js';
 import type { RateUnit } from './lease-schedule.js';
 
-/** In words that fit every version of OCPP. Instants in epoch ms. */
+/** Independent of the OCPP version. Instants in epoch ms. */
 export interface ForeignProfile {
   readonly id: number;
   /** 0: every connector. */
   readonly evse: number;
   readonly stackLevel: number;
-  /** `transaction`: of the one that is named, or of the next one to begin where none is. */
+  /** `transaction`: for the named transaction, or for the next one to begin if none is named. */
   readonly purpose: 'default' | 'transaction';
   readonly transaction?: TransactionRef | undefined;
-  /** Until when that has to have begun. */
+  /** That transaction must begin before this instant. */
   readonly waitsUntilMs?: number | undefined;
   readonly kind: 'absolute' | 'daily' | 'weekly' | 'relative';
-  /** When it was set, where it says no other start. */
+  /** Instant at which the CSMS set the profile, unless the profile names another start. */
   readonly startsAtMs: number;
   readonly validFromMs?: number | undefined;
   readonly validToMs?: number | undefined;
   readonly durationS?: number | undefined;
   readonly unit: RateUnit;
-  /** By their start; the first begins at 0. */
+  /** In order of their starts; the first begins at 0. */
   readonly periods: readonly {
     readonly startS: number;
     readonly limit: number;
@@ -28,7 +28,7 @@ export interface ForeignProfile {
   }[];
 }
 
-/** Which profiles to forget: those that match all that is given. */
+/** Selects the profiles to forget: all that match every given field. */
 export interface ForeignCriteria {
   readonly id?: number | undefined;
   readonly evse?: number | undefined;
@@ -36,7 +36,6 @@ export interface ForeignCriteria {
   readonly stackLevel?: number | undefined;
 }
 
-/** A connector, and the transaction that runs there. */
 export interface LimitedConnector {
   readonly evse: number;
   readonly phases: 1 | 3;
@@ -44,24 +43,23 @@ export interface LimitedConnector {
   readonly transaction: TransactionRef | undefined;
 }
 
-/** When the transaction that runs at an EVSE, or ran there last, was seen first. */
+/** First report of the transaction that runs at an EVSE, or ran there last. */
 export interface BegunTransaction {
   readonly evse: number;
   readonly transaction: TransactionRef;
   readonly atMs: number;
 }
 
-/** What has to outlast the gateway. */
+/** State that has to outlast the gateway process. */
 export interface KeptProfiles {
   readonly profiles: readonly ForeignProfile[];
   readonly transactions: readonly BegunTransaction[];
 }
 
 const CYCLE_MS = { daily: 86_400_000, weekly: 7 * 86_400_000 };
-/** More than any system sets for one charger. */
+/** More than any CSMS sets for one charger. */
 const MOST_PROFILES = 100;
 
-/** The profiles of one charger. */
 export class ForeignProfiles {
   #profiles: readonly ForeignProfile[];
   #begun: readonly BegunTransaction[];
@@ -73,7 +71,7 @@ export class ForeignProfiles {
     this.#begun = kept?.transactions ?? [];
   }
 
-  /** The same object until it is another; undefined where nothing is set. */
+  /** The same object until its content changes; undefined without profiles. */
   get kept(): KeptProfiles | undefined {
     const [profiles, transactions] = [this.#profiles, this.#begun];
     if (profiles.length === 0) return undefined;
@@ -86,7 +84,10 @@ export class ForeignProfiles {
     return this.#profiles;
   }
 
-  /** Takes the place of one with its id, or of one for the same at the same level. False where there are too many. */
+  /**
+   * Replaces a profile with the same id, or one of the same kind at the same level.
+   * @returns false if there are too many
+   */
   put(profile: ForeignProfile): boolean {
     const others = this.#profiles.filter(
       (each) =>
@@ -104,8 +105,8 @@ export class ForeignProfiles {
   }
 
   /**
-   * That transaction runs there. What was set for one before it is over, and what waited for the next one is its own, if it has not
-   * waited too long.
+   * That transaction runs there. Profiles of an earlier transaction there are over. A profile that waits for the next
+   * transaction becomes a profile of this one, unless its deadline has passed.
    */
   began(evse: number, transaction: TransactionRef, nowMs: number): void {
     const before = this.#begun.find((each) => each.evse === evse);
@@ -123,7 +124,7 @@ export class ForeignProfiles {
       .map((each) => (isItsOwn(each) ? { ...each, evse, transaction } : each));
   }
 
-  /** The transaction that one with that id waits for will not begin. False where none waits. */
+  /** The transaction that the profile with that id waits for will not begin. @returns false if no such profile waits */
   forgetWaiting(id: number): boolean {
     const kept = this.#profiles.filter((each) => each.id !== id || !isWaiting(each));
     if (kept.length === this.#profiles.length) return false;
@@ -131,7 +132,7 @@ export class ForeignProfiles {
     return true;
   }
 
-  /** Forgets those that match. @returns how many there were */
+  /** @returns the number of removed profiles */
   clear({ id, evse, purpose, stackLevel }: ForeignCriteria): number {
     const kept = this.#profiles.filter(
       (each) =>
@@ -145,7 +146,7 @@ export class ForeignProfiles {
     return cleared;
   }
 
-  /** The lowest limit from `fromMs` to `untilMs`, both included, A per phase; infinite where nothing limits it. */
+  /** Lowest limit from `fromMs` to `untilMs`, both included, A per phase; infinite without a limit. */
   lowestA(connector: LimitedConnector, fromMs: number, untilMs: number): number {
     const beganAtMs = this.#beganAtMs(connector, fromMs);
     const stacked = this.#profiles
@@ -183,12 +184,12 @@ function appliesTo({ evse, purpose, transaction }: ForeignProfile, connector: Li
   return purpose === 'default' || (transaction !== undefined && transaction === connector.transaction);
 }
 
-/** The profile of a transaction goes before any default. */
+/** The profile of a transaction precedes any default. */
 function rankOf({ purpose }: ForeignProfile): number {
   return purpose === 'transaction' ? 1 : 0;
 }
 
-/** When the schedule that counts at `atMs` began. */
+/** Start of the schedule that applies at `atMs`. */
 function startOf({ kind, startsAtMs }: ForeignProfile, beganAtMs: number, atMs: number): number {
   if (kind === 'relative') return beganAtMs;
   if (kind === 'absolute') return startsAtMs;
@@ -211,7 +212,7 @@ function limitAt(
   return unit === 'A' ? period.limit : period.limit / (voltageV * Math.min(phases, period.phases ?? 3));
 }
 
-/** When its limit may be another, in its cycle around `fromMs` and in the next one. */
+/** Instants at which the limit may change, in the cycle around `fromMs` and in the next one. */
 function changesOf(profile: ForeignProfile, beganAtMs: number, fromMs: number): readonly number[] {
   const { kind, durationS = 0, periods, validFromMs = fromMs, validToMs = fromMs } = profile;
   const startMs = startOf(profile, beganAtMs, fromMs);

@@ -1,28 +1,28 @@
-// What a gateway asks of a charger and hears from it, in words that fit every version of OCPP.
+// Requests of a gateway to a charger and the answers, independent of the OCPP version.
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { CompositeSchedule, LeaseSchedule, RateUnit } from './lease-schedule.js';
 
 /**
- * Which profile of a connector a schedule is. `failsafe`: without end, below everything else. `default`: the lease while no
- * transaction runs. `transaction`: the lease of the running one.
+ * Profile of a connector that a schedule belongs to. `failsafe`: without end, below all others. `default`: the lease
+ * while no transaction runs. `transaction`: the lease of the running one.
  */
 export type ProfileSlot = 'failsafe' | 'default' | 'transaction';
 
 /** `evse` is the charger's own number of a connector, from 1. */
 export type GatewayRequest =
   | { readonly kind: 'readAbilities' }
-  /** Meter values every so often. */
+  /** Requests meter values at that interval. */
   | { readonly kind: 'sample'; readonly everyS: number }
   | { readonly kind: 'setFailsafe'; readonly evse: number; readonly unit: RateUnit; readonly limit: number }
   | {
       readonly kind: 'setLease';
       readonly evse: number;
       readonly slot: 'default' | 'transaction';
-      /** Of the running transaction, for that slot. */
+      /** The running transaction, for that slot. */
       readonly transaction: TransactionRef | undefined;
       readonly stackLevel: number;
       readonly schedule: LeaseSchedule;
-      /** When that lease ends, by our clock. */
+      /** End of the lease, by the gateway's clock. */
       readonly endsAtMs: number;
     }
   | { readonly kind: 'clear'; readonly evse: number; readonly slot: ProfileSlot }
@@ -32,22 +32,20 @@ export type GatewayRequest =
       readonly durationS: number;
       readonly unit: RateUnit;
     }
-  /** The charger shall say the status of a connector. */
   | { readonly kind: 'askStatus'; readonly evse: number }
-  /** The charger shall say the meter values of a connector. */
   | { readonly kind: 'askValues'; readonly evse: number };
 
 /** A number in OCPP 1.6, text in 2.0.1. */
 export type TransactionRef = number | string;
 
-/** What a charger can do, as far as a lease needs it. */
+/** Abilities of a charger that leases depend on. */
 export interface ChargerAbilities {
-  /** Why it takes no charging profiles; undefined where it does. */
+  /** Reason why the charger takes no charging profiles; undefined if it does. */
   readonly whyNot: string | undefined;
   readonly units: readonly RateUnit[];
   readonly maxStackLevel: number;
   readonly maxPeriods: number;
-  /** It keeps to none of our profiles while it is offline. */
+  /** The charger ignores the gateway's profiles while it is offline. */
   readonly ignoresOffline: boolean;
 }
 
@@ -57,23 +55,23 @@ export type GatewayAnswer =
   | { readonly kind: 'schedule'; readonly schedule: CompositeSchedule }
   /** The charger does not do that. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** Nothing is known: no answer came, or none that makes sense. */
+  /** The outcome is unknown: no answer came, or no meaningful one. */
   | { readonly kind: 'failed'; readonly why: string };
 
-/** Meter values of one connector; what the charger does not measure is left out. */
+/** Meter values of one connector. Values that the charger does not measure are left out. */
 export interface MeteredValues {
   /** By the charger's own clock. */
   readonly ownMs: number;
   readonly transaction: TransactionRef | undefined;
   readonly powerW: number | undefined;
   readonly currentA: readonly [number, number, number] | undefined;
-  /** False: the charger says one current for all of them, which is that of the most loaded one. */
+  /** False: the charger sends one current for all phases, which is that of the most loaded one. */
   readonly namesPhases: boolean;
   readonly voltageV: readonly [number, number, number] | undefined;
   readonly energyWh: number | undefined;
 }
 
-/** Bodies of what the gateway says for the charger, as in the MQTT contract. */
+/** Bodies of the messages that the gateway sends for the charger, as in the MQTT contract. */
 export interface StateBody {
   readonly v: 1;
   readonly online: boolean;
@@ -122,7 +120,7 @@ export type GatewayMessage<Id extends string = string> =
   | { readonly kind: 'meter'; readonly connectorId: Id; readonly body: MeterBody }
   | { readonly kind: 'ack'; readonly connectorId: Id; readonly body: AckBody };
 
-/** `…/limit` of the MQTT contract, as far as a gateway needs it. */
+/** `…/limit` of the MQTT contract, with the fields that a gateway needs. */
 export interface LimitToTake {
   readonly boot: string;
   readonly epoch: number;

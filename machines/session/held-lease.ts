@@ -1,33 +1,33 @@
-// What a charger is known to keep to at a connector: a lease until it ends, and what follows it.
+// Limit that a charger has shown to keep at a connector: a lease until it ends, and its fallback.
 import type { LimitToTake } from './gateway-request.js';
 import type { CountedPhases } from './lease-schedule.js';
 import type { SentHeartbeat } from './sent-heartbeats.js';
 
-/** Where the charger has a lease: as its default while no transaction runs, or with the transaction. */
+/** Profile that carries the lease: the default while no transaction runs, or that of the transaction. */
 export type LeaseSlot = 'default' | 'transaction';
 
-/** What the charger may be told of a grant, A per phase: another system may want less. */
+/** Limits to send for a grant, A per phase: another system may demand less. */
 export interface Told {
   readonly limitA: number;
   readonly thenA: number;
 }
 
-/** `epoch` and `seq` are 0 without a lease. A per phase. */
+/** `epoch` and `seq` are 0 without a lease. Currents in A per phase. */
 export interface HeldLease extends Told {
   readonly epoch: number;
   readonly seq: number;
-  /** When it surely has ended, by our clock; infinite without a lease. */
+  /** The lease has surely ended by then, by the gateway's clock; infinite without a lease. */
   readonly endsAtMs: number;
   readonly ttlMs: number;
   readonly slot: LeaseSlot | undefined;
-  /** As in its schedule; undefined where it is to be written anew in any case. */
+  /** As in the schedule; undefined if the schedule must be written anew in any case. */
   readonly counted: CountedPhases | undefined;
-  /** The newest grant that it stands for, which may allow more than what the charger was told; undefined without one. */
+  /** Newest grant behind the lease; it may allow more than the limit sent to the charger. Undefined without a grant. */
   readonly limit: LimitToTake | undefined;
   readonly told: Told;
 }
 
-/** Without a lease: the charger falls back to `limitA`. */
+/** State without a lease: the charger falls back to `limitA`. */
 export function fallbackTo(limitA: number): HeldLease {
   const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, counted: undefined };
   return { ...none, limitA, thenA: limitA, told: { limitA, thenA: limitA }, endsAtMs: Infinity };
@@ -37,7 +37,7 @@ export function isSameTold(a: Told, b: Told): boolean {
   return a.limitA === b.limitA && a.thenA === b.thenA;
 }
 
-/** When a limit ends that answers that heartbeat, by our clock. */
+/** End of a limit that answers that heartbeat, by the gateway's clock. */
 export function endOf({ ttlS }: LimitToTake, { sentAtMs }: SentHeartbeat): number {
   return sentAtMs + 1000 * ttlS;
 }

@@ -1,11 +1,11 @@
-// A grant on its way into a charger: it is set, shown as a composite schedule or by the meter, and then kept to or given up.
+// One attempt to pass a grant to a charger: set the profile, then verify it by composite schedule or meter.
 import type { GatewayAnswer, GatewayRequest, LimitToTake, TransactionRef } from './gateway-request.js';
 import type { LeaseSlot, Told } from './held-lease.js';
 import type { LeaseRate } from './lease-rate.js';
 import { judge, type LeaseSchedule, type Proof, proofDurationS } from './lease-schedule.js';
 import type { LeaseTrust } from './lease-trust.js';
 
-/** What is to be done about a grant, and how the charger is told. */
+/** A grant, and the schedule that carries it to the charger. */
 export interface LeasePlan {
   readonly limit: LimitToTake;
   readonly told: Told;
@@ -15,26 +15,37 @@ export interface LeasePlan {
 }
 
 /**
- * What becomes of an attempt. `again`: the grant is planned anew at `atMs`. `followed`: the charger keeps to it. `unshown`: it
- * can show nothing now, and takes no other grant before `atMs`. `refused`: it does not keep to it. `fallsBack`: its fail-safe
- * profile is what the grant falls back to. `later`: it is asked the same again at `atMs`.
+ * Outcome of an answer.
+ * - `followed`: the charger keeps the grant.
+ * - `refused`: the charger does not keep the grant.
+ * - `fallsBack`: the fail-safe profile equals the grant's fallback.
+ * - `again`: the grant is planned anew at `atMs`.
+ * - `unshown`: the charger can show nothing now, and takes no other grant before `atMs`.
+ * - `later`: the same request repeats at `atMs`.
  */
 export type Outcome =
   | { readonly kind: 'goesOn' | 'followed' | 'refused' | 'fallsBack' }
   | { readonly kind: 'again' | 'unshown' | 'later'; readonly atMs: number };
 
 /**
- * What it waits for: that the charger takes it, that it shows it, that its meter shows it, that a default of before is
- * cleared, or that the fail-safe profile is what the grant falls back to.
+ * Event that the attempt waits for.
+ * - `set`: the charger accepts the profile.
+ * - `proof`: its composite schedule shows the limit.
+ * - `meter`: its meter shows the limit.
+ * - `clear`: an earlier default is cleared.
+ * - `fallback`: the fail-safe profile equals the grant's fallback.
  */
 type Stage = 'set' | 'proof' | 'meter' | 'clear' | 'fallback';
 
-/** After no answer. */
+/** Delay after a missing answer. */
 export const AGAIN_AFTER_MS = 5_000;
 const METERED_WITHIN_MS = 15_000;
-/** The meter is asked for so often meanwhile: many report more rarely than that. Charger and car need a moment to follow. */
+/**
+ * Interval between requests for meter values: many chargers report more rarely than that. Charger and car need a moment
+ * to follow.
+ */
 const ASKS_METER_EVERY_MS = 5_000;
-/** So often a profile of a transaction is sent again that was refused by a charger which takes others. */
+/** Repeats of a refused transaction profile, if the charger takes other profiles. */
 const REFUSALS_OF_A_TRANSACTION = 2;
 
 export class LeaseAttempt {
@@ -43,7 +54,7 @@ export class LeaseAttempt {
   readonly #rate: LeaseRate;
   readonly #voltageV: number;
   #stage: Stage = 'set';
-  /** Until when the meter may show that it is kept to. */
+  /** Deadline for the meter to show that the charger keeps the limit. */
   #meteredByMs = Number.POSITIVE_INFINITY;
   #asksMeterAtMs = Number.POSITIVE_INFINITY;
   #shownLimit: number | undefined;
@@ -63,14 +74,14 @@ export class LeaseAttempt {
     return this.#stage;
   }
 
-  /** The charger is asked for it, and asked again where it does not answer. */
+  /** The charger has a request, which repeats if it does not answer. */
   get isAsking(): boolean {
     return this.#stage === 'set' ? this.#refusals > 0 : this.#stage !== 'meter';
   }
 
   /**
-   * What the charger made of the limit, A per phase: rounded by the gateway, or less than an ampere lower by itself. What it shows
-   * that is lower than that is no rounding, and may be over any time. Infinite in watts, which are not rounded.
+   * Limit as the charger took it, A per phase: rounded by the gateway, or by the charger by less than an ampere. A
+   * lower value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded.
    */
   get heldA(): number {
     const { unit, limit } = this.plan.schedule;
@@ -79,34 +90,34 @@ export class LeaseAttempt {
     return shown > limit - 1 ? Math.min(limit, Math.round(10 * shown) / 10) : limit;
   }
 
-  /** Infinite where it does not wait for the meter. */
+  /** Infinite unless the attempt waits for the meter. */
   get meteredByMs(): number {
     return this.#meteredByMs;
   }
 
-  /** When the charger is to be asked for its meter values next; infinite where it is not. */
+  /** Instant of the next request for meter values; infinite without one. */
   get asksMeterAtMs(): number {
     return this.#asksMeterAtMs;
   }
 
-  /** The default of before has to be gone first. */
+  /** The earlier default must be cleared first. */
   clearDefault(): void {
     this.#goOnTo('clear');
   }
 
-  /** The fail-safe profile has to be another first. */
+  /** The fail-safe profile must change first. */
   lowerFallback(): void {
     this.#goOnTo('fallback');
   }
 
-  /** The charger is asked for its meter values now, where it is time for that. */
+  /** True if a request for meter values is due now. */
   asksMeter(nowMs: number): boolean {
     if (nowMs < this.#asksMeterAtMs) return false;
     this.#asksMeterAtMs = nowMs + ASKS_METER_EVERY_MS;
     return true;
   }
 
-  /** What the charger is to be asked for it; undefined where it waits for the meter, or for its fail-safe profile. */
+  /** Undefined while the attempt waits for the meter or for its fail-safe profile. */
   requestOf(
     evse: number,
     as: { readonly transaction: TransactionRef | undefined; readonly stackLevel: number },
@@ -125,7 +136,9 @@ export class LeaseAttempt {
     }
   }
 
-  /** The charger answered to `setLease`, `readSchedule` or `setFailsafe`; the answer to another request changes nothing. */
+  /**
+   * The charger answered `setLease`, `readSchedule` or `setFailsafe`; the answer to another request changes nothing.
+   */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): Outcome {
     if (request.kind === 'setLease' && request.schedule === this.plan.schedule)
       return this.#wasSet(answer, nowMs);
@@ -134,7 +147,7 @@ export class LeaseAttempt {
     return { kind: 'goesOn' };
   }
 
-  /** Whether the meter shows that it is kept to, which draws `mostA` on its most loaded phase. */
+  /** True if the meter shows that the charger keeps the limit. @param mostA current of the most loaded phase */
   isShownBy(mostA: number): boolean {
     return this.#stage === 'meter' && mostA > 0 && mostA <= (this.plan.limit.limitA + 0.5) * 1.1;
   }
@@ -153,7 +166,7 @@ export class LeaseAttempt {
       this.#stage = 'proof';
       return { kind: 'goesOn' };
     }
-    // As a rule the transaction is over, which it has not said yet.
+    // As a rule the transaction is over, and the charger has not reported that yet.
     if (slot === 'transaction' && this.#rate.isUnitTaken && ++this.#refusals <= REFUSALS_OF_A_TRANSACTION)
       return { kind: 'later', atMs: nowMs + AGAIN_AFTER_MS };
     if (this.#rate.adapts(schedule)) return { kind: 'again', atMs: nowMs };
@@ -189,7 +202,7 @@ export class LeaseAttempt {
     return this.#watchMeter(proof.why, nowMs);
   }
 
-  /** Without a transaction nothing flows, and what was accepted counts for the next one. */
+  /** Without a transaction nothing flows, and the accepted limit applies to the next one. */
   #wasUnshown(nowMs: number): Outcome {
     if (this.plan.slot === 'transaction') return this.#watchMeter('it shows no limit at all', nowMs);
     if (this.#trust.isKnownToKeep) {

@@ -1,4 +1,4 @@
-// How a charger takes limits, as far as it has shown: in amperes or watts, in tenths or whole ones, on how many phases.
+// Format in which a charger takes limits, as far as it has shown: amperes or watts, step and number of phases.
 import type { ChargerAbilities } from './gateway-request.js';
 import type { CountedPhases, LeaseSchedule, Rate, RateUnit } from './lease-schedule.js';
 
@@ -14,33 +14,32 @@ export class LeaseRate {
     this.#rated = rated;
   }
 
-  /** @param abilities undefined: not known yet */
+  /** @param abilities undefined: not read yet */
   of(abilities: ChargerAbilities | undefined): Rate {
     const { voltageV, phases } = this.#rated;
     const unit = this.#unit ?? (abilities?.units.includes('A') === false ? 'W' : 'A');
-    // Watts say nothing of phases: a car on one of three would draw all of them there.
+    // Watts do not name phases: a car on one of three phases would draw all of them there.
     const inWatts = phases === 1 ? 1 : this.#phasesInUse;
     return { unit, stepA: this.#stepA, voltageV, phases, counted: unit === 'W' ? inWatts : 0 };
   }
 
-  /** Another car: it may use one phase or all. */
+  /** Another car may use one phase or all. */
   forgetCar(): void {
     this.#phasesInUse = 0;
   }
 
-  /** The car uses so many now; 0 where it draws nothing, or does not say. */
+  /** @param phasesInUse 0 if the car draws nothing, or if the number is unknown */
   noteCar(phasesInUse: CountedPhases): void {
     if (phasesInUse > 0) this.#phasesInUse = phasesInUse;
   }
 
-  /** It started anew: it may take limits in another unit. That it rounds is remembered. */
+  /** After a start the charger may take limits in another unit. That it rounds is remembered. */
   restart(): void {
     this.#unit = undefined;
     this.#isUnitTaken = false;
     this.#areTenthsTaken = false;
   }
 
-  /** It took these limits. */
   took(unit: RateUnit, limits: readonly number[]): void {
     this.#unit ??= unit;
     if (unit !== this.#unit) return;
@@ -48,12 +47,12 @@ export class LeaseRate {
     if (unit === 'A' && !limits.every(Number.isInteger)) this.#areTenthsTaken = true;
   }
 
-  /** It has taken limits in that unit since its start: what it refuses now, it refuses for another reason. */
+  /** The charger has taken limits in that unit since its start, so a refusal now has another reason. */
   get isUnitTaken(): boolean {
     return this.#isUnitTaken;
   }
 
-  /** It refused that: whether it may take the same in whole amperes, or in W. */
+  /** Changes the format after a refusal: to whole amperes, or to W. @returns false if no other format is left */
   adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
     const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
     if (unit === 'A' && !isWhole && this.#stepA !== 1 && !this.#areTenthsTaken) {
@@ -65,7 +64,10 @@ export class LeaseRate {
     return true;
   }
 
-  /** It showed more than it was told, by less than an ampere: from now on it is told whole ones. False where it is already. */
+  /**
+   * The charger showed more than its limit by less than an ampere, so it gets whole amperes from now on.
+   * @returns false if it already does
+   */
   roundsDown({ unit }: LeaseSchedule): boolean {
     if (unit !== 'A' || this.#stepA === 1) return false;
     this.#stepA = 1;

@@ -1,4 +1,4 @@
-// What the service and the operator are told of a charger's leases: whether each connector keeps one, and if not, why.
+// Reports a charger's leases to the service and the operator: for each connector a lease, or the reason for none.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type { ChargerClock } from './charger-clock.js';
 import type { ChargerPreparation } from './charger-preparation.js';
@@ -6,20 +6,23 @@ import type { GatewayAnswer, GatewayRequest, StateBody } from './gateway-request
 import type { SessionConnector } from './session-connector.js';
 import { UnansweredRequests } from './unanswered-requests.js';
 
-/** Something the operator should know: why a connector has no lease, or that it has one again. */
+/** Note for the operator: the reason why a connector has no lease, or that it has one again. */
 export interface SessionNote {
   readonly connectorId: string;
   /** Undefined: its lease is proven. */
   readonly whyNot: string | undefined;
 }
 
-/** One that goes on as it was is looked at by another gateway for as long as it answers: a request that fails is made again within this. */
+/**
+ * A charger that continues from an earlier gateway is examined for as long as it answers. A failed request is repeated
+ * within this time.
+ */
 const ANSWERS_WITHIN_MS = 60_000;
-/** But for no longer than this after its connection. */
+/** Longest examination after the charger's connection. */
 const LOOKS_MS = 300_000;
-/** As the contract has it. */
+/** As in the MQTT contract. */
 const LONGEST_WHY = 200;
-/** How it begins where it is the charger's clock. */
+/** Start of the reason if the cause is the charger's clock. */
 export const CLOCK_DOUBTED = 'its clock cannot be relied upon';
 const CLOCK_UNKNOWN = 'its clock may have been set, and what it holds may end later than it was told';
 const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
@@ -29,7 +32,9 @@ export class LeaseReport {
   readonly #clock: ChargerClock;
   readonly #preparation: ChargerPreparation;
   readonly #unanswered = new UnansweredRequests();
-  /** It has not started since another gateway saw it keep leases, and this one has not looked yet. */
+  /**
+   * The charger kept leases under an earlier gateway and has not started since. This gateway has not examined it yet.
+   */
   #isContinued: boolean;
   #looksUntilMs = Number.NEGATIVE_INFINITY;
   #answersByMs = Number.NEGATIVE_INFINITY;
@@ -51,7 +56,7 @@ export class LeaseReport {
     this.#isContinued = isContinued;
   }
 
-  /** The service is to be told again, whatever changed. */
+  /** The service receives the state again, with or without a change. */
   repeat(): void {
     this.#isDue = true;
   }
@@ -62,7 +67,6 @@ export class LeaseReport {
     this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
   }
 
-  /** What came of a request. */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
     this.#unanswered.note(request, answer);
     if (answer.kind !== 'failed') this.#answersByMs = nowMs + ANSWERS_WITHIN_MS;
@@ -73,7 +77,7 @@ export class LeaseReport {
     this.#isContinued = false;
   }
 
-  /** When it stops waiting for what is to be looked at; infinite where it does not wait. */
+  /** End of the examination; infinite without one. */
   dueAtMs(nowMs: number): number {
     return this.#isLooking(nowMs) ? this.#untilMs : Number.POSITIVE_INFINITY;
   }
@@ -82,7 +86,7 @@ export class LeaseReport {
     return Math.min(this.#looksUntilMs, this.#answersByMs);
   }
 
-  /** Why what the connector says of its lease cannot be relied upon; undefined where it can. */
+  /** Reason why the connector's lease cannot be relied upon; undefined if it can. */
   whyNoLease(connector: SessionConnector): string | undefined {
     const { lease, shownWhyNot } = connector;
     const { whyNot } = this.#preparation;
@@ -99,13 +103,18 @@ export class LeaseReport {
     return lease.trust.isProven && this.#preparation.isReady;
   }
 
-  /** Why it could not show that it keeps leases: it does not answer. One that has shown it lets its lease end where it does not answer. */
+  /**
+   * The charger does not answer, so it could not show that it keeps leases. A charger that has shown it lets its lease
+   * end if it does not answer.
+   */
   #whyUnanswered(connector: SessionConnector): string | undefined {
     if (this.#isProven(connector) || connector.isShownEvidence) return undefined;
     return this.#unanswered.why;
   }
 
-  /** The same, where the charger showed something that speaks against it: what it could not show yet is no reason for an alarm. */
+  /**
+   * The same reason if the charger showed evidence against its lease. A proof that is still missing raises no alarm.
+   */
   #whyAlarming(connector: SessionConnector, nowMs: number): string | undefined {
     const why = this.whyNoLease(connector);
     if (why === undefined || this.#preparation.whyNot !== undefined) return why;
@@ -115,7 +124,7 @@ export class LeaseReport {
     return connector.isShownEvidence ? why : undefined;
   }
 
-  /** What the service is to be told of all connectors now; undefined where nothing changed. */
+  /** State of all connectors for the service; undefined without a change. */
   takeState(boot: string, firmware: string | undefined, nowMs: number): StateBody | undefined {
     if (this.#isLooking(nowMs)) return undefined;
     for (const connector of this.#connectors) this.#note(connector, nowMs);
@@ -125,7 +134,7 @@ export class LeaseReport {
       const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
       const isLeased = this.whyNoLease(connector) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
-      // Without a fail-safe that it keeps it may do all it can by itself.
+      // Without a kept fail-safe the charger may use its maximum by itself.
       const keepsThen = this.#preparation.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
       const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
@@ -136,7 +145,7 @@ export class LeaseReport {
     return { v: 1, online: true, boot, seqNo: ++this.#seqNo, ...made, connectors };
   }
 
-  /** What changed for the operator since it was asked last. */
+  /** Changes for the operator since the last call. */
   takeNotes(): readonly SessionNote[] {
     return this.#notes.splice(0);
   }
@@ -153,9 +162,9 @@ export class LeaseReport {
   }
 
   /**
-   * It goes on as it was under a gateway before this one, which knew it to keep leases: until it has been looked at, nothing is
-   * said that would have its maximum reserved and others paused for that. Meanwhile the service counts on what it promised, as for
-   * one that is out of reach.
+   * The charger continues from an earlier gateway, under which it kept leases. Until this gateway has examined it, no
+   * report leaves that would reserve its maximum and pause others. Meanwhile the service counts the outstanding grants,
+   * as for a charger out of reach.
    */
   #isLooking(nowMs: number): boolean {
     if (!this.#isContinued || nowMs >= this.#untilMs) return false;

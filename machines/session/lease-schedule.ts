@@ -1,79 +1,79 @@
-// A lease as a charging schedule of OCPP: what a charger is told to do until the lease ends and after, and whether what it
-// says it will do is that.
+// A lease as an OCPP charging schedule: builds the schedule, and judges a charger's composite schedule by it.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 
-/** What a charger counts limits in: A per phase, or W on all phases. */
+/** Unit in which a charger counts limits: A per phase, or W on all phases. */
 export type RateUnit = 'A' | 'W';
 
-/** A limit and what follows it. Instants in ms of the charger's own clock, limits in `unit`. */
+/** A limit and its successor. Instants in ms of the charger's own clock, limits in `unit`. */
 export interface LeaseSchedule {
   readonly unit: RateUnit;
-  /** That the charger may use. */
+  /** Phases that the charger may use. */
   readonly phases: 1 | 3;
-  /** On how many its car is thought to carry a limit in watts. */
+  /** Number of phases on which its car is assumed to carry a limit in watts. */
   readonly counted: CountedPhases;
-  /** A whole second, `BEGINS_BEFORE_S` before the one in which the lease counts from. */
+  /** A whole second, `BEGINS_BEFORE_S` before the second from which the lease counts. */
   readonly startsAtOwnMs: number;
   readonly limit: number;
-  /** After the start, whole seconds. */
+  /** Whole seconds after the start. */
   readonly endsAfterS: number;
   readonly thenLimit: number;
 }
 
 /**
- * A schedule begins so long before what its lease counts from. A charger that counts from when it is told shows the end so much
- * too late, however fast its link is: composite schedules count in whole seconds, and hide less than two.
+ * A schedule begins this long before the instant from which its lease counts. A charger that counts from the receipt
+ * shows the end too late by this time, on any link. Composite schedules count whole seconds, and hide less than two.
  */
 export const BEGINS_BEFORE_S = 10;
 
-/** As many phases as a limit in watts is for: those that the car was seen to use; 0 before that. Of amperes always 0. */
+/** Number of phases for a limit in watts: the phases that the car has used; 0 before that. Always 0 in amperes. */
 export type CountedPhases = 0 | 1 | 2 | 3;
 
-/** What a charger says it will do, all its profiles together. */
+/** Plan of a charger from all its profiles together. */
 export interface CompositeSchedule {
   readonly unit: RateUnit;
   readonly startsAtOwnMs: number;
-  /** How far it looks, s; undefined where it does not say. */
+  /** Length of the plan, s; undefined if the charger does not name it. */
   readonly durationS: number | undefined;
-  /** As it says them: the first should begin at 0, and the others follow in order. */
+  /** As received: the first should begin at 0, and the others follow in order. */
   readonly periods: readonly { readonly startS: number; readonly limit: number }[];
 }
 
-/** How a charger takes limits. `stepA`: it takes whole multiples of that. */
+/** `stepA`: the charger takes whole multiples of this. */
 export interface Rate {
   readonly unit: RateUnit;
   readonly stepA: 0.1 | 1;
-  /** Of the connector. */
+  /** Phases of the connector. */
   readonly phases: 1 | 3;
   readonly counted: CountedPhases;
   readonly voltageV: number;
 }
 
 /**
- * `kept`: it will never be above the lease, and no higher than `limit` until that ends. `proved`: and it showed that it lowers
- * itself when the lease ends. `unshown`: it shows no limit at all, as some do while no transaction runs.
+ * - `kept`: the charger stays within the lease, and no higher than `limit` until the lease ends.
+ * - `proved`: in addition it showed that it lowers itself when the lease ends.
+ * - `unshown`: it shows no limit at all, as some chargers do while no transaction runs.
  */
 export type Proof =
   | { readonly verdict: 'kept' | 'proved'; readonly limit: number }
   | { readonly verdict: 'unshown' }
   | { readonly verdict: 'unkept'; readonly why: string; readonly excess: number };
 
-/** Of what was asked for, where a charger rounds to its own units. */
+/** Tolerance on the requested limit, as a charger rounds to its own units. */
 const TOLERANCE = { A: 0.05, W: 1 };
-/** As some write that there is none. */
+/** Some chargers send this for no limit. */
 const NO_LIMIT = -1;
 /** A schedule counts in whole seconds. */
 const LATEST_MS = 1_000;
 
-/** Whether a charger can be told that, A per phase. */
+/** @param currentA A per phase */
 export function isOfferable(currentA: number): boolean {
   return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
 }
 
 /**
- * A current (A per phase) rounded down to what the charger takes; below 6 A it is 0. In the charger's unit. In watts a car of one
- * phase could carry on that what is meant for three: one that has not shown how many it uses is told as much as one of
- * one phase may have, or what one of three needs to begin.
+ * A current (A per phase) in the charger's unit, rounded down to the charger's step; 0 below 6 A. In watts a car of one
+ * phase could carry on that phase the power for three. Without a known number of phases, the limit is the larger of two
+ * powers: the current on one phase, or 6 A on all, which a car of three needs to begin.
  */
 export function limitIn({ unit, stepA, phases, counted, voltageV }: Rate, currentA: number): number {
   const steps = Math.floor((currentA + 1e-6) / stepA);
@@ -85,9 +85,9 @@ export function limitIn({ unit, stepA, phases, counted, voltageV }: Rate, curren
 }
 
 /**
- * A grant as a charger takes it, counted from `countsFromOwnMs`, or less than a second before that: chargers are told whole seconds, and
- * what they show of it is compared with what they were told. A charger that has not shown yet that it lowers itself is
- * made to, where the grant alone would not: it may fall back to less than it has to.
+ * A grant as a schedule, counted from `countsFromOwnMs`, or less than a second before. Chargers receive whole seconds,
+ * and the gateway compares their composite schedules with the sent ones. If the grant alone would not lower an
+ * unverified charger, the fallback is 0, so that the charger has to lower itself.
  */
 export function scheduleOf(
   { limitA, thenA, ttlS }: { readonly limitA: number; readonly thenA: number; readonly ttlS: number },
@@ -108,17 +108,17 @@ export function scheduleOf(
   };
 }
 
-/** How long `schedule` of a charger must reach so that it shows the end of a lease, s. */
+/** Length of a composite schedule that shows the end of the lease, s. */
 export function proofDurationS({ endsAfterS }: LeaseSchedule): number {
   return endsAfterS + 60;
 }
 
-/** No period has a limit; below 0 is how some say that. */
+/** No period has a limit; some chargers express that by a value below 0. */
 export function showsNothing({ periods }: CompositeSchedule): boolean {
   return periods.every(({ limit }) => limit < 0);
 }
 
-/** In order, from the start on: what is left open before the first has no limit. */
+/** Periods in order from the start on: a gap before the first has no limit. */
 export function periodsFromStart({ periods }: CompositeSchedule): CompositeSchedule['periods'] {
   const ordered = periods.toSorted((one, other) => one.startS - other.startS);
   const isOpen = (ordered[0]?.startS ?? 0) > 0;
@@ -132,13 +132,13 @@ interface Stretch {
   readonly limit: number;
 }
 
-/** What `composite` says of a charger that was told `lease`. A charger may do less at any time, and more at none. */
+/** Judges the composite schedule of a charger with that lease. A charger may do less at any time, and more at none. */
 export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltageV: number): Proof {
   const { startsAtOwnMs, limit, thenLimit, unit } = lease;
   const endsAtMs = startsAtOwnMs + 1000 * lease.endsAfterS;
   const countsFromMs = startsAtOwnMs + 1000 * BEGINS_BEFORE_S;
-  // Some show what they were told from its beginning on. Otherwise the lease counts from an instant that is over by the charger's
-  // own clock, or it would begin later than it should.
+  // Some chargers show the sent schedule from its own start on. Otherwise the lease must count from an instant that is
+  // over by the charger's own clock. Else the lease would begin later than it should.
   if (composite.startsAtOwnMs !== startsAtOwnMs && composite.startsAtOwnMs < countsFromMs - LATEST_MS)
     return { verdict: 'unkept', why: 'its clock reads earlier than it did', excess: Infinity };
   const stretches = stretchesOf(composite, lease, voltageV).filter(({ untilMs }) => untilMs > startsAtOwnMs);

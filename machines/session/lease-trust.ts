@@ -1,14 +1,14 @@
-// Whether a charger keeps leases: what it has shown of one connector since it started, and what it is remembered for.
+// Lease verification of one connector: results since the charger's start, and results remembered from before.
 
-/** Told what the charger has shown. `evidence`: that it keeps leases, or why it does not. `hint`: it could show neither. */
+/** Receives a result. `evidence`: the charger keeps leases, or a reason why not. `hint`: it could show neither. */
 export type Judged = (whyNot: string | undefined, kind: 'evidence' | 'hint') => void;
 
-/** With which firmware connectors were seen to keep leases, by connectorId; empty where that is not known. */
+/** Firmware with which connectors kept leases, by connectorId; empty text if the firmware is unknown. */
 export type Proofs = Readonly<Record<string, string>>;
 
 /**
- * The same, and what one connector has shown with `firmware`. It says nothing of another: each has limits of its own.
- * @returns undefined where none is left; the same object where nothing is another
+ * Adds the result of one connector with `firmware`. A result applies to no other connector: each has limits of its own.
+ * @returns undefined if none is left; the same object if nothing changes
  */
 export function proofsWith(
   proofs: Proofs | undefined,
@@ -28,32 +28,33 @@ const SHOWS_LATER =
 export class LeaseTrust {
   readonly #judged: Judged;
   #hasShown = false;
-  /** It was seen to keep leases before, with the firmware it has. */
+  /** The connector kept leases before, with its present firmware. */
   #isRemembered = false;
-  /** It has not started since, as far as is known: what it showed to a gateway before this one still holds. */
+  /** The charger has not started since, as far as known, so its results under an earlier gateway still hold. */
   #isContinued = false;
   #showsIdle: boolean | undefined;
-  /** What it holds may end at another time than it was told: its clock is another. */
+  /** The charger's clock changed, so its lease may end at another time than planned. */
   #isDoubted = false;
 
   constructor(judged: Judged) {
     this.#judged = judged;
   }
 
-  /** To this gateway, since its start. */
+  /** Shown to this gateway since the charger's start. */
   get hasShown(): boolean {
     return this.#hasShown;
   }
 
   /**
-   * It has shown that it keeps leases: since its start, which may be before that of the gateway, or, where it shows nothing
-   * while no transaction runs, before its start. And it was told a lease since its clock was another.
+   * The charger has shown that it keeps leases since its start, which may be before that of the gateway. If it shows
+   * nothing while no transaction runs, a result from before its start counts too. It must also have taken a lease since
+   * its clock changed.
    */
   get isProven(): boolean {
     return this.isKnownToKeep && !this.#isDoubted;
   }
 
-  /** The same, whatever its clock did: what it holds now may be from before that. */
+  /** As `isProven`, regardless of the clock: the held lease may be from before a change of the clock. */
   get isKnownToKeep(): boolean {
     return this.#hasShown || (this.#isRemembered && (this.#isContinued || this.#showsIdle === false));
   }
@@ -62,7 +63,7 @@ export class LeaseTrust {
     return this.#isDoubted;
   }
 
-  /** Whether it shows its limits while no transaction runs; undefined where that is not known. */
+  /** The charger shows its limits while no transaction runs; undefined if unknown. */
   get showsIdle(): boolean | undefined {
     return this.#showsIdle;
   }
@@ -71,25 +72,28 @@ export class LeaseTrust {
     this.#showsIdle = showsIdle;
   }
 
-  /** Whether it was seen to keep leases before, with the firmware it has, and has not started since. */
+  /**
+   * @param isRemembered it kept leases before, with its present firmware
+   * @param isContinued it has not started since
+   */
   remember(isRemembered: boolean, isContinued: boolean): void {
     this.#isRemembered = isRemembered;
     this.#isContinued = isContinued;
   }
 
-  /** It started anew: all of it has to be shown again. */
+  /** The charger started anew and must show everything again. */
   forget(): void {
     this.#hasShown = false;
     this.#isContinued = false;
     this.#isDoubted = false;
   }
 
-  /** Its clock is another. That it lowers itself when a lease ends does not change by that; when the one it holds ends does. */
+  /** The charger's clock changed. It still lowers itself at the end of a lease, but that end may have moved. */
   doubt(): void {
     this.#isDoubted = true;
   }
 
-  /** It holds what it was told by the clock that it has now, and nothing above that. */
+  /** The charger holds its lease by its present clock, and nothing above that. */
   keep(): void {
     this.#isDoubted = false;
   }

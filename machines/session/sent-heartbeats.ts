@@ -1,7 +1,7 @@
-// The newest heartbeats that a gateway said for a connector: a limit counts from the one that it answers.
+// Newest heartbeats that a gateway sent for a connector: a limit counts from the one that it answers.
 
 export interface SentHeartbeat {
-  /** What the charger's clock read at the least when it was sent, so that no lease ends late; undefined where that is not known. */
+  /** Lower bound of the charger's clock at sending, so that no lease ends late; undefined if unknown. */
   readonly ownMs: number | undefined;
   readonly sentAtMs: number;
 }
@@ -13,15 +13,15 @@ export class SentHeartbeats {
   readonly #ownMs = new Float64Array(REMEMBERED);
   readonly #sentAtMs = new Float64Array(REMEMBERED);
   #hb = 0;
-  /** What was sent up to this one is forgotten. */
+  /** Heartbeats up to this number are forgotten. */
   #forgottenHb = 0;
 
-  /** The number of the newest; 0 before the first of this boot. */
+  /** Number of the newest; 0 before the first of this boot. */
   get hb(): number {
     return this.#hb;
   }
 
-  /** One leaves now. @returns its number */
+  /** @returns the number of the heartbeat that leaves now */
   note(ownMs: number | undefined, nowMs: number): number {
     const hb = ++this.#hb;
     this.#ownMs[hb % REMEMBERED] = ownMs ?? Number.NaN;
@@ -36,12 +36,11 @@ export class SentHeartbeats {
     return { ownMs: Number.isNaN(ownMs) ? undefined : ownMs, sentAtMs };
   }
 
-  /** No lease may count from those any more; numbers go on. */
+  /** No lease may count from earlier heartbeats any more; numbers go on. */
   forget(): void {
     this.#forgottenHb = this.#hb;
   }
 
-  /** Numbers begin anew. */
   restart(): void {
     this.#hb = 0;
     this.#forgottenHb = 0;

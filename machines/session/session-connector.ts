@@ -1,4 +1,4 @@
-// One connector of a charger behind a gateway: what it reports, and when the gateway says a heartbeat for it.
+// One connector of a charger behind a gateway: records its reports, and times its heartbeats to the service.
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
@@ -6,19 +6,19 @@ import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request
 import type { CountedPhases } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
-  /** As provisioned. */
+  /** As in the provisioning file. */
   readonly connectorId: string;
 }
 
-/** No more than one meter value a second for a connector. */
+/** A connector sends no more than one meter value a second. */
 const APART_MS = 1_000;
-/** A value counts for this many heartbeats. */
+/** A value stays valid for this many heartbeats. */
 const FRESH_HEARTBEATS = 2.5;
-/** One that charges says values at the latest after so many. */
+/** A charging connector sends values within this many heartbeats. */
 const REPORTED_HEARTBEATS = 1.25;
-/** A word that a connector is free, while its transaction runs, may be taken back for so long. */
+/** A charger may withdraw `Available` during a running transaction for this long. */
 const TAKEN_BACK_MS = 3_000;
-/** A phase that carries less is not in use. */
+/** A phase with less current is not in use. */
 const IN_USE_A = 1;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -26,8 +26,8 @@ const NEVER = Number.POSITIVE_INFINITY;
 interface Ended {
   readonly transaction: TransactionRef;
   /**
-   * Nobody said that it ended: the connector was said to be free then, by the charger's clock, and words of later show that it goes on.
-   * Infinite where its end was said.
+   * Without a reported end: instant of `Available` by the charger's clock. Later messages of the transaction show that
+   * it goes on. Infinite after a reported end.
    */
   readonly freeAtOwnMs: number;
 }
@@ -38,26 +38,26 @@ const WITHOUT_A_CAR: readonly ChargingStatus[] = ['Available', 'Unavailable', 'F
 export class SessionConnector {
   readonly spec: SessionConnectorSpec;
   readonly lease: ConnectorLease;
-  /** Why it has no lease, as it was told last. */
+  /** Reason for the missing lease in the last report; empty before the first report. */
   toldWhyNot: string | undefined = '';
-  /** Why the service has an alarm of it. */
+  /** Reason of the alarm in the last report to the service. */
   toldAlarm: string | undefined;
-  /** What it showed when it was asked to prove its lease. */
+  /** Reason against the lease, from the last requested proof. */
   shownWhyNot: string | undefined;
-  /** That speaks against it, and is not only that it could show nothing. */
+  /** `shownWhyNot` is evidence against the lease, and not only the lack of a proof. */
   isShownEvidence = false;
   status: ChargingStatus | undefined;
   readonly #heartbeatMs: number;
-  /** The transaction that was over last. */
+  /** The transaction that ended last. */
   #ended: Ended | undefined;
-  /** It was said to be free while its transaction runs. */
+  /** The charger sent `Available` while its transaction runs. */
   #free: { readonly freeAtOwnMs: number; readonly countsAtMs: number } | undefined;
   #values: MeteredValues | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
-  /** Until then a transaction may run there that began before the gateway and was not named to it yet. */
+  /** Until then a transaction may run there that began before the gateway, and that the charger has not named yet. */
   #unnamedUntilMs = Number.POSITIVE_INFINITY;
-  /** When it has something to say that does not wait for the next heartbeat. */
+  /** A message that does not wait for the next heartbeat. */
   #news: 'values' | 'change' | undefined;
 
   constructor(spec: SessionConnectorSpec, heartbeatMs: number, lease: ConnectorLease) {
@@ -78,25 +78,25 @@ export class SessionConnector {
     this.#unnamedUntilMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Its charger is connected. */
   opened(nowMs: number): void {
     this.#unnamedUntilMs = Math.min(this.#unnamedUntilMs, nowMs + REPORTED_HEARTBEATS * this.#heartbeatMs);
     this.noteChange();
   }
 
-  /** When something of it is over by itself; infinite where never. */
+  /** Next instant at which something ends by itself; infinite without one. */
   get overAtMs(): number {
     return Math.min(this.lease.overAtMs, this.#free?.countsAtMs ?? NEVER);
   }
 
-  /** A car may be there, and nothing is known of what it draws. */
+  /** A car may be there, and its draw is unknown. */
   get lacksValues(): boolean {
     return this.#values === undefined && this.#mayHaveCar;
   }
 
-  /** Lets time pass: that a lease ended the service should hear at once. */
+  /** The end of a lease goes to the service at once. */
   advance(nowMs: number): void {
-    // Free again: a transaction that nobody ended is over, unless it shows later that it goes on.
+    // The connector is free again: a transaction without a reported end is over, unless later messages show that it
+    // goes on.
     if (this.#free !== undefined && this.#free.countsAtMs <= nowMs)
       this.#endTransaction(this.#free.freeAtOwnMs);
     const { seq } = this.lease.held;
@@ -104,7 +104,6 @@ export class SessionConnector {
     if (this.lease.held.seq === 0 && seq > 0) this.noteChange();
   }
 
-  /** What a timestamp said of its charger's clock. */
   heardTime(verdict: ClockVerdict): void {
     if (verdict === 'steady' || verdict === 'late') return;
     if (verdict === 'setBack' || verdict === 'lateBefore') this.lease.countAnew();
@@ -112,16 +111,16 @@ export class SessionConnector {
       this.lease.distrust();
       this.#forgetFree();
     }
-    // Values that wait to be said are by the clock of before.
+    // Values that have not left yet carry instants of the earlier clock.
     this.#news = 'change';
   }
 
-  /** Something changed that the service should hear at once. */
+  /** The service should receive the change at once. */
   noteChange(): void {
     this.#news ??= 'change';
   }
 
-  /** @param ownMs when, by the charger's clock; undefined where nothing is known of that */
+  /** @param ownMs instant by the charger's clock; undefined if unknown */
   heardStatus(status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     const isEnd = status === 'Available' && this.lease.transaction !== undefined;
     if (isEnd && status !== this.status) {
@@ -133,17 +132,20 @@ export class SessionConnector {
     this.#setStatus(status);
   }
 
-  /** They are of a transaction that is over: kept back while a connection was broken, and no word of now. */
+  /**
+   * True for values of a transaction that is over. The charger held them back during a lost connection, so they do not
+   * describe the present.
+   */
   isOver(values: MeteredValues): boolean {
     const { transaction, ownMs } = values;
     if (transaction === undefined || transaction !== this.#ended?.transaction) return false;
-    // The last values of one that is over may be a moment younger than the word that its connector is free.
+    // The last values of an ended transaction may be a moment newer than the `Available` of its connector.
     const { voltageV } = this.spec;
     const isDrawing = (powerOf(values, voltageV) ?? 0) > IN_USE_A * voltageV;
     return !this.#isLater(ownMs) || !(this.#mayHaveCar || isDrawing);
   }
 
-  /** A word of that transaction, of an instant of the charger's clock, and not its last one. */
+  /** A message of that transaction, and not its last one. @param ownMs instant by the charger's clock */
   heardOf(transaction: TransactionRef, ownMs: number): void {
     if (transaction !== this.#ended?.transaction || !this.#mayHaveCar || !this.#isLater(ownMs)) return;
     this.#goOn(transaction);
@@ -164,8 +166,8 @@ export class SessionConnector {
   }
 
   /**
-   * With another transaction a car begins at 0, and without one no values are to be expected. One that is said to run again, as on a
-   * new connection, changes nothing.
+   * With another transaction a car begins at 0; without one no values are due. A repeated report of the running
+   * transaction, as on a new connection, changes nothing.
    */
   heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
     if (transaction === this.lease.transaction) return;
@@ -176,18 +178,18 @@ export class SessionConnector {
     this.noteChange();
   }
 
-  /** That transaction is over: it may have seemed so before. */
+  /** That transaction is over; it may have seemed over before. */
   heardEnd(transaction: TransactionRef, nowMs: number): void {
     if (transaction === this.lease.transaction) this.heardTransaction(undefined, nowMs);
     else if (transaction === this.#ended?.transaction) this.#ended = { transaction, freeAtOwnMs: NEVER };
   }
 
-  /** When it has a heartbeat to say, if the charger is alive; infinite where it is silent. */
+  /** Instant of the next heartbeat while the charger is alive; infinite for a silent connector. */
   dueAtMs(nowMs: number): number {
     if (this.status === undefined) return Number.POSITIVE_INFINITY;
     if (this.#news === 'values') return this.#saidAtMs + APART_MS;
     const isIdle = this.#isIdle;
-    // A lease of before a transaction would go beside that of the one which runs.
+    // A default lease would apply beside the lease of the running transaction.
     if (isIdle && this.#mayHaveCar && nowMs < this.#unnamedUntilMs) return this.#unnamedUntilMs;
     const isTelling = isIdle || nowMs - this.#valuesAtMs <= FRESH_HEARTBEATS * this.#heartbeatMs;
     if (this.#news === 'change' && isTelling) return this.#saidAtMs + APART_MS;
@@ -195,13 +197,12 @@ export class SessionConnector {
   }
 
   /**
-   * The heartbeat that leaves now.
-   * @param ownNowMs what the charger's clock reads at the least, where that is known
-   * @param isEndOpen what it was told may last longer than its leases
+   * @param ownNowMs lower bound of the charger's clock; undefined if unknown
+   * @param isEndOpen limits sent to the charger may last longer than their leases
    */
   meter(boot: string, ownNowMs: number | undefined, isEndOpen: boolean, nowMs: number): MeterBody {
     const values = this.#isIdle ? undefined : this.#values;
-    // New values have an instant of the charger's own, which is what a lease hangs on.
+    // New values carry an instant of the charger's own clock, from which leases count.
     const isNew = this.#news === 'values' && this.#values !== undefined;
     const hb = this.lease.noteHeartbeat(isNew ? (this.#values?.ownMs ?? ownNowMs) : ownNowMs, nowMs);
     this.#news = undefined;
@@ -236,19 +237,19 @@ export class SessionConnector {
     this.noteChange();
   }
 
-  /** It runs, and may have begun before anybody said so, or have seemed to be over. */
+  /** The transaction runs. It may have begun before the first report of it, or have seemed over. */
   #goOn(transaction: TransactionRef): void {
     this.lease.setTransaction(transaction);
     this.#free = undefined;
     if (transaction === this.#ended?.transaction) this.#ended = undefined;
   }
 
-  /** Its clock is another: when the connector was said to be free, nothing can be compared with any more. */
+  /** The charger's clock changed, so the instant of `Available` cannot be compared any more. */
   #forgetFree(): void {
     if (this.#ended?.freeAtOwnMs !== NEVER) this.#ended = undefined;
   }
 
-  /** It is of after the connector was said to be free, and no other transaction has begun there. */
+  /** The instant is after the `Available`, and no other transaction has begun there. */
   #isLater(ownMs: number): boolean {
     return this.lease.transaction === undefined && ownMs > (this.#ended?.freeAtOwnMs ?? NEVER);
   }
@@ -257,7 +258,7 @@ export class SessionConnector {
     return this.status === undefined || !WITHOUT_A_CAR.includes(this.status);
   }
 
-  /** No car that could draw is there: what it draws need not be measured. */
+  /** No car that could draw is there, so the draw need not be measured. */
   get #isIdle(): boolean {
     const isCharging = this.status !== undefined && WITH_A_CAR.includes(this.status);
     return this.lease.transaction === undefined && !isCharging;
@@ -270,8 +271,9 @@ function tenths(values: readonly [number, number, number]): [number, number, num
 }
 
 /**
- * Phases that carry current; all where the charger measures none of them. Of one current for all it is as many as the power is of
- * that, rounded: reactive power makes it fewer, and nothing more. 0 where that is not known.
+ * Number of phases that carry current: all if the charger measures none, 0 if unknown. With one current for all phases,
+ * it is the power divided by the power of that current on one phase, rounded. Reactive power lowers that number, and
+ * nothing raises it.
  */
 function phasesIn(
   { currentA, namesPhases, powerW }: MeteredValues,
@@ -287,7 +289,7 @@ function phasesIn(
   return ((first ?? 0) + (second ?? 0) + (third ?? 0)) as CountedPhases;
 }
 
-/** W; of currents where no power is measured. Undefined where neither is. */
+/** W; computed from the currents if no power is measured. Undefined if neither is. */
 function powerOf({ powerW, currentA, voltageV }: MeteredValues, nominalV: number): number | undefined {
   if (powerW !== undefined || currentA === undefined) return powerW;
   return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);

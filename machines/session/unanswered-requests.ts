@@ -1,9 +1,9 @@
-// What a charger was asked in vain again and again: nobody knows whether it does that, and it can keep no lease without.
+// Requests that a charger repeatedly left unanswered: its support is unknown, and leases depend on it.
 import type { GatewayAnswer, GatewayRequest } from './gateway-request.js';
 
-/** One answer may be lost; that the next is lost as well is no chance. */
+/** One answer may be lost; two lost in a row are no accident. */
 const IN_VAIN = 2;
-/** What it does not answer, in words of every version of OCPP. What is not here, leases do without. */
+/** Names of requests, independent of the OCPP version. Leases do not depend on the other requests. */
 const WORDS: Partial<Record<GatewayRequest['kind'], string>> = {
   readAbilities: 'what it can do',
   sample: 'how often it is to report',
@@ -14,17 +14,16 @@ const WORDS: Partial<Record<GatewayRequest['kind'], string>> = {
 };
 
 export class UnansweredRequests {
-  /** How often in a row, and what came of it last. */
+  /** Failures in a row, and the reason of the last. */
   readonly #inVain = new Map<string, { readonly times: number; readonly why: string }>();
 
-  /** What it does not answer, in words; undefined where it answers, or was not asked often enough. */
+  /** Unanswered request, in words; undefined if the charger answers, or failed too few times. */
   get why(): string | undefined {
     for (const [words, { times, why }] of this.#inVain)
       if (times >= IN_VAIN) return `it does not answer ${words}: ${why}`;
     return undefined;
   }
 
-  /** It was asked that, and that came of it. */
   note({ kind }: GatewayRequest, answer: GatewayAnswer): void {
     const words = WORDS[kind];
     if (words === undefined) return;
