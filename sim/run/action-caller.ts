@@ -1,4 +1,4 @@
-// Makes the REST calls of a scenario, each with what earlier answers gave, and tells which were answered otherwise.
+// Makes the REST calls of a scenario, fills in values of earlier answers, and records unexpected answers.
 
 import { parseKept } from '../scenario/action-schema.js';
 import type { Action } from '../scenario/scenario.js';
@@ -6,14 +6,17 @@ import type { World } from '../world/world.js';
 import type { Failure } from './expectation-judge.js';
 
 export interface ActionCaller {
-  /** False where the service could not take the call, and it is to be made again: what was not answered is not known. */
+  /**
+   * Resolves to false if the service could not take the call: the outcome is unknown, and the caller must repeat the
+   * call.
+   */
   make(action: Action): Promise<boolean>;
-  /** Calls that were not answered as the scenario says. */
+  /** Calls with another answer than the scenario expects. */
   readonly failures: readonly Failure[];
 }
 
 const API_ROOT = '/v1';
-/** No answer at all, and the answer of a service that cannot write. */
+/** 0: no answer; 503: the service cannot write. */
 const UNAVAILABLE: readonly number[] = [0, 503];
 const GIVEN_UP_MS = 600_000;
 
@@ -21,7 +24,7 @@ export function createActionCaller(world: World): ActionCaller {
   const kept = new Map<string, unknown>();
   const failures: Failure[] = [];
 
-  /** What `$name.field` stands for, or `value` itself. */
+  /** The field to which `$name.field` refers, or `value` itself. */
   function filledIn(value: string): string {
     const reference = parseKept(value);
     if (reference === undefined) return value;

@@ -1,17 +1,17 @@
-// Bytes that are appended and read again: what is old lies in a file, so that a long past takes no memory.
+// An append-only log of bytes. Old bytes move to a file, so that a long past needs no memory.
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Of one log, which is enough for a day of twenty connectors: smaller pasts need no file. */
+/** Limit for one log. It is enough for a day of twenty connectors, so a shorter past needs no file. */
 const MOST_HELD_BYTES = 1 << 20;
 
-/** A past may be read as long as anybody has it, so its file is closed once nobody has. */
+/** A past stays readable as long as a reference to it exists; the garbage collector then closes the file. */
 const ofNobody = new FinalizationRegistry<number>(closeSync);
 
 export class ByteLog {
   readonly #mostHeldBytes: number;
-  /** The newest pieces, by where they begin, oldest first. */
+  /** The newest pieces by their position in the log, oldest first. */
   readonly #held = new Map<number, Uint8Array>();
   #heldBytes = 0;
   #sizeBytes = 0;
@@ -21,7 +21,7 @@ export class ByteLog {
     this.#mostHeldBytes = mostHeldBytes;
   }
 
-  /** @returns where `piece` begins. It is not copied. */
+  /** @returns the position of `piece` in the log. The log keeps `piece` itself, not a copy. */
   append(piece: Uint8Array): number {
     const begin = this.#sizeBytes;
     this.#held.set(begin, piece);
@@ -36,7 +36,7 @@ export class ByteLog {
     return begin;
   }
 
-  /** The piece of `sizeBytes` that begins at `begin`. */
+  /** The piece of `sizeBytes` at position `begin`. */
   read(begin: number, sizeBytes: number): Uint8Array {
     return this.#held.get(begin) ?? this.#readFile(begin, sizeBytes);
   }
@@ -60,7 +60,7 @@ export class ByteLog {
   #openFile(): number {
     const folder = mkdtempSync(join(tmpdir(), 'headroom-past-'));
     const file = openSync(join(folder, 'events'), 'wx+', 0o600);
-    // Without a name it is gone with who has it open, however the process ends.
+    // The file has no name, so the operating system removes it when the process ends, in any way.
     rmSync(folder, { recursive: true });
     ofNobody.register(this, file);
     return file;

@@ -1,4 +1,4 @@
-// Where cells run: in this thread, or on threads of their own; whoever asks cannot tell.
+// Runs cells in this thread or on threads of their own, behind one interface.
 import { Worker } from 'node:worker_threads';
 import type { EpochMs } from '../../machines/values/time.js';
 import {
@@ -13,21 +13,21 @@ import type { Cell } from './cells.js';
 import { Queue } from './queue.js';
 import { THREAD_LIMITS } from './thread-limits.js';
 
-/** A cell that runs somewhere. Time stands still in it until it is asked to go on. */
+/** A running cell. Its time stands still between calls. */
 export interface OpenCell {
-  /** What happened before its first instant was reached. */
+  /** Events up to the first instant of the scenario. */
   readonly begun: CellNews;
-  /** Goes on to `instant`, and makes the calls of that instant. */
+  /** Advances to `instant`, and makes the calls of that instant. */
   advance(instant: EpochMs): Promise<CellNews>;
   do(deed: Deed): Promise<DeedNews>;
   end(): Promise<CellEnd>;
   close(): Promise<void>;
 }
 
-/** What one thread is asked to do, one after another: what a cell needs then stays near the processor. */
+/** Runs the requests to one thread one after another: the data of a cell then stays in the processor's cache. */
 export interface CellHost {
   open(cell: Cell, settings?: CellSettings): Promise<OpenCell>;
-  /** To be called after its cells were closed. */
+  /** Close the cells first. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ class LocalCells implements CellHost {
   async close(): Promise<void> {}
 }
 
-/** What a thread is asked, of the cell with this number; it answers each before it is asked the next. */
+/** A request to a thread; `nth` is the number of the cell. The thread answers each request before it gets the next. */
 export type CellOrder =
   | {
       readonly kind: 'open';
@@ -62,7 +62,7 @@ export type CellOrder =
   | { readonly kind: 'end' | 'close'; readonly nth: number };
 export type CellAnswer = CellNews | DeedNews | CellEnd | undefined;
 
-/** Cells on a thread that they share with none of other hosts. */
+/** Cells on a thread of their own; other hosts do not use this thread. */
 export class ThreadCells implements CellHost {
   readonly #thread = new Worker(new URL('./cell-thread.js', import.meta.url), {
     resourceLimits: THREAD_LIMITS,
@@ -72,7 +72,7 @@ export class ThreadCells implements CellHost {
   #failure: Error | undefined;
 
   constructor() {
-    // Told to whoever asks next, too.
+    // The next request also rejects with this error.
     this.#thread.on('error', (error) => {
       this.#failure ??= error;
     });
@@ -80,14 +80,14 @@ export class ThreadCells implements CellHost {
 
   async open(cell: Cell, settings?: CellSettings): Promise<OpenCell> {
     const nth = this.#opened++;
-    // The thread answers each order with what belongs to it.
+    // The thread answers each order with the type that belongs to it.
     const begun = (await this.#ask({ kind: 'open', nth, cell, settings })) as CellNews;
     return {
       begun,
       advance: async (instant) => (await this.#ask({ kind: 'advance', nth, instant })) as CellNews,
       do: async (deed) => (await this.#ask({ kind: 'do', nth, deed })) as DeedNews,
       end: async () => (await this.#ask({ kind: 'end', nth })) as CellEnd,
-      // With a thread that failed its cells are gone already.
+      // The cells of a failed thread are already closed.
       close: async () => void (await this.#ask({ kind: 'close', nth }).catch(() => {})),
     };
   }
@@ -100,7 +100,7 @@ export class ThreadCells implements CellHost {
     return this.#queue.add(() => this.#answer(order));
   }
 
-  /** @throws what the thread threw */
+  /** @throws the error of the thread */
   #answer(order: CellOrder): Promise<CellAnswer> {
     return new Promise((resolve, reject) => {
       const finish = (how: () => void) => {
@@ -117,12 +117,12 @@ export class ThreadCells implements CellHost {
   }
 }
 
-/** Some hosts, among which cells are divided by their number, neighbours together. */
+/** Divides the cells among several hosts by number; cells with adjacent numbers share a host. */
 export class CellHosts {
   readonly #hosts: readonly CellHost[];
   readonly #cells: number;
 
-  /** For `cells` cells on as many threads as asked for, in this one where that is one. */
+  /** Uses `workers` threads, but at most one for each cell. One worker means the current thread. */
   constructor(cells: number, workers: number) {
     const threads = Math.min(workers, cells);
     this.#cells = cells;
@@ -130,14 +130,14 @@ export class CellHosts {
       threads <= 1 ? [new LocalCells()] : Array.from({ length: threads }, () => new ThreadCells());
   }
 
-  /** @param place of the cell among all. */
+  /** @param place number of the cell among all cells. */
   open(place: number, cell: Cell, settings?: CellSettings): Promise<OpenCell> {
     const host = this.#hosts[Math.floor((place * this.#hosts.length) / this.#cells)] ?? this.#hosts[0];
     if (host === undefined) throw new RangeError('there is nowhere to run a cell');
     return host.open(cell, settings);
   }
 
-  /** All `cells`, in their order. @throws what the first that could not be opened threw; then none is open */
+  /** Opens all `cells`, in their order. @throws the first error; no cell stays open in that case */
   async openAll(cells: readonly Cell[], settings?: CellSettings): Promise<readonly OpenCell[]> {
     const settled = await Promise.allSettled(cells.map((cell, place) => this.open(place, cell, settings)));
     const open = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));

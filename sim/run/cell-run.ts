@@ -1,4 +1,4 @@
-// One cell of a scenario on its way: its world with its faults, calls and questions, as far as it was asked to go.
+// Runs one cell of a scenario: its world with faults, calls and questions, up to the requested instant.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
@@ -16,14 +16,14 @@ import { FaultPlayer } from './fault-player.js';
 import { boundariesOf, createScenarioWorld } from './scenario-world.js';
 import { CALL_AGAIN_MS, createStops, type Stop, type Stops } from './stops.js';
 
-/** What happened since it was asked last, in order. */
+/** Events since the previous request, in order. */
 export interface CellNews {
   readonly events: readonly TraceEvent[];
-  /** So far. */
+  /** Total number so far. */
   readonly violations: number;
 }
 
-/** What somebody does by hand, besides what the scenario says. Plain data: it may have to be done on another thread. */
+/** A step by hand, in addition to the scenario. Plain data, because another thread may have to run it. */
 export type Deed =
   | {
       readonly kind: 'call';
@@ -36,15 +36,15 @@ export type Deed =
   | { readonly kind: 'faults'; readonly plan: readonly FaultEpisode[] };
 
 export interface DeedNews extends CellNews {
-  /** Of a call. */
+  /** Answer to a call. */
   readonly answer: RestAnswer | undefined;
 }
 
 export interface CellEnd {
   readonly violations: readonly Violation[];
-  /** Of calls. */
+  /** Failed calls. */
   readonly failures: readonly Failure[];
-  /** Of questions. */
+  /** Failed expectations about answers of the service. */
   readonly unmet: readonly Failure[];
   readonly counts: World['counts'];
   readonly imports: readonly ImportOver[];
@@ -52,11 +52,10 @@ export interface CellEnd {
   readonly fuses: readonly FuseLoad[];
 }
 
-/** How a cell is run. */
 export interface CellSettings {
-  /** Of the service, as environment variables. */
+  /** Settings of the service, as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** What is expected of it is judged. */
+  /** If true, the run judges the expectations of the scenario. */
   readonly isJudged?: boolean;
 }
 
@@ -71,7 +70,7 @@ export class CellRun {
   #next: Stop | undefined;
   readonly #events: TraceEvent[];
 
-  /** At the first instant of the cell's scenario. */
+  /** Opens the cell at the first instant of its scenario. */
   static async open(cell: Cell, { environment, isJudged = true }: CellSettings = {}): Promise<CellRun> {
     const { scenario, visits, isFirst } = cell;
     const events: TraceEvent[] = [];
@@ -83,7 +82,7 @@ export class CellRun {
     return new CellRun(scenario, world, events, new ExpectationJudge(expectations, boundariesOf(scenario)));
   }
 
-  /** @param events where the world puts what happens, to be taken from there. */
+  /** @param events the world appends its events to this list; the run takes them from there. */
   private constructor(scenario: Scenario, world: World, events: TraceEvent[], judge: ExpectationJudge) {
     this.#world = world;
     this.#events = events;
@@ -97,17 +96,17 @@ export class CellRun {
     this.#faults.play(faultPlanOf(scenario, scenario.seed));
   }
 
-  /** What has to happen in the world yet, by number. */
+  /** Number of open entries on the agenda of the world. */
   get waiting(): number {
     return this.#world.agenda.length;
   }
 
-  /** What happened since it was asked last. */
+  /** Events since the previous request. */
   news(): CellNews {
     return { events: this.#events.splice(0), violations: this.#world.violations.length };
   }
 
-  /** Goes on to `instant`, and makes the calls of that instant. */
+  /** Advances to `instant`, and makes the calls of that instant. */
   async advance(instant: EpochMs): Promise<CellNews> {
     for (; this.#next !== undefined && this.#next.atMs <= instant; this.#next = this.#stops.next()) {
       const { atMs, actions, isQuestion } = this.#next;
@@ -120,7 +119,7 @@ export class CellRun {
     return this.news();
   }
 
-  /** Now, so far as it concerns the cell. */
+  /** Runs a step by hand now. Of a list of faults, the cell takes the ones that concern it. */
   async do(deed: Deed): Promise<DeedNews> {
     if (deed.kind === 'call') {
       const { method, path, body, tenantUuid, name } = deed;

@@ -1,4 +1,4 @@
-// A thread that runs the cells it was given, as far as it is asked to.
+// Entry point of a thread that runs cells.
 import { parentPort } from 'node:worker_threads';
 import type { CellAnswer, CellOrder } from './cell-hosts.js';
 import { CellRun } from './cell-run.js';
@@ -28,6 +28,6 @@ async function follow(order: CellOrder): Promise<CellAnswer> {
 }
 
 parentPort?.on('message', (order: CellOrder) => {
-  // What is thrown here ends the thread, and is thrown where it was asked.
+  // An error here ends the thread; the host rejects the request with it.
   void follow(order).then((answer) => parentPort?.postMessage(answer));
 });

@@ -1,30 +1,30 @@
-// Divides a scenario into parts that have nothing to do with each other, so that each runs by itself, on any thread.
+// Divides a scenario into cells without influence on each other, so that each cell can run on its own on any thread.
 import { z } from 'zod';
 import { parseKept } from '../scenario/action-schema.js';
 import { type Action, type Scenario, SERVICE_FAULTS } from '../scenario/scenario.js';
 import type { Visit } from '../sessions/visit.js';
 
-/** Some locations of a scenario, with all that befalls them, as a scenario of its own. Plain data. */
+/** Some locations of a scenario, with all their faults and calls, as a scenario of its own. Plain data. */
 export interface Cell {
   readonly scenario: Scenario;
   readonly visits: readonly Visit[];
   readonly locationIds: ReadonlySet<string>;
-  /** What befalls the service befalls it in every cell; the first tells of it. */
+  /** Faults of the service happen in every cell; only the first cell reports them. */
   readonly isFirst: boolean;
 }
 
-/** Enough for what a world costs by itself to count little, and few enough for a processor's cache. */
+/** A higher number reduces the share of the fixed cost of a world; a cell must still fit into a processor's cache. */
 const MOST_CONNECTORS = 100;
 
 /**
- * The cells of `scenario`, in its order of locations: always the same, however many threads there are. What calls couple, such as
- * the members of a cluster, is in one cell.
+ * The cells of `scenario`, in the order of its locations; the number of threads has no influence. Locations that calls
+ * couple, such as the members of a cluster, are in one cell.
  */
 export function cellsOf(scenario: Scenario, visits: readonly Visit[]): readonly Cell[] {
   return cellsAround(scenario, visits, groupsOf(scenario));
 }
 
-/** The cells of a scenario whose locations were together in `groups`, which never part: calls that were added may join them. */
+/** The cells of a scenario. Locations of one group in `groups` stay together; added calls may join groups. */
 export function cellsAround(
   scenario: Scenario,
   visits: readonly Visit[],
@@ -49,7 +49,7 @@ export function undivided(scenario: Scenario, visits: readonly Visit[]): Cell {
   return { scenario, visits, locationIds, isFirst: true };
 }
 
-/** Whether more happens in `cell` than in `before`, which is the same cell before calls and faults were added to its scenario. */
+/** `before` is the same cell without the calls and faults that a branch added. True if additions concern this cell. */
 export function hasMore({ scenario: { actions, faults } }: Cell, { scenario: before }: Cell): boolean {
   const added = faults.slice(before.faults.length);
   return (
@@ -58,14 +58,14 @@ export function hasMore({ scenario: { actions, faults } }: Cell, { scenario: bef
   );
 }
 
-/** Which locations of a scenario a call concerns: it has to find them in one world. */
+/** Finds the locations that a call concerns. These locations must be in one world. */
 export class Homes {
   readonly #tenants: Scenario['provision']['tenants'];
-  /** Of each location and charger, by id. */
+  /** Location of each location and charger, by id. */
   readonly #homes = new Map<string, string>();
   readonly #tenantOf = new Map<string, string>();
   readonly #ofTenant = new Map<string, readonly string[]>();
-  /** Of each cluster that is known, by id or by the name that its answer is kept under. */
+  /** Members of each known cluster, by its id or by the name of the kept answer. */
   readonly #clusters: Map<string, readonly string[]>;
 
   constructor({ provision }: Pick<Scenario, 'provision'>, known?: Homes) {
@@ -84,7 +84,7 @@ export class Homes {
     }
   }
 
-  /** For each of `actions`, which are in the order of time. */
+  /** The locations for each of `actions`, which must be in order of time. */
   ofActions(actions: readonly Action[]): readonly (readonly string[])[] {
     return actions.map(({ path, params, body, tenantUuid, keepAs }) => {
       const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
@@ -95,8 +95,9 @@ export class Homes {
   }
 
   /**
-   * Of a request of the tenant, the first unless it is said, to `path`, which begins after `/v1`: one or several. What is unknown
-   * everywhere is as unknown at the tenant's first location.
+   * Locations that a request concerns, at least one. `path` begins after `/v1`. Without `tenantUuid` the request is of
+   * the first tenant. Every location gives the same answer about an unknown id, so the tenant's first location stands
+   * for it.
    */
   ofCall(
     path: string,
@@ -106,12 +107,12 @@ export class Homes {
     const own = this.#ofTenant.get(tenantUuid) ?? [];
     const named = this.#named(path, body)?.filter((id) => this.#homes.has(id)) ?? own;
     const isOwn = named.some((id) => this.#tenantOf.get(id) === tenantUuid);
-    // Who asks has to be known there, too.
+    // The cell must have a location of the calling tenant, too.
     const all = isOwn ? named : [...named, ...own.slice(0, 1)];
     return all.length > 0 ? all : [...this.#homes.values()].slice(0, 1);
   }
 
-  /** What was answered tells which clusters there are now. */
+  /** Updates the known clusters from an answer. */
   learn(answer: unknown): void {
     const { clusterId, locationIds } = clusterSchema.safeParse(answer).data ?? {};
     if (clusterId !== undefined && locationIds !== undefined) this.#clusters.set(clusterId, locationIds);
@@ -119,7 +120,10 @@ export class Homes {
       this.#clusters.set(each.clusterId, each.locationIds);
   }
 
-  /** `groups` of all locations, where those are one that have some of `together` in common; in the order of the locations. */
+  /**
+   * `groups` of all locations; groups with a location in the same list of `together` become one. In the order of the
+   * locations.
+   */
   joined(
     groups: readonly ReadonlySet<string>[],
     together: readonly (readonly string[])[],
@@ -139,7 +143,7 @@ export class Homes {
     return [...inOrder.values()];
   }
 
-  /** Undefined where it may be about all locations of the tenant. */
+  /** Undefined if the call may concern all locations of the tenant. */
   #named(path: string, body: unknown): readonly string[] | undefined {
     const [plain = ''] = path.split(/[?#]/);
     const [, kind = '', id = '', , member = ''] = plain.split('/').map(decoded);
@@ -153,7 +157,7 @@ export class Homes {
 }
 
 const API_ROOT = '/v1';
-/** What of the interface concerns all locations of a tenant. */
+/** Resources of the API that concern all locations of a tenant. */
 const COUPLING: ReadonlySet<string> = new Set(['clusters', 'organizations', 'alarms']);
 
 const membersSchema = z.object({ locationIds: z.array(z.string()) });
@@ -169,9 +173,10 @@ function decoded(id: string): string {
 }
 
 /**
- * Neighbours in the order of the file. What one line of the grid feeds stays together, all of a tenant whose gateways speak for
- * chargers of several locations, and what the calls of the file couple; those that a branch adds count for nothing here, so that
- * its cells are those of its scenario.
+ * Groups of neighbours in the order of the file. The locations on one line of the grid stay together. So do locations
+ * that calls of the file couple. All locations of a tenant with gateways stay together, because a gateway can speak for
+ * chargers of several locations. Calls that a branch adds do not count: the cells of a branch must equal the cells of
+ * its scenario.
  */
 function groupsOf(scenario: Scenario): readonly ReadonlySet<string>[] {
   const { provision, grid, connectors, actions, planned = actions } = scenario;
@@ -200,7 +205,7 @@ function groupsOf(scenario: Scenario): readonly ReadonlySet<string>[] {
   return groups;
 }
 
-/** @param scenario with the calls of the cell alone. */
+/** @param scenario with only the calls of the cell. */
 function cellOf(
   scenario: Scenario,
   visits: readonly Visit[],
@@ -225,7 +230,7 @@ function cellOf(
       grid: grid.filter(({ locationIds }) => locationIds.some((locationId) => group.has(locationId))),
       buildings: buildings.filter(({ locationId }) => group.has(locationId)),
       sessions: { kind: 'visits', visits: [] },
-      // Each keeps its place: what is drawn for a fault is drawn by that.
+      // Each fault keeps its index, because its random draws depend on the index.
       faults: faults.map((fault) => ({
         ...fault,
         chargers: fault.chargers.filter(({ locationId }) => group.has(locationId)),

@@ -1,4 +1,4 @@
-// The course of one cell: what happened in it so far, what was done in it by hand, and its world where one is needed.
+// The timeline of one cell: its recorded events, the steps by hand, and its world if one is needed.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { RestAnswer } from '../world/rest-client.js';
@@ -10,26 +10,26 @@ import { Queue } from './queue.js';
 import { type DoneByHand, RecordedRun } from './recorded-run.js';
 import type { Spares } from './spares.js';
 
-/** Where a cell runs, and its number among the cells that its hosts were made for. */
+/** Hosts of a cell, and its number among the cells of these hosts. */
 export interface CellPlace {
   readonly hosts: CellHosts;
   readonly place: number;
-  /** Absent where none are kept. */
+  /** Absent if no worlds are prewarmed. */
   readonly spares?: Spares | undefined;
 }
 
-/** What is known of a course before it has a world. */
+/** State of a timeline without a world. */
 interface Past {
   readonly memory: EventMemory;
-  /** Until there, what is in memory is of this course. */
+  /** Events in `memory` after this mark belong to another timeline. */
   readonly end: Mark;
   readonly done: readonly DoneByHand[];
 }
 
 /**
- * Several rehearsals may follow one course, each at an instant of its own: until something is done otherwise, nothing in it
- * is run twice. What is done otherwise is done in a course of its own. What was recorded is read; a world is run to where the
- * recording ends only when time goes on from there.
+ * Several rehearsals may follow one timeline, each at an instant of its own. They share its recording until a step by
+ * hand changes one of them; that rehearsal then gets a timeline of its own. Recorded time is read. A world is run to
+ * the end of the recording only if time goes on from there.
  */
 export class Course {
   readonly cell: Cell;
@@ -37,12 +37,12 @@ export class Course {
   #memory: EventMemory;
   #end: Mark;
   #done: readonly DoneByHand[];
-  /** Stands where the recording ends. */
+  /** Stands at the end of the recording. */
   #world: OpenCell | undefined;
-  /** Where time stood still, how much had happened: not all of that instant need have. */
+  /** Number of events on arrival at each instant where time stood still; more events of that instant may follow. */
   readonly #arrivals = new Map<EpochMs, number>();
   #followers = 1;
-  /** Its followers go on one after another. */
+  /** Requests of the followers run one after another. */
   readonly #queue = new Queue();
 
   constructor(cell: Cell, at: CellPlace, { memory, end, done }: Past) {
@@ -53,7 +53,7 @@ export class Course {
     this.#done = done;
   }
 
-  /** At the first instant of `cell`. */
+  /** Begins at the first instant of `cell`. */
   static async begin(cell: Cell, at: CellPlace): Promise<Course> {
     const run = await RecordedRun.begin(cell, openAt(at));
     const course = new Course(cell, at, run);
@@ -70,18 +70,18 @@ export class Course {
     return this.#done;
   }
 
-  /** Where its recording ends. */
+  /** End of the recording. */
   get end(): Mark {
     return this.#end;
   }
 
-  /** Goes on until `instant`, as far as that was not recorded. */
+  /** Advances to `instant`, and runs only the part that is not recorded. */
   reach(instant: EpochMs): Promise<Mark> {
     return this.#queue.add(async () => {
       if (instant > this.#end.atMs) {
         const world = await this.#worldAtEnd();
         const news = world.advance(instant);
-        // After it was asked: a world that was a spare one shares their thread.
+        // Only after the request to the world: a world that was prewarmed shares the thread of the prewarmed worlds.
         this.at.spares?.follow(this.cell, this.#done, instant);
         this.#hear(await news, instant);
       }
@@ -89,22 +89,22 @@ export class Course {
     });
   }
 
-  /** How much had happened at `instant`, which is recorded. */
+  /** Number of events up to `instant`, which is recorded. */
   markOf(instant: EpochMs): Mark {
     const events = this.#arrivals.get(instant) ?? this.#memory.countBefore(instant + 1);
     return { atMs: instant, events: Math.min(events, this.#end.events) };
   }
 
   /**
-   * The course that has a world at `at`, which is recorded: this one where it ends there and nobody else follows it, otherwise a
-   * new one. @throws Error where what was recorded does not come again
+   * Returns a timeline with a world at `at`, which is recorded. This timeline is returned if it ends there and has no
+   * other follower; otherwise a new one. @throws Error if the second run differs from the recording
    */
   async standingAt(at: Mark): Promise<Course> {
     const course = await this.#queue.add(async () => {
       const isHere = this.#end.atMs === at.atMs && this.#end.events === at.events;
       if (isHere && this.#followers === 1) return this;
       const own = this.#with(this.cell, { end: at, done: this.#done });
-      // Who does something needs it now; others may never go on.
+      // The caller needs the world now; other followers may never need it.
       if (isHere) [own.#world, this.#world] = [this.#world, undefined];
       return own;
     });
@@ -117,7 +117,7 @@ export class Course {
     }
   }
 
-  /** Does `deed` where it ends. @returns the answer to a call */
+  /** Runs `deed` at the end of the recording. @returns the answer to a call */
   do(deed: Deed, nth: number): Promise<RestAnswer | undefined> {
     return this.#queue.add(async () => {
       const world = await this.#worldAtEnd();
@@ -129,7 +129,10 @@ export class Course {
     });
   }
 
-  /** As it was before the first deed at or after `instant`; the same one where there is none. The follower goes with it. */
+  /**
+   * The timeline before the first step by hand at or after `instant`; this one if there is no such step. The follower
+   * moves to the returned timeline.
+   */
   async forgetting(instant: EpochMs): Promise<Course> {
     const first = this.#done.find(({ at }) => at.atMs >= instant);
     if (first === undefined) return this;
@@ -139,24 +142,24 @@ export class Course {
     return course;
   }
 
-  /** Its past until `end`, before a future of another scenario. */
+  /** A timeline with the past of this one until `end`, and the future of another scenario. */
   branched(cell: Cell, end: Mark): Course {
     return this.#with(cell, { end, done: this.#done });
   }
 
-  /** One more rehearsal follows it. */
+  /** Adds a follower. */
   follow(): this {
     this.#followers++;
     return this;
   }
 
-  /** A rehearsal follows it no more; its world ends with the last. */
+  /** Removes a follower. The world closes with the last one. */
   async leave(): Promise<void> {
     this.#followers--;
     if (this.#followers === 0) await this.rest();
   }
 
-  /** Its world ends, unless another rehearsal may need it; it is run again if it is needed. */
+  /** Closes the world, unless another rehearsal may need it. A later request runs it again. */
   async rest(): Promise<void> {
     if (this.#followers > 1) return;
     const world = this.#world;

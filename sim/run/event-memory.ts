@@ -1,4 +1,5 @@
-// The recorded past of a world, to be read at any instant: what happened as bytes, and every so often the whole state.
+// The recorded past of a world, readable at any instant: encoded events, and at intervals a keyframe with the whole
+// state.
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -12,20 +13,20 @@ interface Block {
   readonly firstAtMs: EpochMs;
   readonly previousAtMs: EpochMs;
   readonly events: number;
-  /** How many events are in blocks before this one. */
+  /** Number of events in earlier blocks. */
   readonly eventsBefore: number;
-  /** Where its bytes are in the log. */
+  /** Position of the block in the log. */
   readonly begin: number;
   readonly sizeBytes: number;
-  /** Events that make up the state before it, where it has a keyframe. */
+  /** Events that make up the state before the block; undefined if the block has no keyframe. */
   readonly state: readonly TraceEvent[] | undefined;
 }
 
 const BLOCK_BYTES = 1 << 16;
-/** A state of a thousand connectors is as large as some blocks. */
+/** The state of a thousand connectors is as large as several blocks. */
 const BLOCKS_PER_KEYFRAME = 16;
 
-/** An instant, and how many of the events recorded so far had happened by then. */
+/** An instant, and the number of recorded events up to it. */
 export interface Mark {
   readonly atMs: EpochMs;
   readonly events: number;
@@ -37,14 +38,14 @@ export class EventMemory {
   readonly #state = new TraceStateFold();
   readonly #blocks: Block[] = [];
   #stateBefore: readonly TraceEvent[] | undefined = [];
-  /** In the block that is being filled. */
+  /** Number of events in the incomplete block. */
   #events = 0;
   #count = 0;
   #firstAtMs: EpochMs = 0;
   #lastAtMs: EpochMs = 0;
   #previousAtMs: EpochMs = 0;
 
-  /** @param log without anything in it. */
+  /** @param log an empty log. */
   constructor(log = new ByteLog()) {
     this.#log = log;
   }
@@ -58,15 +59,11 @@ export class EventMemory {
     if (this.#encoder.sizeBytes >= BLOCK_BYTES) this.#cut();
   }
 
-  /** How many events happened. */
   get count(): number {
     return this.#count;
   }
 
-  /**
-   * The events that make up the state once everything that happened at `instant` has happened, so far as it is among the first
-   * `most` events.
-   */
+  /** The events that make up the state after all events of `instant`. Only the first `most` events count. */
   newestAt(instant: EpochMs, most: number = this.#count): readonly TraceEvent[] {
     this.#cut();
     const last = this.#blocks.findLastIndex(
@@ -81,7 +78,7 @@ export class EventMemory {
     return then.newest();
   }
 
-  /** SHA-256 in hex of the first `most` events: that of a run's trace, where the events are the same. */
+  /** SHA-256 in hex of the first `most` events; equal to the hash of a trace with the same events. */
   hash(most: number = this.#count): string {
     this.#cut();
     const hash = createHash('sha256');
@@ -103,7 +100,7 @@ export class EventMemory {
       if (block.eventsBefore < most) yield* this.#eventsOf(block).slice(0, most - block.eventsBefore);
   }
 
-  /** How many events happened before `instant`. */
+  /** Number of events before `instant`. */
   countBefore(instant: EpochMs): number {
     this.#cut();
     const block = this.#blocks.findLast(({ firstAtMs }) => firstAtMs < instant);
@@ -111,7 +108,7 @@ export class EventMemory {
     return block.eventsBefore + this.#eventsOf(block).filter(({ atMs }) => atMs < instant).length;
   }
 
-  /** Ends the block that is being filled, so that all that happened is in blocks. */
+  /** Ends the incomplete block, so that all events are in blocks. */
   #cut(): void {
     if (this.#events === 0) return;
     const bytes = this.#encoder.take();
@@ -143,9 +140,9 @@ export class EventMemory {
 }
 
 /**
- * The first instant before `instant` at which `again` tells otherwise than `recorded`; undefined where both tell the same up
- * to there. In which order locations are told at one instant does not count: it is another where they ran in one world. What
- * happens at `instant` itself is not compared: a world that stops there has not come to the end of it.
+ * The first instant before `instant` with different events in `recorded` and `again`; undefined if there is none. The
+ * order of locations within one instant does not count: it differs if the locations ran in one world. Events at
+ * `instant` itself are not compared, because a world that stops there has not finished that instant.
  */
 export function firstDifference(
   recorded: EventMemory,
@@ -171,7 +168,7 @@ function instantOfDifference(
   return told.next().value?.atMs;
 }
 
-/** What happened at each instant, in an order that only depends on what it is. */
+/** Events of each instant, in an order that depends only on their content. */
 function* byInstant(
   events: Iterable<TraceEvent>,
 ): Generator<{ readonly atMs: EpochMs; readonly texts: readonly string[] }, undefined> {

@@ -1,4 +1,4 @@
-// Compares a run with what its scenario expects: at instants, over spans, and of the whole run.
+// Compares a run with the expectations of its scenario: at instants, over spans, and of the whole run.
 
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -7,16 +7,16 @@ import type { Bounds, Expectation } from '../scenario/scenario.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
 
-/** An expectation that was not met, the first time it was not. */
+/** A failed expectation, at its first failure. */
 export interface Failure {
-  /** Where it stands in the scenario's file. */
+  /** Place in the scenario file. */
   readonly where: string;
-  /** Absent where it is about the whole run. */
+  /** Absent for an expectation of the whole run. */
   readonly atMs?: EpochMs;
   readonly message: string;
 }
 
-/** What the service says of a location now; undefined while it cannot be asked. */
+/** Reads the current limits of a location from the service; undefined while the service does not answer. */
 export type LimitsOf = (
   locationId: string,
 ) => Promise<{ readonly effectiveLimitKw: number; readonly gridLimitKw: number } | undefined>;
@@ -26,7 +26,7 @@ type Asked = Expectation & {
   readonly bounds: Bounds;
 };
 
-/** Over a span the service is asked this often, and when a window begins or ends. */
+/** Interval of requests for limits during a span; in addition, one request at the start and the end of each window. */
 const ASK_EVERY_MS = 60_000;
 const RUN_MEASURES: ReadonlySet<string> = new Set<LocationMeasure | 'violations'>([
   ...(['energyShare', 'energyKwh', 'overshootKws', 'startsPerSession', 'lockedThrottledS'] as const),
@@ -35,7 +35,7 @@ const RUN_MEASURES: ReadonlySet<string> = new Set<LocationMeasure | 'violations'
 type LocationMeasure = 'energyShare' | 'energyKwh' | 'overshootKws' | 'startsPerSession' | 'lockedThrottledS';
 
 export class ExpectationJudge {
-  /** When the service is to be asked for limits. */
+  /** Instants at which the judge needs limits from the service. */
   readonly questions: readonly EpochMs[];
   readonly #expectations: readonly Expectation[];
   readonly #failures = new Map<Expectation, Failure>();
@@ -43,7 +43,7 @@ export class ExpectationJudge {
   readonly #connectors = new Map<string, EventOf<'connector'>>();
   readonly #alarms = new Map<string, Set<string>>();
   readonly #asked;
-  // Expectations that events decide; each is removed once it failed or its span is over.
+  // Expectations that events decide; each is removed after it failed or its span ended.
   #told;
   #pendingAtMs: EpochMs | undefined;
 
@@ -54,28 +54,28 @@ export class ExpectationJudge {
     this.questions = questionsOf(this.#asked, boundaries);
   }
 
-  /** Takes what happens, in order. */
+  /** Takes events in order of time. */
   add(event: TraceEvent): void {
-    // Where something changes several times at one instant, its last state counts.
+    // After several changes at one instant, only the last state counts.
     if (event.kind === 'power' || event.kind === 'connector' || event.kind === 'alarm') {
       if (event.atMs !== this.#pendingAtMs) this.judgeUntil(event.atMs);
       this.#note(event);
     }
   }
 
-  /** Everything up to `atMs` has happened. */
+  /** Call this after all events up to `atMs`. */
   judgeUntil(atMs: EpochMs): void {
     if (this.#pendingAtMs !== undefined && atMs > this.#pendingAtMs) this.#judge(this.#pendingAtMs, atMs);
     this.#pendingAtMs = atMs;
   }
 
-  /** Asks it what is expected of limits now. */
+  /** Judges the expectations of limits at `atMs` by answers of `limitsOf`. */
   async ask(atMs: EpochMs, limitsOf: LimitsOf): Promise<void> {
     for (const expectation of this.#asked) {
       const { fromMs, untilMs, locationId = '', measure, bounds } = expectation;
       if (atMs < fromMs || atMs > untilMs || this.#failures.has(expectation)) continue;
       const limits = await limitsOf(locationId);
-      // A service that is down is asked again later in a span; an expectation for an instant fails.
+      // If the service is down, a span allows a later request; an expectation for an instant fails.
       if (limits === undefined && fromMs !== untilMs) continue;
       if (limits === undefined)
         this.#fail(expectation, `the service could not be asked for ${measure}`, atMs);
@@ -96,7 +96,7 @@ export class ExpectationJudge {
     return this.failures;
   }
 
-  /** So far, in the order of the file. */
+  /** Failures so far, in the order of the file. */
   get failures(): readonly Failure[] {
     return this.#expectations.flatMap((expectation) => this.#failures.get(expectation) ?? []);
   }
@@ -141,7 +141,7 @@ export class ExpectationJudge {
     return outside(`${locationId ?? 'all locations'} drew`, drawnKw, 'kW', bounds);
   }
 
-  /** The state that lasts from `fromMs` on, until the next event at `untilMs`. */
+  /** Judges the state that lasts from `fromMs` until the next event at `untilMs`. */
   #judge(fromMs: EpochMs, untilMs: EpochMs): void {
     const isOver = (expectation: Expectation) =>
       expectation.untilMs < fromMs || this.#failures.has(expectation);
@@ -160,7 +160,7 @@ export class ExpectationJudge {
     else if (event.kind === 'alarm') this.#noteAlarm(event);
   }
 
-  /** An alarm of a connector is one of its location, too. */
+  /** An alarm of a connector counts as an alarm of its location, too. */
   #noteAlarm({ target, alarm, isOn }: EventOf<'alarm'>): void {
     const locationId = this.#connectors.get(target)?.locationId;
     const place = (key: string, word: string) => {
@@ -179,7 +179,7 @@ export class ExpectationJudge {
   }
 }
 
-/** Whether only the service can say it. */
+/** True for measures that only the service can answer. */
 export function isAsked(expectation: Expectation): expectation is Asked {
   return expectation.measure === 'effectiveLimitKw' || expectation.measure === 'gridLimitKw';
 }
@@ -257,7 +257,6 @@ function totalOf(
   }
 }
 
-/** A failure in a line, for people. */
 export function formatFailure({ where, atMs, message }: Failure): string {
   return `${where}: ${message}${atMs === undefined ? '' : ` at ${toInstant(atMs)}`}`;
 }

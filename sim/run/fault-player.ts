@@ -1,4 +1,4 @@
-// Plays faults on a world: each episode begins and ends at its instant, and episodes may overlap.
+// Applies faults to a world: each episode begins and ends at its instant, and episodes may overlap.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { FaultEpisode } from '../scenario/fault-plan.js';
 import type { FaultKind } from '../trace/trace-event.js';
@@ -9,7 +9,7 @@ import type { World } from '../world/world.js';
 type WeatherFault = 'loss' | 'duplication' | 'delay' | 'hold';
 type Episode = FaultEpisode & { readonly kind: FaultKind };
 
-/** An episode begins or ends. */
+/** The start or the end of an episode. */
 interface Moment {
   readonly atMs: EpochMs;
   happen(): void;
@@ -25,7 +25,7 @@ const WEATHER_FAULTS: readonly FaultKind[] = [
 export class FaultPlayer {
   readonly #world: World;
   readonly #runs: ReadonlyMap<string, ChargerRun>;
-  /** What befalls each charger now. */
+  /** Current episodes of each charger. */
   readonly #lasting = new Map<ChargerRun, Set<Episode>>();
   #busyDatabases = 0;
 
@@ -34,7 +34,7 @@ export class FaultPlayer {
     this.#runs = new Map(world.runs.map((run) => [run.charger.address.controllerUuid as string, run]));
   }
 
-  /** Puts `plan` on the world's agenda. Clocks that drift are traits of chargers and no business of this. */
+  /** Puts `plan` on the agenda of the world. Drifting clocks are left out: they are traits of the chargers. */
   play(plan: readonly FaultEpisode[]): void {
     const moments = plan.flatMap((episode) => {
       const { kind } = episode;
@@ -44,7 +44,7 @@ export class FaultPlayer {
     this.#playFrom(moments, 0);
   }
 
-  /** Only the next one waits: what a world has to do must not grow with the length of its scenario. */
+  /** Puts only the next moment on the agenda: the work of a world must not grow with the length of its scenario. */
   #playFrom(moments: readonly Moment[], place: number): void {
     const moment = moments[place];
     if (moment === undefined) return;
@@ -98,7 +98,7 @@ export class FaultPlayer {
     if (isOn) episodes.add(episode);
     else episodes.delete(episode);
     for (const [i, wire] of run.wires.entries()) {
-      // One that speaks for itself has one link alone.
+      // A charger without a gateway has only one link.
       const own = i === 0 ? 'charger' : 'broker';
       const here = run.wires.length === 1 ? [...episodes] : [...episodes].filter(({ link }) => link === own);
       wire.weather = weatherOf(here);
@@ -108,7 +108,7 @@ export class FaultPlayer {
   }
 }
 
-/** The worst of each kind counts. */
+/** The worst fault of each kind counts. */
 function weatherOf(episodes: readonly Episode[]): Weather {
   let isCalm = true;
   let { lossShare, duplicateShare, delayMs, holdShare, holdMs } = CALM;

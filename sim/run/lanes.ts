@@ -1,4 +1,4 @@
-// What rehearsals are made of: courses that are followed side by side, one of each cell, and what several rehearsals share.
+// The parts of rehearsals: one timeline for each cell, and the resources that several rehearsals share.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
@@ -9,24 +9,24 @@ import type { Mark } from './event-memory.js';
 import { inOrder } from './merged-events.js';
 import { Spares } from './spares.js';
 
-/** A course that is followed, and how far. */
+/** A timeline, and the position of a rehearsal in it. */
 export interface Lane {
   readonly course: Course;
   readonly now: Mark;
 }
 
-/** Lanes that run as one since something was done by hand that concerns them together, and until when they ran apart. */
+/** Lanes that ran apart until `untilMs`. Since then they run as one, because a step by hand concerned them together. */
 export interface Joined {
   readonly lanes: readonly Lane[];
   readonly untilMs: EpochMs;
 }
 
-/** What rehearsals that branched off one another have in common. */
+/** Resources that a rehearsal shares with its branches. */
 export class Common {
   readonly visits: readonly Visit[];
   readonly hosts: CellHosts;
   readonly #spares: Spares[] = [];
-  /** Of all spare worlds: what runs is not held up by them. */
+  /** Thread of all prewarmed worlds, so that they do not delay the worlds in use. */
   #spareHost: ThreadCells | undefined;
   #users = 1;
 
@@ -40,7 +40,7 @@ export class Common {
     return this;
   }
 
-  /** Of `cell`, as long as anybody uses this; undefined where `count` is 0. */
+  /** Prewarmed worlds of `cell`, until the last rehearsal leaves; undefined if `count` is 0. */
   sparesOf(cell: Cell, count: number): Spares | undefined {
     if (count === 0) return undefined;
     this.#spareHost ??= new ThreadCells();
@@ -50,7 +50,7 @@ export class Common {
     return spares;
   }
 
-  /** Until all spare worlds wait where they are to. */
+  /** Resolves after all prewarmed worlds have reached their instants. */
   async ready(): Promise<void> {
     await Promise.all(this.#spares.map((spares) => spares.ready()));
   }
@@ -63,7 +63,7 @@ export class Common {
   }
 }
 
-/** All `courses`, or none of them. @throws what the first that failed threw */
+/** Resolves to all `courses`; after a failure, the rehearsal leaves all new ones. @throws the first error */
 export async function allOrNone(
   courses: readonly Promise<Course>[],
   isNew: (course: Course) => boolean = () => true,
@@ -76,7 +76,7 @@ export async function allOrNone(
   throw failed.reason;
 }
 
-/** What happened in all of them, in order. */
+/** Events of all lanes, in order. */
 export function eventsOf(lanes: readonly Lane[]): Iterable<TraceEvent> {
   return inOrder(lanes.map(({ course, now }) => course.memory.events(now.events)));
 }

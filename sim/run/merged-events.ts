@@ -1,15 +1,15 @@
-// What happened in the cells of a scenario as one course of events, the same whichever threads they ran on.
+// Merges the events of the cells into one sequence, which does not depend on the threads of the cells.
 import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 
-/** By instant; at one instant cell by cell, which is location by location; in a cell as they happened. */
+/** Sorted by instant; within one instant by cell, which is by location; within a cell in the order of the events. */
 export function* inOrder(cells: readonly Iterable<TraceEvent>[]): Generator<TraceEvent> {
   const readers = cells.map((events) => events[Symbol.iterator]());
   const waiting = new FlatQueue<{ readonly cell: number; readonly event: TraceEvent }>();
   const read = (cell: number) => {
     const next = readers[cell]?.next();
-    // Whole numbers that a double holds exactly, for thousands of cells.
+    // A double holds these whole numbers exactly, even for thousands of cells.
     if (next?.done === false)
       waiting.push({ cell, event: next.value }, next.value.atMs * cells.length + cell);
   };
@@ -20,10 +20,10 @@ export function* inOrder(cells: readonly Iterable<TraceEvent>[]): Generator<Trac
   }
 }
 
-/** Collects what happens in cells that are on their way, and tells it in order. */
+/** Collects the events of running cells, and emits them in order. */
 export class MergedEvents {
   readonly #emit: (event: TraceEvent) => void;
-  /** Of each cell, what is not emitted yet. */
+  /** Events of each cell that are not emitted yet. */
   #waiting: TraceEvent[][];
 
   constructor(cells: number, emit: (event: TraceEvent) => void) {
@@ -31,14 +31,14 @@ export class MergedEvents {
     this.#waiting = Array.from({ length: cells }, () => []);
   }
 
-  /** More of the cell's, none of them before what it added. */
+  /** Adds events of the cell. Calls for one cell must be in order of time. */
   add(cell: number, events: readonly TraceEvent[]): void {
     const waiting = this.#waiting[cell];
     if (waiting === undefined) throw new RangeError(`there is no cell ${cell}`);
     for (const event of events) waiting.push(event);
   }
 
-  /** No cell adds anything any more that happened before `instant`. */
+  /** Emits all events before `instant`. Afterwards no cell may add an event before `instant`. */
   emitBefore(instant: EpochMs): void {
     const due: (readonly TraceEvent[])[] = [];
     this.#waiting = this.#waiting.map((events) => {

@@ -1,8 +1,8 @@
-// Things that are done one after another, each whether or not those before it failed.
+// Runs tasks one after another; a failed task does not stop the next one.
 export class Queue {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** @returns what comes of `task`, which begins when all that was added before has ended. */
+  /** @returns the result of `task`, which begins after all earlier tasks have ended. */
   add<T>(task: () => Promise<T>): Promise<T> {
     const done = this.#last.then(task);
     this.#last = done.catch(() => {});

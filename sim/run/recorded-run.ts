@@ -1,14 +1,14 @@
-// A cell that runs from its first instant, what was done in it by hand on the way, and the recording of both.
+// A running cell from its first instant, with the recording of its events and of the steps by hand.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { CellHost, OpenCell } from './cell-hosts.js';
 import type { CellNews, Deed } from './cell-run.js';
 import type { Cell } from './cells.js';
 import { EventMemory, type Mark } from './event-memory.js';
 
-/** What somebody did by hand: done again where that past is entered again. */
+/** A step by hand at its place in the past: a second run of this past repeats it. */
 export interface DoneByHand {
   readonly at: Mark;
-  /** How many deeds of the rehearsal were before it. */
+  /** Number of earlier steps by hand in the rehearsal. */
   readonly nth: number;
   readonly deed: Deed;
 }
@@ -19,7 +19,7 @@ export class RecordedRun {
   #end: Mark;
   #done: readonly DoneByHand[] = [];
 
-  /** At the first instant of `cell`. */
+  /** Begins at the first instant of `cell`. */
   static async begin(cell: Cell, open: CellHost['open']): Promise<RecordedRun> {
     return new RecordedRun(await open(cell, { isJudged: false }), cell.scenario.startsAtMs);
   }
@@ -29,7 +29,6 @@ export class RecordedRun {
     this.#end = this.#hear(world.begun, startsAtMs);
   }
 
-  /** How far it is. */
   get end(): Mark {
     return this.#end;
   }
@@ -38,7 +37,10 @@ export class RecordedRun {
     return this.#done;
   }
 
-  /** To `instant`, with what of `deeds` it has not done. Those it has done are the first of them. */
+  /**
+   * Advances to `instant`, and runs the rest of `deeds` on the way. The steps that this run already did must be the
+   * first of `deeds`.
+   */
   async goOn(deeds: readonly DoneByHand[], instant: EpochMs): Promise<void> {
     for (const { at, nth, deed } of deeds.slice(this.#done.length)) {
       await this.#travelTo(at.atMs);

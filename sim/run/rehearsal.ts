@@ -1,4 +1,4 @@
-// What a rehearsal of a scenario can do: time travel, on to any instant, back to any that has been, and a look at what was.
+// Interface of a rehearsal: a scenario with time travel forward, back, and into branches.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Summary } from '../report/summary.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
@@ -7,55 +7,58 @@ import type { ConnectorName, EventOf, TraceState } from '../trace/trace-state.js
 import type { RestAnswer } from '../world/rest-client.js';
 
 /**
- * A scenario on its way through time. Going back and branching cost next to nothing: what was recorded is read, and lived
- * through again as it was recorded, until something is done otherwise. Only then is a world of the same seed run up to that
- * instant again, what was done by hand before it is done again, and every event is held against the recording. Of a scenario
- * whose locations are divided into cells, only the cells are run again in which something is done otherwise.
+ * A scenario on its way through time. Going back and branching cost next to nothing, because the past is recorded and
+ * time goes on through the recording. A step that differs from the recording needs a world. A world of the same seed
+ * then runs up to that instant and repeats earlier steps by hand. Every event of this run is compared with the
+ * recording. If the locations of a scenario are divided into cells, only the cells that the step concerns run again.
  */
 export interface Rehearsal {
-  /** The first instant of the scenario, and the last that it plans for: epoch ms, as all instants here. */
+  /** First instant of the scenario, and the last one that it plans for. All instants here are epoch ms. */
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   nowMs(): EpochMs;
-  /** Lets time pass until `instant`; the scenario's calls and faults happen on the way. @throws RangeError back in time */
+  /**
+   * Lets time pass until `instant`; the calls and faults of the scenario happen on the way. @throws RangeError if
+   * `instant` lies in the past
+   */
   travelTo(instant: EpochMs): Promise<void>;
   /** Lets `ms` pass. */
   advance(ms: number): Promise<void>;
   /**
-   * A request of a tenant to the service, now. `path` begins after `/v1`; `tenantUuid` is the first of the scenario where it
-   * is left out. The answer has status 0 while the service is down.
-   * @throws Error where what was recorded before does not come again, as everything does that acts on a past entered again.
+   * A request of a tenant to the service, now. `path` begins after `/v1`; the default of `tenantUuid` is the first
+   * tenant of the scenario. The answer has status 0 while the service is down.
+   * @throws Error if a second run of the past differs from its recording; all methods that act on a past can throw it.
    */
   call(method: string, path: string, body?: unknown, tenantUuid?: string): Promise<RestAnswer>;
   /**
-   * A fault, from now on, as a scenario writes it: `{ kind: 'serviceCrash', for: '5s' }`. Offsets such as `until: '+10m'` count
-   * from now.
-   * @throws UnusableFileError with what is wrong with it.
+   * A fault, from now on, in the notation of a scenario: `{ kind: 'serviceCrash', for: '5s' }`. Offsets such as `until:
+   * '+10m'` count from now.
+   * @throws UnusableFileError with the problems of the fault.
    */
   inflict(fault: FaultInput): Promise<void>;
   /**
-   * Goes back to `instant`, as it was on arriving there. What was done by hand from then on is forgotten.
-   * @throws RangeError where it has not been.
+   * Goes back to `instant`, to the state on arrival there. Later steps by hand are forgotten.
+   * @throws RangeError if `instant` is not in the past.
    */
   rewindTo(instant: EpochMs): Promise<void>;
   /**
-   * Another future from now on, with these calls and faults besides those of the scenario, as a scenario writes them. It is a
-   * rehearsal of its own, to be closed by itself; this one stays as it is.
-   * @throws UnusableFileError with everything that is wrong with them.
+   * Another future from now on, with these additional calls and faults in the notation of a scenario. The branch is a
+   * rehearsal of its own and must be closed on its own; this rehearsal does not change.
+   * @throws UnusableFileError with all problems of the calls and faults.
    */
   branch(otherwise: BranchInput): Promise<Rehearsal>;
   /**
-   * Waits until the spare worlds are where they are to wait; where there are none, they are. Nothing has to wait for it: what
-   * is done after going back takes the nearest that is there.
+   * Resolves after the prewarmed worlds have reached their instants; at once if there are none. Waiting is optional: a
+   * step after going back uses the nearest world that is ready.
    */
   ready(): Promise<void>;
-  /** What was recorded of `instant`, everything that happened at it included. @throws RangeError where it has not been */
+  /** Recorded state after all events of `instant`. @throws RangeError if `instant` is not in the past */
   at(instant: EpochMs, connector?: ConnectorName): TraceState;
-  /** What must never happen, and did, in the order of time. */
+  /** All violations of invariants, in order of time. */
   violations(): readonly EventOf<'violation'>[];
   /** Energy, limits and starts from the beginning until now, per location and connector. */
   summary(): Summary;
-  /** SHA-256 in hex of all that happened until now. */
+  /** SHA-256 in hex of all events until now. */
   hash(): string;
   close(): Promise<void>;
 }

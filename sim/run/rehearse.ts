@@ -1,4 +1,4 @@
-// Time travel through a scenario by its recorded courses, one of each cell, run again only where something is done otherwise.
+// Time travel through a scenario on its recorded timelines, one for each cell. A cell runs again only after a change.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
@@ -22,10 +22,11 @@ import type { Rehearsal } from './rehearsal.js';
 
 /**
  * Begins at the first instant of `scenario`.
- * @param options.workers how many threads share its locations, 1 unless told otherwise; the same course of events with any number.
- * @param options.spares how many spare worlds of each cell wait on the way it went, none unless told otherwise: what is done after
- * going back then runs no more again than what lies between two of them. They run on a thread of their own.
- * @throws UnusableFileError where its sessions come from a file that cannot be used.
+ * @param options.workers number of threads that share the locations, 1 by default; the events are the same with any
+ * number.
+ * @param options.spares number of prewarmed worlds for each cell, 0 by default. A step after going back then runs at
+ * most the time between two of these worlds again. They run on a thread of their own.
+ * @throws UnusableFileError if its sessions come from a file that cannot be used.
  */
 export async function rehearse(
   scenario: Scenario,
@@ -54,11 +55,11 @@ class RecordedRehearsal implements Rehearsal {
   readonly #queue = new Queue();
   /** In the order of the scenario's locations. */
   #lanes: readonly Lane[];
-  /** In the order of time. */
+  /** In order of time. */
   readonly #joined: Joined[] = [];
   #isClosed = false;
 
-  /** @param known what the rehearsal knows that it branched off. */
+  /** @param known the clusters that the original rehearsal of a branch knows. */
   constructor(scenario: Scenario, lanes: readonly Lane[], common: Common, known?: Homes) {
     this.#scenario = scenario;
     this.#homes = new Homes(scenario, known);
@@ -156,7 +157,8 @@ class RecordedRehearsal implements Rehearsal {
     this.#requireBeen(instant);
     const newest = this.#lanes.flatMap(({ course, now }) => course.memory.newestAt(instant, now.events));
     const state = new TraceStateFold();
-    // Of calls and violations the newest of all cells counts; the rest of their states has nothing in common.
+    // All cells have calls and violations, of which the newest one counts; otherwise the states of two cells have
+    // nothing in common.
     for (const event of newest.sort((a, b) => rankOf(a) - rankOf(b))) state.apply(event);
     return state.at(instant, connector);
   }
@@ -208,13 +210,13 @@ class RecordedRehearsal implements Rehearsal {
     return done.find(({ answer }) => answer !== undefined)?.answer;
   }
 
-  /** How many deeds were done. */
+  /** Number of steps by hand so far. */
   #nextDeed(): number {
     const before = this.#lanes.flatMap(({ course }) => course.done.map(({ nth }) => nth));
     return 1 + Math.max(-1, ...before);
   }
 
-  /** From now on those locations run in one world, with all that ran with any of them. */
+  /** From now on these locations run in one world, with all locations of their cells. */
   async #join(locationIds: readonly string[]): Promise<void> {
     const apart = this.#lanes.map(({ course }) => course.cell.locationIds);
     const joined = this.#homes.joined(apart, [locationIds]);
@@ -231,7 +233,7 @@ class RecordedRehearsal implements Rehearsal {
     }
   }
 
-  /** Those run apart again that were joined last. */
+  /** Separates the lanes that were joined last. */
   async #part(): Promise<void> {
     const { lanes = [] } = this.#joined.pop() ?? {};
     const [first = ''] = lanes[0]?.course.cell.locationIds ?? [];
@@ -249,7 +251,7 @@ class RecordedRehearsal implements Rehearsal {
     return this.#lanes.filter(({ course }) => [...course.cell.locationIds].some((id) => locationIds.has(id)));
   }
 
-  /** The future of `cell`, which is of a branch. */
+  /** The lane of a branch for `cell`. */
   async #branchLane(cell: Cell): Promise<Lane> {
     const lanes = this.#lanesIn(cell);
     const [lane] = lanes;
@@ -258,7 +260,7 @@ class RecordedRehearsal implements Rehearsal {
     return { course: hasMore(cell, course.cell) ? course.branched(cell, now) : course.follow(), now };
   }
 
-  /** The past of `lanes` in one world, which runs `cell`. */
+  /** Combines the past of `lanes` into one world, which runs `cell`. */
   async #together(lanes: readonly Lane[], cell: Cell): Promise<Lane> {
     const memory = new EventMemory();
     for (const event of eventsOf(lanes)) memory.add(event);
@@ -271,7 +273,7 @@ class RecordedRehearsal implements Rehearsal {
     return { course, now: course.end };
   }
 
-  /** Until now, in order. */
+  /** All events until now, in order. */
   #events(): Iterable<TraceEvent> {
     return eventsOf(this.#lanes);
   }
@@ -284,7 +286,7 @@ class RecordedRehearsal implements Rehearsal {
     );
   }
 
-  /** What is asked of it is done one after another. */
+  /** Runs the requests to a rehearsal one after another. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     return this.#queue.add(() => {
       if (this.#isClosed) throw new Error('this rehearsal is closed; what has been can still be read');

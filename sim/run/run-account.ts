@@ -1,4 +1,4 @@
-// What a run comes to, while it goes on and when it has ended: its trace and hash, its summary and report, its failures.
+// Collects the results of a run: trace and hash, summary and report, failures.
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -26,14 +26,14 @@ export interface RunResult {
   readonly summary: Summary;
   readonly violations: readonly Violation[];
   readonly failures: readonly Failure[];
-  /** SHA-256 of everything that happened. */
+  /** SHA-256 of all events. */
   readonly hash: string;
   readonly counts: World['counts'];
-  /** Of each site with a building. */
+  /** One for each site with a building. */
   readonly imports: readonly ImportOver[];
-  /** Of each site whose average import is limited. */
+  /** One for each site with a limit of its average import. */
   readonly billedPeaks: readonly BilledPeak[];
-  /** Of each phase of each fuse. */
+  /** One for each phase of each fuse. */
   readonly fuses: readonly FuseLoad[];
 }
 
@@ -41,7 +41,7 @@ export const REPORT_FILE = 'report.html';
 export const TRACE_FILE = 'trace.sqlite';
 const SUMMARY_FILE = 'summary.json';
 
-/** One cell of the run at its end, and whether what it was asked was asked for this run. */
+/** The end of one cell. `isJudged`: its failed expectations belong to this run. */
 export interface AccountedEnd {
   readonly end: CellEnd;
   readonly isJudged: boolean;
@@ -56,7 +56,7 @@ export class RunAccount {
   readonly #judge: ExpectationJudge;
   readonly #events: MergedEvents;
 
-  /** @param outDir where report.html, trace.sqlite and summary.json go; nothing is written without it. */
+  /** @param outDir folder of report.html, trace.sqlite and summary.json; without it, no file is written. */
   static async open(scenario: Scenario, cells: number, outDir: string | undefined): Promise<RunAccount> {
     const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
     return new RunAccount(scenario, cells, outDir, writer);
@@ -81,20 +81,20 @@ export class RunAccount {
     });
   }
 
-  /** What happened in one of its cells. */
+  /** Adds events of one cell. */
   add(cell: number, events: readonly TraceEvent[]): void {
     this.#events.add(cell, events);
   }
 
-  /** All cells have come to `instant`. */
+  /** Call this after all cells have reached `instant`. */
   async reached(instant: EpochMs): Promise<void> {
-    // At the instant itself more may happen.
+    // More events may follow at the instant itself.
     this.#events.emitBefore(instant);
     this.#judge.judgeUntil(instant - 1);
     await this.#writer?.drained();
   }
 
-  /** @param ends of its cells, in order. */
+  /** @param ends the ends of the cells, in order. */
   async finish(ends: readonly AccountedEnd[]): Promise<RunResult> {
     const scenario = this.#scenario;
     const { endsAtMs } = scenario;
@@ -128,7 +128,7 @@ function togetherOf(
 function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
   const { name, seed, startsAtMs, utcOffsetMs, grid } = scenario;
   makeDirectory(outDir);
-  // What an earlier run left must not lie beside the trace of one that is cut short.
+  // The results of an earlier run must not remain next to the trace of an interrupted run.
   for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
   return openTraceWriter(join(outDir, TRACE_FILE), {
     scenario: name,
@@ -155,7 +155,7 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
     fuses,
     failures,
   };
-  // The count of all is the summary's; those kept are told one by one.
+  // The summary has the number of all violations; the list holds only the ones that were kept.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
   const trace = await openTraceReader(join(outDir, TRACE_FILE));
@@ -168,9 +168,9 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
 
 const SHOWN_DIGITS = 12;
 
-/** The commit of the checkout this runs in, or the version where there is none: a trace says which code it is of. */
+/** Commit of the checkout, or the version if there is no checkout: a trace names the code that produced it. */
 export function commitName(): string {
-  // From source or, compiled, from dist/.
+  // Relative to the source or, for compiled code, to dist/.
   const roots = ['../../.git/', '../../../.git/'].map((path) => new URL(path, import.meta.url));
   const root = roots.find((url) => existsSync(new URL('HEAD', url)));
   if (root === undefined) return VERSION;

@@ -1,4 +1,4 @@
-// Runs one scenario from its first instant to its last, or several futures of one, and tells what came of it.
+// Runs one scenario from its first instant to its last, or several futures of one scenario.
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
 import { CellHosts, type OpenCell } from './cell-hosts.js';
@@ -6,35 +6,35 @@ import { type Cell, cellsOf, hasMore } from './cells.js';
 import { RunAccount, type RunResult } from './run-account.js';
 
 export interface RunProgress {
-  /** Of the scenario's duration. */
+  /** Simulated part of the scenario's duration. */
   readonly simulatedMs: number;
   readonly violations: number;
 }
 
 export interface RunOptions {
-  /** Of the service, as environment variables. */
+  /** Settings of the service, as environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** How many threads share its locations, 1 unless told otherwise; the same course of events with any number. */
+  /** Number of threads that share the locations, 1 by default; the events are the same with any number. */
   readonly workers?: number;
   readonly onProgress?: (progress: RunProgress) => void;
 }
 
-/** A scenario, and where report.html, trace.sqlite and summary.json go; without `outDir` nothing is written. */
+/** A scenario, and the folder of report.html, trace.sqlite and summary.json; without `outDir`, no file is written. */
 export interface Future {
   readonly scenario: Scenario;
   readonly outDir?: string | undefined;
 }
 
-/** A cell, and of which futures it is one: their place, and its own among their cells. */
+/** A cell, and the futures that contain it: index of the future, and index of the cell in this future. */
 interface SharedCell {
   readonly cell: Cell;
   readonly members: { readonly future: number; readonly nth: number }[];
 }
 
-/** Cells run this far, one after another, before what happened in them is put in order. */
+/** Cells run for this long, one after another, before their events are merged. */
 const STRETCH_MS = 300_000;
 
-/** @throws UnusableFileError where its sessions come from a file that cannot be used. */
+/** @throws UnusableFileError if its sessions come from a file that cannot be used. */
 export async function runScenario(
   scenario: Scenario,
   { outDir, ...options }: RunOptions & { readonly outDir?: string } = {},
@@ -45,15 +45,15 @@ export async function runScenario(
 }
 
 /**
- * Runs a scenario and branches of it side by side. A cell in which nothing is done otherwise is run once for all of them.
- * @param futures the scenario first, then the same with more calls and faults.
- * @throws UnusableFileError where their sessions come from a file that cannot be used.
+ * Runs a scenario and branches of it side by side. A cell without a difference runs once for all futures.
+ * @param futures the scenario first, then its branches with additional calls and faults.
+ * @throws UnusableFileError if their sessions come from a file that cannot be used.
  */
 export async function runFutures(
   futures: readonly Future[],
   { settings = {}, workers = 1, onProgress = () => {} }: RunOptions = {},
 ): Promise<readonly RunResult[]> {
-  // A file of sessions that cannot be used is told before anything is written.
+  // An unusable file of sessions must fail before any file is written.
   const divided = futures.map(({ scenario }) => cellsOf(scenario, sessionsOf(scenario, scenario.seed)));
   const shared = sharedCells(divided);
   const accounts = await Promise.all(
@@ -98,7 +98,7 @@ async function finish(
   for (const [future, account] of accounts.entries()) {
     const own = shared.flatMap(({ members }, i) => {
       const [end, member] = [ends[i], members.find((each) => each.future === future)];
-      // What was asked was asked for the first of them.
+      // A shared cell judges only the expectations of the first future that contains it.
       return end === undefined || member === undefined
         ? []
         : [{ end, nth: member.nth, isJudged: members[0] === member }];
@@ -108,7 +108,7 @@ async function finish(
   return results;
 }
 
-/** @param divided the cells of each future, the first of which the others branch off. */
+/** @param divided the cells of each future; the first future is the scenario, the others are branches of it. */
 function sharedCells(divided: readonly (readonly Cell[])[]): readonly SharedCell[] {
   const [planned = []] = divided;
   const shared: SharedCell[] = planned.map((cell, nth) => ({ cell, members: [{ future: 0, nth }] }));

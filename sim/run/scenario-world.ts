@@ -1,4 +1,4 @@
-// The world of a scenario before its first instant: its sites, who comes to them, and how its service is set.
+// Creates the world of a scenario before its first instant: sites, visits and settings of the service.
 import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Misbehaviour } from '../charger/traits.js';
@@ -9,7 +9,7 @@ import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { createWorld, type World } from '../world/world.js';
 
-/** A lease outlasts this many heartbeats where they are slower than usual. */
+/** For heartbeats slower than usual, a lease lasts this many heartbeats. */
 const HEARTBEATS_PER_LEASE = 6;
 const USUAL_HEARTBEAT_MS = 10_000;
 
@@ -56,7 +56,7 @@ export function createScenarioWorld(
   });
 }
 
-/** The service expects heartbeats as often as chargers send them. */
+/** The service expects heartbeats at the interval at which chargers send them. */
 function timingOf(meterPeriodMs: number): Readonly<Record<string, string>> {
   if (meterPeriodMs <= USUAL_HEARTBEAT_MS) return {};
   return {
@@ -65,7 +65,7 @@ function timingOf(meterPeriodMs: number): Readonly<Record<string, string>> {
   };
 }
 
-/** Instants at which windows of the scenario's calls begin and end. */
+/** Start and end of each window in the calls of the scenario. */
 export function boundariesOf({ actions }: Scenario): readonly EpochMs[] {
   return actions.flatMap(({ body }) => {
     if (typeof body !== 'object' || body === null) return [];

@@ -1,4 +1,4 @@
-// Runs one scenario with many seeds, as many at once as there are threads for it.
+// Runs one scenario with many seeds, one seed at a time on each thread.
 import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { toInstant } from '../../src/wire/instants.js';
@@ -13,21 +13,21 @@ export interface SeedOutcome {
   readonly simulatedMs: number;
   readonly violations: number;
   readonly hash: string;
-  /** The first thing that went wrong, in words. */
+  /** The first problem, as text. */
   readonly first?: string;
-  /** Where they are asked for. */
+  /** Present if `isTabled`. */
   readonly locations?: readonly LocationSummary[];
 }
 
-/** What a thread is told once, and then seed by seed. */
+/** Data that a thread gets once, before its seeds. */
 export interface SeedTask {
   readonly path: string;
   readonly overrides: ScenarioOverrides;
-  /** The figures of each location are wanted. */
+  /** If true, the outcome includes the figures of each location. */
   readonly isTabled: boolean;
 }
 
-/** Calls `onOutcome` for each seed, in the order in which they end. @throws where a run itself fails. */
+/** Calls `onOutcome` for each seed, in the order in which they end. @throws if a run itself fails. */
 export async function runSeeds(options: {
   readonly path: string;
   readonly seeds: readonly number[];

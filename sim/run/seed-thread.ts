@@ -1,4 +1,4 @@
-// A thread that runs the seeds it is sent, one after another.
+// Entry point of a thread that runs seeds one after another.
 import { parentPort, workerData } from 'node:worker_threads';
 import { runSeed, type SeedTask } from './seed-pool.js';
 

@@ -1,27 +1,32 @@
-// Spare worlds of a cell that wait on the way it went: who does something behind runs the past from the nearest one again.
+// Prewarmed worlds of a cell at instants of its past: a step after going back continues from the nearest one.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { CellHost } from './cell-hosts.js';
 import type { Cell } from './cells.js';
 import { Queue } from './queue.js';
 import { type DoneByHand, RecordedRun } from './recorded-run.js';
 
-/** A spare world goes so far at a time: whoever needs its thread waits no longer. A run stands still at each minute anyway. */
+/**
+ * A world advances by this much at a time, so that a request to its thread waits no longer. A run stops at each minute
+ * anyway.
+ */
 const STEP_MS = 10 * 60_000;
 const MINUTE_MS = 60_000;
 
 export class Spares {
   readonly #cell: Cell;
   readonly #open: CellHost['open'];
-  /** Where one waits, in the order of time. */
+  /** Instants of the prewarmed worlds, in order of time. */
   readonly #posts: readonly EpochMs[];
   readonly #waiting = new Map<EpochMs, RecordedRun>();
-  /** They are brought to their posts one after another. */
+  /** The worlds advance one after another. */
   readonly #queue = new Queue();
   #done: readonly DoneByHand[] = [];
   #untilMs: EpochMs;
   #isOver = false;
 
-  /** @param count how many, evenly spread over the time of `cell`; the first waits where it begins. */
+  /**
+   * @param count number of worlds, at equal intervals over the time of `cell`; the first one stays at its beginning.
+   */
   constructor(cell: Cell, open: CellHost['open'], count: number) {
     const { startsAtMs, endsAtMs } = cell.scenario;
     const everyMs = Math.max(MINUTE_MS, Math.round((endsAtMs - startsAtMs) / count / MINUTE_MS) * MINUTE_MS);
@@ -31,7 +36,10 @@ export class Spares {
     this.#untilMs = startsAtMs;
   }
 
-  /** From now on they wait up to `instant`, with what of `done` was before each. Of what ran in another cell they know nothing. */
+  /**
+   * Keeps worlds at all posts up to `instant`, each with the steps of `done` before it. A request about another cell,
+   * such as one of joined cells, has no effect.
+   */
   follow(cell: Cell, done: readonly DoneByHand[], instant: EpochMs): void {
     if (cell !== this.#cell) return;
     this.#done = done;
@@ -39,7 +47,7 @@ export class Spares {
     void this.#queue.add(() => this.#fill());
   }
 
-  /** The nearest that is no further than `instant` and did what was `done` until there; it is somebody else's now. */
+  /** Takes the nearest world at or before `instant` that ran the same steps of `done`. The caller must close it. */
   take(cell: Cell, done: readonly DoneByHand[], instant: EpochMs): RecordedRun | undefined {
     if (cell !== this.#cell) return undefined;
     const post = this.#posts.findLast((each) => each <= instant && this.#isThere(each, done));
@@ -49,7 +57,7 @@ export class Spares {
     return spare;
   }
 
-  /** Until all wait where they are to. */
+  /** Resolves after all worlds have reached their posts. */
   ready(): Promise<void> {
     return this.#queue.add(async () => {});
   }
@@ -66,7 +74,7 @@ export class Spares {
       try {
         await this.#man(post);
       } catch {
-        // Who goes back runs it all again, and is told what is wrong.
+        // The next step after going back runs the whole past again and then reports the error.
         this.#isOver = true;
       }
   }
@@ -81,7 +89,7 @@ export class Spares {
     return spare !== undefined && hasLived(spare, done);
   }
 
-  /** In the place of one that has lived through something else. */
+  /** Replaces a world with other steps by a new one. */
   async #man(post: EpochMs): Promise<void> {
     const other = this.#waiting.get(post);
     this.#waiting.delete(post);
@@ -95,7 +103,7 @@ export class Spares {
     }
   }
 
-  /** To `post`, unless it is not wanted there any more. */
+  /** Advances to `post`, unless the steps of the cell changed meanwhile. */
   async #bring(spare: RecordedRun, post: EpochMs): Promise<void> {
     while (spare.end.atMs < post && !this.#isOver && hasLived(spare, this.#done)) {
       const until = Math.min(post, spare.end.atMs + STEP_MS);
@@ -105,7 +113,7 @@ export class Spares {
   }
 }
 
-/** Whether it did what was `done` before it came where it is, and nothing else. */
+/** True if the world ran exactly the steps of `done` that precede its instant. */
 function hasLived(spare: RecordedRun, done: readonly DoneByHand[]): boolean {
   const own = spare.done;
   return (

@@ -1,4 +1,4 @@
-// Where a run's time stands still for a moment: for a call, for a question, and so that somebody hears how far it is.
+// Instants at which a run stops: for a call, for a question to the service, and for a progress report.
 import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Action, Scenario } from '../scenario/scenario.js';
@@ -10,15 +10,15 @@ export interface Stop {
 }
 
 export interface Stops {
-  /** The next, in the order of time; undefined after the last. */
+  /** The next stop in order of time; undefined after the last. */
   next(): Stop | undefined;
-  /** The call is made once more at `atMs`, after everything that waits for that instant. */
+  /** Repeats the call at `atMs`, after all other stops of that instant. */
   repeat(action: Action, atMs: EpochMs): void;
 }
 
-/** An operator's back end asks a service that is down again after this. */
+/** Interval at which a back end repeats a call to a service that is down. */
 export const CALL_AGAIN_MS = 5_000;
-/** So often a run tells how far it is, and lets its trace be written. */
+/** Interval of progress reports, and of writes to the trace. */
 const PROGRESS_EVERY_MS = 60_000;
 
 type Reason = { readonly action: Action } | 'question' | 'progress';
@@ -44,7 +44,7 @@ export function createStops(
         if (reason === 'question') isQuestion = true;
         else if (typeof reason === 'object') due.push(reason.action);
       }
-      // Calls of one instant are made in the order of the file.
+      // Calls of one instant run in the order of the file.
       due.sort((a, b) => actions.indexOf(a) - actions.indexOf(b));
       return { atMs, actions: due, isQuestion };
     },

@@ -1,8 +1,8 @@
-// What a thread that simulates may use.
+// Memory limits of a thread that simulates.
 import type { ResourceLimits } from 'node:worker_threads';
 
 /**
- * A simulation makes much that is soon over. By itself a thread of Node gets so little memory for that, that collecting it took a fifth of
- * its time.
+ * A simulation creates many short-lived objects. With the default size of the young generation, garbage collection took
+ * a fifth of the time of a thread.
  */
 export const THREAD_LIMITS: ResourceLimits = { maxYoungGenerationSizeMb: 96 };
