@@ -1,4 +1,4 @@
-// Goes through a trace once and collects what its report shows.
+// Reads a trace once and collects the data of its report.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { TraceSubject } from '../trace/trace-file.js';
@@ -14,9 +14,9 @@ import {
   type ValueRecorder,
 } from './track-recorder.js';
 
-/** Changes a report holds at most, of all connectors together: what a browser shows without delay. */
+/** Upper bound of the changes of all connectors in a report: a browser shows this many without delay. */
 const MOST_CHANGES = 1_500_000;
-/** Steps of a location's power: more than any screen has columns. */
+/** Steps of a location's power: more than the columns of any screen. */
 const POWER_STEPS = 7_200;
 const SHORTEST_STEP_MS = 1_000;
 
@@ -33,8 +33,8 @@ interface LineRecorder {
 
 /**
  * @param summary of the same trace.
- * @param unmet what was expected of the run and was not so, in words.
- * @param compared the run beside it.
+ * @param unmet failed expectations, as text.
+ * @param compared the run that the report shows next to this one.
  */
 export async function collectReport(
   trace: TraceReader,
@@ -65,7 +65,7 @@ export async function collectReport(
   };
 }
 
-/** What the events of a trace come to, location by location. */
+/** Collects the events of a trace by location. */
 class Collection {
   readonly #stepMs: number;
   readonly #powerStepMs: number;
@@ -85,7 +85,7 @@ class Collection {
     else if (event.kind === 'power') this.#locationOf(event.locationId).power.add(event.atMs, event.powerW);
     else if (event.kind === 'limit') {
       const location = this.#locationOf(event.locationId);
-      // Power from before a limit fell must not be drawn as if it flowed after.
+      // Power before a reduction of the limit must not be drawn after it.
       location.power.cut();
       location.limit.add(event.atMs, event.limitW);
     } else if (event.kind === 'voltage') this.#voltageChanged(event);
@@ -126,7 +126,7 @@ class Collection {
     const held = this.#locations.get(locationId);
     if (held !== undefined) return held;
     const power = createValueRecorder(this.#powerStepMs);
-    // A limit changes seldom: each change is told.
+    // A limit changes seldom, so every change is kept.
     const recorder = { power, limit: createValueRecorder(1), connectors: new Map() };
     this.#locations.set(locationId, recorder);
     return recorder;

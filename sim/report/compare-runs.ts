@@ -1,4 +1,4 @@
-// Two runs beside each other: the figures of each, and from when they differ.
+// Compares two runs: the figures of each, and the instant at which they begin to differ.
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
@@ -10,11 +10,11 @@ import { type Summary, SummaryFold } from './summary.js';
 export interface Comparison {
   readonly first: Summary;
   readonly second: Summary;
-  /** The first instant at which something happened in one and not in the other; undefined where all is the same. */
+  /** First instant with an event in only one of the runs; undefined if the runs are equal. */
   readonly differsAtMs: EpochMs | undefined;
 }
 
-/** Reads both traces once. */
+/** Reads each trace once. */
 export async function compareRuns(first: TraceReader, second: TraceReader): Promise<Comparison> {
   const sums = [first, second].map(({ subject }) => new SummaryFold(subject.startsAtMs));
   const [events, others] = [eventsOf(first), eventsOf(second)];
@@ -37,7 +37,7 @@ async function* eventsOf(trace: TraceReader): AsyncGenerator<TraceEvent, undefin
   return undefined;
 }
 
-/** `trace` as the run beside another in its report; its name, and what is between the two, as `compareRuns` found it. */
+/** `trace` as the second run in the report of another one. `differsAtMs` is the result of `compareRuns`. */
 export async function comparedRun(
   trace: TraceReader,
   title: string,

@@ -1,8 +1,8 @@
-// Every figure of a location in two runs, as text: for the terminal and for the page of a report.
+// Every figure of a location in two runs as text, for the terminal and for the page of a report.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { LocationSummary, Summary } from './summary.js';
 
-/** A figure of a location in both runs, as text with its unit; '–' where there is none. */
+/** A figure of a location in both runs, as text with its unit; '–' if a run lacks it. */
 export interface ComparedFigure {
   readonly name: string;
   readonly first: string;
@@ -30,7 +30,7 @@ const FIGURES: readonly (readonly [string, (location: LocationSummary) => string
   ['violations', ({ violations }) => String(violations)],
 ];
 
-/** Every location of either run, by id. */
+/** All locations of both runs, by id. */
 export function comparedLocations(first: Summary, second: Summary): readonly ComparedLocation[] {
   const ids = new Set(
     [first, second].flatMap(({ locations }) => locations.map(({ locationId }) => locationId)),

@@ -1,13 +1,13 @@
-// What one connector did for its cars and what was asked of it, added up event by event.
+// Sums up the energy, starts, limits and times of one connector, event by event.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../trace/trace-state.js';
 
-/** One car's stay. */
+/** The stay of one car. */
 export interface SessionSummary {
   readonly sessionId: string;
   readonly arrivedAtMs: EpochMs;
-  /** Absent where it was there at the end. */
+  /** Absent if the car was still there at the end. */
   readonly leftAtMs?: EpochMs;
   readonly requestedWh: number;
   readonly deliveredWh: number;
@@ -22,21 +22,24 @@ export interface ConnectorSummary {
   readonly requestedWh: number;
   readonly deliveredWh: number;
   readonly peakW: number;
-  /** How often power began to flow while a car was there, and how often it ceased. */
+  /** Number of times that power began to flow while a car was there, and number of times that it stopped. */
   readonly starts: number;
   readonly stops: number;
-  /** How often its limit changed while a car was there. */
+  /** Number of changes of the limit while a car was there. */
   readonly limitChanges: number;
-  /** A car that would have taken more had less: by shares, turns, leases or a last resort. Pauses are part of it. */
+  /**
+   * Time during which a car could have taken more power. The cause is a share, a rotation, a lease or a last resort.
+   * Pauses are included.
+   */
   readonly throttledS: number;
   readonly pausedS: number;
-  /** Priority-locked, with a car, and lowered as a last resort. */
+  /** Time with a car during which a priority lock was lowered as a last resort. */
   readonly lockedThrottledS: number;
   /** In the order of arrival. */
   readonly visits: readonly SessionSummary[];
 }
 
-/** What the sessions of an account sum up to; `share` is delivered of requested, at most 1. */
+/** Sums over the sessions of an account. `share` is the delivered part of the requested energy, at most 1. */
 export interface SessionShares {
   readonly count: number;
   readonly sum: number;
@@ -75,7 +78,7 @@ export class ConnectorAccount {
   #car: EventOf<'session'> | undefined;
   #carWms = 0;
   readonly #visits: SessionSummary[] = [];
-  /** Starts and stops until the car in hand came. */
+  /** Starts and stops before the arrival of the current car. */
   #before = { starts: 0, stops: 0 };
   #addedUpToMs: EpochMs = 0;
 
@@ -87,7 +90,7 @@ export class ConnectorAccount {
     this.#connectorId = name.connectorId;
   }
 
-  /** What it was up to `event`, and then what it is. */
+  /** Adds up the state until `event`, and then takes the new state. */
   change(event: EventOf<'connector'>): void {
     this.#addUpTo(event.atMs);
     if (this.#car !== undefined) {
@@ -102,7 +105,7 @@ export class ConnectorAccount {
 
   session(event: EventOf<'session'>): void {
     this.#addUpTo(event.atMs);
-    // Whether the car or its power is told first must not matter.
+    // The order of the events of a car and of its power must not matter.
     const isFlowing = this.#now !== undefined && this.#now.powerW > 0;
     if (event.what === 'left') {
       if (this.#car !== undefined && isFlowing) this.#sums.stops++;
@@ -117,7 +120,7 @@ export class ConnectorAccount {
     this.#sums.requestedWh += event.requestedWh;
   }
 
-  /** The sums up to `endsAtMs`; a car that is still there counts with what it has got. */
+  /** The sums up to `endsAtMs`; a car that is still there counts with the energy so far. */
   total(endsAtMs: EpochMs): { readonly summary: ConnectorSummary; readonly shares: SessionShares } {
     this.#addUpTo(endsAtMs);
     this.#endSession(Math.round(this.#carWms / MS_PER_HOUR));
@@ -133,7 +136,7 @@ export class ConnectorAccount {
     return { summary, shares: this.#shares };
   }
 
-  /** Adds what lasted until `atMs`. */
+  /** Adds up the state that lasted until `atMs`. */
   #addUpTo(atMs: EpochMs): void {
     const ms = atMs - this.#addedUpToMs;
     this.#addedUpToMs = atMs;

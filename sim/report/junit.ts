@@ -1,22 +1,22 @@
-// What came of runs as JUnit's XML, which every CI server shows: a suite of cases, each of which passed or failed.
+// Writes the results of runs as JUnit XML, which every CI server can show: a suite of passed and failed cases.
 
 export interface JunitCase {
   readonly name: string;
-  /** What was not as expected, in words; undefined where the case passed. */
+  /** The problem as text; undefined if the case passed. */
   readonly problem: string | undefined;
-  /** How it is seen again. */
+  /** The command that repeats the case. */
   readonly again: string;
 }
 
 export interface JunitSuite {
   readonly name: string;
-  /** What the cases are of: the file of the scenario. */
+  /** The scenario file. */
   readonly path: string;
   readonly elapsedMs: number;
   readonly cases: readonly JunitCase[];
 }
 
-/** In the form that GitLab, GitHub's actions, Jenkins and Azure read: `testsuites` of one `testsuite`. */
+/** In the form that GitLab, GitHub Actions, Jenkins and Azure read: `testsuites` with one `testsuite`. */
 export function junitXml({ name, path, elapsedMs, cases }: JunitSuite): string {
   const failures = cases.filter(({ problem }) => problem !== undefined).length;
   const totals = `tests="${cases.length}" failures="${failures}" errors="0" time="${(elapsedMs / 1000).toFixed(3)}"`;
@@ -34,7 +34,7 @@ ${lines.join('\n')}
 `;
 }
 
-/** Characters that XML 1.0 cannot say at all are left out. */
+/** Drops characters that XML 1.0 cannot represent. */
 function escaped(text: string): string {
   return [...text]
     .filter((character) => /[\t\n\r\u0020-\ud7ff\ue000-\ufffd]/.test(character) || character.length > 1)

@@ -1,6 +1,6 @@
-// The words of a result that a reader may not know: for the terminal, for `--help` and for the page of a report.
+// Explanations of the terms in a result, for the terminal, for `--help` and for the page of a report.
 
-/** The subject of each invariant, by its number; docs/simulation.md says what each holds. */
+/** Subject of each invariant, by its number; docs/simulation.md has the full text. */
 const INVARIANTS: Readonly<Record<string, string>> = {
   P1: 'power within the limit, the connection and the fuses',
   P2: 'limits that chargers may still follow fit together',
@@ -24,7 +24,7 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   P20: 'average import that a tariff bills',
 };
 
-/** A line each, as text. */
+/** One line of text for each term. */
 export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
   ['delivered', 'energy that cars got, of what they wanted while they were there'],
   ['starts/session', 'how often charging began for each car: 1 is best, more means that cars were paused'],
@@ -41,7 +41,7 @@ export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
   ],
 ];
 
-/** `P17 (import of a site with a building)`. */
+/** Such as `P17 (import of a site with a building)`. */
 export function invariantName(invariant: string): string {
   const subject = INVARIANTS[invariant];
   return subject === undefined ? invariant : `${invariant} (${subject})`;

@@ -1,16 +1,16 @@
-// What one location drew against its limit, added up event by event.
+// Sums up the power of one location against its limit, event by event.
 import type { EpochMs } from '../../machines/values/time.js';
 
 export interface PowerSummary {
   readonly peakW: number;
-  /** The limit while the peak flowed; absent where there was none. */
+  /** The limit at the time of the peak; absent if there was none. */
   readonly limitAtPeakW?: number;
-  /** The highest that power ever was as a share of the limit; absent where there never was one. */
+  /** Highest ratio of power to limit; absent if there was never a limit. */
   readonly highestShare?: number;
   readonly energyWh: number;
-  /** Energy as a share of what the limit would have let through, while there was one. */
+  /** Energy as a share of the energy that the limit would have allowed, over the time with a limit. */
   readonly utilisation?: number;
-  /** Power above the limit times how long, in kWs. */
+  /** Integral of the power above the limit, in kWs. */
   readonly overshootKws: number;
 }
 
@@ -35,7 +35,7 @@ export function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
   let allowedWms = 0;
   let overWms = 0;
 
-  /** Adds what lasted until `atMs`: what changes twice at one instant lasted for no time between. */
+  /** Adds up the state that lasted until `atMs`. Of two changes at one instant, the first has no duration. */
   function addUpTo(atMs: EpochMs): void {
     const ms = atMs - addedUpToMs;
     addedUpToMs = atMs;

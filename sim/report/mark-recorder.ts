@@ -1,17 +1,17 @@
-// What a page marks on its time axis: faults and alarms while they lasted, profiles while they held their slot, and instants.
+// Collects the marks of the time axis: faults, alarms and profiles with their duration, and single instants.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { EventOf } from '../trace/trace-state.js';
 import type { Mark, ProfileBar } from './report-data.js';
 
-/** Of each kind; a page with more would show a smear. */
+/** For each kind; more marks would be indistinguishable on a page. */
 const MOST_MARKS = 5_000;
 
 export interface MarkRecorder {
   add(event: TraceEvent): void;
   finish(endsAtMs: EpochMs): {
     readonly profiles: readonly ProfileBar[];
-    /** By the instant at which they began. */
+    /** By the instant of their start. */
     readonly marks: readonly Mark[];
     readonly marksLeftOut: number;
   };

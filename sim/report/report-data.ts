@@ -1,16 +1,19 @@
-// What a report page is given: tracks as columns of differences, which compress to a fraction of the events they come from.
+// Data of a report page. Tracks are columns of differences, which compress to a fraction of the size of the events.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { Summary } from './summary.js';
 
-/** A value over time: it holds from its instant to the next. Each number but the first is the difference to the one before. */
+/**
+ * A value over time, which applies from its instant to the next. Each number but the first is the difference to the
+ * previous one.
+ */
 export interface Track {
   readonly atMs: readonly number[];
   readonly values: readonly number[];
 }
 
-/** All that a connector is besides its power and limit; told by its place in a list. */
+/** State of a connector apart from its power and limit; tracks refer to it by its index in a list. */
 export interface ConnectorMode {
   readonly status: ChargingStatus;
   readonly reason: LimitReason;
@@ -21,7 +24,7 @@ export interface ConnectorMode {
 export interface ConnectorTrack {
   readonly controllerUuid: string;
   readonly connectorId: string;
-  /** Columns of differences, like a Track's: ms, W, tenths of A, places in `modes`. */
+  /** Columns of differences, as in a Track: ms, W, tenths of A, indexes of `modes`. */
   readonly atMs: readonly number[];
   readonly powerW: readonly number[];
   readonly limitTenthsA: readonly number[];
@@ -38,20 +41,22 @@ export interface LocationTrack {
 /** A line of the grid: the highest and the lowest of its phases, phase to neutral, in tenths of a volt. */
 export interface LineTrack {
   readonly name: string;
-  /** Whom it feeds; undefined in traces that do not say it. */
+  /** Locations on the line; undefined if the trace lacks them. */
   readonly locationIds: readonly string[] | undefined;
   readonly highestTenthsV: Track;
   readonly lowestTenthsV: Track;
 }
 
-/** A profile while it held its slot: from when it began, or was submitted, to when it ended, or was replaced. */
+/**
+ * A profile with the time during which it occupied its slot: from its start or submission to its end or replacement.
+ */
 export interface ProfileBar extends TimeWindow {
   readonly target: string;
   readonly priority: number;
   readonly limitW: number;
 }
 
-/** Something that lasted, or happened at one instant. */
+/** A span or an instant on the time axis. */
 export interface Mark extends TimeWindow {
   readonly kind: 'fault' | 'alarm' | 'action' | 'violation';
   readonly what: string;
@@ -59,41 +64,44 @@ export interface Mark extends TimeWindow {
   readonly detail: string;
 }
 
-/** Of another run, what stands beside the figures and the power of this one. */
+/** Data of another run, which the page shows next to the figures and the power of this one. */
 export interface ComparedRun {
   readonly title: string;
-  /** The first instant at which it went another way; undefined where all is the same. */
+  /** First instant at which the runs differ; undefined if they are equal. */
   readonly differsAtMs: EpochMs | undefined;
   readonly summary: Summary;
   readonly locations: readonly Pick<LocationTrack, 'locationId' | 'powerW' | 'limitW'>[];
 }
 
 export interface ReportData {
-  /** The name of the scenario. */
+  /** Name of the scenario. */
   readonly title: string;
-  /** What was expected of the run and was not so, in words. */
+  /** Failed expectations, as text. */
   readonly unmet: readonly string[];
   readonly seed: number;
   readonly commit: string;
   readonly hash: string;
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
-  /** Of the site's clock from UTC. */
+  /** UTC offset of the site's clock. */
   readonly utcOffsetMs: number;
-  /** Power and limit of a connector are told no more often than this; everything else is told to the millisecond. */
+  /**
+   * Shortest interval between two recorded changes of a connector's power and limit. All other data are exact to the
+   * ms.
+   */
   readonly stepMs: number;
   readonly summary: Summary;
   readonly modes: readonly ConnectorMode[];
   readonly locations: readonly LocationTrack[];
-  /** Of the grid, where the scenario has one. */
+  /** Lines of the grid, if the scenario has one. */
   readonly lines: readonly LineTrack[];
   readonly profiles: readonly ProfileBar[];
   readonly marks: readonly Mark[];
-  /** Marks of which there were too many to show. */
+  /** Number of marks beyond the limit of the page. */
   readonly marksLeftOut: number;
-  /** The run that this one is compared with, where there is one. */
+  /** The run that this one is compared with. */
   readonly compared?: ComparedRun;
 }
 
-/** The id of the element that holds the data, as base64 of gzip of JSON. */
+/** Id of the element that holds the data, as base64 of gzip of JSON. */
 export const DATA_ELEMENT_ID = 'report-data';

@@ -1,12 +1,12 @@
-// The figures of a run as CSV (RFC 4180): a row for each connector, or for each session.
+// Writes the figures of a run as CSV (RFC 4180): a row for each connector, or for each session.
 import { toInstant } from '../../src/wire/instants.js';
 import type { SessionSummary } from './connector-account.js';
 import type { LocationSummary } from './summary.js';
 
-/** A column: its name, with the unit last, and its cell; undefined where the row has none. */
+/** A column: a name that ends with the unit, and a cell; undefined gives an empty cell. */
 type Column<Row> = readonly [name: string, cell: (row: Row) => string | number | undefined];
 
-/** A connector or a session with the run and the location that it is of. */
+/** A connector or a session with its run and location. */
 type InRun<Row> = Row & { readonly seed: number; readonly locationId: string };
 
 type Connector = InRun<LocationSummary['connectors'][number]>;
@@ -45,7 +45,7 @@ const SESSION_COLUMNS: readonly Column<Session>[] = [
   ['stops', ({ stops }) => stops],
 ];
 
-/** A run: its seed, and what its summary says of each location. */
+/** A run: its seed, and the summary of each location. */
 export interface TabledRun {
   readonly seed: number;
   readonly locations: readonly LocationSummary[];
@@ -62,7 +62,7 @@ export function connectorsCsv(runs: readonly TabledRun[]): string {
   );
 }
 
-/** In the order of connectors, and of each in the order of arrival. */
+/** In the order of connectors; the sessions of a connector in the order of arrival. */
 export function sessionsCsv(runs: readonly TabledRun[]): string {
   return csvOf(
     SESSION_COLUMNS,
@@ -84,7 +84,7 @@ function csvOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): stri
   return lines.map((line) => `${line.join(',')}\r\n`).join('');
 }
 
-/** RFC 4180: a cell with a comma, a quote or a line break stands in quotes, and its quotes are doubled. */
+/** RFC 4180: a cell with a comma, a quote or a line break is quoted, and its quotes are doubled. */
 function quoted(cell: string): string {
   return /[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell;
 }

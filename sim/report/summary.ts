@@ -1,4 +1,4 @@
-// The figures of a run, per location and connector, added up while it runs: the table at its end and summary.json.
+// Sums up the figures of a run per location and connector, for the table at its end and for summary.json.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TraceEvent } from '../trace/trace-event.js';
@@ -10,17 +10,17 @@ export interface LocationSummary extends PowerSummary {
   readonly locationId: string;
   readonly sessions: number;
   readonly requestedWh: number;
-  /** Of sessions; energy that flowed without one is in `energyWh` only. */
+  /** Energy of sessions; `energyWh` also contains energy without a session. */
   readonly deliveredWh: number;
-  /** Both absent where no car came. */
+  /** Both absent if no car came. */
   readonly startsPerSession?: number;
   readonly stopsPerSession?: number;
   readonly limitChanges: number;
   readonly lockedThrottledS: number;
-  /** Jain's index over what share of its request each session got: 1 where all got the same. Absent without sessions. */
+  /** Jain's index over the share of its request that each session got: 1 for equal shares. Absent without sessions. */
   readonly fairness?: number;
   readonly violations: number;
-  /** By charger and id, numbers by their value. */
+  /** Sorted by charger and id, numbers by value. */
   readonly connectors: readonly ConnectorSummary[];
 }
 
@@ -28,10 +28,10 @@ export interface Summary {
   readonly startsAtMs: EpochMs;
   readonly endsAtMs: EpochMs;
   readonly events: number;
-  /** All of them, of every kind. */
+  /** Number of all violations of all kinds. */
   readonly violations: number;
   readonly firstViolation?: EventOf<'violation'>;
-  /** By id, numbers in it by their value. */
+  /** Sorted by id, numbers in it by value. */
   readonly locations: readonly LocationSummary[];
 }
 
@@ -63,7 +63,7 @@ export class SummaryFold {
     else if (event.kind === 'violation') this.#violate(event);
   }
 
-  /** Ends it: nothing may be added afterwards. */
+  /** No event may be added afterwards. */
   finish(endsAtMs: EpochMs): Summary {
     return {
       startsAtMs: this.#startsAtMs,
@@ -142,7 +142,7 @@ function summaryOf(locationId: string, location: Location, endsAtMs: EpochMs): L
   };
 }
 
-/** (Σx)² / (n Σx²), undefined without sessions; where nobody got anything, all got the same. */
+/** (Σx)² / (n Σx²), undefined without sessions. If no session got energy, all shares are equal, and the index is 1. */
 function jainOf(shares: readonly SessionShares[]): number | undefined {
   const count = shares.reduce((total, share) => total + share.count, 0);
   const sum = shares.reduce((total, share) => total + share.sum, 0);

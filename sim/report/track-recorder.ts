@@ -1,9 +1,9 @@
-// Takes values as they change and keeps as many as a page can show, so that a report's size does not follow the run's.
+// Reduces a sequence of values to the number that a page can show, so that the size of a report stays bounded.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../trace/trace-state.js';
 import type { ConnectorTrack, Track } from './report-data.js';
 
-/** A column of whole numbers, kept as differences. */
+/** A column of whole numbers, stored as differences. */
 export interface Column {
   add(value: number): void;
   readonly differences: readonly number[];
@@ -23,7 +23,7 @@ function createColumn(): Column {
 
 export interface ValueRecorder {
   add(atMs: EpochMs, value: number): void;
-  /** What came before `atMs` is kept apart from what comes after. */
+  /** Separates the values before this call from later ones. */
   cut(): void;
   finish(): Track;
 }
@@ -34,8 +34,8 @@ interface Point {
 }
 
 /**
- * Keeps the first, lowest, highest and last value of every step at their own instants: drawn, that cannot be told from
- * all of them, and no peak is lost.
+ * Keeps the first, lowest, highest and last value of every step at their own instants. A drawing of them looks the same
+ * as one of all values, and shows every peak.
  */
 export function createValueRecorder(stepMs: number): ValueRecorder {
   const atMs = createColumn();
@@ -77,7 +77,7 @@ export function createValueRecorder(stepMs: number): ValueRecorder {
 }
 
 export interface ConnectorRecorder {
-  /** @param mode the place of the event's mode in the report's list. */
+  /** @param mode index of the event's mode in the list of the report. */
   add(event: EventOf<'connector'>, mode: number): void;
   finish(): ConnectorTrack;
 }
@@ -89,7 +89,7 @@ interface Change {
   readonly mode: number;
 }
 
-/** Keeps every change of mode, and of changes of power and limit alone the last of every step. */
+/** Keeps every change of mode. Of the changes of only power and limit, it keeps the last one in each step. */
 export function createConnectorRecorder(
   name: { readonly controllerUuid: string; readonly connectorId: string },
   stepMs: number,
@@ -113,7 +113,7 @@ export function createConnectorRecorder(
     pending = undefined;
   }
 
-  /** Whether nothing but power and limit changed since what is kept, within the same step. */
+  /** True if only power and limit changed since the kept event, within the same step. */
   function isReplaced(change: Change, mode: number, instant: EpochMs): boolean {
     const isOneMode = change.mode === keptMode && change.mode === mode;
     return isOneMode && Math.floor(change.atMs / stepMs) === Math.floor(instant / stepMs);

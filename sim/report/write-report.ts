@@ -1,4 +1,4 @@
-// Makes report.html: one file that opens from disk, with its page, its data and nothing from anywhere else.
+// Writes report.html: a single file with its page and data, which opens from disk and loads nothing else.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import type { Summary } from './summary.js';
 
 const gzipped = promisify(gzip);
 
-/** Writes the report of `trace` to `path`; `summary`, `unmet` and `compared` as `collectReport` takes them. */
+/** Writes the report of `trace` to `path`. For `summary`, `unmet` and `compared` see `collectReport`. */
 export async function writeReport(
   path: string,
   trace: TraceReader,
@@ -52,7 +52,10 @@ async function reportHtml(data: ReportData): Promise<string> {
 `;
 }
 
-/** What `npm run build` made of page/: beside this file in dist/, and there when this runs from source. */
+/**
+ * Reads a file that `npm run build` made of page/. It lies next to this file in dist/; code that runs from source finds
+ * it there, too.
+ */
 function readPage(name: string): string {
   const places = [`./page/${name}`, `../../dist/sim/report/page/${name}`];
   const url = places.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));

@@ -1,4 +1,4 @@
-// Every connector's state and reason at the chosen instant beside its strip of the day, energy and throttling.
+// Lists every connector: state and reason at the chosen instant, a strip of the whole time, energy and throttling.
 
 import { counted } from '../../../machines/values/counted.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
@@ -145,7 +145,7 @@ function headings(): HTMLElement {
   );
 }
 
-/** What all names begin with, up to its last `-`: it tells nothing. */
+/** The common start of all names, up to its last `-`. It does not distinguish them, so the page leaves it out. */
 function sharedStart(names: readonly string[]): string {
   let shared = names[0] ?? '';
   for (const name of names) {
@@ -156,7 +156,7 @@ function sharedStart(names: readonly string[]): string {
 
 const LONGEST_NAME = 16;
 
-/** The end of a name tells more than its start where both do not fit. */
+/** If a name does not fit, its end is shown, which distinguishes better than its start. */
 function shortened(name: string): string {
   return name.length > LONGEST_NAME ? `…${name.slice(-LONGEST_NAME)}` : name;
 }

@@ -1,4 +1,4 @@
-// Makes elements of the page; text is always text, so that no name in a scenario can become markup.
+// Creates elements of the page. Text is always inserted as text, so that no name in a scenario can become markup.
 
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
@@ -17,17 +17,20 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
-/** Sets the text of an element unless it has it already: untouched text costs a browser nothing. */
+/** Sets the text of an element only if it differs: unchanged text costs a browser nothing. */
 export function say(target: HTMLElement, text: string): void {
   if (target.textContent !== text) target.textContent = text;
 }
 
-/** A colour of the style sheet, as it is in light or dark. */
+/** A colour of the style sheet in the current scheme, light or dark. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
 
-/** The drawing context of a canvas that fills its element at the screen's resolution, cleared; undefined without a size. */
+/**
+ * The cleared drawing context of a canvas that fills its element at the resolution of the screen. Undefined if the
+ * canvas has no size.
+ */
 export function clearedContext(
   canvas: HTMLCanvasElement,
 ):

@@ -1,4 +1,4 @@
-// A row of the page: what it is at the left, time in the middle, a figure at the right.
+// A row of the page: its name on the left, the time axis in the middle, a figure on the right.
 import { element } from './element.js';
 
 export interface Lane {

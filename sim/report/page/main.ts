@@ -1,4 +1,4 @@
-// The page of a report: unpacks its data, puts its parts together and tells the reader if it cannot.
+// Entry point of the report page: unpacks the data, builds the parts, and shows an error if this fails.
 import './page.css';
 import { LEGEND } from '../legend.js';
 import { DATA_ELEMENT_ID, type ReportData } from '../report-data.js';
@@ -18,13 +18,13 @@ import { duration } from './words.js';
 async function readData(): Promise<ReportData> {
   const holder = document.getElementById(DATA_ELEMENT_ID);
   const packed = Uint8Array.from(atob(holder?.textContent ?? ''), (character) => character.charCodeAt(0));
-  // The text is not needed again, and may be long.
+  // The text may be long, and nothing needs it again.
   holder?.remove();
   const unzipped = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
   return new Response(unzipped).json();
 }
 
-/** The words of the figures, for a reader who sees them for the first time. */
+/** Explains the terms of the figures to a new reader. */
 function createLegend(): HTMLElement {
   const words = LEGEND.flatMap(([name, meaning]) => [element('dt', {}, name), element('dd', {}, meaning)]);
   return element(
@@ -42,7 +42,7 @@ function build(data: ReportData): void {
     return;
   }
   const viewpoint = createViewpoint(data, first);
-  // What is compared is of interest from where it parts.
+  // A comparison begins at the instant at which the runs differ.
   viewpoint.choose(data.compared?.differsAtMs ?? data.startsAtMs);
   const ruler = element('div', { class: 'time ruler' });
   const stage = element('div', { class: 'stage' });
@@ -58,7 +58,7 @@ function build(data: ReportData): void {
       createLegend(),
     ),
   );
-  // The ruler must have its width before anything is drawn along it.
+  // The ruler must have its width before charts are drawn along it.
   stage.append(
     element(
       'div',

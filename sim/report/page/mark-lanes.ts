@@ -1,4 +1,4 @@
-// Violations, alarms, faults and actions on the time axis, a lane for each kind that occurred.
+// Shows violations, alarms, faults and actions on the time axis, with a lane for each kind that occurred.
 
 import { counted } from '../../../machines/values/counted.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';

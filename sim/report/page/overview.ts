@@ -1,4 +1,4 @@
-// The head of the page: what was run, whether everything held, and the location's figures.
+// Head of the page: the scenario, the outcome of its expectations and invariants, and the figures of the location.
 import { type ComparedFigure, comparedLocations } from '../compared-figures.js';
 import type { ReportData } from '../report-data.js';
 import { element } from './element.js';
@@ -36,7 +36,7 @@ export function createOverview(data: ReportData, viewpoint: Viewpoint): HTMLElem
   );
 }
 
-/** Both runs beside each other, of the location that is shown; nothing where there is one run alone. */
+/** Table of both runs for the shown location; empty if there is only one run. */
 function comparisonOf({ compared, summary, title }: ReportData, viewpoint: Viewpoint): HTMLElement[] {
   if (compared === undefined) return [];
   const locations = comparedLocations(summary, compared.summary);

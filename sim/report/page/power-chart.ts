@@ -1,4 +1,4 @@
-// Power against the limit over time, and both at the chosen instant.
+// Chart of power and limit over time, and both values at the chosen instant.
 import { counted } from '../../../machines/values/counted.js';
 import { colour, element, say } from './element.js';
 import { type Drawing, keepTimeChart } from './time-chart.js';
@@ -9,7 +9,7 @@ import { GROUP_OF_REASON, kw, percent } from './words.js';
 const HEIGHT_PX = 220;
 const UNLIMITED_W = Number.MAX_SAFE_INTEGER;
 
-/** @param ruler spans the time axis that all rows share; the chart's axis of power stands to the right of it. */
+/** @param ruler spans the time axis that all rows share; the power axis of the chart is to the right of it. */
 export function createPowerChart(viewpoint: Viewpoint, ruler: HTMLElement): HTMLElement {
   const power = element('strong');
   const limit = element('span');
@@ -69,14 +69,16 @@ function drawingOf(view: View): Drawing {
       { stroke: power, fill: colour('power-fill'), width: 1.5 },
       { stroke: colour('violation'), fill: colour('violation-fill'), width: 2 },
       { stroke: limit, width: 2 },
-      // Of the run it is compared with, where there is one.
+      // Power and limit of the compared run.
       { ...ofOther, stroke: colour('muted') },
       { ...ofOther, stroke: limit },
     ],
   };
 }
 
-/** Room for the peak and for limits near it: one far above would press the rest into a line. */
+/**
+ * Top of the axis: fits the peak and limits near it. A limit far above the peak would flatten the rest of the chart.
+ */
 function topOf({ powerW, limitW, compared }: Site): number {
   const peakW = Math.max(
     highestOf(powerW, Number.POSITIVE_INFINITY),
@@ -90,7 +92,7 @@ function highestOf({ values }: History, belowW: number): number {
   return values.reduce((highest, value) => (value <= belowW ? Math.max(highest, value) : highest), 0);
 }
 
-/** Power, the part of it above the limit, the limit, and power and limit of the run beside it, whenever any of them changes. */
+/** At each change: power, its part above the limit, the limit, and power and limit of the compared run. */
 function columnsOf({ site, toMs }: View): Drawing['columns'] {
   const { powerW, limitW, compared } = site;
   const histories = [powerW, limitW, ...(compared === undefined ? [] : [compared.powerW, compared.limitW])];
@@ -109,7 +111,7 @@ function columnsOf({ site, toMs }: View): Drawing['columns'] {
   ];
 }
 
-/** Null where there is nothing to draw. */
+/** Null leaves a gap in the chart. */
 function inKw(watts: number | undefined): number | null {
   return watts === undefined || watts >= UNLIMITED_W ? null : watts / 1000;
 }

@@ -1,4 +1,4 @@
-// The stack of profiles as bars, a lane for each priority of each target, with what applies at the chosen instant.
+// Shows the stack of profiles as bars: a lane for each priority of each target, and the deciding profile at an instant.
 
 import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { ProfileBar } from '../report-data.js';
@@ -8,7 +8,7 @@ import type { Site } from './unpack.js';
 import type { View, Viewpoint } from './viewpoint.js';
 import { iso, kw } from './words.js';
 
-/** Locks of more connectors than this are folded away at first. */
+/** More lock lanes than this are collapsed at first. */
 const LOCKS_SHOWN = 6;
 
 interface ProfileLane extends Lane {
@@ -53,7 +53,7 @@ export function createProfileLanes(viewpoint: Viewpoint): HTMLElement {
   return section;
 }
 
-/** The location's own lanes first, then those of other targets; the highest priority on top. */
+/** The lanes of the location come first, then those of other targets, each by descending priority. */
 function lanesOf(site: Site): ProfileLane[] {
   const slots = new Map<string, ProfileBar[]>();
   for (const profile of site.profiles) {
@@ -90,7 +90,7 @@ function place(bar: HTMLElement, { startsAtMs, endsAtMs }: ProfileBar, { fromMs,
   bar.style.width = `${(100 * (end - start)) / (toMs - fromMs)}%`;
 }
 
-/** Lanes of a target are in descending order of priority: its first active profile is the one that decides. */
+/** Lanes of a target are in descending order of priority, so its first active profile decides. */
 function tellInstant(lanes: readonly ProfileLane[], { instant }: View): void {
   const decided = new Set<string>();
   for (const { target, bars, right, row } of lanes) {

@@ -1,11 +1,11 @@
-// Pointing at time: one line through all rows at the chosen instant, a click to choose, a drag to zoom.
+// Pointer input on the time axis: a line through all rows at the chosen instant, a click to choose, a drag to zoom.
 import { element } from './element.js';
 import type { Viewpoint } from './viewpoint.js';
 
-/** Less than this is a click. */
+/** A shorter drag counts as a click. */
 const DRAG_PX = 6;
 
-/** Watches over `stage`; `ruler` spans the time axis that all its rows share. */
+/** Handles pointer events of `stage`; `ruler` spans the time axis that all its rows share. */
 export function pointAtTime(stage: HTMLElement, ruler: HTMLElement, viewpoint: Viewpoint): void {
   const line = element('div', { class: 'instant-line' });
   const selection = element('div', { class: 'selection', hidden: true });

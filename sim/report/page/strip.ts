@@ -1,10 +1,11 @@
-// One connector's day as a strip: the reason of its limit as colour, its power as height, links that failed as a line.
+// Draws the time of one connector as a strip: the reason of its limit as colour, power as height, failed links as a
+// line.
 import { clearedContext, colour } from './element.js';
 import { type ConnectorHistory, placeAt } from './unpack.js';
 import type { View } from './viewpoint.js';
 import { GROUP_OF_REASON, type ReasonGroup } from './words.js';
 
-/** What one column of pixels shows: the mode that lasted longest in it, and the mean power. */
+/** Content of one column of pixels: the mode that lasted longest, and the mean power. */
 interface Slice {
   readonly group: ReasonGroup;
   readonly isOnline: boolean;
@@ -65,7 +66,7 @@ function colourOf(group: ReasonGroup): string {
   return held;
 }
 
-/** Colours differ between light and dark: they are asked anew. */
+/** Colours differ between light and dark, so they are read again after a change. */
 export function forgetColours(): void {
   colours.clear();
 }

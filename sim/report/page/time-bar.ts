@@ -1,4 +1,4 @@
-// The scrubber: chooses the instant by slider, text, click or key, and says what happened right then.
+// Chooses the instant by slider, text, click or key, and lists the events at this instant.
 import type { Mark, ReportData } from '../report-data.js';
 import { element, say } from './element.js';
 import { type Site, siteAt } from './unpack.js';
@@ -71,7 +71,7 @@ function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLSelectElement;
 }
 
-/** @returns whether the key means something here. */
+/** @returns true if the key has a function here. */
 function pressed(key: string, isShifted: boolean, viewpoint: Viewpoint): boolean {
   const { fromMs, toMs, instant } = viewpoint.view;
   const step = Math.max(SHORTEST_STEP_MS, Math.round((toMs - fromMs) / (isShifted ? 50 : 1_000)));
@@ -91,7 +91,7 @@ function pressed(key: string, isShifted: boolean, viewpoint: Viewpoint): boolean
   return act !== undefined;
 }
 
-/** Goes to the nearest instant before or after, at which a mark begins or ends. */
+/** Moves to the nearest instant before or after at which a mark begins or ends. */
 function jump(viewpoint: Viewpoint, direction: 1 | -1): void {
   const { site, instant } = viewpoint.view;
   let nearest: number | undefined;

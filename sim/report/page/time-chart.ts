@@ -1,4 +1,4 @@
-// A chart over the time that all rows share: its axes, and how it follows what the reader looks at.
+// A chart on the shared time axis: its axes, and its updates after a change of the viewpoint.
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import { colour } from './element.js';
@@ -7,20 +7,20 @@ import type { View, Viewpoint } from './viewpoint.js';
 const AXIS_PX = 28;
 const NARROWEST_AXIS_PX = 48;
 
-/** What is drawn of a location. */
 export interface Drawing {
   readonly heightPx: number;
-  /** Of the values, as words behind each. */
+  /** Unit of the values, as text after each label. */
   readonly unit: string;
   readonly range: uPlot.Range.MinMax;
-  /** A step from instant to instant each; the first column is the instants. */
+  /** The first column holds the instants. Each value applies until the next instant. */
   readonly columns: uPlot.AlignedData;
   readonly lines: readonly uPlot.Series[];
 }
 
 /**
- * Keeps a chart in `plot` that shows `drawingOf` the location and stretch in view; none where it gives none.
- * @param ruler spans the time axis that all rows share; the chart's axis of values stands to the right of it.
+ * Keeps a chart of `drawingOf` in `plot`, for the location and the span in view; removes the chart if there is no
+ * drawing.
+ * @param ruler spans the time axis that all rows share; the value axis of the chart is to the right of it.
  */
 export function keepTimeChart(
   { plot, ruler }: { readonly plot: HTMLElement; readonly ruler: HTMLElement },
@@ -67,7 +67,7 @@ function optionsOf(
       {
         ...axis,
         size: AXIS_PX,
-        // A label at the very edge would be cut in half.
+        // A label at the edge would be cut in half.
         values: (shown, instants) =>
           instants.map((instant) => (instant === shown.scales.x?.min ? '' : axisLabel(instant, instants))),
       },
@@ -82,7 +82,7 @@ function optionsOf(
   };
 }
 
-/** Times of day; the date where a day begins. */
+/** Times of day; at midnight, the date. */
 function axisLabel(instant: number, all: readonly number[]): string {
   const [date = '', time = ''] = new Date(instant).toISOString().split('T');
   if (time.startsWith('00:00:00')) return date.slice(5);

@@ -1,4 +1,4 @@
-// Turns the report's columns of differences back into values that can be searched and drawn.
+// Converts the columns of differences in a report to values that the page can search and draw.
 import type { ConnectorSummary } from '../connector-account.js';
 import type { ConnectorMode, LocationTrack, Mark, ProfileBar, ReportData, Track } from '../report-data.js';
 import type { LocationSummary } from '../summary.js';
@@ -7,12 +7,12 @@ export interface ConnectorHistory {
   readonly name: string;
   readonly controllerUuid: string;
   readonly connectorId: string;
-  /** Ascending; the other columns have a value for each. */
+  /** Ascending; each other column has one value for each instant. */
   readonly atMs: Float64Array;
   readonly powerW: Float64Array;
   readonly limitTenthsA: Float64Array;
   readonly modes: readonly ConnectorMode[];
-  /** Never 0, so that it can be divided by. */
+  /** Never 0, because it is a divisor. */
   readonly peakW: number;
   readonly summary: ConnectorSummary | undefined;
 }
@@ -27,13 +27,13 @@ export interface Site {
   readonly powerW: History;
   readonly limitW: History;
   readonly connectors: readonly ConnectorHistory[];
-  /** Those of the location, of its chargers and connectors, and those of more than one location. */
+  /** Profiles of the location, of its chargers and connectors, and of targets that span several locations. */
   readonly profiles: readonly ProfileBar[];
   readonly marks: readonly Mark[];
   readonly summary: LocationSummary | undefined;
-  /** Those that feed it; all of them where the trace does not say which do. */
+  /** Lines that feed the location; all lines if the trace lacks this assignment. */
   readonly lines: readonly GridLine[];
-  /** The same location in the run that this one is compared with. */
+  /** The same location in the compared run. */
   readonly compared: ComparedSite | undefined;
 }
 
@@ -42,14 +42,14 @@ export interface ComparedSite {
   readonly limitW: History;
 }
 
-/** The highest and the lowest of its phases; */
+/** The highest and the lowest of its phases. */
 export interface GridLine {
   readonly name: string;
   readonly highestTenthsV: History;
   readonly lowestTenthsV: History;
 }
 
-/** Everything of the location at `place` in the report, undefined where there is none. */
+/** Data of the location with this index in the report; undefined if there is none. */
 export function siteAt(data: ReportData, place: number): Site | undefined {
   const track = data.locations[place];
   if (track === undefined) return undefined;
@@ -107,7 +107,7 @@ function comparedSite({ compared }: ReportData, locationId: string): ComparedSit
   return track && historiesOf(track);
 }
 
-/** The place of the last instant at or before `instant`, -1 where there is none. */
+/** Index of the last instant at or before `instant`; -1 if there is none. */
 export function placeAt(atMs: Float64Array, instant: number): number {
   let low = 0;
   let high = atMs.length;
@@ -119,7 +119,7 @@ export function placeAt(atMs: Float64Array, instant: number): number {
   return low - 1;
 }
 
-/** What held at `instant`, undefined before the first value. */
+/** The value that applies at `instant`; undefined before the first value. */
 export function valueAt({ atMs, values }: History, instant: number): number | undefined {
   return values[placeAt(atMs, instant)];
 }
@@ -157,7 +157,7 @@ function modesOf(differences: readonly number[], all: readonly ConnectorMode[]):
   return modes;
 }
 
-/** A target that is of no single location, such as a cluster or the service, concerns each. */
+/** A target without a location of its own, such as a cluster or the service, concerns every location. */
 function concernOf(data: ReportData, locationId: string): (target: string) => boolean {
   const elsewhere = new Set<string>();
   for (const track of data.locations) {

@@ -1,9 +1,9 @@
-// What the reader looks at: a location, a stretch of time, and the chosen instant inside it.
+// View of the reader: a location, a span of time, and the chosen instant inside it.
 import type { Site } from './unpack.js';
 
 export interface View {
   readonly site: Site;
-  /** The stretch that is shown. */
+  /** The visible span. */
   readonly fromMs: number;
   readonly toMs: number;
   readonly instant: number;
@@ -12,13 +12,13 @@ export interface View {
 export interface Viewpoint {
   readonly view: View;
   choose(instant: number): void;
-  /** Shows the stretch, clipped to the run and no shorter than a minute. */
+  /** Shows the span, clipped to the run and at least a minute long. */
   show(fromMs: number, toMs: number): void;
-  /** Shows `factor` times as much time around the instant. */
+  /** Multiplies the visible time around the instant by `factor`. */
   zoom(factor: number): void;
   showAll(): void;
   visit(site: Site): void;
-  /** `draw` is called before the next frame after a change. */
+  /** Calls `draw` before the next frame after a change. */
   onChange(draw: (view: View, before: View | undefined) => void): void;
 }
 

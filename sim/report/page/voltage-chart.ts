@@ -1,16 +1,16 @@
-// The voltage of the lines that feed a location, over time and at the chosen instant.
+// Chart of the voltage of the lines that feed a location, and the voltage at the chosen instant.
 import { colour, element } from './element.js';
 import { type Drawing, keepTimeChart } from './time-chart.js';
 import { type GridLine, type History, valueAt } from './unpack.js';
 import type { View, Viewpoint } from './viewpoint.js';
 
 const HEIGHT_PX = 110;
-/** Above and below what is drawn. */
+/** Margin above and below the curves. */
 const MARGIN_V = 2;
-/** Of several lines each is drawn apart from the others by its dashes. */
+/** A dash pattern for each line distinguishes several lines. */
 const DASHES = [[], [6, 3], [2, 2]];
 
-/** A row that is there where the scenario has a grid. */
+/** The row is visible only if the scenario has a grid. */
 export function createVoltageChart(viewpoint: Viewpoint, ruler: HTMLElement): HTMLElement {
   const readout = element('div', { class: 'left readout voltages' });
   const plot = element('div', {
@@ -65,7 +65,7 @@ function drawingOf({ site: { lines }, toMs }: View): Drawing | undefined {
   };
 }
 
-/** Null where there is nothing to draw. */
+/** Null leaves a gap in the chart. */
 function voltsOrNull(tenthsV: number | undefined): number | null {
   return tenthsV === undefined ? null : tenthsV / 10;
 }

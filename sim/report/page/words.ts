@@ -1,7 +1,7 @@
-// How the page says numbers, instants and reasons, and in which colour.
+// Text and colours of numbers, instants and reasons on the page.
 import type { LimitReason } from '../../../machines/power/grant.js';
 
-/** Reasons that a reader sees as one, each with its colour's name in the style sheet. */
+/** Groups of reasons that the page shows as one; the key is also the name of the colour in the style sheet. */
 export const REASON_GROUPS = {
   free: 'not limited',
   shared: 'shares the limit',
@@ -77,17 +77,17 @@ export function duration(seconds: number): string {
   return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, '0')}`;
 }
 
-/** `2026-06-01T17:00:03Z`, with milliseconds only where there are any. */
+/** Such as `2026-06-01T17:00:03Z`; milliseconds only if they are not 0. */
 export function iso(instant: number): string {
   return new Date(instant).toISOString().replace('.000Z', 'Z');
 }
 
-/** `17:00:03` in UTC. */
+/** Such as `17:00:03`, in UTC. */
 function timeOfDay(instant: number): string {
   return iso(instant).slice(11, 19);
 }
 
-/** `19:00:03 (UTC+02:00)`: the site's clock, which differs from UTC by `utcOffsetMs`. */
+/** Such as `19:00:03 (UTC+02:00)`: the clock of the site, with the offset `utcOffsetMs`. */
 export function siteTime(instant: number, utcOffsetMs: number): string {
   const minutes = Math.abs(utcOffsetMs) / 60_000;
   const offset = [Math.floor(minutes / 60), minutes % 60]
