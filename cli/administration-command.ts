@@ -1,4 +1,4 @@
-// What the commands beside a running service share: flags for the database, an open administration, words for scopes.
+// Shared parts of the commands that work on the database next to a running service: flags, access, text of scopes.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { TenantUuid } from '../machines/values/ids.js';
 import { asId } from '../machines/values/ids.js';
@@ -18,18 +18,18 @@ export interface AdministrationFlags extends SettingsFlags {
   readonly json?: true;
 }
 
-/** A sub-command that takes the database's settings and `--json`. */
+/** A sub-command with the settings of the database and `--json`. */
 export function administrationCommand(name: string, description: string): Command {
   const command = new Command(name).description(description).option('--json', 'print JSON for scripts');
   return addSettingsFlags(command, DATABASE_SETTINGS);
 }
 
-/** Opens the database of `flags`, lets `use` work on it, and always closes it. */
+/** Opens the database of `flags` for `use`, and closes it in any case. */
 export async function withAdministration<T>(
   flags: SettingsFlags,
   use: (administration: Administration) => Promise<T>,
 ): Promise<T> {
-  // Loaded when a command opens the database, and not for a page of help.
+  // Loaded only after a command opens the database, so that the help starts fast.
   const { createAdministration } = await import('../src/outbound/knex/administration.js');
   const administration = await createAdministration({ databaseUrl: databaseUrlOf(configOf(flags)) });
   try {
@@ -39,7 +39,7 @@ export async function withAdministration<T>(
   }
 }
 
-/** @throws OperatorError where no tenant has that id. */
+/** @throws OperatorError if there is no tenant with this id. */
 export async function existingTenant(administration: Administration, text: string): Promise<TenantUuid> {
   const tenantUuid = asId<TenantUuid>(text);
   const tenants = await administration.listTenants();
@@ -56,7 +56,6 @@ export function scopeOption(): Option {
   );
 }
 
-/** The flags of a command that creates a credential. */
 export interface NewCredentialFlags {
   readonly scope?: readonly Scope[];
   readonly expires?: EpochMs;
@@ -90,7 +89,7 @@ export function originOf({ name }: NewCredentialFlags): CredentialOrigin {
   return { name: name ?? null, createdAtMs: systemClock.nowMs() };
 }
 
-/** The credentials of one kind as lists show them, of one tenant or of all. */
+/** The credentials of one kind, of one tenant or of all tenants, in the form of a list. */
 export async function listedCredentials(
   kind: CredentialKind,
   tenant: string | undefined,
@@ -118,7 +117,7 @@ export async function listedCredentials(
   }));
 }
 
-/** The scopes in their usual order, each once; all of them where none is named. */
+/** The scopes in their usual order, without duplicates; all scopes if `named` is undefined. */
 export function scopesOf(named: readonly Scope[] | undefined): readonly Scope[] {
   return named === undefined ? USUAL_SCOPES : SCOPES.filter((scope) => named.includes(scope));
 }

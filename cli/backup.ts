@@ -1,4 +1,4 @@
-// `headroom backup FILE`: a whole copy of a live SQLite database, while the service goes on.
+// `headroom backup FILE`: a complete copy of a live SQLite database, without a stop of the service.
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { databaseUrlOf } from '../src/config.js';

@@ -43,7 +43,7 @@ interface ChargerFlags extends FleetWish {
   readonly json?: true;
 }
 
-/** The embedded broker lets a charger subscribe to so many limits, beside `sync`. */
+/** The embedded broker allows a charger this many subscriptions to limits, in addition to `sync`. */
 const MOST_CONNECTORS = 7;
 
 function numberBetween(min: number, max: number, isWhole: boolean) {
@@ -146,7 +146,7 @@ function run(flags: ChargerFlags): void {
     cancelReport();
     await fleet.stop();
   });
-  // It runs for who reads its lines: `| head` has had enough of it.
+  // The command runs for the reader of its lines, so it ends if the reader (such as `| head`) closes the pipe.
   process.stdout.once('error', () => process.kill(process.pid, 'SIGTERM'));
 }
 
@@ -164,7 +164,7 @@ function listMisbehaviours(): string {
   return `\nKinds of --misbehave:\n${lines.join('\n')}`;
 }
 
-/** What they are like, and how they break the protocol. */
+/** Options for the traits of the chargers, and for their violations of the protocol. */
 function withTraits(command: Command): Command {
   return command
     .addOption(

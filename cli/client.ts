@@ -1,4 +1,4 @@
-// `headroom client create|list|disable`: OAuth clients of tenants; a secret is printed once, at creation.
+// `headroom client create|list|disable`: OAuth clients of tenants. A secret is printed once, at creation.
 import { Command, InvalidArgumentError } from 'commander';
 import { isId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';

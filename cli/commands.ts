@@ -1,22 +1,26 @@
-// The sub-commands. Each is loaded only when it is asked for, so that none slows down the start of another.
+// The sub-commands. Each is loaded on demand, so that none slows down the start of another.
 import { setFlagsFromString } from 'node:v8';
 import { Command } from 'commander';
 
 interface Listed {
   readonly name: string;
-  /** As in the command's own help. */
+  /** Must equal the description in the command's own help. */
   readonly about: string;
   readonly load: () => Promise<Command>;
 }
 
 const HEAP_OF_A_GATEWAY = [
-  // By itself V8 collects what it kept once that has doubled, and spreads what lives over all of the pages it took until then.
+  // By default V8 collects the old generation only after its size has doubled. The surviving objects are then spread
+  // over all pages that V8 allocated meanwhile.
   '--heap-growing-percent=20',
-  // By itself it lets the space in which all objects begin grow from 2 to 32 MB, and stay so.
+  // By default V8 lets the space of new objects grow from 2 to 32 MB, and never shrinks it.
   '--semi-space-growth-factor=1',
 ];
 
-/** Each of its many chargers says little, and little of that outlives a heartbeat. Before its code is loaded: that makes the heap grow. */
+/**
+ * A gateway has many chargers with few messages, and few objects outlive a heartbeat. The flags apply before the code
+ * of the gateway is loaded, because loading makes the heap grow.
+ */
 function keepHeapSmall(): void {
   for (const flag of HEAP_OF_A_GATEWAY) setFlagsFromString(flag);
 }
@@ -95,7 +99,7 @@ export const COMMANDS: readonly Listed[] = [
   },
 ];
 
-/** Every sub-command; those that `words` do not ask for can do nothing but stand in the help. */
+/** All sub-commands. Only the one that `words` ask for is loaded; the others only appear in the help. */
 export async function commandsFor(words: readonly string[]): Promise<readonly Command[]> {
   const [first, second] = words.filter((word) => !word.startsWith('-'));
   const asked = first === 'help' ? second : first;

@@ -1,4 +1,5 @@
-// The demo's building: what it draws beside the chargers of its location, told by a meter over MQTT as a real one would.
+// The building of the demo: its load behind the connection of a location, reported by a meter over MQTT as a real one
+// would.
 import { connectAsync } from 'mqtt';
 import type { Fleet } from '../sim/charger/fleet.js';
 import type { Building } from '../sim/scenario/scenario.js';
@@ -11,7 +12,7 @@ const READ_EVERY_MS = 2_000;
 const SEED = 4;
 const MINUTE_MS = 60_000;
 
-/** Shops, lifts, and a kitchen that is busy for minutes. */
+/** Shops, lifts, and a kitchen with peaks of several minutes. */
 function buildingAt(locationId: string): Building {
   const always = { fromMs: 0, untilMs: Number.MAX_SAFE_INTEGER };
   return {
@@ -30,7 +31,10 @@ function buildingAt(locationId: string): Building {
   };
 }
 
-/** Reads the meter of the first location of the file that has one; nothing where none has. @returns stops it. */
+/**
+ * Reports the meter of the first location with a meter; without one, it does nothing. @returns a function that stops
+ * it.
+ */
 export async function startDemoMeter(
   file: ProvisioningFile,
   mqttUrl: string,

@@ -1,10 +1,10 @@
-// What the demo tells the person in front of it: where things are, and three lines to try.
+// The text that the demo prints: addresses, and three commands to try.
 import { toInstant } from '../src/wire/instants.js';
 
 const STARTS_IN_MS = 20_000;
 const LASTS_MS = 60_000;
 
-/** Bold where the terminal can show it, plain where it cannot or the output is no terminal. */
+/** Bold if the output is a terminal that supports it; otherwise plain. */
 function bold(text: string): string {
   return process.stdout.isTTY && process.stdout.hasColors() ? `\u001b[1m${text}\u001b[22m` : text;
 }

@@ -1,4 +1,4 @@
-// The demo's charger that speaks OCPP: it joins through a gateway, as a real one would.
+// The OCPP charger of the demo, which connects through a gateway as a real one would.
 import { randomUUID } from 'node:crypto';
 import type { FleetMember } from '../sim/charger/fleet.js';
 import { OcppCharger } from '../sim/charger/ocpp-charger.js';
@@ -8,7 +8,7 @@ import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 
-/** It has one connector, which is all that the virtual charger has. */
+/** This charger has one connector; the virtual OCPP charger supports no more. */
 const SPEAKS_OCPP = 'q1-d';
 const SEED = 4;
 

@@ -1,4 +1,4 @@
-// What `headroom demo` does: the service, a tenant with sites, and virtual chargers, live with one command.
+// Implementation of `headroom demo`: the service, a tenant with sites, and virtual chargers, live with one command.
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,7 +36,7 @@ async function freePort(what: string, host: string, port: number): Promise<numbe
   return 0;
 }
 
-/** The settings, with what suits a demo where none was given: a directory that goes with it, and a quiet log. */
+/** The settings, with defaults for a demo: a temporary directory and a quiet log. */
 async function demoConfig(flags: SettingsFlags, undo: Undo): Promise<Config> {
   const config = configOf(flags);
   const { httpHost, mqttHost } = config;
@@ -68,7 +68,7 @@ async function provision(config: Config, file: ProvisioningFile): Promise<void> 
   await administration.close();
 }
 
-/** In a terminal, lines that keep changing below the guide. */
+/** In a terminal, updates these lines in place below the guide. */
 function showLiveLines(site: DemoSite, fleet: Fleet): void {
   let shown = 0;
   const show = () => {
@@ -84,7 +84,7 @@ function showLiveLines(site: DemoSite, fleet: Fleet): void {
   if (process.stdout.isTTY) show();
 }
 
-/** @returns where chargers that speak OCPP join */
+/** @returns the URL for OCPP chargers */
 async function joinByOcpp(
   { heartbeatS }: Config,
   file: ProvisioningFile,
@@ -144,7 +144,7 @@ async function startDemo(flags: SettingsFlags, undo: Undo): Promise<void> {
 export async function demo(flags: SettingsFlags): Promise<void> {
   const steps: (() => Promise<void> | void)[] = [];
   const stop = async () => {
-    // Whatever fails, the rest still stops.
+    // A failed step must not keep the other steps from running.
     for (const step of steps.splice(0).reverse()) {
       try {
         await step();

@@ -1,4 +1,4 @@
-// The demo's tenant as its own API client sees it: a cluster over all locations, and what it draws.
+// The demo's tenant through the API: a cluster over all locations, and the power of each.
 import type { z } from 'zod';
 import { countReasons, type FleetConnector, formatReasons } from '../sim/charger/fleet.js';
 import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../src/wire/rest.js';
@@ -8,7 +8,10 @@ const CLUSTER_LIMIT_KW = 100;
 
 export interface DemoSite {
   readonly clusterId: string;
-  /** A line for each location, with its draw and limit in kW and why its connectors have theirs, and one for all. */
+  /**
+   * A line for each location: power and limit in kW, and the reasons of its connectors' limits. The last line is the
+   * total.
+   */
   liveLines(connectors: readonly FleetConnector[]): Promise<readonly string[]>;
 }
 

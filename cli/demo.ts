@@ -1,10 +1,10 @@
-// `headroom demo`: its flags; what it does is loaded to do it, and not for a page of help.
+// `headroom demo`: its flags. The implementation is loaded only when the command runs, not for the help.
 import { Command } from 'commander';
 import { ALL_SETTINGS, addSettingsFlags, type SettingKey, type SettingsFlags } from './settings-flags.js';
 
-/** The demo does not offer TLS: you and its chargers would first have to trust a certificate. */
+/** The demo has no TLS: user and chargers would first have to trust a certificate. */
 const TLS_SETTINGS: readonly SettingKey[] = ['tlsCert', 'tlsKey', 'tlsClientCa'];
-/** Nor other nodes: `npm run cluster` shows several. */
+/** The demo runs one node; `npm run cluster` shows several. */
 const NODE_SETTINGS: readonly SettingKey[] = ['standby', 'sharded', 'ownerTtlS', 'nodeUrl'];
 const LEFT_OUT = [...TLS_SETTINGS, ...NODE_SETTINGS];
 const SETTINGS_OF_DEMO = ALL_SETTINGS.filter((key) => !LEFT_OUT.includes(key));

@@ -1,4 +1,4 @@
-// `headroom doctor [FILE.yaml]`: looks at a machine and an installation, before and while it runs, and changes nothing.
+// `headroom doctor [FILE.yaml]`: checks a machine and an installation, before and while it runs, and changes nothing.
 import { Command } from 'commander';
 import type { Config } from '../src/config.js';
 import type { NamedFinding } from './doctor/checkup.js';
@@ -25,7 +25,7 @@ function printCount(findings: readonly NamedFinding[]): void {
   printNote(`${count('ok')} well, ${count('warn')} to look at, ${count('fail')} failed`);
 }
 
-/** What is wrong with the settings; else they are given. */
+/** The settings, or the problem with them. */
 function settingsOf(flags: SettingsFlags): Config | NamedFinding {
   try {
     return configOf(flags);
@@ -44,13 +44,13 @@ async function* findingsOf(
     yield config;
     return;
   }
-  // Loaded to look at something, and not for a page of help.
+  // Loaded only when a check runs, not for the help.
   const { Checkup } = await import('./doctor/checkup.js');
   const { thisHost: host } = await import('./doctor/host.js');
   yield* new Checkup({ config, host, provisioningFile, ntpServer }).findings();
 }
 
-/** Exit code 2 where the settings are wrong: then nothing else can be looked at. 1 where a check fails. */
+/** Exit code 2 if the settings are wrong, because no other check can run then; 1 if a check fails. */
 async function doctor(provisioningFile: string | undefined, flags: DoctorFlags): Promise<void> {
   const findings: NamedFinding[] = [];
   for await (const finding of findingsOf(provisioningFile, flags)) {

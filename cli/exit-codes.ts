@@ -1,8 +1,6 @@
-// What the exit codes of every command say to a script.
-
 /** The command failed, or its result is not the expected one. */
 export const FAILED = 1;
-/** Nothing was started, because the command line or a file is wrong. */
+/** The command did not start, because the command line or a file is wrong. */
 export const NOT_BEGUN = 2;
 
 export const EXIT_CODES_HELP = `

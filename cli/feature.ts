@@ -1,4 +1,4 @@
-// `headroom feature enable|disable`: switches what a tenant may use; a running service follows within two seconds.
+// `headroom feature enable|disable`: switches a feature of a tenant; a running service applies it within two seconds.
 import { Argument, Command } from 'commander';
 import { ENERGY_MANAGEMENT } from '../src/ports/records.js';
 import {

@@ -1,4 +1,4 @@
-// Which virtual chargers to run: those of a provisioning file, or so many made-up ones.
+// Chooses the virtual chargers to run: the ones of a provisioning file, or a number of generated ones.
 import {
   asId,
   type ConnectorId,
@@ -10,7 +10,7 @@ import type { FleetMember } from '../sim/charger/fleet.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 
-/** What the command line says about the chargers to run. */
+/** Flags of the command line about the chargers to run. */
 export interface FleetWish {
   readonly count?: number;
   readonly tenant?: string;
@@ -20,8 +20,8 @@ export interface FleetWish {
 }
 
 /**
- * The chargers of `file`, with the logins it presets; `tenant` and `location` choose among them, `count` takes so many.
- * @throws OperatorError where none is left, or one has no password in the file.
+ * The chargers of `file`, with their logins. `tenant` and `location` filter them, and `count` limits their number.
+ * @throws OperatorError if none remains, or one has no password in the file.
  */
 export function membersOfFile({ tenants }: ProvisioningFile, wish: FleetWish): readonly FleetMember[] {
   const members = tenants.flatMap(({ tenantUuid, locations }) =>
@@ -65,8 +65,8 @@ function required<T extends TenantUuid | LocationId | ControllerUuid>(
 }
 
 /**
- * Chargers `virtual-1`, `virtual-2`, … of one location, `connectors` of 22 kW each, with one password. A single charger takes
- * the name in `--username TENANT/CONTROLLER`.
+ * Chargers `virtual-1`, `virtual-2`, … of one location, with `connectors` of 22 kW each and one password. A single
+ * charger takes the name in `--username TENANT/CONTROLLER`.
  */
 export function madeUpMembers(wish: FleetWish & { readonly connectors: number }): readonly FleetMember[] {
   const tenantUuid = required<TenantUuid>(wish.tenant, '--tenant');

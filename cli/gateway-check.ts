@@ -1,4 +1,5 @@
-// `headroom gateway check FILE CHARGER`: the acceptance of one charger, with a finding and a way out for everything that a lease needs.
+// `headroom gateway check FILE CHARGER`: acceptance test of one charger. Each requirement of a lease gives a finding,
+// and each problem a remedy.
 import { randomUUID } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../src/clock.js';
@@ -35,7 +36,7 @@ function parseSeconds(text: string): number {
   throw new InvalidArgumentError('It must be whole seconds, from 1 to 3600.');
 }
 
-/** The file with that charger alone. @throws OperatorError */
+/** The file with only this charger. @throws OperatorError */
 function fileOfOne(file: ProvisioningFile, path: string, controllerUuid: string): ProvisioningFile {
   const tenants = file.tenants.map((tenant) => ({
     ...tenant,
@@ -63,7 +64,7 @@ function printCount(findings: readonly CheckFinding[]): void {
   printNote(`${count('pass')} passed, ${count('unknown')} unknown, ${count('fail')} failed`);
 }
 
-/** Exit code 1 where a check fails. */
+/** Exit code 1 if a check fails. */
 async function checkCharger(path: string, controllerUuid: string, flags: CheckFlags): Promise<void> {
   const { config, mqttUrl, mqttCa } = gatewayConfigOf(flags);
   const file = fileOfOne(readProvisioningFile(path), path, controllerUuid);

@@ -1,4 +1,4 @@
-// The flags and settings that everything which serves OCPP chargers shares, and the resources behind them.
+// Flags and settings that all gateway commands share, and the resources that they open.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -17,7 +17,7 @@ export interface ConnectionFlags extends SettingsFlags {
   readonly host: string;
 }
 
-/** Of a gateway that only checks one charger. */
+/** For a gateway that only checks one charger. */
 export const CHECK_SETTINGS: readonly SettingKey[] = [
   'mqttUrl',
   'mqttCa',
@@ -30,7 +30,7 @@ export const CHECK_SETTINGS: readonly SettingKey[] = [
 ];
 const SETTINGS: readonly SettingKey[] = [...CHECK_SETTINGS, 'metricsToken'];
 
-/** The service means other things by these. */
+/** Meanings that differ from those of the service. */
 const MEANINGS: OtherMeanings = {
   mqttUrl:
     'where chargers reach the service: its own broker or the one that it uses; mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out',
@@ -78,7 +78,10 @@ export function tlsOf({ tlsCert, tlsKey, tlsClientCa }: ReturnType<typeof config
   return tlsClientCa === undefined ? pems : { ...pems, ca: readCertificates('--tls-client-ca', tlsClientCa) };
 }
 
-/** Two would overwrite what each other keeps of its chargers. @throws StoreUnavailableError where another gateway uses it */
+/**
+ * Two gateways would overwrite each other's stored data of chargers. @throws StoreUnavailableError if another gateway
+ * uses the directory
+ */
 export async function lockOf(dataDir: string) {
   const { DatabaseLock } = await import('../src/outbound/knex/database-lock.js');
   const refusal = `${dataDir} is the data directory of another gateway that runs: stop that first, or give this one a --data-dir of its own`;

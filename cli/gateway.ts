@@ -1,4 +1,4 @@
-// `headroom gateway ocpp FILE.yaml`: chargers that speak OCPP join a service, by a process of its own.
+// `headroom gateway ocpp FILE.yaml`: a process of its own that connects OCPP chargers to a service.
 import { randomUUID } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import { withoutSecrets } from '../src/broker-url.js';
@@ -34,7 +34,7 @@ interface GatewayFlags extends ConnectionFlags {
   readonly csms?: string;
 }
 
-/** Of many chargers, so many are enough to find the others. */
+/** Number of chargers that a warning lists; the operator can find the others with them. */
 const NAMED_AT_ONCE = 10;
 
 function parseCsmsUrl(text: string): string {
@@ -56,7 +56,7 @@ function idTagRuleOf(text: string): IdTagRule {
   }
 }
 
-/** What changes in a file of id tags applies within a second, until the returned function is called. */
+/** A change of the file of id tags applies within a second, until a call of the returned function. */
 function followIdTags(rule: IdTagRule | undefined, log: Log): () => Promise<void> {
   if (rule?.kind !== 'list' || !(rule.idTags instanceof IdTagFile)) return async () => {};
   return followFiles('id tags', rule.idTags, { clock: systemClock, log });
@@ -68,7 +68,7 @@ function wrongIdTags(why: string): OperatorError {
   );
 }
 
-/** A wrong address is said at the start, and not only when a charger comes. */
+/** A wrong address is reported at the start, before the first charger connects. */
 async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log: Log): Promise<void> {
   const { reachBroker } = await import('../src/outbound/mqtt/reach-broker.js');
   try {
@@ -81,7 +81,7 @@ async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log
   }
 }
 
-/** Headroom takes others too; some chargers do not. */
+/** Headroom accepts these passwords, but some chargers do not. */
 function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
   const chargers = tenants.flatMap(({ locations }) => locations.flatMap(({ chargers }) => chargers));
   const unfit = chargersUnfitForOcpp(chargers);
@@ -132,7 +132,7 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   try {
     announce({ event: 'ready', ...(await gateway.start()), version: VERSION });
     void warnWhereUnreachable(mqttUrl, mqttCa, log);
-    // Who shows a certificate needs no password.
+    // A charger with a client certificate needs no password.
     if (config.tlsClientCa === undefined) warnOfPasswords(file, log);
   } catch (error) {
     grace.uninstall();

@@ -1,4 +1,4 @@
-// `headroom key issue|list|revoke`: the API keys of tenants; a secret is printed once, at issue.
+// `headroom key issue|list|revoke`: the API keys of tenants. A secret is printed once, at issue.
 import { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
 import type { ApiKeyRecord } from '../src/ports/credentials.js';

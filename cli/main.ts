@@ -1,4 +1,4 @@
-// The command's entry.
+// Entry point of the command.
 import { commandsFor } from './commands.js';
 import { runCommand } from './run-command.js';
 

@@ -1,4 +1,4 @@
-// `headroom migrate`: brings the database's schema up to date ahead of a start (serve does it by itself too).
+// `headroom migrate`: updates the schema of the database before a start; `serve` does this on its own, too.
 import type { Command } from 'commander';
 import { databaseUrlOf } from '../src/config.js';
 import { type AdministrationFlags, administrationCommand } from './administration-command.js';

@@ -1,18 +1,20 @@
-// What is told to the person at the terminal: one readable line for a mistake, a stack only for a defect of ours.
+// Error output in the terminal: one readable line for a mistake of the operator, a stack only for a defect of Headroom.
 import { OperatorError } from '../src/ports/operator-error.js';
 import { DatabaseLostError, StoreUnavailableError } from '../src/ports/store.js';
 import { withoutSecrets } from '../src/secrets.js';
 import { FAILED, NOT_BEGUN } from './exit-codes.js';
 
-/** What was asked for is right and cannot be done here and now; its message says why and the way out. */
+/** The request is valid but cannot succeed now; the message states the reason and the remedy. */
 export class FailedError extends Error {}
 
-/** The message of an error may quote what somebody sent. */
+/** Upper bound, because the message of an error may quote data from outside. */
 const DEFECT_LENGTH = 4_000;
 
 const TOLD = [OperatorError, FailedError, DatabaseLostError, StoreUnavailableError];
 
-/** What to print for `error`. A failure of the system (no such file, no permission) is the operator's to solve too. */
+/**
+ * The text to print for `error`. Errors of the system (no such file, no permission) count as solvable by the operator.
+ */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return `headroom: ${String(error)}`;
   const isTold = TOLD.some((kind) => error instanceof kind) || 'syscall' in error;
@@ -23,7 +25,6 @@ export function explain(error: unknown): string {
     : `headroom: ${error.message}`;
 }
 
-/** The exit code of a command that ended with `error`. */
 export function exitCodeOf(error: unknown): number {
   return error instanceof OperatorError ? NOT_BEGUN : FAILED;
 }

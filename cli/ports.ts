@@ -1,9 +1,9 @@
-// Whether the service could listen where it is told to, found out before anything is opened or written.
+// Checks that the service can listen on its ports, before it opens or writes a file.
 import { createServer } from 'node:net';
 import { type Config, flagOf, hasOwnBroker, variableOf } from '../src/config.js';
 import { FailedError } from './operator-error.js';
 
-/** What the system says to listening there now: undefined where it would work. */
+/** The system's error for listening on this port now; undefined if there is none. */
 export function listeningError(host: string, port: number): Promise<Error | undefined> {
   return new Promise((done) => {
     const probe = createServer();
@@ -20,11 +20,12 @@ export async function isPortFree(host: string, port: number): Promise<boolean> {
   return !isInUse(await listeningError(host, port));
 }
 
-/** @throws FailedError naming the port in use and what chooses another; else the system's own error. */
+/** @throws FailedError with the used port and the setting that changes it; any other error of the system unchanged. */
 export async function checkPorts(config: Config): Promise<void> {
   const checks = [
     ['httpPort', config.httpHost] as const,
-    // The broker of a node that stands by listens once it runs: until then another node may be there.
+    // The broker of a standby node listens only after the node becomes active: another node may use the port until
+    // then.
     ...(hasOwnBroker(config) && !config.standby ? [['mqttPort', config.mqttHost] as const] : []),
   ];
   for (const [key, host] of checks) {

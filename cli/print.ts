@@ -1,4 +1,4 @@
-// What the commands put on stdout: tables for people, JSON for scripts.
+// Output of the commands: tables for people, JSON for scripts.
 import Table from 'cli-table3';
 import { LineWriter } from '../src/line-writer.js';
 
@@ -6,7 +6,7 @@ export function printLine(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Words that accompany a result; on stderr, so that a script that reads stdout gets the result alone. */
+/** Notes go to stderr, so that a script that reads stdout gets only the result. */
 export function printNote(text: string): void {
   process.stderr.write(`${text}\n`);
 }
@@ -17,7 +17,7 @@ export function printJson(value: unknown): void {
 
 let announcements: LineWriter | undefined;
 
-/** A line of JSON from a command that runs until a signal: it goes on even where nobody takes the line. */
+/** A line of JSON from a command that runs until a signal. The command continues even if nobody reads the line. */
 export function announce(value: unknown): void {
   announcements ??= new LineWriter(process.stdout);
   announcements.write(`${JSON.stringify(value)}\n`);

@@ -1,4 +1,4 @@
-// `headroom provision FILE.yaml`: tenants, sites and credentials from a file; it creates and updates, never deletes.
+// `headroom provision FILE.yaml`: creates and updates tenants, sites and credentials from a file; it never deletes.
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
@@ -18,7 +18,7 @@ import {
 import { isDemoFile } from './demo-file.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 
-/** So many slow hashes take longer than one waits for without a word. */
+/** From this number on, the slow hashes take so long that a note is necessary. */
 const WORTH_A_NOTE = 100;
 
 type ProvisionFlags = AdministrationFlags & { readonly dryRun?: boolean; readonly writeSecrets?: string };
@@ -32,7 +32,7 @@ function readText(file: string): string {
   }
 }
 
-/** The file's content. @throws OperatorError, UnusableFileError */
+/** @throws OperatorError, UnusableFileError */
 export function readProvisioningFile(file: string): ProvisioningFile {
   return parseProvisioning(readText(file), file);
 }
@@ -69,20 +69,20 @@ function printOutcome(
   );
 }
 
-/** Secrets of a dry run were never stored, and those in a file are not printed beside it. */
+/** Secrets of a dry run were never stored, and secrets in a file are not printed as well. */
 function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
   return { ...outcome, issued: issued.map(({ kind, id }) => ({ kind, id })) };
 }
 
-/** Who else may know the secrets in the file; undefined where nobody does. */
+/** The people who may know the secrets in the file, as a warning; undefined if only its owner does. */
 function warningOf(file: string): string | undefined {
-  // The demo file is public anyway, whatever its mode.
+  // The demo file is public, independent of its mode.
   if (isDemoFile(file))
     return `the secrets in ${file} are public: use it only where nobody else reaches the service`;
   return exposureOf(file);
 }
 
-/** What its owner should know of the file before it is applied. */
+/** Notes about the file that its owner should read before it is applied. */
 function printNotes(file: string, { tenants }: ProvisioningFile): void {
   const logins = tenants.flatMap(({ clients, gateways, locations }) => [
     ...clients.map(({ clientSecret }) => clientSecret),
@@ -123,7 +123,7 @@ async function provision(file: string, flags: ProvisionFlags): Promise<void> {
       }
     });
   } finally {
-    // Printed after a failure, too: the operator must see what was stored until then.
+    // Printed after a failure, too: the operator must learn which changes were stored until then.
     const isShown = !dryRun && secretsFile === undefined;
     if (flags.json) printJson({ dryRun, tenants: isShown ? outcomes : outcomes.map(withoutSecrets) });
   }

@@ -1,4 +1,4 @@
-// `headroom restore FILE`: a backup takes the database's place, and the chargers follow it.
+// `headroom restore FILE`: a backup replaces the database; chargers follow it afterwards.
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -13,12 +13,12 @@ import { type AdministrationFlags, administrationCommand } from './administratio
 import { printJson, printLine, printNote } from './print.js';
 import { addSettingsFlags, configOf, type SettingKey } from './settings-flags.js';
 
-/** What says how long chargers may follow what they were told before. */
+/** These settings determine how long chargers may follow older limits. */
 const TIMING_SETTINGS: readonly SettingKey[] = ['heartbeatS', 'leaseTtlS', 'settleS'];
 
 type RestoreFlags = AdministrationFlags & { readonly asIs?: true; readonly dryRun?: true };
 
-/** How long old promises may last, s, rounded up. */
+/** Longest time that outstanding grants may last, s, rounded up. */
 function reservedSecondsOf({ leaseTtlS, settleS }: Config, { longestTtlMs }: Restored): number {
   const ttlMs = Math.max(1000 * leaseTtlS, longestTtlMs ?? 0);
   return Math.ceil(horizonMsOf({ ttlMs, settleMs: 1000 * settleS }) / 1000);

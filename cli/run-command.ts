@@ -1,9 +1,9 @@
-// Runs the sub-command that was asked for: how a mistake is told, and with which exit code.
+// Runs the requested sub-command, and maps errors to messages and exit codes.
 import { Command } from 'commander';
 import { VERSION } from '../src/version.js';
 import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
 
-/** A mistake that commander finds in the arguments ends the process as any other mistake does. */
+/** An error that commander finds in the arguments ends the process with the same exit code as any other mistake. */
 function endWithOurCodes(command: Command): void {
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_BEGUN));
   for (const each of command.commands) endWithOurCodes(each);
@@ -13,13 +13,13 @@ function endUnlessReaderLeft(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }
 
-/** For a command whose work goes on even where its output cannot be written. */
+/** For a command that must continue even if its output cannot be written. */
 export function goOnWithoutOutput(): void {
   for (const stream of [process.stdout, process.stderr])
     stream.off('error', endUnlessReaderLeft).on('error', () => {});
 }
 
-/** Does what the process was called to do with one of `commands`. */
+/** Parses the arguments of the process and runs the requested one of `commands`. */
 export async function runCommand(commands: readonly Command[]): Promise<void> {
   const program = new Command('headroom')
     .description('Headroom keeps electric-vehicle charging within the power that a site has.')
@@ -28,8 +28,8 @@ export async function runCommand(commands: readonly Command[]): Promise<void> {
   for (const command of commands) program.addCommand(command);
   endWithOurCodes(program);
 
-  // The reader of the output may leave first, as `| head` does. What the command does beside telling it is done all the same, and
-  // its exit code says what came of that.
+  // The reader of the output may leave first, as `| head` does. The command still finishes its work, and its exit code
+  // reports the result.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', endUnlessReaderLeft);
 
   try {

@@ -1,4 +1,4 @@
-// `headroom serve`: the service alone, until a signal ends it.
+// `headroom serve`: runs the service until a signal ends it.
 
 import { Command, Option } from 'commander';
 import { counted } from '../machines/values/counted.js';
@@ -12,7 +12,7 @@ import { announce, printNote } from './print.js';
 import { ALL_SETTINGS, addSettingsFlags, configOf, type SettingsFlags } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
-/** What a node of several says when it begins to run, or to stand by. */
+/** Event that one of several nodes prints after it becomes active or standby. */
 const ROLE_EVENTS = { active: 'ready', standby: 'standby' } as const;
 
 interface ServeFlags extends SettingsFlags {
@@ -20,7 +20,7 @@ interface ServeFlags extends SettingsFlags {
   readonly front?: boolean;
 }
 
-/** @throws OperatorError where the file cannot be used. */
+/** @throws OperatorError if the file cannot be used. */
 async function openRecorder(path: string, settings: Config): Promise<Recorder> {
   const { Recorder } = await import('../sim/recording/recorder.js');
   try {
@@ -30,7 +30,7 @@ async function openRecorder(path: string, settings: Config): Promise<Recorder> {
   }
 }
 
-/** Chargers' way in, for nodes beside it. */
+/** Runs a front: it accepts the connections of chargers on behalf of separate nodes. */
 async function serveFront(flags: SettingsFlags): Promise<void> {
   const { Front } = await import('../src/front.js');
   const config = configOf(flags);
@@ -51,7 +51,7 @@ async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
     return serveFront(flags);
   }
   const config = configOf(flags);
-  // The whole service is loaded to run it, and not for a page of help.
+  // The service is loaded only to run it, not for the help.
   const { Service } = await import('../src/service.js');
   await checkPorts(config);
   if (record !== undefined && config.sharded)

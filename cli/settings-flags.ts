@@ -1,19 +1,19 @@
-// The settings as flags: each sub-command takes those it uses, under the names the environment gives them too.
+// The settings as flags: each sub-command takes the ones that it uses; environment variables have matching names.
 import { type Command, Option } from 'commander';
 import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../src/config.js';
 import type { FindContradiction } from '../src/contradictions.js';
 
 export type SettingKey = keyof typeof SETTINGS;
 
-/** Values of the flags that were given, as text, by setting. */
+/** Values of the given flags as text, by setting. */
 export type SettingsFlags = Partial<Record<SettingKey, string>>;
 
 export const ALL_SETTINGS = Object.keys(SETTINGS) as readonly SettingKey[];
 
-/** Where the database is: all that commands beside a running service need. */
+/** The location of the database: commands next to a running service need no other settings. */
 export const DATABASE_SETTINGS: readonly SettingKey[] = ['dataDir', 'databaseUrl'];
 
-/** What settings mean to a sub-command, where that is something else than to the service. */
+/** Descriptions of settings that have another meaning for a sub-command than for the service. */
 export type OtherMeanings = Readonly<Partial<Record<SettingKey, string>>>;
 
 function describe(key: SettingKey, about: string): string {
@@ -22,7 +22,7 @@ function describe(key: SettingKey, about: string): string {
   return `${about} (${shown}${variableOf(key)})`;
 }
 
-/** Adds a flag for each of `keys`; its help names unit, default and environment variable. */
+/** Adds a flag for each of `keys`; its help names the unit, the default and the environment variable. */
 export function addSettingsFlags(
   command: Command,
   keys: readonly SettingKey[],
@@ -35,7 +35,7 @@ export function addSettingsFlags(
   return command;
 }
 
-/** The configuration of `flags` over the environment over the defaults. @throws ConfigError */
+/** Flags take precedence over the environment, and the environment over the defaults. @throws ConfigError */
 export function configOf(flags: SettingsFlags, findContradiction?: FindContradiction): Config {
   const given = ALL_SETTINGS.filter((key) => flags[key] !== undefined).map((key) => [key, flags[key]]);
   return loadConfig(Object.fromEntries(given), undefined, findContradiction);

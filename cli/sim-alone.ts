@@ -1,6 +1,7 @@
-// The command with nothing but `headroom sim`, for the bundle that is kept compiled: no simulation waits for what only a service needs.
+// Entry point with only `headroom sim`, for the bundle with cached compilation: a simulation need not load the
+// service's own dependencies.
 import { runCommand } from './run-command.js';
 import { simCommand } from './sim.js';
 
-// A file of CommonJS cannot wait; what goes wrong ends the process with its message.
+// CommonJS has no top-level await; an error ends the process with its message.
 void runCommand([simCommand()]);

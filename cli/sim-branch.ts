@@ -1,4 +1,5 @@
-// `headroom sim branch`: two futures of a scenario from one instant, as it is planned and with more calls and faults, compared.
+// `headroom sim branch`: compares two futures of a scenario from one instant, as planned and with more calls and
+// faults.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
@@ -14,7 +15,10 @@ import type { BranchFlags } from './sim-options.js';
 
 const REPORT = 'compare.html';
 
-/** @throws OperatorError where the file cannot be read, or `at` is not in the run. @throws UnusableFileError with every problem. */
+/**
+ * @throws OperatorError if the file cannot be read, or `at` lies outside the run. @throws UnusableFileError with every
+ * problem.
+ */
 function readBranch(path: string, scenario: Scenario, { at }: BranchFlags): Scenario {
   const { startsAtMs, endsAtMs } = scenario;
   if (at < startsAtMs || at >= endsAtMs)
@@ -28,7 +32,7 @@ function readBranch(path: string, scenario: Scenario, { at }: BranchFlags): Scen
     throw new OperatorError(`${path} cannot be read: ${error instanceof Error ? error.message : error}`);
   }
   const otherwise = branched(scenario, parseBranch(text, path, scenario, at));
-  // What is expected is expected of the day as it is planned.
+  // Expectations apply only to the planned day.
   return { ...otherwise, name: `${scenario.name}, ${basename(path)}`, expectations: [] };
 }
 
@@ -61,7 +65,7 @@ async function runBoth(scenario: Scenario, otherwise: Scenario, folder: string, 
   }
 }
 
-/** Exit code 1 where an invariant fails in either. */
+/** Exit code 1 if an invariant fails in either future. */
 export async function branch(path: string, branchPath: string, flags: BranchFlags): Promise<void> {
   const scenario = readScenario(path, flags);
   const otherwise = readBranch(branchPath, scenario, flags);

@@ -1,4 +1,4 @@
-// `headroom sim compare`: two runs beside each other, from when they differ on, figure by figure.
+// `headroom sim compare`: compares two runs figure by figure, and finds the instant at which they begin to differ.
 
 import { type Comparison, comparedRun, compareRuns } from '../sim/report/compare-runs.js';
 import { comparedLocations } from '../sim/report/compared-figures.js';
@@ -10,7 +10,7 @@ import { printJson, printLine, printTable } from './print.js';
 import type { CompareFlags } from './sim-options.js';
 import { traceFileOf } from './sim-replay.js';
 
-/** Told apart by their folders where they are of one name. */
+/** Two runs of the same name are named after their folders. */
 interface Named {
   readonly name: string;
   readonly trace: TraceReader;
@@ -32,7 +32,7 @@ function print([first, second]: readonly [Named, Named], comparison: Comparison)
   }
 }
 
-/** Prints both runs, or writes the report of the first with the second beside it. */
+/** Prints both runs, or writes the report of the first run with the figures of the second. */
 export async function printComparison(
   [first, second]: readonly [Named, Named],
   { out, json }: CompareFlags,
@@ -55,7 +55,7 @@ export async function printComparison(
   return comparison;
 }
 
-/** @throws OperatorError where there is no run. */
+/** @throws OperatorError if there is no run. */
 export async function openRun(path: string): Promise<TraceReader> {
   return openTraceReader(traceFileOf(path)).catch((error: Error) => {
     throw new OperatorError(error.message);

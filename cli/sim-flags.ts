@@ -1,4 +1,4 @@
-// The scenario that the simulator's commands are told to run, and the words that run it again.
+// Reads the scenario of a simulator command, and builds the command line that repeats the run.
 import { readFileSync } from 'node:fs';
 import { parseScenario, type ScenarioOverrides } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
@@ -7,7 +7,7 @@ import type { ScenarioFlags } from './sim-options.js';
 
 const DAY_MS = 86_400_000;
 
-/** @throws OperatorError where the file cannot be read. @throws UnusableFileError with every problem of it. */
+/** @throws OperatorError if the file cannot be read. @throws UnusableFileError with all its problems. */
 export function readScenario(path: string, flags: ScenarioFlags): Scenario {
   return parseScenario(textOf(path), path, overridesOf(flags));
 }
@@ -34,12 +34,12 @@ export function overridesOf({
   };
 }
 
-/** `path`, quoted for a shell where necessary. */
+/** `path`, quoted for a shell if necessary. */
 export function quoted(path: string): string {
   return /^[\w./@:+-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-/** The command line that runs `scenario` again, the same way. */
+/** The command line that repeats the run of `scenario`. */
 export function reproductionOf(
   scenario: Scenario,
   flags: Pick<ScenarioFlags, 'days'>,

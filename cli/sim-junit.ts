@@ -1,4 +1,4 @@
-// `--junit FILE` of the simulator's commands: what came of a run, or of each seed, for a CI server.
+// `--junit FILE` of the simulator's commands: the result of a run, or of each seed, for a CI server.
 
 import { writeFileSync } from 'node:fs';
 import { counted } from '../machines/values/counted.js';
@@ -8,12 +8,12 @@ import type { RunResult } from '../sim/run/run-account.js';
 import type { SeedOutcome } from '../sim/run/seed-pool.js';
 import { toInstant } from '../src/wire/instants.js';
 
-/** A file that cannot be written is told before anything runs. @throws what the file system says */
+/** Fails before the run if the file cannot be written. @throws the error of the file system */
 export function claimJunit(file: string | undefined): void {
   if (file !== undefined) writeFileSync(file, '');
 }
 
-/** A case for each expectation, one for calls, and one for all that must never happen. */
+/** A case for each expectation, one for calls, and one for all invariants. */
 export function writeRunJunit(
   file: string,
   { scenario, failures, violations, summary }: RunResult,
@@ -43,7 +43,7 @@ export function writeRunJunit(
   writeFileSync(file, junitXml({ name: `${name}, seed ${seed}`, path, elapsedMs, cases }));
 }
 
-/** A case for each seed. @param againOf the command that runs a seed alone. */
+/** A case for each seed. @param againOf the command that runs only this seed. */
 export function writeSeedsJunit(
   file: string,
   path: string,

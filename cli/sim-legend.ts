@@ -1,9 +1,9 @@
-// What the figures of a run mean, below them and in the help of the command that prints them.
+// Explanations of the figures of a run, for its output and for the help of the command.
 import { LEGEND } from '../sim/report/legend.js';
 
 const WIDTH = 100;
 
-/** Wrapped for a terminal; each word's lines after the first are indented. */
+/** Wrapped for a terminal; continuation lines of a term are indented. */
 export function legendLines(): readonly string[] {
   return LEGEND.flatMap(([name, meaning]) => wrapped(`${name}: ${meaning}`));
 }

@@ -1,4 +1,4 @@
-// What the simulator's commands may be told, checked; apart from what they do, so that their help loads none of it.
+// Options of the simulator's commands, separate from their implementation, so that the help loads none of it.
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../machines/values/time.js';

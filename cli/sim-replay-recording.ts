@@ -1,4 +1,4 @@
-// `headroom sim replay` of what a running service wrote down: whether it decides the same again, and its state at an instant.
+// `headroom sim replay` of a recording of a service: repeats its decisions, and shows its state at an instant.
 import { counted } from '../machines/values/counted.js';
 import type { EpochMs } from '../machines/values/time.js';
 import {
@@ -38,7 +38,7 @@ function printLocation({ locationId, actualKw, gridLimitKw, gridLimitCause, ...m
     printLine(`alarm ${kind} ${controllerUuid === null ? locationId : `${controllerUuid}/${connectorId}`}`);
 }
 
-/** Locations with `connector` alone, where it is given. */
+/** Only `connector` of the locations, if it is given. */
 function narrowed(
   locations: readonly LocationLive[],
   connector: ConnectorName | undefined,
@@ -62,7 +62,7 @@ function printOutcome({ lives, turns, startsAtMs, endsAtMs, ...outcome }: Record
   if (first !== undefined) printNote(`first that differs: ${formatDifference(first)}`);
 }
 
-/** Exit code 1 where a decision differs. @throws OperatorError where the file or the instant cannot be used. */
+/** Exit code 1 if a decision differs. @throws OperatorError if the file or the instant cannot be used. */
 export async function replayRecordingFile(
   path: string,
   {

@@ -1,4 +1,4 @@
-// `headroom sim replay`: the whole state of a recorded run at one instant, and the reason of every limit.
+// `headroom sim replay` of a run: the whole state at one instant, and the reason of every limit.
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { isRecordingFile } from '../sim/recording/recording-reader.js';
@@ -11,7 +11,7 @@ import { printJson, printLine, printNote, printTable } from './print.js';
 import type { ReplayFlags } from './sim-options.js';
 import { replayRecordingFile } from './sim-replay-recording.js';
 
-/** A trace, or the folder that a run wrote one to. */
+/** A trace, or the folder with the trace of a run. */
 export function traceFileOf(path: string): string {
   const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
   return isFolder ? join(path, TRACE_FILE) : path;

@@ -1,4 +1,4 @@
-// `headroom sim run`: one scenario from beginning to end, with what came of it as a table and, on request, as files.
+// `headroom sim run`: one scenario from beginning to end, with its results as a table and, on request, as files.
 
 import { SingleBar } from 'cli-progress';
 import { counted } from '../machines/values/counted.js';
@@ -32,7 +32,7 @@ const HEAD = [
   'violations',
 ];
 
-/** Where somebody watches, a bar with simulated time, speed and violations; elsewhere nothing. */
+/** In a terminal, a progress bar with simulated time, speed and violations; otherwise no output. */
 function createBar({ startsAtMs, endsAtMs }: Scenario) {
   const bar = new SingleBar({
     format: '{bar} {percentage} %  {instant}  {speed} × real time  {violations} violations',
@@ -119,7 +119,10 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
   if (!isGood(result)) printNote(`again: ${reproductionOf(scenario, flags, flags.out)}`);
 }
 
-/** Of each location the phase of a fuse that came nearest to what it carries, with all that was above what any carries. */
+/**
+ * For each location, the fuse phase with the highest load relative to its rating. Its `overAs` is the sum over all
+ * phases.
+ */
 function fullestOf(fuses: readonly FuseLoad[]): readonly FuseLoad[] {
   const fullest = new Map<string, FuseLoad>();
   for (const each of fuses) {

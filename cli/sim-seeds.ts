@@ -1,4 +1,4 @@
-// `headroom sim seeds`: one scenario with many seeds, to find the one in which something breaks.
+// `headroom sim seeds`: one scenario with many seeds, to find a seed with a failure.
 
 import { fileURLToPath } from 'node:url';
 import { SingleBar } from 'cli-progress';
@@ -27,7 +27,7 @@ function againOf(path: string, { days, transport, faults }: SeedsFlags, seed: nu
 }
 
 export async function seeds(path = DEFAULT_SCENARIO, flags: SeedsFlags): Promise<void> {
-  // What is wrong with the file, or with its sessions, is told once, before anything runs.
+  // Problems of the file or its sessions are reported once, before the first run.
   sessionsOf(readScenario(path, flags), flags.from);
   const last = flags.from + flags.count - 1;
   if (last > LARGEST_SEED)

@@ -1,4 +1,4 @@
-// `--csv DIR` of the simulator's commands: the figures of connectors and sessions, for a spreadsheet or a notebook.
+// `--csv DIR` of the simulator's commands: figures of connectors and sessions, for a spreadsheet or a notebook.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connectorsCsv, sessionsCsv, type TabledRun } from '../sim/report/run-tables.js';
@@ -7,7 +7,7 @@ import { makeDirectory } from '../src/private-files.js';
 export const CONNECTORS_FILE = 'connectors.csv';
 export const SESSIONS_FILE = 'sessions.csv';
 
-/** A folder that cannot be written is told before anything runs. @throws what the file system says */
+/** Fails before the run if the folder cannot be written. @throws the error of the file system */
 export function claimTables(dir: string | undefined): void {
   if (dir === undefined) return;
   makeDirectory(dir);

@@ -1,4 +1,5 @@
-// `headroom sim`: whole days of a site on a virtual clock, run, asked afterwards, and repeated for many seeds.
+// `headroom sim`: runs whole days of a site on a virtual clock, replays and compares them, and repeats them for many
+// seeds.
 import { availableParallelism, constants } from 'node:os';
 import { Command, Option } from 'commander';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
@@ -24,9 +25,9 @@ import {
   workersOption,
 } from './sim-options.js';
 
-// What a command does is loaded to do it, and not for a page of help.
+// Each command loads its implementation only when it runs, not for the help.
 
-/** What a shell expects of a process that a signal ended. */
+/** Exit code by the convention of shells: 128 plus the number of the signal that ended the process. */
 const ENDED_BY_SIGNAL = 128;
 
 function runCommand(): Command {
@@ -134,14 +135,14 @@ export function simCommand(): Command {
     .addCommand(seedsCommand());
 }
 
-/** Ctrl-C in the middle of a simulation: it ends at once, and nothing of its worlds stays behind. */
+/** After Ctrl-C a simulation ends at once, and removes the files of its worlds. */
 function endOnInterrupt(): void {
   process.once('exit', removeWorldFolders);
   for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.once(signal, () => process.exit(ENDED_BY_SIGNAL + constants.signals[signal]));
 }
 
-/** `action`; an error it throws is told and ends the process with a code of its own: 1 would say that there was a run. */
+/** An error of `action` ends the process with exit code 2, because exit code 1 means that a run took place. */
 function orNotRun<Given extends readonly unknown[]>(
   action: (...given: Given) => Promise<void>,
 ): (...given: Given) => Promise<void> {

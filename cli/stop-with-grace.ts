@@ -1,22 +1,22 @@
-// How commands that run until a signal end: once, in time, and with the right exit code.
+// Ends commands that run until a signal: once, in time, and with the right exit code.
 import closeWithGrace from 'close-with-grace';
 import { explain } from './operator-error.js';
 import { printNote } from './print.js';
 import { goOnWithoutOutput } from './run-command.js';
 
-/** Below the 10 s in which a stop must be over. */
+/** Less than the 10 s within which a stop must end. */
 const STOP_WITHIN_MS = 9_000;
 
 /**
- * Signals of a fault in native code. A handler returns to the instruction that failed, which fails again for ever; without one
- * the system ends the process, and its supervisor starts it again.
+ * Signals of a fault in native code. A handler would return to the failed instruction, which fails again forever.
+ * Without a handler the system ends the process, and its supervisor restarts it.
  */
 const FAULTS = ['SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV'] as const;
 
 /**
- * Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. Output that cannot be
- * written does not end it.
- * @param stop is given the signal's name, or the words of the defect
+ * Calls `stop` once, on a signal or a defect, and ends the process: code 0 after a signal, 1 otherwise. A failed write
+ * of output does not end it.
+ * @param stop receives the name of the signal, or the message of the defect
  */
 export function stopWithGrace(stop: (why: string) => Promise<void>): { uninstall(): void } {
   goOnWithoutOutput();

@@ -1,4 +1,4 @@
-// `headroom tenant list`: who is served, with how much.
+// `headroom tenant list`: the tenants, and the number of their locations and connectors.
 import { Command } from 'commander';
 import {
   type AdministrationFlags,

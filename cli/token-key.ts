@@ -1,4 +1,4 @@
-// `headroom token-key rotate`: a new key signs access tokens from now on; the one before still verifies.
+// `headroom token-key rotate`: a new key signs access tokens from now on; the previous key still verifies.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
@@ -14,7 +14,7 @@ function rotate(flags: SettingsFlags): void {
   }
   const file = tokenKeys ?? join(dataDir, 'token-keys.json');
   if (tokenKeys === undefined && !existsSync(file)) {
-    // As the first start would.
+    // The first start of the service would create the keys in the same way.
     createTokenKeys({ tokenKeys, dataDir });
     printNote(`The first key is in ${file}.`);
     return;

@@ -1,4 +1,4 @@
-// All checks of `headroom doctor`, in the order in which one tells the next what it needs.
+// All checks of `headroom doctor`, in an order in which later checks use the results of earlier ones.
 import { dirname } from 'node:path';
 import { type Config, databaseUrlOf, hasOwnBroker, unknownVariables, variableOf } from '../../src/config.js';
 import { databaseFileOf } from '../../src/outbound/knex/engine.js';
@@ -25,7 +25,7 @@ export interface CheckupOptions {
   readonly ntpServer: string | undefined;
 }
 
-/** A finding, and the check that it is of. */
+/** A finding, and its check. */
 export interface NamedFinding extends Finding {
   readonly check: string;
 }
@@ -43,7 +43,7 @@ export class Checkup {
     this.#options = options;
   }
 
-  /** Each finding as soon as it is there. */
+  /** Yields each finding at once. */
   async *findings(): AsyncGenerator<NamedFinding> {
     try {
       for (const [check, look] of this.#checks()) {
@@ -105,7 +105,7 @@ export class Checkup {
     }
   }
 
-  /** The rest is told of a database that this version can read. */
+  /** Skips later checks, which need a database that this version can read. */
   async #leaveDatabase(): Promise<void> {
     await this.#inspection?.close();
     this.#inspection = undefined;
@@ -122,7 +122,7 @@ export class Checkup {
     ];
   }
 
-  /** Somebody may run on the database: also where that cannot be told. */
+  /** A service may run on the database. This is true as well if it is unknown. */
   #isOwned(): boolean {
     return this.#running !== undefined || this.#owner?.isVacant !== true;
   }
@@ -162,13 +162,16 @@ export class Checkup {
   }
 }
 
-/** The disk that durable writes go to; with PostgreSQL what matters here is room alone. */
+/**
+ * The disk of durable writes. With PostgreSQL it is the disk of the data directory, of which only the free space
+ * matters.
+ */
 function diskOf({ dataDir, ...config }: Config): string {
   const database = databaseFileOf(databaseUrlOf({ dataDir, ...config }));
   return database === undefined ? dataDir : dirname(database);
 }
 
-/** @returns what is odd about settings that are each right. */
+/** @returns findings about valid settings that are unusual or inconsistent. */
 function checkSettings(config: Config): readonly Finding[] {
   const found = unknownVariables().map((name) =>
     warn(`${name} is no setting`, 'see headroom serve --help; a wrong name is ignored'),

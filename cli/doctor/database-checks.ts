@@ -1,4 +1,4 @@
-// The database, looked at beside those who use it.
+// Checks of the database, which other processes may use at the same time.
 import { counted } from '../../machines/values/counted.js';
 import {
   type Inspection,
@@ -10,7 +10,7 @@ import type { Clock } from '../../src/ports/clock.js';
 import { DatabaseLostError } from '../../src/ports/store.js';
 import { type Finding, fail, messageOf, ok, warn } from './finding.js';
 
-/** What a check of the database works on. */
+/** Result of opening the database, for later checks. */
 export interface OpenedDatabase {
   readonly inspection: Inspection;
   readonly isUpToDate: boolean;
@@ -19,7 +19,7 @@ export interface OpenedDatabase {
 const SLOW_ROUND_TRIP_MS = 20;
 const CLOCKS_APART_AT_MOST_MS = 2_000;
 
-/** Of a database that cannot be looked at. */
+/** Findings about a database that cannot be opened. */
 export function checkUnopened(error: unknown): readonly Finding[] {
   if (error instanceof UnreadableWithoutWritingError)
     return [warn(error.message, 'start the service, then look again')];
@@ -31,7 +31,7 @@ export function checkUnopened(error: unknown): readonly Finding[] {
   ];
 }
 
-/** Schema, damage, lost writes; how long one question takes, and what a PostgreSQL does with what it acknowledged. */
+/** Checks schema, damage, lost writes and the duration of a query, and the durability settings of PostgreSQL. */
 export async function checkDatabase(inspection: Inspection, clock: Clock): Promise<readonly Finding[]> {
   const { missing, unknown } = await inspection.schema();
   if (unknown.length > 0)
@@ -102,7 +102,7 @@ export function judgeOwner(owner: SeenOwner, isStandby: boolean): Finding {
   return ok(isVacant && ownerTerm > 0 ? `${term}, nobody runs on it` : term);
 }
 
-/** @param aheadMs by how much the database's clock is; undefined where it has none of its own. */
+/** @param aheadMs lead of the database's clock; undefined if it has no clock of its own. */
 export function judgeDatabaseClock(aheadMs: number | undefined, isStandby: boolean): readonly Finding[] {
   if (aheadMs === undefined) return [];
   const apart = `the database's clock is ${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs < 0 ? 'behind' : 'ahead'}`;

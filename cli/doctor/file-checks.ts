@@ -1,4 +1,4 @@
-// The files of an installation: who can read them, and whether the service can.
+// Checks the files of an installation: their permissions, and access by the service.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Config, databaseUrlOf, variableOf } from '../../src/config.js';
@@ -13,7 +13,7 @@ import { toInstant } from '../../src/wire/instants.js';
 import { type Finding, fail, messageOf, ok, warn } from './finding.js';
 import { nearestOf } from './host-checks.js';
 
-/** The data directory, the database in it, and what else holds secrets. */
+/** The data directory, the database in it, and other files with secrets. */
 export function checkFiles(config: Config, provisioningFile: string | undefined): readonly Finding[] {
   const database = databaseFileOf(databaseUrlOf(config));
   const written = [config.dataDir, ...(database === undefined ? [] : filesOf(database))];
@@ -26,7 +26,7 @@ export function checkFiles(config: Config, provisioningFile: string | undefined)
   return [ok(there.length === 0 ? 'there are none yet' : `their owner alone can read ${there.join(', ')}`)];
 }
 
-/** Of an SQLite database, with what SQLite puts beside it while somebody uses it. */
+/** Files of an SQLite database, with the files that SQLite creates next to it during use. */
 function filesOf(database: string): readonly string[] {
   return [dirname(database), ...['', '-wal', '-shm'].map((end) => `${database}${end}`)];
 }
@@ -36,7 +36,7 @@ function tokenKeysFileOf({ tokenKeys, dataDir }: Config): string | undefined {
   return tokenKeys ?? join(dataDir, 'token-keys.json');
 }
 
-/** What is not there yet is made in the directory above it. */
+/** A missing file will be created in the nearest existing directory above it. */
 function placeOf(path: string): string {
   return existsSync(path) ? path : nearestOf(path);
 }
@@ -62,7 +62,7 @@ export function checkTokenKeys(config: Config): readonly Finding[] {
   if (file !== undefined && config.tokenKeys === undefined && !existsSync(file))
     return [ok('the first start makes them')];
   try {
-    // They are there: nothing is made.
+    // The keys exist, so this call creates none.
     createTokenKeys(config);
     return [ok(file === undefined ? 'given as JSON' : `${file} is readable`)];
   } catch (error) {
@@ -94,7 +94,7 @@ function plainText(config: Config): Finding {
 
 const SOON_MS = 14 * 24 * 3600 * 1000;
 
-/** Of a certificate, whose name is `what`. */
+/** @param what name of the certificate in messages. */
 export function validityOf(
   what: string,
   { startsAtMs, expiresAtMs }: { readonly startsAtMs: number; readonly expiresAtMs: number },

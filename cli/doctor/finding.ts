@@ -1,11 +1,11 @@
-// What a check of `headroom doctor` finds: one line, with the way out where all is not well.
+// Finding of a check of `headroom doctor`: one line, with a remedy if there is a problem.
 
 export type Status = 'ok' | 'warn' | 'fail';
 
 export interface Finding {
   readonly status: Status;
   readonly message: string;
-  /** What to do; left out where nothing needs to be done. */
+  /** Remedy; absent if none is needed. */
   readonly wayOut?: string;
 }
 

@@ -1,11 +1,11 @@
-// The machine as Headroom needs it: Node, the clock, room for files and on the disk, and how fast that is.
+// Checks the machine: version of Node, clock, open files, free disk space and speed of the disk.
 import { existsSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { NODE_VERSIONS } from '../../src/version.js';
 import { type Finding, fail, messageOf, ok, warn } from './finding.js';
 import type { Host } from './host.js';
 
-/** What `package.json` calls the engines, as its alternatives. */
+/** One of the alternatives in `engines` of `package.json`. */
 const ALTERNATIVE = /^(\^|>=)(\d+)(?:\.(\d+))?$/;
 
 export function checkNode({ nodeVersion }: Host): readonly Finding[] {
@@ -31,7 +31,7 @@ export function checkTimeZone({ timeZone }: Host): readonly Finding[] {
 const APART_AT_MOST_MS = 2_000;
 const SYNCHRONIZE = 'synchronize it: systemd-timesyncd, chrony or another NTP client';
 
-/** @param ntpServer to be asked; undefined to believe what the system says. */
+/** @param ntpServer the server to ask; if undefined, the check relies on the answer of the system. */
 export async function checkClock(host: Host, ntpServer: string | undefined): Promise<readonly Finding[]> {
   if (ntpServer !== undefined) return [await compareWith(host, ntpServer)];
   const isSynchronized = await host.isSynchronized();
@@ -57,12 +57,12 @@ async function compareWith(host: Host, server: string): Promise<Finding> {
   }
 }
 
-/** What the service itself needs beside connections. */
+/** Files that the service itself needs in addition to connections. */
 const OWN_FILES = 100;
-/** HTTP takes at most this part of the files that may be open. */
+/** HTTP takes at most this share of the files that may be open. */
 const HTTP_PART = 1 / 4;
 
-/** @param needs connections of each kind at most; @param pid of the service that runs, where it is known. */
+/** @param needs maximum number of connections of each kind; @param pid of the running service, if known. */
 export function checkOpenFiles(
   host: Host,
   needs: { readonly http: number; readonly chargers: number },
@@ -88,7 +88,7 @@ const FULL_BYTES = 100e6;
 const NEARLY_FULL_BYTES = 1e9;
 const SLOW_MS = 100;
 
-/** @param directory of the data, which need not be there yet. */
+/** @param directory of the data; it need not exist yet. */
 export function checkDisk(host: Host, directory: string): readonly Finding[] {
   const place = nearestOf(directory);
   const freeBytes = host.freeBytes(place);
@@ -108,7 +108,7 @@ function checkSync(host: Host, directory: string): Finding {
   return warn(said, `every answer to a write waits for one: use an SSD, and no network share`);
 }
 
-/** The directory itself, or the next one above it that is there. */
+/** The directory itself, or the nearest existing one above it. */
 export function nearestOf(directory: string): string {
   let at = resolve(directory);
   while (!existsSync(at)) at = dirname(at);

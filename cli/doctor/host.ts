@@ -1,4 +1,4 @@
-// What `headroom doctor` asks the machine that it runs on.
+// Questions of `headroom doctor` to the machine.
 import { execFile } from 'node:child_process';
 import {
   closeSync,
@@ -14,28 +14,28 @@ import { systemClock } from '../../src/clock.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { ntpAheadMs } from './ntp.js';
 
-/** Tests put another in its place. */
+/** Tests replace it. */
 export interface Host {
   readonly clock: Clock;
   /** As `process.version`. */
   readonly nodeVersion: string;
   readonly timeZone: string;
-  /** How many files the process may have open, this one where none is named; undefined where the system does not say. */
+  /** Limit of open files of the process, by default of this one; undefined if the system does not report it. */
   openFiles(pid?: number): number | undefined;
   /** @throws the system's error. */
   freeBytes(directory: string): number;
-  /** How long each of some durable writes into a file without a name takes, ms; undefined where there are no such files. */
+  /** Duration of each of several durable writes into a nameless file, ms; undefined if the system has no such files. */
   syncTimesMs(directory: string): readonly number[] | undefined;
-  /** What the system says of its time synchronization; undefined where it says nothing. */
+  /** Status of time synchronization by the system; undefined if the system does not report it. */
   isSynchronized(): Promise<boolean | undefined>;
-  /** By how much the time server's clock is ahead, ms. @throws the connection's error. */
+  /** Lead of the time server's clock, ms. @throws the connection's error. */
   ntpAheadMs(server: string): Promise<number>;
 }
 
-// Linux has such a flag and Node has no name for it: a file in a directory that appears under no name and is gone when it is closed.
+// Flag of Linux without a name in Node (O_TMPFILE): a file without a name, which disappears after it is closed.
 const WITHOUT_NAME = 0o20000000 | (constants.O_DIRECTORY ?? 0);
 const SYNCS = 20;
-/** About as long as a commit of a few changes. */
+/** About the size of a commit with a few changes. */
 const SYNCED = Buffer.alloc(4096);
 const ANSWER_WITHIN_MS = 3_000;
 
@@ -88,7 +88,7 @@ function timeOfSync(descriptor: number): number {
   return systemClock.monotonicMs() - startedMs;
 }
 
-/** undefined where the program is not there, fails, or does not answer. */
+/** undefined if the program is missing, fails, or does not answer. */
 function outputOf(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     execFile(program, [...args], { timeout: ANSWER_WITHIN_MS }, (error, stdout) =>

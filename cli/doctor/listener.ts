@@ -1,11 +1,11 @@
-// Who listens on a port of this machine, and whether that is a Headroom.
+// Finds the process that listens on a port of this machine, and checks for a running Headroom.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { get as getPlain } from 'node:http';
 import { get as getEncrypted } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { type Health, healthSchema } from '../../src/wire/health.js';
 
-/** A process of this machine, as far as this user may see. */
+/** A process of this machine, within the permissions of this user. */
 export interface Holder {
   readonly pid: number;
   readonly name: string;
@@ -15,7 +15,7 @@ const LISTENING = '0A';
 const ANSWER_WITHIN_MS = 2_000;
 const ANYWHERE: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' };
 
-/** undefined where the system does not tell: of another user's process, or on a system other than Linux. */
+/** undefined if the system does not report it: for a process of another user, or on a system other than Linux. */
 export function holderOf(port: number): Holder | undefined {
   try {
     const sockets = new Set(['tcp', 'tcp6'].flatMap((kind) => socketsAt(`/proc/net/${kind}`, port)));
@@ -43,12 +43,12 @@ function hasOneOf(pid: string, sockets: ReadonlySet<string>): boolean {
   try {
     return readdirSync(directory).some((name) => sockets.has(readlinkSync(`${directory}/${name}`)));
   } catch {
-    // Another user's, or gone meanwhile.
+    // The process belongs to another user, or has ended meanwhile.
     return false;
   }
 }
 
-/** The health of the Headroom that listens there; undefined where none answers as one. */
+/** Health of the Headroom that listens there; undefined if no Headroom answers. */
 export async function healthAt(host: string, port: number, isTls: boolean): Promise<Health | undefined> {
   const hostname = ANYWHERE[host] ?? host;
   const options = { hostname, port, path: '/health', timeout: ANSWER_WITHIN_MS, agent: false };
@@ -59,7 +59,7 @@ export async function healthAt(host: string, port: number, isTls: boolean): Prom
         () => resolve(undefined),
       );
     };
-    // Who it is decides nothing, and nothing is told to it: any certificate will do.
+    // The request carries no secret, and the identity of the server decides nothing, so any certificate is accepted.
     const request = isTls
       ? getEncrypted({ ...options, rejectUnauthorized: false }, take)
       : getPlain(options, take);

@@ -1,4 +1,4 @@
-// What the service listens on, and the broker it connects to.
+// Checks the ports of the service, and the broker to which it connects.
 import { randomUUID } from 'node:crypto';
 import { type Config, flagOf, hasOwnBroker, variableOf } from '../../src/config.js';
 import { createMetrics } from '../../src/metrics.js';
@@ -19,11 +19,11 @@ import { type Holder, healthAt, holderOf } from './listener.js';
 /** The service that listens on the REST port of the settings. */
 export interface RunningService {
   readonly health: Health;
-  /** undefined where the system does not tell. */
+  /** undefined if the system does not report it. */
   readonly holder: Holder | undefined;
 }
 
-/** undefined where nothing listens there, or something else does. */
+/** undefined if no process listens there, or the process is not a Headroom. */
 export async function runningService(config: Config): Promise<RunningService | undefined> {
   const { httpPort, httpHost, tlsCert } = config;
   if (httpPort === 0) return undefined;
@@ -77,7 +77,7 @@ async function checkPort(
   return fail(`${name} is held by ${who}`, wayOut);
 }
 
-/** Where the system tells of neither, the service that runs is taken to hold both. */
+/** If the system reports neither process, the running service is assumed to hold both ports. */
 function isSame(one: Holder | undefined, other: Holder | undefined): boolean {
   return one?.pid === other?.pid;
 }
@@ -85,8 +85,8 @@ function isSame(one: Holder | undefined, other: Holder | undefined): boolean {
 const WAY_OUT = `see ${variableOf('mqttUrl')}; chargers hear nothing until the service reaches its broker`;
 
 /**
- * @param isOwned somebody runs on the database. Then nobody signs in: a broker that takes the user's name for the client's would
- * drop the service's own connection.
+ * @param isOwned a service runs on the database. In that case the check does not sign in: some brokers use the user's
+ * name as the client's, and would close the connection of the service.
  */
 export async function checkBroker(
   config: Config,
@@ -115,7 +115,7 @@ async function checkConnection(mqttUrl: string, ca: string | undefined, clock: C
   return validityOf(`${place} is reached; its certificate`, validity, clock);
 }
 
-/** As the service does, and with its rights: it listens to all chargers for a moment, and says nothing. */
+/** Signs in as the service does, with its rights: subscribes to all chargers for a moment, and publishes nothing. */
 function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Finding> {
   return listenTo(
     (log) => new ExternalBroker({ url, ca, clientId: `headroom-doctor-${randomUUID()}`, clock, log }),
@@ -124,7 +124,7 @@ function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Find
   );
 }
 
-/** The same over NATS, which tells any number of connections apart. */
+/** The same over NATS, which separates any number of connections. */
 async function checkBus({ busCa }: Config, url: string, clock: Clock): Promise<Finding> {
   const wayOut = `see ${variableOf('busUrl')}; nodes and fronts do not hear each other until both reach it`;
   try {

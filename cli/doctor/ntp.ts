@@ -1,4 +1,5 @@
-// Asks a time server once by how much its clock is ahead: one packet of SNTP (RFC 4330), unauthenticated, for a look and no more.
+// Asks a time server once for the lead of its clock: one packet of SNTP (RFC 4330), unauthenticated, for information
+// only.
 import { createSocket } from 'node:dgram';
 import type { Clock } from '../../src/ports/clock.js';
 
@@ -8,15 +9,15 @@ const PACKET_BYTES = 48;
 /** Version 4, mode 3: a client asks. */
 const CLIENT = 0x23;
 const SERVER_MODE = 4;
-/** From 1900, where NTP begins, to 1970, s. */
+/** From 1900, the epoch of NTP, to 1970, s. */
 const EPOCH_S = 2_208_988_800;
 const RECEIVED_AT = 32;
 const SENT_AT = 40;
 
 /**
  * @param server a host, or host:port.
- * @returns by how much its clock is ahead of `clock`, ms; half the way there and back is the error at most.
- * @throws where it does not answer in 3 s, or not as a time server.
+ * @returns the lead of its clock over `clock`, ms; the error is at most half the round-trip time.
+ * @throws if the server does not answer within 3 s, or the answer is not from a time server.
  */
 export function ntpAheadMs(server: string, clock: Clock): Promise<number> {
   const { hostname, port } = new URL(`udp://${server}`);

@@ -1,4 +1,4 @@
-// The sites, as the database or a provisioning file has them: ratings that no limit can put right.
+// Checks the sites of the database or a provisioning file for ratings that no limit can correct.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import { type FailsafeShape, failsafeNeedOf } from '../../machines/power/failsafes.js';
 import { type Connection, type Feeder, Fuses, nameOfPole, type Pole } from '../../machines/power/fuses.js';
@@ -8,11 +8,11 @@ import { chargersUnfitForOcpp } from '../../src/provisioning/ocpp-passwords.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { type Finding, ok, warn } from './finding.js';
 
-/** A location that takes part, with its connectors that do. */
+/** An active location with its active connectors. */
 export interface Site {
   readonly tenantUuid: string;
   readonly locationId: string;
-  /** By the name of what sets it; kW. */
+  /** Each with the name of its source; kW. */
   readonly limitsKw: readonly (readonly [string, number])[];
   readonly connection: Connection | null;
   readonly feeders: readonly Feeder[];
@@ -30,7 +30,7 @@ const WAY_OUT =
 const FEEDER_WAY_OUT =
   'correct maxCurrentA or the feeder: the connector never gets more than its fuse carries';
 
-/** @param where the sites are from. */
+/** @param where source of the sites, for messages. */
 export function checkSites(sites: readonly Site[], where: string): readonly Finding[] {
   const found = sites.flatMap(findingsOf);
   if (found.length === 0)
@@ -66,7 +66,7 @@ function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, con
   return found;
 }
 
-/** The smallest fuse above a connector that carries less than the connector's rating. */
+/** The smallest fuse above a connector with a capacity below the rating of the connector. */
 function narrowestOf(connector: SiteConnector, fuses: Fuses): Pole | undefined {
   const [narrowest] = fuses
     .polesOf(connector)
@@ -128,7 +128,7 @@ function limitsOf(
 
 const NAMED_AT_MOST = 10;
 
-/** The passwords of a provisioning file that OCPP chargers may refuse. */
+/** Findings about passwords of a provisioning file that OCPP chargers may refuse. */
 export function checkOcppPasswords({ tenants }: ProvisioningFile): readonly Finding[] {
   const chargers = tenants.flatMap(({ locations }) => locations.flatMap((location) => location.chargers));
   const unfit = chargersUnfitForOcpp(chargers);

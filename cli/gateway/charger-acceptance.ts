@@ -1,4 +1,4 @@
-// The acceptance of one charger, step by step, by what the gateway measures while the running service lends it power.
+// Acceptance test of one charger, step by step, from measurements of the gateway while the running service controls it.
 
 import type {
   ChargerAbilities,
@@ -12,14 +12,14 @@ import type { BridgedConnector, BridgeMonitor, ChargerBridge } from '../../src/g
 import type { OcppGateway } from '../../src/gateway/ocpp-gateway.js';
 import type { Clock } from '../../src/ports/clock.js';
 
-/** `unknown`: the charger could not show it, which is no reason to refuse it. */
+/** `unknown`: the charger could not show the property; this is no reason to refuse it. */
 export type CheckStatus = 'pass' | 'fail' | 'unknown';
 
 export interface CheckFinding {
   readonly check: string;
   readonly status: CheckStatus;
   readonly message: string;
-  /** The next step; left out where none is needed. */
+  /** The next step; absent if none is needed. */
   readonly wayOut?: string;
 }
 
@@ -27,23 +27,23 @@ type Outcome = Omit<CheckFinding, 'check'>;
 
 export interface AcceptanceOptions {
   readonly clock: Clock;
-  /** For the charger to connect, and then for a car to charge. */
+  /** Waiting time for the charger to connect, and again for a car to charge. */
   readonly waitMs: number;
-  /** Undefined: the first one that charges. */
+  /** Undefined: the first connector that charges. */
   readonly connectorId: string | undefined;
 }
 
 const LOOKS_EVERY_MS = 100;
-/** A charger is asked one thing at a time, and each may take 15 s. */
+/** A charger gets one request at a time, and each may take 15 s. */
 const PREPARES_WITHIN_MS = 120_000;
 const PROVES_WITHIN_MS = 180_000;
-/** The current of a car follows a limit within this. */
+/** Longest time in which the current of a car follows a limit. */
 const FOLLOWS_WITHIN_MS = 15_000;
-/** A car has begun, and the service has given it its share, within this. */
+/** Longest time until a car charges and the service has granted its share. */
 const SETTLES_WITHIN_MS = 60_000;
-/** Values arrive at the latest after so many heartbeats. */
+/** Values arrive within this number of heartbeats. */
 const FRESH_HEARTBEATS = 2.5;
-/** A meter is right to this share and amperes. */
+/** Assumed accuracy of a meter. */
 const TOLERANCE = { share: 0.05, currentA: 0.5 } as const;
 /** Reactive power and rounding make power and currents differ by up to this share. */
 const POWER_FITS_SHARE = 0.2;
@@ -63,10 +63,10 @@ export class ChargerAcceptance implements BridgeMonitor {
   readonly #options: AcceptanceOptions;
   readonly #values = new Map<ConnectorId, MeterValue[]>();
   readonly #answers: Answers = {};
-  /** By connectorId: what the charger showed against its lease. */
+  /** Behaviour of the charger that contradicts its lease, by connectorId. */
   readonly #alarms = new Map<string, string | undefined>();
   #firmware: string | undefined;
-  /** Leases that the charger holds were acknowledged so often. */
+  /** Number of acknowledgements for an applied lease. */
   #applied = 0;
 
   constructor(options: AcceptanceOptions) {
@@ -89,7 +89,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     this.#answers[request.kind] = answer;
   }
 
-  /** Every check in order, each as soon as it is decided. @param gateway knows one charger */
+  /** Yields every check in order, each as soon as it is decided. @param gateway must have exactly one charger */
   async *findings(gateway: OcppGateway): AsyncGenerator<CheckFinding> {
     const [bridge] = gateway.bridges;
     if (bridge === undefined) {
@@ -147,7 +147,7 @@ export class ChargerAcceptance implements BridgeMonitor {
   }
 
   async *#checkPreparation(): AsyncGenerator<CheckFinding> {
-    // One that takes watts only refuses its first fail-safe, in amperes.
+    // A charger that accepts only watts refuses its first fail-safe, which is in amperes.
     const isDecided = () =>
       this.#answers.setFailsafe?.kind === 'done' ||
       [...this.#alarms.values()].some((why) => why !== undefined);
@@ -178,7 +178,7 @@ export class ChargerAcceptance implements BridgeMonitor {
 
   #whyNot(bridge: ChargerBridge, connectorId: ConnectorId): string | undefined {
     const whyNot = bridge.session.connectors().find((each) => each.connectorId === connectorId)?.whyNot;
-    // As long as it was asked for nothing, there is nothing to judge.
+    // Before the first request there is no evidence.
     return this.#answers.readAbilities === undefined ? undefined : whyNot;
   }
 
@@ -269,7 +269,7 @@ export class ChargerAcceptance implements BridgeMonitor {
         );
   }
 
-  /** Withholds limits until the lease ends, as when the service is lost, and lets them through again. */
+  /** Withholds limits until the lease ends, as if the service were lost, and lets them pass again. */
   async *#checkCurrent(bridge: ChargerBridge, connector: BridgedConnector): AsyncGenerator<CheckFinding> {
     const { connectorId } = connector;
     const isAbove = () => (this.#drawnA(connector) ?? 0) > most(this.#heldBy(bridge, connectorId).limitA);
@@ -310,7 +310,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     beforeA: number,
   ): Promise<Outcome> {
     const { connectorId } = connector;
-    // A limit that is on its way to the charger may still come.
+    // A limit on its way to the charger may still arrive and extend the lease.
     const endsAtMs = () => this.#heldBy(bridge, connectorId).endsAtMs;
     const { thenA } = this.#heldBy(bridge, connectorId);
     let lastEndMs = this.#nowMs;
@@ -373,7 +373,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     return this.#values.get(connectorId) ?? [];
   }
 
-  /** A per phase, by the last values; undefined where none came since `sinceMs`. */
+  /** A per phase, by the last values; undefined if none arrived since `sinceMs`. */
   #drawnA(connector: BridgedConnector, sinceMs = Number.NEGATIVE_INFINITY): number | undefined {
     const last = this.#valuesOf(connector.connectorId).at(-1);
     return last === undefined || last.atMs < sinceMs ? undefined : this.#currentA(last.body, connector);
