@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command's door: everything behind it is compiled and bundled from cli/.
+// Entry point of the package; the build compiles and bundles the code from cli/.
 import { existsSync } from 'node:fs';
 import { KEPT, loadKept } from './kept-compiled.js';
 
@@ -8,6 +8,7 @@ if (!existsSync(entry)) {
   process.stderr.write('headroom is not built yet: run "npm run build" in the checkout first.\n');
   process.exit(1);
 }
-// A simulation is over so soon that its start counts; a service has other cares, such as its memory.
+// A simulation ends so soon that its start matters. A service does not use the compiled bundle, because its memory
+// matters more.
 if (process.argv[2] === 'sim' && existsSync(KEPT)) loadKept();
 else await import(entry.href);

@@ -1,4 +1,4 @@
-// Run by the build: simulates some hours, and keeps what V8 compiled for them.
+// A step of the build: simulates some hours, and stores the code that V8 compiled for them.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,12 +8,13 @@ import { loadKept } from './kept-compiled.js';
 const SCENARIO = fileURLToPath(new URL('../scenarios/ordinary-depot-day.yaml', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'headroom-build-'));
 process.argv.splice(2, Infinity, 'sim', 'run', SCENARIO, '--days', '0.25', '--out', folder, '--json');
-// What it finds is no business of a build.
+// The results of this run do not matter for the build.
 process.stdout.write = () => true;
 loadKept((script, file) =>
   process.once('exit', (code) => {
     rmSync(folder, { recursive: true });
-    // Hours that end in the middle of a day are not what is expected of a day. A greater code says that nothing ran.
+    // Exit code 1 is expected: the run ends in the middle of a day, and expectations apply to a whole day. A higher
+    // code means that no run took place.
     if (code > 1) return;
     writeFileSync(file, script.createCachedData());
     process.exitCode = 0;
