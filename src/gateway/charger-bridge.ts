@@ -43,6 +43,7 @@ const LONGEST_SLEEP_MS = 10_000;
 /** A failed write is repeated after this at the latest. */
 const WRITES_AGAIN_MS = 5_000;
 
+/** Follows a charger during its acceptance (`headroom gateway check`). */
 export interface BridgeMonitor {
   /**
    * False: limits of the service do not reach the session, so that the charger loses its lease. To the service they are

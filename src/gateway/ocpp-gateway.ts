@@ -41,7 +41,7 @@ export interface GatewayOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: GatewayMetrics;
-  /** Follows the chargers, for tests and simulations. */
+  /** Follows the chargers, for `headroom gateway check`. */
   readonly monitor?: BridgeMonitor | undefined;
 }
 
