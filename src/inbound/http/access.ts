@@ -1,4 +1,4 @@
-// Who is calling, and what he may do now: his credential, his rate, his tenant's feature, his scope, in this order.
+// Authenticates a caller and authorizes its request: credential, rate, feature of the tenant and scope, in this order.
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -16,15 +16,15 @@ import type { FailedSignIns } from './failed-sign-ins.js';
 import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
-/** A verified token, with the scopes that its client still has. */
+/** A verified token with the scopes that its client still has. */
 interface TokenCaller extends VerifiedToken {
   readonly clientExpiresAtMs: EpochMs | null;
 }
 
-/** The tenant and the holder of a credential, with the scopes it has now. The tenant comes from nowhere else. */
+/** Tenant, holder and present scopes of a credential. The tenant of a request has no other source. */
 export type Caller = TokenCaller | ApiKeyRecord;
 
-/** The credential behind a caller: a token is of its client. */
+/** The credential of a caller; for a token, that of its client. */
 export function credentialOf(caller: Caller): Grantor {
   const { tenantUuid, scopes } = caller;
   return 'clientId' in caller
@@ -32,23 +32,23 @@ export function credentialOf(caller: Caller): Grantor {
     : { kind: 'apiKey', id: caller.keyId, tenantUuid, scopes, expiresAtMs: caller.expiresAtMs };
 }
 
-/** Who a token speaks for as long as its client's record is this one. */
+/** The caller of a token, valid for as long as its client has this record. */
 interface CallerOfRecord {
   readonly client: OauthClientRecord;
   readonly caller: TokenCaller;
 }
 
-/** The part of a request that authentication looks at; `ip` is read only where a credential is wrong. */
+/** The part of a request that authentication needs. `ip` is read only after a wrong credential. */
 interface Presented {
   readonly headers: IncomingHttpHeaders;
   readonly ip?: string | undefined;
 }
 
 const KEYS_REMEMBERED = 10_000;
-/** A tenant may send the requests of so many seconds at once. */
+/** Requests of this many seconds may come at once from a tenant. */
 const BURST_S = 2;
 const BEARER = /^Bearer(?: +(.*))?$/i;
-// Checked against when the key is unknown, so that the answer takes as long as for a known one.
+// An unknown key is compared with this, so that its answer takes as long as that of a known key.
 const NO_HASH = hashSecret('');
 
 export class Access {
@@ -58,7 +58,7 @@ export class Access {
   readonly #clock: Clock;
   readonly #ratePerS: number;
   readonly #uses: CredentialUses;
-  /** One for each tenant that ever sent a request. */
+  /** Never shrinks: one bucket for each tenant that ever sent a request. */
   readonly #buckets = new Map<TenantUuid, TokenBucket>();
   readonly #rememberedKeys = boundedCache<{ readonly keyId: string; readonly secretHash: string }>(
     KEYS_REMEMBERED,
@@ -82,9 +82,9 @@ export class Access {
   }
 
   /**
-   * Both schemes sent: the Bearer token decides.
-   * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before.
-   *   A good credential comes in from everywhere: keys and tokens are too long to guess.
+   * The Bearer token decides if both schemes are sent.
+   * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before. A
+   * valid credential passes from every address: keys and tokens are too long to guess.
    */
   authenticate(request: Presented): Caller {
     const bearer = BEARER.exec(request.headers.authorization ?? '');
@@ -112,7 +112,7 @@ export class Access {
     if (refusal !== undefined) throw refusal;
   }
 
-  /** Why the caller would be let in no longer; undefined where he would: for answers that go on. */
+  /** The refusal that the caller would get now, or undefined: a check for answers that go on. */
   refusalNow(caller: Caller, scope: Scope): DomainError | undefined {
     const now = this.#again(caller);
     return now === undefined ? unauthorized() : this.#refusalOf(now, scope);
@@ -137,7 +137,7 @@ export class Access {
     return bucket;
   }
 
-  /** The caller with its present rights, undefined where it would no longer be authenticated. */
+  /** The caller with its present rights; undefined if it would no longer be authenticated. */
   #again(caller: Caller): Caller | undefined {
     if ('clientId' in caller) return this.#heldBy(caller);
     const key = this.#credentials.apiKey(caller.keyId);
@@ -158,13 +158,13 @@ export class Access {
     return undefined;
   }
 
-  /** The caller behind a verified token, with what its client may still do; undefined where the token has ended. */
+  /** The caller of a verified token with the present rights of its client; undefined if the token has ended. */
   #heldBy(token: VerifiedToken): TokenCaller | undefined {
     const client = this.#credentials.oauthClient(token.clientId);
     const now = this.#clock.nowMs();
     if (client === undefined || now >= token.expiresAtMs || hasExpired(client, now)) return undefined;
     const known = this.#callers.get(token);
-    // A record is never changed, only replaced: the same object means the same answer.
+    // Records are replaced and never changed: the same object has the same caller.
     if (known?.client === client) return known.caller;
     const holds =
       client.disabledAtMs === null &&
@@ -209,7 +209,7 @@ function hasExpired({ expiresAtMs }: { readonly expiresAtMs: EpochMs | null }, n
   return expiresAtMs !== null && now >= expiresAtMs;
 }
 
-/** The same words for every mistake, so that they give nothing away. */
+/** One text for every mistake reveals nothing. */
 function unauthorized(): Refusal {
   return new Refusal(
     'UNAUTHORIZED',

@@ -1,4 +1,4 @@
-// Which OAuth client asks for a token: HTTP Basic or the body says so, never both (RFC 6749 section 2.3).
+// Identifies the OAuth client of a token request, by HTTP Basic or by the body, never by both (RFC 6749 section 2.3).
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { EpochMs } from '../../../machines/values/time.js';
@@ -25,9 +25,9 @@ interface ClientRequest {
 }
 
 /**
- * A function from a token request to the client that sent it.
- * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED after too many failures;
- *   DomainError INVALID_REQUEST_BODY where it authenticates twice.
+ * Returns a function from a token request to its client.
+ * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED after too many failures; DomainError
+ * INVALID_REQUEST_BODY if the request authenticates twice.
  */
 export function createAuthenticateClient(options: {
   readonly credentials: CredentialDirectory;
@@ -44,7 +44,7 @@ export function createAuthenticateClient(options: {
   ): Promise<OauthClientRecord | undefined> {
     const stored = credentials.oauthClient(clientId)?.secretHash;
     const verdict = await passwordCheck.check({ address, name: clientId, password: secret, stored });
-    // Look the client up again: it may have changed while its secret was checked.
+    // The client may have changed during the check of its secret.
     const client = credentials.oauthClient(clientId);
     const isRight = verdict.is === 'right' && client?.secretHash === stored;
     if (isRight && client !== undefined && isInForce(client, clock.nowMs())) {
@@ -74,7 +74,10 @@ function isInForce({ disabledAtMs, expiresAtMs }: OauthClientRecord, now: EpochM
   return disabledAtMs === null && (expiresAtMs === null || now < expiresAtMs);
 }
 
-/** What the request may mean: Basic parts percent-encoded, as the RFC asks, or plain, as many clients send them. */
+/**
+ * Possible readings of the request. Basic parts are percent-encoded, as
+ * the RFC asks, or plain, as many clients send them.
+ */
 function presented(authorization: string | undefined, body: unknown): readonly ClientCredential[] {
   const { client_id: clientId, client_secret: secret } = parseBody(clientCredentialSchema, body);
   const basic = BASIC.exec(authorization ?? '')?.[1];

@@ -1,4 +1,4 @@
-// Taking a profile back before it ends: beyond the contract, with the scopes of the endpoints that submit one.
+// Extension endpoints that cancel a profile before it ends, with the scopes of the endpoints that submit one.
 import { DomainError } from '../../../machines/values/errors.js';
 import {
   cancelledConnectorScheduleSchema,

@@ -1,4 +1,4 @@
-// One connection of a client: what it asks is answered one after another, and what waits is freed with the connection.
+// One connection of a client. It answers requests one after another, and frees pending ones when it closes.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
@@ -7,13 +7,13 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The owner of the connections is told what happens to each. */
+/** The owner of all connections. */
 export interface ConnectionKeeper {
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Room for one more request that waits for the answers before it; false where the connection was cut instead. */
+  /** Reserves a place for one more pending request. @returns false if the connection was cut instead */
   reserveRoomToWait(connection: Connection): boolean;
   giveBackRoomToWait(count: number): void;
-  /** An answer was sent, and no request waits for another. */
+  /** An answer was sent, and no request of the connection is pending. */
   onIdle(connection: Connection): void;
 }
 
@@ -33,7 +33,7 @@ export class Connection {
     this.#keeper = keeper;
   }
 
-  /** Its handshake is over: what is said from now on goes through `socket`, which runs over the one it began with. */
+  /** The TLS handshake is over: from now on the connection uses `socket`, which runs over the first one. */
   encrypt(socket: Socket): void {
     this.#socket = socket;
   }
@@ -42,32 +42,32 @@ export class Connection {
     return this.#waiting.length;
   }
 
-  /** Whether no answer is due. */
+  /** No answer is due. */
   get isIdle(): boolean {
     return this.#response === undefined;
   }
 
-  /** Whether the next move is the client's: to ask, to finish asking, or to read its answer. */
+  /** The client has to act next: send a request, complete it, or read its answer. */
   get isWaitingForClient(): boolean {
     return this.#response === undefined || this.#response.writableEnded || this.#request?.complete === false;
   }
 
-  /** Whether a request is still arriving that has no answer yet: it has its own time limit, and ends with an answer. */
+  /** A request without an answer is still arriving. It has its own time limit, and ends with an answer. */
   get isStillAsking(): boolean {
     return this.#response?.headersSent === false && this.#request?.complete === false;
   }
 
-  /** Answers the request when those before it are answered. */
+  /** Answers the request after all earlier ones. */
   answerInTurn(request: IncomingMessage, response: ServerResponse): void {
-    // A chunk that was read is parsed to its end, even if one of its first requests ended the connection.
+    // Node parses a chunk to its end, even if one of its first requests ended the connection.
     if (this.#socket.destroyed || this.#answerUnreadable !== undefined) return;
     if (this.#response === undefined) this.#start(request, response);
     else if (this.#keeper.reserveRoomToWait(this)) this.#waiting.push({ request, response });
   }
 
   /**
-   * Nothing that can be read follows. What was asked before is answered; then `answer` is called, with the request that
-   * broke off in the middle if it has no answer yet.
+   * The rest of the input is unreadable. Earlier requests are answered first. Then `answer` is called, with the request
+   * that broke off in the middle if it has no answer yet.
    */
   breakOff(answer: (brokenOff: Exchange | undefined) => void): void {
     if (!this.#socket.writable) this.destroy();
@@ -89,7 +89,7 @@ export class Connection {
     this.#socket.destroy();
   }
 
-  /** Lets go of what waits, once the socket is closed: Node tells only the response that is being sent. */
+  /** Drops pending requests after the socket has closed: Node closes only the response that is being sent. */
   release(): void {
     this.#keeper.giveBackRoomToWait(this.#waiting.length);
     this.#waiting.length = 0;

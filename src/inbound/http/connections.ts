@@ -1,4 +1,4 @@
-// The connections of clients: how many there may be, which one goes when they are too many, and how all end.
+// All client connections: bounds their number, chooses the one to close at the bound, and ends all at a stop.
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -22,11 +22,11 @@ interface ConnectionParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Files that the process may have open, if that is known. */
+  /** Limit on open files of the process, if known. */
   readonly openFiles?: number | undefined;
 }
 
-/** Why a connection was refused or cut, as the metric names it. */
+/** Reason of a refused or cut connection, as the metric names it. */
 type Reason = 'connections' | 'address' | 'room' | 'pipelined' | 'silent';
 
 const WHAT_HAPPENED = {
@@ -37,7 +37,7 @@ const WHAT_HAPPENED = {
   silent: 'an HTTP connection was cut: its client neither sends nor reads',
 } as const satisfies Record<Reason, string>;
 
-/** Requests of one connection that may wait for the answers before them, and those of all connections together. */
+/** Pending requests of one connection, and of all connections together. */
 const WAITING_AT_MOST = 16;
 const WAITING_IN_ALL = 1_000;
 /** HTTP may use the limit on open files divided by this; the rest is for chargers and the database. */
@@ -74,7 +74,7 @@ export class Connections implements ConnectionKeeper {
     }
   }
 
-  /** Accepts a new connection, or refuses it where all others are busy and there are too many. */
+  /** Refuses the connection if there are too many and all others are busy. */
   open(socket: Socket): void {
     const address = addressBlock(socket.remoteAddress ?? 'unknown');
     if (!this.#hasRoomFor(address)) {
@@ -89,7 +89,7 @@ export class Connections implements ConnectionKeeper {
     socket.once('close', () => this.#remove(connection));
   }
 
-  /** The TLS handshake on `socket` is over: from now on the connection is used through `encrypted`. */
+  /** The TLS handshake on `socket` is over: from now on the connection uses `encrypted`. */
   encrypt(socket: Socket, encrypted: Socket): void {
     const connection = this.of(socket);
     if (connection === undefined) return;
@@ -123,22 +123,23 @@ export class Connections implements ConnectionKeeper {
     this.#open.add(connection);
   }
 
-  /** The connection was idle for too long. Between two requests this is how connections usually end. */
+  /** The connection was silent for too long. Between two requests connections usually end this way. */
   onSilence(socket: Socket): void {
     const connection = this.of(socket);
     if (connection === undefined || connection.isIdle) socket.destroy();
     else if (!connection.isStillAsking) this.#cut(connection, 'silent');
   }
 
-  /** Sends the last words. The client has a moment to read them before the connection is gone. */
+  /** Sends a final answer. The client has `LINGER_MS` to read it before the connection is closed. */
   end(connection: Connection, text: string): void {
     connection.end(text);
     this.#clock.after(LINGER_MS, () => connection.destroy());
   }
 
   /**
-   * Closes every connection as soon as what was asked on it is answered. A client has 2 s to finish what it was asking,
-   * and to read its answer; the service has 8 s to answer. Gives what cancels those times.
+   * Closes every connection after its answers. A client has 2 s to complete its request and to
+   * read its answer. The service has 8 s to answer.
+   * @returns a function that cancels those limits
    */
   stop(): Cancel {
     this.#isStopping = true;

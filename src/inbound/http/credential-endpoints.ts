@@ -1,4 +1,4 @@
-// The endpoints that list, create and end API keys and OAuth clients: beyond the contract, behind a scope of their own.
+// Extension endpoints that list, create and end API keys and OAuth clients, behind a scope of their own.
 import {
   apiKeyListSchema,
   apiKeySchema,

@@ -1,4 +1,4 @@
-// The last use of each credential: noted with every request, and written in batches beside them.
+// Records the last use of each credential in memory, and writes it in batches.
 import type { EpochMs } from '../../../machines/values/time.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import { type CredentialKind, type CredentialUse, credentialRef } from '../../ports/credentials.js';
@@ -12,7 +12,7 @@ export class CredentialUses {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #write: Store['noteCredentialUses'];
-  /** One for each credential that signed in since the start. */
+  /** One entry for each credential that signed in since the start. */
   readonly #last = new Map<string, CredentialUse>();
   readonly #unwritten = new Set<string>();
   #cancel: Cancel | undefined;
@@ -28,7 +28,7 @@ export class CredentialUses {
     this.#write = (uses) => parts.store.noteCredentialUses(uses);
   }
 
-  /** Takes no time worth measuring; it never fails. */
+  /** Fast, and never fails. */
   note({ kind, id, tenantUuid }: Omit<CredentialUse, 'usedAtMs'>): void {
     const ref = credentialRef({ kind, id });
     this.#last.set(ref, { kind, id, tenantUuid, usedAtMs: this.#clock.nowMs() });
@@ -36,12 +36,12 @@ export class CredentialUses {
     this.#writeLater();
   }
 
-  /** As far as this process knows; undefined where the credential did not sign in here. */
+  /** Last use in this process; undefined if the credential did not sign in here. */
   lastUsedAtMs(kind: CredentialKind, id: string): EpochMs | undefined {
     return this.#last.get(credentialRef({ kind, id }))?.usedAtMs;
   }
 
-  /** Writes what is left. A database that takes no writes does not hold up a stop. */
+  /** Writes the rest. A database that takes no writes does not delay a stop. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();

@@ -1,4 +1,4 @@
-// The credentials in force, held in memory: every look-up is O(1) and sees a change from the next request on.
+// The credentials in force, in memory: each look-up is O(1), and a change applies from the next request on.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type {
   ApiKeyRecord,
@@ -12,21 +12,21 @@ import { ENERGY_MANAGEMENT } from '../../ports/records.js';
 
 export interface CredentialDirectory {
   /**
-   * Takes the place of everything known before, but for changes that were applied here and that `set` does not show yet: it
-   * may have been read before they were written.
+   * Replaces everything but applied changes that `set` does not show yet:
+   * it may have been read before they were written.
    */
   replace(set: CredentialSet): void;
-  /** Puts a change in force that is on disk already. */
+  /** Applies a change that is already on disk. */
   apply(change: CredentialChange): void;
   apiKey(keyId: string): ApiKeyRecord | undefined;
   oauthClient(clientId: string): OauthClientRecord | undefined;
-  /** Whether the tenant has the Energy Management feature (contract section 5, rule 5). */
+  /** The tenant has the Energy Management feature (contract section 5, rule 5). */
   isFeatureEnabled(tenantUuid: TenantUuid): boolean;
 }
 
 export function createCredentialDirectory(initial: CredentialSet): CredentialDirectory {
   let current = indexOf(initial);
-  /** Applied here, and in no set that was read since. */
+  /** Changes that were applied here and are in no set that was read since. */
   const unseen = new Map<string, CredentialRecord>();
 
   function put(credential: CredentialRecord): void {
@@ -52,7 +52,7 @@ export function createCredentialDirectory(initial: CredentialSet): CredentialDir
     apply({ type, credential }) {
       const ref = credentialRef(credential);
       if (type === 'forget') {
-        // It had ended: a set that was read before may show it again, and opens nothing.
+        // The credential had ended: an older set that still shows it grants nothing.
         unseen.delete(ref);
         return;
       }

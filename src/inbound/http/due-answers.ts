@@ -1,4 +1,4 @@
-// Counts the answers that are due from whoever takes requests for a time, so that it can go once it has given them all.
+// Counts the due answers of a request listener, so that the listener can end after the last one.
 import type { ServerResponse } from 'node:http';
 
 export class DueAnswers {
@@ -23,7 +23,7 @@ export class DueAnswers {
     });
   }
 
-  /** Nothing more is taken; resolves once all that was is answered. */
+  /** Resolves after the last due answer. */
   end(): Promise<void> {
     this.#isEnding = true;
     this.#look();

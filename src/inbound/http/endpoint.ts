@@ -1,5 +1,5 @@
-// An endpoint: the row of the tables that says what a caller sees of it, and how it is answered: credential, feature, scope,
-// body, answer, in this order.
+// An endpoint is one table row for OpenAPI and for the route. Its handler checks
+// credential, feature, scope and body, in this order.
 import type { Request } from 'express';
 import type { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -14,7 +14,7 @@ import { type BodyReader, parseBody } from './read-body.js';
 import { parseQuery, queryOf } from './read-query.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 
-/** What a handler is given: the tenant of the credential and the raw text of the path's parameters. */
+/** Input of a handler: the tenant of the credential and the raw text of the path's parameters. */
 export interface Call {
   readonly application: Application;
   readonly credentials: TenantCredentials;
@@ -23,11 +23,11 @@ export interface Call {
   readonly caller: Grantor;
   readonly requestId: string;
   param(name: string): string;
-  /** What follows the `?`, empty where there is none. */
+  /** The text after `?`, empty without one. */
   query(): string;
-  /** What was sent, as plain data; an empty object where nothing was. */
+  /** The parsed body; an empty object without one. */
   body(): Promise<unknown>;
-  /** Lets the success say something in its `Warning` header. */
+  /** Adds a `Warning` header to the success. */
   warn(text: string): void;
 }
 
@@ -35,7 +35,7 @@ export interface Endpoint extends EndpointDescription {
   readonly scope: Scope;
   /** The handler returns the same object until the answer changes, so its serialized form may be cached. */
   readonly isAnswerStable?: boolean;
-  /** What to tell a caller who tries to DELETE everything. */
+  /** Advice in the answer to a DELETE of the whole resource. */
   readonly insteadOfDelete?: string;
   readonly handle: (call: Call) => object | Promise<object>;
 }
@@ -84,7 +84,7 @@ export function withQuery<S extends z.ZodObject>(
 
 export type Handler = (request: Request, response: Answer) => void | Promise<void>;
 
-/** Lets whoever answers for the tenant answer: `handle` with this node's application, or another node that owns the tenant. */
+/** Answers for a tenant: calls `handle` with this node's application, or forwards to the node that owns the tenant. */
 export type WithApplication = (
   tenantUuid: TenantUuid,
   request: Request,
@@ -115,7 +115,7 @@ export function createEndpointHandler(
         tenantUuid,
         caller: credentialOf(caller),
         requestId: response.locals.requestId,
-        // Express gives a list where a pattern has a wildcard, which no path here has.
+        // Express gives a list only for a wildcard in the pattern. No path here has one.
         param: (name) => String(request.params[name] ?? ''),
         query: () => queryOf(request.url),
         body: () => readBody(request, response),
@@ -130,7 +130,7 @@ export function createEndpointHandler(
   };
 }
 
-/** @throws Refusal and DomainError where the caller is not known, or may not do it. */
+/** @throws Refusal and DomainError if the caller is unknown, or lacks the right. */
 export function authenticate(request: Request, response: Answer, access: Access, scope: Scope): Caller {
   const caller = access.authenticate(request);
   response.locals.tenantUuid = caller.tenantUuid;
@@ -138,7 +138,7 @@ export function authenticate(request: Request, response: Answer, access: Access,
   return caller;
 }
 
-/** A resource that was created says where it is, and a success that its caller should think about once more says why. */
+/** `Location` of a created resource, and the `Warning` of a success. */
 function headersOf({ status, path }: Endpoint, answer: object, warning: string | undefined): Headers {
   if (status !== 201 && warning === undefined) return NO_HEADERS;
   return {
@@ -149,7 +149,7 @@ function headersOf({ status, path }: Endpoint, answer: object, warning: string |
 
 const ID_FIELDS = ['clusterId', 'keyId', 'clientId'];
 
-/** The id of a resource that was created. */
+/** The id of a created resource. */
 function idOf(answer: object): string {
   const [, id] = Object.entries(answer).find(([field]) => ID_FIELDS.includes(field)) ?? [];
   return String(id);
@@ -158,7 +158,7 @@ function idOf(answer: object): string {
 /** A longer warning would not fit the headers of some proxies. */
 const LONGEST_WARNING = 600;
 
-/** RFC 7234 section 5.5: `Warning: 199 headroom "text"`, in printable ASCII, cut where it is too long. */
+/** RFC 7234 section 5.5: `Warning: 199 headroom "text"`, in printable ASCII, cut if it is too long. */
 function warningOf(text: string): string {
   const printable = text.replace(/[^ -~]/g, '?');
   const isTooLong = printable.length > LONGEST_WARNING;

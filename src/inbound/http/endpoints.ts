@@ -1,4 +1,4 @@
-// The endpoints of contract section 4 that act on a tenant: one table from which routes and OpenAPI are both made.
+// The tenant endpoints of contract section 4: one table for the routes and for OpenAPI.
 import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
 import { asOfQuerySchema } from '../../wire/operator-queries.js';
 import {
@@ -19,7 +19,7 @@ import {
 } from '../../wire/rest.js';
 import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 
-/** What a DELETE of all schedules of a target is answered with: profiles are cancelled one by one. */
+/** Answer to a DELETE of all schedules of a target: profiles are cancelled one by one. */
 const CANCEL_BY_PRIORITY = 'name the priority of the profile to cancel: DELETE …/schedules/{priority}.';
 /** The same for a cluster, whose schedule is a profile of each member. */
 const CANCEL_BY_MEMBER =

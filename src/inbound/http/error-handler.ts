@@ -1,4 +1,4 @@
-// The one place where something thrown becomes an answer: the envelope, its status, and a log line for our own faults.
+// Turns every thrown error into an answer with the envelope and a status. It logs the service's own faults.
 import type { NextFunction, Request } from 'express';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Log } from '../../ports/log.js';
@@ -41,8 +41,8 @@ export function createErrorHandler(log: Log) {
 }
 
 /**
- * Answers with the envelope; a token request gets RFC 6749's `error_description` beside it. `status` is for where HTTP has
- * a closer one than the code's own.
+ * Answers with the envelope. A token request gets RFC 6749's `error_description` too. `status` replaces
+ * the code's own status if HTTP has a closer one.
  */
 export function sendRefusal(
   response: Answer,
@@ -70,7 +70,10 @@ const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
   ],
 };
 
-/** body-parser's errors carry a status and are meant for the client; its messages quote the body and are not passed on. */
+/**
+ * Errors of body-parser have a status and are meant for the client.
+ * Their messages quote the body and are not passed on.
+ */
 function refusalOfBodyParser(error: unknown): DomainError | undefined {
   if (!(error instanceof Error) || !('expose' in error) || !('status' in error)) return undefined;
   const known = typeof error.status === 'number' ? OF_STATUS[error.status] : undefined;

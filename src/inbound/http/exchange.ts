@@ -1,4 +1,4 @@
-// One request and its answer: the id, the log line and the measure every exchange gets, and how answers are written.
+// One request and its answer: gives each an id, a log line and a metric, and writes JSON answers.
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';
@@ -13,10 +13,10 @@ import { type Headers, NO_HEADERS } from './refusal.js';
 import { requireOneReading } from './request-head.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
-/** What is known of an exchange while it lasts. */
+/** State of an exchange while it lasts. */
 export interface ExchangeLocals {
   requestId: string;
-  /** The path's pattern, for metrics; `unmatched` where no route has the path. */
+  /** The path's pattern, for metrics; `unmatched` for a path without a route. */
   route: string;
   tenantUuid: TenantUuid | undefined;
   // Express types locals as an open record.
@@ -28,7 +28,7 @@ export type Answer = Response<unknown, ExchangeLocals>;
 /** The answers that are not sent yet, by Node's own response object. */
 export type Unanswered = Map<ServerResponse, Answer>;
 
-/** What whatever answers requests shares with the server that runs it. */
+/** State that request listeners share with their server. */
 export interface Exchanges {
   readonly requestLog: RequestLog;
   readonly unanswered: Unanswered;
@@ -42,7 +42,7 @@ const LINES_PER_S = 10;
 const PATH_LOGGED = 200;
 // Long enough that a secret which is cut off here is still recognized as one.
 const PATH_READ = 2 * PATH_LOGGED;
-/** What nginx logs where a client disconnected before its answer. */
+/** nginx logs this status if a client disconnects before its answer. */
 const CLIENT_GONE = 499;
 
 const JSON_HEADERS = Object.entries({
@@ -56,7 +56,7 @@ interface ExchangeParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
   readonly metrics: Metrics;
 }
 
-/** Middleware for all requests: names each, logs and counts its answer, and lets none in that could be read in two ways. */
+/** Middleware for all requests: assigns an id, logs and counts the answer, and refuses a request with two readings. */
 export function createReception(
   parts: ExchangeParts,
 ): (request: Request, response: Answer, next: NextFunction) => void {
@@ -80,7 +80,7 @@ function trace(
   locals.route = 'unmatched';
   unanswered.set(response, response);
   let isSent = false;
-  // Also told of what is dropped with its socket.
+  // `finish` is also emitted for an answer that is dropped with its socket.
   response.on('finish', () => {
     isSent = !request.socket.destroyed;
   });
@@ -93,7 +93,7 @@ function trace(
   });
 }
 
-/** Without the query. It is redacted, because somebody may have put a key where an id belongs. */
+/** The path without the query. It is redacted: a client may have put a key in place of an id. */
 function pathToLog(url: string): string {
   const query = url.indexOf('?');
   return withoutSecrets(url.slice(0, query === -1 ? PATH_READ : Math.min(query, PATH_READ))).slice(
@@ -103,8 +103,8 @@ function pathToLog(url: string): string {
 }
 
 /**
- * Requests of a tenant are logged all: its rate is limited. The others (probes, pages, documents, refused sign-ins, what is
- * no request at all) share a bound; the next line of theirs says how many were left out.
+ * Logs every request of a tenant, because a tenant's rate is limited. All others (probes, pages, documents, refused
+ * sign-ins, unreadable requests) share a limit. Their next line counts the omitted ones.
  */
 export class RequestLog {
   readonly #clock: Clock;
@@ -117,7 +117,7 @@ export class RequestLog {
     this.#log = log;
   }
 
-  /** @param tenantUuid whose credential was good; undefined where none was. */
+  /** @param tenantUuid tenant of a valid credential; undefined without one */
   add(tenantUuid: TenantUuid | undefined, fields: object, message: string): void {
     if (tenantUuid !== undefined) {
       this.#log.info({ tenantUuid, ...fields }, message);
@@ -131,7 +131,7 @@ export class RequestLog {
   }
 }
 
-/** Writes `text`, which is JSON, in one go. `headers` join those every answer carries. */
+/** Writes `text`, which is JSON, in one go. `headers` are added to the common ones. */
 export function sendJson(
   response: Answer,
   status: number,

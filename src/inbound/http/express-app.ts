@@ -1,4 +1,4 @@
-// Everything a request meets, in reading order.
+// The Express app of an active node: all middleware and routes, in the order that a request passes them.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantCredentials } from '../../application/tenant-credentials.js';
@@ -39,14 +39,14 @@ import { createStreamHandler, STREAM_ENDPOINT } from './routes/stream.js';
 import { createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
 import type { Tokens } from './tokens.js';
 
-/** The settings of the REST side, units as their names say; `Config` has them. */
+/** The settings of the REST side, units as in their names; `Config` has them. */
 export interface HttpSettings {
   readonly httpBodyLimitBytes: number;
   readonly httpRatePerS: number;
   readonly authFailuresPerMin: number;
-  /** Reverse proxies in front. */
+  /** Number of reverse proxies in front. */
   readonly trustProxy: number;
-  /** What `/metrics` asks for; undefined: nothing. */
+  /** Bearer token for `/metrics`; undefined: none is needed. */
   readonly metricsToken?: string | undefined;
 }
 
@@ -60,16 +60,16 @@ export interface HttpParts {
   readonly credentialUses: CredentialUses;
   readonly tokens: Tokens;
   readonly health: () => Health | Promise<Health>;
-  /** The processor is so short that requests that only read are refused. */
+  /** The processor is so short that read requests are refused. */
   readonly areReadsRefused: () => boolean;
   readonly version: string;
-  /** Where nodes forward requests to this one: who the client of such a request is. */
+  /** Proves the client address of a request that another node forwarded. */
   readonly nodeTokens?: NodeTokens;
-  /** How many files the process may have open; what the host says if left out. */
+  /** Limit on open files of the process; by default the limit of the host. */
   readonly openFiles?: number;
-  /** How long a client may neither send nor read while an answer is due; 30 s if left out. */
+  /** Milliseconds that a client may neither send nor read while an answer is due; 30 s by default. */
   readonly silentAtMostMs?: number;
-  /** Of the built dashboard, with a slash at its end; where the build puts it if left out. */
+  /** Folder of the built dashboard, with a final slash; by default the build's output. */
   readonly pageDirectory?: string;
 }
 
@@ -101,7 +101,7 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
   return app;
 }
 
-/** Nobody comes in while the service stops; the address of a forwarded request is its client's, and not the node's. */
+/** Refuses requests during a stop. A forwarded request has the address of its client, not of the node. */
 function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHandler {
   return (request, response, next) => {
     if (isStopping()) {
@@ -169,7 +169,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   return routes;
 }
 
-/** Refused before anything else is looked at: that is what saves work. */
+/** Refuses before any other check: that saves the work. */
 function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: AppParts): Handler {
   return (request, response) => {
     if (!areReadsRefused()) return handler(request, response);
@@ -182,11 +182,11 @@ function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: A
   };
 }
 
-/** One Express route a path: its methods, `HEAD` with `GET`, and 405 for any other. */
+/** One Express route for each path: its methods, `HEAD` with `GET`, and 405 for any other. */
 function mount(app: Express, path: string, handlers: ReadonlyMap<string, Handler>): void {
   const methods = [...handlers.keys()];
   const allow = (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
-  // One layer for all methods: `app.all` would add one for each of the 34 that Node knows.
+  // One layer for all methods: `app.all` would add one for each of Node's 34.
   app.route(path.replace(/\{(\w+)\}/g, ':$1')).all((request, response: Answer) => {
     response.locals.route = path;
     const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);

@@ -1,4 +1,4 @@
-// What follows a failed sign-in over HTTP: it is counted and logged, and an address that failed too often is told to wait.
+// Counts and logs failed sign-ins over HTTP, and makes an address wait after too many.
 import type { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import type { FailedSignIn, SignInLog } from '../../sign-in-log.js';
@@ -19,7 +19,7 @@ export class FailedSignIns {
     this.#signInLog = parts.signInLog;
   }
 
-  /** Counts a failure against its address. @throws Refusal RATE_LIMITED where the address had failed too often already. */
+  /** Counts a failure against its address. @throws Refusal RATE_LIMITED if the address had failed too often already. */
   count(failure: FailedSignIn): void {
     const waitMs = this.#guesses.waitMs(failure.address);
     this.#guesses.count(failure.address);

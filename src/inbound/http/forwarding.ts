@@ -1,4 +1,5 @@
-// Hands a request to the node that answers for it, and waits a moment where there is none: one hop, nothing changed on the way.
+// Forwards a request unchanged to the node that owns its target, over one hop.
+// Without such a node the request waits a moment.
 import { readFileSync } from 'node:fs';
 import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline } from 'node:stream/promises';
@@ -13,12 +14,12 @@ import type { Answer } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter, STANDS_BY, vacant } from './refusal.js';
 
-/** What lies between this node and the others, and who watches it: a simulator cuts it, and lets time go on where a request waits. */
+/** Test seam: a simulator cuts connections between nodes, and advances time while a request waits. */
 export interface Hop {
   wrap(agent: Dispatcher): Dispatcher;
-  /** A request is here that is another node's to answer. */
+  /** A request arrived that another node has to answer. */
   came(): void;
-  /** A request waits here for a node that answers it. */
+  /** A request waits for a node that answers it. */
   waits(): void;
   /** The client of a request is gone, with its answer or without. */
   left(): void;
@@ -28,39 +29,43 @@ interface ForwardingParts {
   readonly seams?: { readonly hop?: Hop };
   readonly config: {
     readonly httpBodyLimitBytes: number;
-    /** Nodes may share a certificate that nobody else signed. */
+    /** Nodes may share a self-signed certificate. */
     readonly tlsCert: string | undefined;
   };
   readonly clock: Clock;
   readonly metrics: Metrics;
   readonly nodeTokens: NodeTokens;
-  /** How long another node may be silent before its answer begins, and within it; 15 s and 40 s if left out. */
+  /** Milliseconds of silence of the other node before its answer begins, and during it; 15 s and 40 s by default. */
   readonly patience?: { readonly beginMs: number; readonly goOnMs: number };
 }
 
-/** Who is to answer. */
+/** The node that has to answer. */
 export interface Destination {
-  /** The node as far as is known at this moment; undefined where there is none, or nobody can say. */
+  /** The present node; undefined if there is none, or none is known. */
   findHolder(): Promise<Holder | undefined>;
-  /** Whether somebody may yet be found, for a request that has waited so long. */
+  /** A node may still appear for a request that has waited so long. */
   isWorthWaiting(waitedMs: number): boolean;
 }
 
-/** So long a request waits for a node to become active: longer than a handover takes, and the lease of one that died. */
+/**
+ * A request waits this long for an active node: longer than a handover takes, and than the lease of a node that died.
+ */
 const WAIT_AT_MOST_MS = 10_000;
 const LOOK_EVERY_MS = 50;
 const CONNECT_WITHIN_MS = 1_000;
-/** So often it is looked whether the node that was asked still is the one to ask; it is not where nobody was so many times. */
+/**
+ * Interval of the check that the asked node is still the holder. That many checks without a holder end the exchange.
+ */
 const WATCH_EVERY_MS = 250;
 const VACANT_AT_MOST = 4;
 const COME_AGAIN_AFTER_MS = 1_000;
 /**
- * Longer than a node waits for its database before it answers (see transaction.ts and journal.ts), and than a stream is silent. A
- * connection that says nothing for so long leads nowhere, though nobody closed it.
+ * Longer than a node waits for its database before it answers (see transaction.ts and journal.ts), and than a stream is
+ * silent. A connection that stays silent for longer is dead, even if neither side closed it.
  */
 const PATIENCE = { beginMs: 15_000, goOnMs: 40_000 };
 
-/** With these errors nothing of the request has left this node. */
+/** After these errors no byte of the request has left this node. */
 const NEVER_SENT = new Set([
   'ECONNREFUSED',
   'EHOSTUNREACH',
@@ -69,7 +74,7 @@ const NEVER_SENT = new Set([
   'EAI_AGAIN',
   'UND_ERR_CONNECT_TIMEOUT',
 ]);
-/** RFC 9110, section 7.6.1, and what is said anew to the other node. */
+/** RFC 9110 section 7.6.1, and headers that this node writes itself. */
 const OF_ONE_HOP = new Set([
   ...['connection', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
   ...['transfer-encoding', 'upgrade', 'expect', 'content-length', FORWARDED_HEADER],
@@ -103,14 +108,14 @@ export class Forwarding {
     return this.#agent.destroy();
   }
 
-  /** @throws Refusal where no node is there to answer in time, or it was lost with the request. */
+  /** @throws Refusal if no node answers in time, or the node was lost with the request. */
   async forward(request: Request, response: Answer, to: Destination): Promise<void> {
     const { clock, config, metrics } = this.#parts;
-    // One hop: the node that forwarded it knows better, or asks again.
+    // One hop: the node that forwarded the request has newer knowledge, or asks again.
     if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
-    // Nobody would hear the answer, nor tell that it has left.
+    // The client is gone, and `close` would not come any more.
     if (response.destroyed) return;
-    // The connection, the log, who counts what is due, this and the pipeline all wait for its end.
+    // Several listeners wait for its end: the connection, the log, the count of due answers, this and the pipeline.
     response.setMaxListeners(20);
     const leaving = new AbortController();
     this.#hop?.came();
@@ -183,7 +188,7 @@ export class Forwarding {
     }
   }
 
-  /** Ends the exchange once another node is active, or none: this one may be frozen, and would never answer. */
+  /** Ends the exchange once another node is active, or none: the asked node may be frozen, and would never answer. */
   #watch(holder: Holder, to: Destination, gone: AbortController): () => void {
     const { clock } = this.#parts;
     let vacancies = 0;
@@ -219,7 +224,7 @@ function unreached(): Refusal {
   );
 }
 
-/** The body as it came; undefined where there is none. @throws DomainError where it is too large or breaks off */
+/** The body as it came; undefined without one. @throws DomainError if it is too large or breaks off */
 function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -227,7 +232,7 @@ function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undef
     request.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes <= limitBytes) chunks.push(chunk);
-      // What follows is read and dropped, so that the client hears the answer.
+      // The rest is read and dropped, so that the client receives the answer.
       else reject(new DomainError('PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'));
     });
     request.on('end', () => resolve(chunks.length === 0 ? undefined : Buffer.concat(chunks)));
@@ -235,7 +240,7 @@ function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undef
   });
 }
 
-/** All but what concerns one connection alone. */
+/** All headers but those of one connection. */
 function endToEnd(headers: IncomingHttpHeaders, kept?: string): Record<string, string | string[]> {
   const named = String(headers.connection ?? '')
     .toLowerCase()

@@ -1,4 +1,4 @@
-// What a front answers over HTTP: its own health and figures. Everything else is asked of the nodes.
+// HTTP answers of a front: its own health and metrics. The nodes serve everything else.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';

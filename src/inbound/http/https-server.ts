@@ -1,4 +1,4 @@
-// The HTTP server behind TLS: shows the newest certificate, and keeps one connection for what Node shows as two sockets.
+// The HTTPS server: uses the newest certificate, and joins the two sockets that Node makes of one connection.
 import type { RequestListener, Server, ServerOptions } from 'node:http';
 import { createServer } from 'node:https';
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ export function createHttpsServer(
   const handshakeTimeout = options.headersTimeout;
   const server = createServer({ ...options, ...tlsFiles.serverContext(), handshakeTimeout }, accept);
   tlsFiles.onChange(() => server.setSecureContext(tlsFiles.serverContext()));
-  /** Node gives no way from an encrypted socket to the one it runs over, but both have the same peer. */
+  /** Node has no way from an encrypted socket to its TCP socket, but both have the same peer. */
   const handshakes = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
     const peer = peerOf(socket);

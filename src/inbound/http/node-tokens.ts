@@ -1,4 +1,5 @@
-// How one node proves to another that it forwards a request, and for which address: signed with the keys that all share.
+// Tokens by which one node proves to another that it forwards a request,
+// and for which address. All nodes share the keys.
 import jwt from 'jsonwebtoken';
 import { boundedCache } from '../../bounded-cache.js';
 import type { Clock } from '../../ports/clock.js';
@@ -8,11 +9,11 @@ import type { TokenKeys } from './token-keys.js';
 export const FORWARDED_HEADER = 'x-headroom-forwarded';
 
 const ISSUER = 'headroom';
-/** No access token has this one. */
+/** No access token has this audience. */
 const AUDIENCE = 'headroom-node';
 const ALGORITHM = 'ES256';
 const LIFETIME_S = 60;
-/** A signature takes a tenth of a millisecond: one that is to hold a little longer is used again. */
+/** A signature takes 0.1 ms: a token is reused while half of its lifetime is left. */
 const USED_AGAIN_MS = 30_000;
 const ADDRESSES = 10_000;
 
@@ -27,7 +28,7 @@ export class NodeTokens {
     this.#clock = clock;
   }
 
-  /** The value of the header for a request that came from `address`. */
+  /** The header's value for a request from `address`. */
   issue(address: string): string {
     const nowMs = this.#clock.nowMs();
     const held = this.#issued.get(address);
@@ -40,7 +41,7 @@ export class NodeTokens {
     return token;
   }
 
-  /** The address of the client; undefined where no node that shares our keys says so. */
+  /** The address of the client; undefined if no node with our keys signed it. */
   addressOf(header: string): string | undefined {
     const nowMs = this.#clock.nowMs();
     const known = this.#verified.get(header);

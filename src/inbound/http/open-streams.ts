@@ -1,13 +1,13 @@
-// The event streams that are open: how many a tenant may have, and how all of them end when the service stops.
+// The open event streams: bounds their number for each tenant, and ends them when the service stops.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { Refusal, retryAfter } from './refusal.js';
 
 export interface OpenStreams {
-  /** @throws Refusal RATE_LIMITED where the tenant has as many as it may. */
+  /** @throws Refusal RATE_LIMITED if the tenant has as many as allowed. */
   requireRoom(tenantUuid: TenantUuid): void;
-  /** Counts a stream; `end` is called when the service stops. Returns the function that stops counting it. */
+  /** Counts a stream; `end` is called when the service stops. @returns the function that stops counting it */
   add(tenantUuid: TenantUuid, end: () => void): () => void;
-  /** Of all tenants, or of those that `isTheirs` tells. */
+  /** Of all tenants, or of those for which `isTheirs` is true. */
   endAll(isTheirs?: (tenantUuid: TenantUuid) => boolean): void;
 }
 

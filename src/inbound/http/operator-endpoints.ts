@@ -1,4 +1,4 @@
-// The endpoints for operators beyond the contract: the same kind of table, marked as extensions in OpenAPI.
+// Extension endpoints for operators: the same kind of table, marked as extensions in OpenAPI.
 import {
   operatorHistorySchema,
   operatorLimitSchema,
@@ -33,7 +33,7 @@ import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 const OPERATOR_LIMIT_PATH = '/v1/locations/{locationId}/operator-limit';
 const SITE_METER_PATH = '/v1/locations/{locationId}/site-meter';
 
-/** What most share: they read what belongs to locations. */
+/** Common fields: most of these endpoints read data of locations. */
 const EXTENSION = {
   method: 'get',
   tag: 'operators',
@@ -173,7 +173,8 @@ export const OPERATOR_ENDPOINTS: readonly Endpoint[] = [
       ...EXTENSION,
       operationId: 'getOrganizationHistory',
       path: '/v1/organizations/history',
-      // As `GET /v1/organizations/limits`: a credential that may not read the recorded limits may not read the former ones.
+      // As for `GET /v1/organizations/limits`: a credential without access to
+      // the recorded limits has none to earlier ones.
       scope: 'org:write',
       summary: 'Every limit ever recorded for the organization',
       responseSchema: organizationHistorySchema,

@@ -1,4 +1,4 @@
-// From bytes to a checked body: what cannot be read is refused with the field's name and the way out.
+// Reads and checks a body. A refusal names the field and the rule.
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';
@@ -11,7 +11,7 @@ const ISSUES_SHOWN = 5;
 /** Reads a request's body as plain data; a request without one gives an empty object. */
 export type BodyReader = (request: Request, response: Response) => Promise<unknown>;
 
-/** A reader of JSON, and of forms where `form` says so. @throws DomainError UNSUPPORTED_MEDIA_TYPE */
+/** A reader of JSON, and with `form` of forms too. @throws DomainError UNSUPPORTED_MEDIA_TYPE */
 export function createBodyReader(options: {
   readonly limitBytes: number;
   readonly form: boolean;
@@ -41,12 +41,12 @@ function hasBody(request: Request): boolean {
   return encoding !== undefined || (length !== undefined && Number(length) > 0);
 }
 
-/** The body as `schema` sees it, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
+/** The body by `schema`, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
 export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
   return parsed(schema, body, (place, rule) => `${place === '' ? 'body' : place}: ${rule}`);
 }
 
-/** The same for other data; `describe` makes the message of one issue, with an empty place where the whole is wrong. */
+/** The same for other data. `describe` makes the message of one issue; its place is empty for the whole. */
 export function parsed<S extends z.ZodType>(
   schema: S,
   data: unknown,

@@ -1,9 +1,9 @@
-// From the text of a query to checked parameters: what cannot be read is refused with the parameter's name.
+// Reads and checks the parameters of a query. A refusal names the parameter.
 import type { z } from 'zod';
 import { parameterMessage, wrongParameter } from '../../wire/plain-errors.js';
 import { parsed } from './read-body.js';
 
-/** The parameters that `schema` knows; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
+/** The parameters of `schema`; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
 export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.output<S> {
   const given = new URLSearchParams(text);
   const known: Record<string, string> = {};
@@ -17,7 +17,7 @@ export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.ou
   return parsed(schema, known, parameterMessage);
 }
 
-/** What follows the `?` of a request's target. */
+/** The text after `?` in a request's target. */
 export function queryOf(target: string): string {
   const mark = target.indexOf('?');
   return mark === -1 ? '' : target.slice(mark + 1);

@@ -1,4 +1,4 @@
-// A rejection that also says something in HTTP headers: how to sign in, when to come back, what is allowed.
+// A rejection with HTTP headers: how to sign in, when to retry, which methods are allowed.
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 
 export type Headers = Readonly<Record<string, string>>;
@@ -13,12 +13,12 @@ export class Refusal extends DomainError {
   }
 }
 
-/** Says that a node does not run what it was asked for: who forwarded to it asks again who does. */
+/** This node does not run the target of the request: the forwarding node looks for the holder again. */
 export const STANDS_BY: Headers = { 'x-headroom-role': 'standby' };
 
 const VACANT_FOR_MS = 1_000;
 
-/** Nobody runs what was asked for, as far as this node knows. */
+/** No known node runs the target of the request. */
 export function vacant(): Refusal {
   return new Refusal('SERVICE_UNAVAILABLE', 'No node is active at the moment: try again shortly.', {
     ...retryAfter(VACANT_FOR_MS),

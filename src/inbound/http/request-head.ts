@@ -1,11 +1,11 @@
-// The head of a request: one that can be read in one way only, with a target that Express can read.
+// Checks that the head of a request has one reading only, and makes its target readable for Express.
 import type { ServerResponse } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 
 /**
- * Refuses a head that a proxy and the service could read in two ways, so that they would see different requests: without one
- * Host (RFC 9112 section 3.2), or with a Transfer-Encoding that is anything but one `chunked` (section 6.1). A Content-Length beside
- * it is refused by Node's parser.
+ * Refuses a head that a proxy and the service could read in two ways, as two different requests. That is a head
+ * without one Host (RFC 9112 section 3.2), or with a Transfer-Encoding other than one `chunked` (section 6.1).
+ * Node's parser refuses a Content-Length beside it.
  * @throws DomainError INVALID_REQUEST_BODY, and ends the connection with the answer
  */
 export function requireOneReading(
@@ -34,7 +34,7 @@ function problemOf({
   return encoding.toLowerCase() === 'chunked' ? undefined : 'Transfer-Encoding: must be chunked';
 }
 
-/** Of each header of this name, which is in lower case. */
+/** Values of all headers of this name, which is in lower case. */
 function valuesOf(rawHeaders: readonly string[], name: string): readonly string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2)
@@ -44,8 +44,8 @@ function valuesOf(rawHeaders: readonly string[], name: string): readonly string[
 }
 
 /**
- * `target` as a path and query that can be parsed and decoded. Where its percent-encoding is broken, every `%` of the
- * path stands for itself; what is no URL becomes a path. Either way it names nothing that exists.
+ * `target` as a path and query that can be parsed and decoded. In a path with broken percent-encoding every `%` stands
+ * for itself. A target that is no URL becomes a path. Neither names anything that exists.
  */
 export function readableTarget(target: string): string {
   const url = target.startsWith('/') ? target : pathOf(target);

@@ -1,10 +1,10 @@
-// The security headers that helmet sets, computed once at start: they never change for one kind of page.
+// The security headers of helmet, computed once at the start: they never change for one kind of page.
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import helmet, { type HelmetOptions } from 'helmet';
 import type { Headers } from './refusal.js';
 
-/** The headers helmet sets with these options, names in lower case. */
+/** The headers that helmet sets with these options, names in lower case. */
 function securityHeaders(options: HelmetOptions): Headers {
   const request = new IncomingMessage(new Socket());
   const response = new ServerResponse(request);
@@ -14,7 +14,7 @@ function securityHeaders(options: HelmetOptions): Headers {
   );
 }
 
-/** For answers that no browser should ever render: what OWASP asks of a REST service, without what only pages need. */
+/** For answers that no browser renders: OWASP's headers for REST services, without those that only pages need. */
 export const API_SECURITY_HEADERS = securityHeaders({
   contentSecurityPolicy: {
     useDefaults: false,
@@ -29,8 +29,8 @@ export const API_SECURITY_HEADERS = securityHeaders({
 });
 
 /**
- * For the documentation page: everything from here, no inline script. The page styles elements inline, which cannot
- * run code. Nothing is upgraded to https, because the service itself speaks http.
+ * For the documentation page: all files from here, no inline script. The page styles elements inline, which cannot run
+ * code. Nothing is upgraded to https, because the service itself speaks http.
  */
 export const DOCS_SECURITY_HEADERS = securityHeaders({
   contentSecurityPolicy: {
@@ -48,7 +48,7 @@ export const DOCS_SECURITY_HEADERS = securityHeaders({
   },
 });
 
-/** For the dashboard: everything from here, nothing inline, and no form that a browser would send by itself. */
+/** For the dashboard: all files from here, nothing inline, and no form that a browser would submit by itself. */
 export const DASHBOARD_SECURITY_HEADERS = securityHeaders({
   contentSecurityPolicy: {
     useDefaults: false,

@@ -1,4 +1,4 @@
-// The REST side: listens with time limits, answers even what is no proper HTTP, and stops without dropping a request.
+// The HTTP server: applies time limits, answers unreadable requests too, and stops without dropping a request.
 import {
   createServer,
   type IncomingMessage,
@@ -27,7 +27,7 @@ export interface ServerSettings extends ConnectionSettings {
 
 const HEADERS_AT_MOST = 100;
 const TIMEOUTS_CHECKED_EVERY_MS = 1000;
-/** A client that reads nothing of its answer for this long is taken for gone. A stream sends something every 15 s. */
+/** A client that reads nothing of its answer for this long counts as gone. A stream sends something every 15 s. */
 const SILENT_AT_MOST_MS = 30_000;
 
 interface ServerParts {
@@ -35,15 +35,15 @@ interface ServerParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** How many files the process may have open; what the host says if left out. */
+  /** Limit on open files of the process; by default the limit of the host. */
   readonly openFiles?: number;
-  /** How long a client may neither send nor read while an answer is due; 30 s if left out. */
+  /** Milliseconds that a client may neither send nor read while an answer is due; 30 s by default. */
   readonly silentAtMostMs?: number;
-  /** With them it speaks HTTPS. */
+  /** With them the server speaks HTTPS. */
   readonly tlsFiles?: TlsFiles | undefined;
 }
 
-/** What answers requests for a time, and how many of them it has yet to answer. */
+/** A request listener in use, with its due answers. */
 interface Answering {
   readonly listener: RequestListener;
   readonly due: DueAnswers;
@@ -54,7 +54,7 @@ export class HttpServer {
   readonly #scheme: 'http' | 'https';
   readonly #exchanges: Exchanges;
   #answering: Answering = { listener: () => {}, due: new DueAnswers() };
-  /** What answered before, as long as it has something to answer. */
+  /** Earlier listeners with due answers. */
   readonly #earlier = new Set<Promise<void>>();
   readonly #connections: Connections;
   readonly #server: Server;
@@ -90,8 +90,8 @@ export class HttpServer {
   }
 
   /**
-   * From now on requests are answered by what `create` gives; call it before `start`. Resolves once whatever answered then has
-   * answered all that it took, and its streams have ended.
+   * From now on the listener of `create` answers requests; call it before `start`. Resolves once the listener before
+   * has given all its answers, and its streams have ended.
    */
   async answerWith(create: (exchanges: Exchanges) => RequestListener): Promise<void> {
     const answered = this.#follow(create(this.#exchanges));
@@ -99,13 +99,13 @@ export class HttpServer {
     await answered;
   }
 
-  /** Resolves once all that was asked so far is answered. */
+  /** Resolves once all requests so far are answered. */
   async answered(): Promise<void> {
     this.#follow(this.#answering.listener);
     await Promise.all(this.#earlier);
   }
 
-  /** Resolves once what answered until now has given all its answers. */
+  /** Resolves once the listener before has given all its answers. */
   #follow(listener: RequestListener): Promise<void> {
     const answered = this.#answering.due.end();
     this.#answering = { listener, due: new DueAnswers() };
@@ -114,21 +114,21 @@ export class HttpServer {
     return answered;
   }
 
-  /** Listens; rejects where the address is taken. */
+  /** Rejects if the address is in use. */
   start(): Promise<{ readonly url: string }> {
     return listen(this.#server, this.#config, this.#scheme);
   }
 
   /**
-   * From now on each answer is the last of its connection: the client's next request goes elsewhere, and not into a connection that is
-   * about to be closed. New connections are still taken.
+   * From now on each answer is the last of its connection: the client's next request goes elsewhere, and not into a
+   * connection that is about to close. New connections are still accepted.
    */
   drain(): void {
     this.#isDraining = true;
     for (const response of this.#exchanges.unanswered.values()) response.shouldKeepAlive = false;
   }
 
-  /** Takes nothing new and resolves when what was accepted is answered, within 10 s. */
+  /** Accepts nothing new, and resolves after the answers to all accepted requests, within 10 s. */
   stop(): Promise<void> {
     this.#isStopping = true;
     this.drain();

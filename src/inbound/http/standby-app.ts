@@ -1,4 +1,4 @@
-// What a node that stands by answers: its own health and figures, and for everything else what the active node answers.
+// HTTP answers of a standby node: its own health and metrics. Everything else is forwarded to the active node.
 import express, { type Express } from 'express';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -23,7 +23,7 @@ interface StandbyParts extends Exchanges {
 }
 
 const HOLDER_KNOWN_FOR_MS = 250;
-/** While requests wait for one. */
+/** Shorter, because requests wait for a holder. */
 const VACANCY_KNOWN_FOR_MS = 50;
 
 export function createStandbyApp(parts: StandbyParts): Express {
@@ -47,7 +47,7 @@ export function createStandbyApp(parts: StandbyParts): Express {
   return app;
 }
 
-/** What is known for a moment serves all that ask meanwhile. */
+/** One look-up of the holder serves all requests for a moment. */
 function holderOf({
   clock,
   ownership,

@@ -1,4 +1,4 @@
-// The keys that sign access tokens: the first of a JWK Set signs, all of them verify, so that a new one can take over.
+// The keys of access tokens: the first of a JWK Set signs, all of them verify. So keys can be rotated.
 
 import {
   createHash,
@@ -36,7 +36,7 @@ const privateJwkSchema = z.object({
 const jwkSetSchema = z.object({ keys: z.array(privateJwkSchema).min(1) });
 type PrivateJwk = z.output<typeof privateJwkSchema>;
 
-/** Signing keys that cannot be used; its message is one line for the operator and shows nothing of the keys. */
+/** Signing keys that cannot be used. The message is one line for the operator, and shows nothing of the keys. */
 export class TokenKeysError extends OperatorError {}
 
 interface KeyRing {
@@ -45,17 +45,17 @@ interface KeyRing {
 }
 
 export interface TokenKeys {
-  /** The file that holds them; undefined where they were given as JSON. */
+  /** The file of the keys; undefined if they were given as JSON. */
   readonly file: string | undefined;
-  /** The current keys; a new object whenever they have changed. */
+  /** The current keys; a new object after each change. */
   current(): KeyRing;
-  /** Reads the file again if it changed. @throws TokenKeysError, and the keys of before stay in force. */
+  /** Reads the file again if it changed. @throws TokenKeysError; the earlier keys stay in force */
   refresh(): void;
 }
 
 /**
- * The keys of `tokenKeys` (a file with a JWK Set, or the JSON itself), or of `token-keys.json` in the data directory,
- * which is made if it is not there.
+ * `tokenKeys` is a file with a JWK Set, or the JSON itself. The default is `token-keys.json` in the data directory.
+ * That file is created if it is missing.
  * @throws TokenKeysError
  */
 export function createTokenKeys(options: {
@@ -73,8 +73,8 @@ export function createTokenKeys(options: {
 }
 
 /**
- * Puts a new key in front: it signs from now on, and the one before still verifies. A running service sees it at its
- * next `refresh`.
+ * Puts a new key first: it signs from now on, and the earlier one still verifies. A
+ * running service reads it at its next `refresh`.
  * @throws TokenKeysError
  */
 export function rotateTokenKeys(file: string): void {
@@ -136,14 +136,15 @@ function privateKeyOf({ kty, crv, x, y, d }: PrivateJwk): KeyObject {
   }
 }
 
-/** A JWK Set of one new key, as JSON: what a service takes as its token keys. */
+/** A JWK Set of one new key as JSON, a valid value of `HEADROOM_TOKEN_KEYS`. */
 export function newTokenKeys(): string {
   return JSON.stringify({ keys: [generateJwk()] });
 }
 
 /**
- * The key is read anew from its bytes before it is exported. Node 20 locks a key while it exports it; a collection of garbage in
- * the middle of that may end what generated the key, which waits for the same lock: the process would hang for good.
+ * The key is read again from its bytes before the export. Node 20 locks a key while it exports it. A
+ * garbage collection in the middle of that may finalize the generator of the key, which waits for the
+ * same lock. Then the process would hang for good.
  */
 function generateJwk(): PrivateJwk {
   const { privateKey: key } = generateKeyPairSync('ec', {
@@ -161,7 +162,7 @@ function thumbprintOf({ crv, kty, x, y }: PrivateJwk): string {
   return createHash('sha256').update(JSON.stringify({ crv, kty, x, y })).digest('base64url');
 }
 
-/** All or nothing: a reader sees the old file or the new one, also after a power cut. */
+/** Atomic: a reader gets the old file or the new one, also after a power cut. */
 function writeJwkSet(file: string, keys: readonly PrivateJwk[]): void {
   makePrivateDirectory(dirname(file));
   const written = `${file}.new`;

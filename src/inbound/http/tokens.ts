@@ -1,4 +1,4 @@
-// Access tokens: signed here, and verified once. Whether a token still holds is checked on every request.
+// Access tokens, signed and verified. A signature is verified once; the rights of a token are checked at every request.
 import jwt from 'jsonwebtoken';
 import { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -9,7 +9,7 @@ import { SCOPES, type Scope } from '../../ports/records.js';
 import { secretIdOf } from '../../secrets.js';
 import type { TokenKeys } from './token-keys.js';
 
-/** Lifetime of an access token, seconds (contract section 5, rule 3). */
+/** Seconds (contract section 5, rule 3). */
 export const TOKEN_LIFETIME_S = 3600;
 
 const ISSUER = 'headroom';
@@ -26,12 +26,12 @@ const claimsSchema = z.object({
   exp: z.number(),
 });
 
-/** What a token says. The caller checks whether its client still exists and its tenant may use the service. */
+/** Claims of a token. The caller checks that its client still exists and that its tenant may use the service. */
 export interface VerifiedToken {
   readonly clientId: string;
   readonly tenantUuid: TenantUuid;
   readonly scopes: readonly Scope[];
-  /** The id of the client secret it was issued for (`secretIdOf`). */
+  /** The id of the client secret at the time of issue (`secretIdOf`). */
   readonly secretId: string | undefined;
   readonly expiresAtMs: EpochMs;
 }
@@ -44,7 +44,7 @@ export interface Tokens {
   ): string;
   /** A token that was verified recently with keys still in force; it may have expired since. */
   recall(token: string): VerifiedToken | undefined;
-  /** Verifies signature, issuer, audience and expiry; undefined where any is wrong. */
+  /** Verifies signature, issuer, audience and expiry; undefined if any is wrong. */
   verify(token: string): VerifiedToken | undefined;
   /** The client that a token names. The signature is not checked here. */
   claimedClientId(token: string): string | undefined;
@@ -105,7 +105,7 @@ function verifyWith(
   now: EpochMs,
 ): VerifiedToken | undefined {
   const header = decode(token)?.header;
-  // RFC 7515 section 4.1.11: what it names must be understood, and nothing of the kind is understood here.
+  // RFC 7515 section 4.1.11: a recipient must support every extension in `crit`. The service supports none.
   if (header?.kid === undefined || 'crit' in header) return undefined;
   const key = keys.verifying.get(header.kid);
   if (key === undefined) return undefined;

@@ -1,4 +1,4 @@
-// Bytes that are no HTTP request, or only part of one: they are answered with the envelope too, and the connection is closed.
+// Answers bytes that are no HTTP request, or only part of one, with the envelope, and closes the connection.
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';

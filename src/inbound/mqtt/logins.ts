@@ -1,4 +1,4 @@
-// Who may connect over MQTT and for which chargers it may speak; a change counts at once.
+// The MQTT logins with the topics that each may use. A change counts at once.
 import type { CredentialSet, MqttLoginRecord } from '../../ports/credentials.js';
 import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
 import { secretIdOf } from '../../secrets.js';
@@ -10,7 +10,7 @@ interface Entry {
 }
 
 export interface ReplaceableMqttLogins extends MqttLogins {
-  /** Takes the place of everything known before; a login that stayed the same stays current. */
+  /** Replaces all logins; an unchanged login stays current. */
   replace(set: CredentialSet): void;
 }
 
@@ -36,7 +36,7 @@ function indexOf(set: CredentialSet, before: ReadonlyMap<string, Entry>): Readon
     const login = loginOf(record);
     const known = before.get(login.username);
     const { secretHash } = record;
-    // The same password that is hashed anew ends no session.
+    // A new hash of the same password ends no session.
     const isSame =
       known !== undefined &&
       (known.secretHash === secretHash || secretIdOf(known.secretHash) === secretIdOf(secretHash)) &&

@@ -1,4 +1,5 @@
-// What chargers report, from bytes to the ledgers: a bad message is dropped and counted, and nothing else is lost.
+// Parses reports of chargers and passes them to the ledgers. A bad
+// message is dropped and counted, and affects no other.
 import type { z } from 'zod';
 import type { RecordResult } from '../../../machines/power/meter-ledger.js';
 import type { ChargerAddress } from '../../../machines/values/ids.js';
@@ -26,14 +27,17 @@ const CACHED_TOPICS = 50_000;
 type Kind = 'meter' | 'state' | 'ack' | SiteKind;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
 
-/** Receives every message of a bus. It never throws; what it cannot use is counted, and logged once a minute per charger. */
+/**
+ * Receives every message of a bus. It never throws. Unusable messages are
+ * counted, and logged once a minute for each charger.
+ */
 export class Telemetry {
   readonly #sink: MeterSink;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #rareLog: RareLog;
-  /** By topic. Only those of connectors that exist, so that made-up ones push nothing out. */
+  /** By topic. It holds existing connectors only, so that invented ones displace none. */
   readonly #meters = boundedCache<ConnectorMeter>(CACHED_TOPICS);
   readonly #acks = boundedCache<ConnectorMeter>(CACHED_TOPICS);
   readonly #acceptedMeters: Tally;
@@ -144,7 +148,7 @@ export class Telemetry {
   }
 }
 
-/** undefined, which no schema accepts, where `payload` is too long or not JSON. */
+/** Returns undefined, which no schema accepts, if `payload` is too long or not JSON. */
 function parseJson(payload: Buffer): unknown {
   if (payload.length > PAYLOAD_LIMIT_BYTES) return undefined;
   try {

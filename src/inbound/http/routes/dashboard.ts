@@ -1,4 +1,5 @@
-// Serves the built dashboard: browsers ask for the page each time, and keep the assets, whose names change with their content.
+// Serves the built dashboard. Browsers revalidate the page each time, and keep
+// the assets, whose names change with their content.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -11,14 +12,14 @@ import { DASHBOARD_SECURITY_HEADERS } from '../security-headers.js';
 export const DASHBOARD_PATH = '/';
 export const ASSET_PATH = '/assets/{asset}';
 
-/** The encodings the build made of each asset, best first, and the end of their names. */
+/** Encodings that the build made of each asset, best first, with their file suffix. */
 const SUFFIX_OF = { br: '.br', gzip: '.gz', identity: '' } as const;
 type Encoding = keyof typeof SUFFIX_OF;
 
 const ABSENT =
   'The dashboard was not built: run "npm run build" and start the service again. The API is described at /docs/.\n';
 
-/** Where the build puts the page, seen from the sources and from what is compiled of them. */
+/** The build's output, relative to the sources and to the compiled files. */
 function builtPage(): string | undefined {
   return ['../../../../dist/web/', '../../../../web/']
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
@@ -27,11 +28,11 @@ function builtPage(): string | undefined {
 
 interface BuiltFile {
   readonly body: Buffer;
-  /** Made once: a hash of 200 kB for each request would be most of its work. */
+  /** Computed once: a hash of 200 kB for each request would be most of its work. */
   readonly etag: string;
 }
 
-/** Handlers for the page and for its assets; `directory` ends with a slash. All files are read at the first request. */
+/** `directory` ends with a slash. All files are read at the first request. */
 export function createDashboardHandlers(directory = builtPage()): {
   readonly page: Handler;
   readonly asset: Handler;

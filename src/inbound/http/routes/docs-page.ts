@@ -1,4 +1,4 @@
-// Serves the page that shows the API: Swagger UI as the build packed it, from memory, with no file from another site.
+// Serves the API documentation page: the packed Swagger UI, from memory, with no file from another site.
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -41,14 +41,16 @@ const PAGE = `<!doctype html>
 `;
 const ABSENT = 'Swagger UI was not built: run "npm run build" and start the service again.';
 
-/** Where the build puts Swagger UI, seen from the sources and from what is compiled of them. */
+/** The build's output of Swagger UI, relative to the sources and to the compiled files. */
 function builtDocs(): string | undefined {
   return ['../../../../dist/docs/', '../../../../docs/']
     .map((place) => fileURLToPath(new URL(place, import.meta.url)))
     .find((place) => existsSync(`${place}swagger-ui-bundle.js.gz`));
 }
 
-/** Handlers for the page, for its files, and for the address without a slash. All files are read at the first request. */
+/**
+ * Handlers for the page, for its files, and for the address without a slash. All files are read at the first request.
+ */
 export function createDocsHandlers(directory = builtDocs()): {
   readonly moved: Handler;
   readonly page: Handler;

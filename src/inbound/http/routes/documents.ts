@@ -1,4 +1,4 @@
-// What describes the service to tools: OpenAPI, AsyncAPI, and the figures for Prometheus.
+// Serves the OpenAPI and AsyncAPI documents, and the metrics for Prometheus.
 import type { Metrics } from '../../../metrics.js';
 import { createBearerCheck } from '../../../secrets.js';
 import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
@@ -12,7 +12,7 @@ export const OPENAPI_PATH = '/v1/openapi.json';
 export const ASYNCAPI_PATH = '/v1/asyncapi.json';
 export const METRICS_PATH = '/metrics';
 
-/** @param create is asked once, when somebody asks for it first: no start waits for what few read. */
+/** @param create is called once, at the first request: a start does not wait for it */
 export function createDescriptionHandler(create: () => OpenApiDocument | AsyncApiDocument): Handler {
   let text: string | undefined;
   return (_request, response) => {
@@ -21,7 +21,7 @@ export function createDescriptionHandler(create: () => OpenApiDocument | AsyncAp
   };
 }
 
-/** @param token that a caller has to show; everybody may read where it is undefined. */
+/** @param token that a caller has to send; undefined: none is needed */
 export function createMetricsHandler({ registry }: Metrics, token: string | undefined): Handler {
   const isAllowed = createBearerCheck(token);
   return async (request, response) => {

@@ -18,7 +18,7 @@ export const HEALTH_ENDPOINT = {
   errors: [],
 } as const satisfies EndpointDescription;
 
-/** 200 while all is well, 503 with the same body otherwise. */
+/** 200 while all is well, otherwise 503 with the same body. */
 export function createHealthHandler(health: () => Health | Promise<Health>): Handler {
   return async (_request, response) => {
     const report = await health();

@@ -1,4 +1,4 @@
-// `GET /v1/stream`: what happens to the caller's locations, as server-sent events for as long as the caller may listen.
+// `GET /v1/stream`: events of the caller's locations as server-sent events, until the caller loses the right.
 
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { Application } from '../../../application/application.js';
@@ -32,7 +32,7 @@ export const STREAM_ENDPOINT = {
   errors: ['LOCATION_NOT_FOUND'],
 } as const satisfies EndpointDescription;
 
-/** A client with this much unread is too slow: it is disconnected, and may connect again. */
+/** A client with more than this unread is too slow: it is disconnected, and may connect again. */
 const UNREAD_AT_MOST_BYTES = 4 * 1024 * 1024;
 const LOOK_EVERY_MS = 1_000;
 const LOOKS_PER_HEARTBEAT = 15;

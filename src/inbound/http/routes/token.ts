@@ -54,13 +54,13 @@ export function createTokenHandler(options: {
   };
 }
 
-/** A token ends with its client, where that expires sooner. */
+/** A token ends with its client, if that expires sooner. */
 function lifetimeS({ expiresAtMs }: OauthClientRecord, now: EpochMs): number {
   if (expiresAtMs === null) return TOKEN_LIFETIME_S;
   return Math.min(TOKEN_LIFETIME_S, Math.max(0, Math.floor((expiresAtMs - now) / 1000)));
 }
 
-/** The asked-for part of the client's scopes, or all of them. @throws DomainError INSUFFICIENT_SCOPE */
+/** The requested part of the client's scopes, or all of them. @throws DomainError INSUFFICIENT_SCOPE */
 function narrow(held: readonly Scope[], asked: string | undefined): readonly Scope[] {
   const names = asked?.split(' ').filter((name) => name !== '') ?? [];
   const lacking = names.find((name) => !held.some((scope) => scope === name));
