@@ -1,48 +1,53 @@
-// Who gets how much of a location's power: locked connectors first, the rest max-min fairly, nobody between 0 and 6 A.
+// Divides a location's power: locked claims come first, unlocked claims share the rest max-min fairly. No share lies
+// between 0 and 6 A.
 import { type Binding, type Claim, NO_CLAIM, NO_LOAD, Room, tenthsOf } from './claims.js';
 import { fill } from './progressive-filling.js';
 
 export interface Allocation {
-  /** Of each locked claim, in the order given. */
+  /** Shares of the locked claims, in the order given. */
   readonly lockedW: readonly number[];
-  /** Of each unlocked claim, in the order given; `heldW` where it is paused. */
+  /** Shares of the unlocked claims, in the order given; `heldW` for a paused claim. */
   readonly unlockedW: readonly number[];
-  /** What keeps each unlocked claim from more, in the same order; undefined where it has all it asked for. */
+  /**
+   * The resource that limits each unlocked claim, in the same order; undefined for a claim that gets all it asks for.
+   */
   readonly bindings: readonly (Binding | undefined)[];
-  /** The same of each locked claim. */
+  /** The resource that limits each locked claim. */
   readonly lockedBindings: readonly (Binding | undefined)[];
-  /** What becomes of each unlocked claim because locked ones get less than they ask for of what it loads, in the same order. */
+  /** The effect on each unlocked claim of a shortage among the locked ones, in the same order. */
   readonly yields: readonly Yield[];
   /**
-   * Whether unlocked claims had to share: the level below which everybody has what it asked for; undefined where all have.
-   * Those that rest share at a level of their own, which is told where the others have all they asked for.
+   * The level below which every unlocked claim gets all it asks for; undefined if no claim gets less. Resting claims
+   * share at their own level. That level appears here only if all other claims get all they ask for.
    */
   readonly levelW: number | undefined;
-  /** Locked claims got less than they asked for. */
+  /** Locked claims get less than they ask for. */
   readonly isLastResort: boolean;
-  /** Which of them: all, where it is power that they lack. In the order given. */
+  /** The locked claims that get less, in the order given; all of them if power is short. */
   readonly lastResort: readonly boolean[];
   /**
-   * Not even the floors of the locked claims and what the others hold fit. Of power they have them all the same; a fuse
-   * is not overloaded for them: those whose floors it does not carry have no more than is held for them.
+   * The floors of the locked claims and the other reservations do not fit together. If power is short, locked claims
+   * get their floors all the same. A fuse is never overloaded: a claim whose floor does not fit its fuse gets only its
+   * reservation.
    */
   readonly isUnattainable: boolean;
 }
 
 /**
- * `paused`: it gets no more than is held for it, which is less than it can use. `floor`: its floor, since a pause would free nothing
- * that locked claims lack; and no more than that. `nothing`: it shares what there is.
+ * `paused`: the claim gets only its reservation, which is less than it can use. `floor`: the claim gets its floor and
+ * no more, because a pause would free nothing that locked claims lack. `nothing`: the claim shares the available power.
  */
 export type Yield = 'nothing' | 'floor' | 'paused';
 
 /**
- * Divides `availableW` and what each pole can carry (power-safety: "who gets how much"). `heldW` of every claim is part
- * of what is available.
- * 1. Locked claims: their floors, then up to what they ask for.
- * 2. Unlocked claims share the rest max-min fairly between floor and most; where not all floors fit, those first in the
- *    order given get theirs, and the others are paused. Claims that rest share likewise what is left after that.
- * 3. Locked claims get less than they ask for only when every unlocked one that loads what they lack is paused, or at a floor that
- *    is held for it whatever it gets; then max-min fairly, never below their floors.
+ * Divides `availableW` and the capacity of each circuit phase (power-safety.md, "Who gets how much"). `heldW` of every
+ * claim is part of the available power.
+ * 1. Locked claims get their floors, then up to their requests.
+ * 2. Unlocked claims share the rest max-min fairly between floor and most. If not all floors fit, the first claims in
+ *    the order given get theirs, and the others are paused. Resting claims then share the remainder in the same way.
+ * 3. Locked claims get less than their requests only after all unlocked claims on the short resource have yielded. Each
+ *    of those is paused, or at a floor that stays reserved in any case. Locked claims then share max-min fairly, never
+ *    below their floors.
  */
 export function allocate(
   availableW: number,
@@ -72,7 +77,7 @@ export function allocate(
   };
 }
 
-/** Which of what locked claims lack a claim would load. */
+/** The first short resource that the claim loads; undefined if it loads none. */
 function shortOf({ load }: Claim, short: ReadonlySet<Binding>): Binding | undefined {
   return short.has('power') ? 'power' : load?.poles.find((pole) => short.has(pole));
 }
@@ -90,7 +95,7 @@ function yieldOf(claim: Claim, short: ReadonlySet<Binding>): Yield {
 interface ForLocked {
   readonly sharesW: readonly number[];
   readonly bindings: readonly (Binding | undefined)[];
-  /** The resources of which locked claims, or what is held, would need more than there is. */
+  /** The resources that the locked claims or the reservations exceed. */
   readonly short: ReadonlySet<Binding>;
   readonly isShort: boolean;
   readonly isUnattainable: boolean;
@@ -153,7 +158,10 @@ interface Shares {
   readonly bindings: (Binding | undefined)[];
 }
 
-/** Floors in the order of `places` as far as they fit, then fair shares among those that have one, into `shares`. */
+/**
+ * Grants floors in the order of `places` as far as they fit. Claims with a floor then get fair shares, written to
+ * `shares`.
+ */
 function shareAmong(
   claims: readonly Claim[],
   places: readonly number[],
@@ -163,7 +171,8 @@ function shareAmong(
   const running: number[] = [];
   for (const i of places) {
     const claim = claims[i] ?? NO_CLAIM;
-    // One that asks for more than is left leaves it to those behind it: its turn comes first again once more is left.
+    // A claim that does not fit leaves the remainder to later claims. It keeps its place in the order for the next
+    // decision.
     const binding = room.bindingOf(claim, claim.heldW, claim.floorW);
     shares.bindings[i] = binding;
     if (binding !== undefined) continue;

@@ -1,4 +1,4 @@
-// What a location may use from now to the end of the longest lease that could be given now: rule 3, looking ahead.
+// Power budget of a location until the end of the longest lease that can be granted now (power-safety.md, rule 3).
 import type { GrantedShare } from '../limits/cluster-shares.js';
 import {
   type LimitInForce,
@@ -17,61 +17,67 @@ import { type EpochMs, statusAt } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { ConnectorActor } from './connector.machine.js';
 
-/** What a location may use, from its profiles, its cluster shares and the wall clock. Whole W. */
+/** Budget from profiles, cluster shares and the wall clock. Whole W. */
 export interface Budget {
-  /** The lowest limit in force from now to the end of the longest lease that could be given now (rule 3). */
+  /** The lowest limit in force until the end of the longest lease that can be granted now (rule 3). */
   readonly budgetW: number;
   /** The limit in force now. */
   readonly limitW: number;
-  /** From when on, on the monotonic clock, there is less than `limitW`: a lower limit is known to begin; now where none is. */
+  /** Monotonic time at which a limit below `limitW` begins; now if no such limit is known. */
   readonly bindsFromMs: number;
-  /** Somebody has set what binds, a grid operator too: it falls in steps, and chargers have a moment to follow. */
+  /**
+   * A person or the grid operator set the binding limit. Such a limit falls in steps, and chargers get time to follow.
+   */
   readonly isOrdered: boolean;
-  /** The same of the limit in force now, which is another where a lower one is known to begin. */
+  /** The same for the limit in force now, which differs if a lower one is known to begin. */
   readonly isLimitOrdered: boolean;
-  /** Until when, on the monotonic clock, `budgetW` holds. */
+  /** Monotonic time until which `budgetW` holds. */
   readonly untilMs: number;
-  /** What the grid operator lets the location use, W; infinite where it does not limit it. */
+  /** The grid operator's limit, W; infinite without one. */
   readonly operatorW: number;
-  /** The least that a cluster leaves it, W; infinite where no cluster binds it. */
+  /** The lowest share that a cluster grants, W; infinite without a binding cluster. */
   readonly clusterShareW: number;
   /**
-   * What its clusters have room for, W, where the minimum of its locks is more than its shares; infinite where no cluster binds it.
+   * The entitlement that the clusters can carry, W. It matters if the minimum of the locks exceeds the shares. Infinite
+   * without a binding cluster.
    */
   readonly clusterRoomW: number;
-  /** Up to where limits may be raised now, W: less than `budgetW` while members of its clusters are entitled to more than their shares. */
+  /** Raises stop at this power, W. It is below `budgetW` while entitlements of cluster members exceed their shares. */
   readonly raisesToW: number;
-  /** A cluster's share is what binds. */
+  /** A cluster's share is the binding limit. */
   readonly isClusterBound: boolean;
-  /** The lowest limit known of, now or later: whether fail-safes fit is decided by it. */
+  /** The lowest known limit, now or later. Fail-safes must fit it. */
   readonly lowestW: number;
-  /** The lowest limit known of the location itself, W: shares of clusters do not count. */
+  /** The lowest known limit of the location itself, W. Cluster shares do not count. */
   readonly lowestOwnW: number;
-  /** What the building takes of each phase of the connection, and what it may take, tenths of an ampere; else undefined. */
+  /**
+   * Load of the building on each phase of the connection, now and at most; undefined without a site meter or phase
+   * data.
+   */
   readonly building?: BuildingOnPhases | undefined;
-  /** Whether a lock begins before the longest lease that could be given now has ended. */
+  /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
 }
 
-/** What the building beside the chargers takes of each phase of the connection, tenths of an ampere of L1, L2 and L3. */
+/** Load of the building beside the chargers on L1, L2 and L3 of the connection, tenths of an ampere. */
 export interface BuildingOnPhases {
   readonly nowTenthsA: readonly number[];
-  /** While its meter cannot be relied upon. */
+  /** Applies while the site meter is unreliable. */
   readonly mostTenthsA: readonly number[];
 }
 
-/** A location as far as it limits what its connectors may use. */
+/** The part of a location that determines its budget. */
 export interface LimitedLocation extends LimitParts {
   readonly stack: ProfileStack;
-  /** What each cluster that binds it lets it use, by cluster id. */
+  /** Share by cluster id, for each binding cluster. */
   readonly clusterShares: ReadonlyMap<string, GrantedShare>;
   /** As of the last event. */
   readonly limit: LimitInForce;
-  /** The least that the building ever leaves of the connection, kW; undefined where no meter tells what it leaves. */
+  /** The least that the building ever leaves of the connection, kW; undefined without a site meter. */
   readonly buildingLeavesAtLeastKw: number | undefined;
-  /** What the average that the tariff bills leaves now, and in the windows after this; undefined where none is limited. */
+  /** Power that peak shaving leaves now and in the next billed windows; undefined without peak shaving. */
   readonly peakShaving: LimitOutlook | undefined;
-  /** The least that it leaves in a window that begins. */
+  /** The least that peak shaving leaves in a new billed window. */
   readonly peakShavingAtLeastKw: number | undefined;
   readonly buildingOnPhases: BuildingOnPhases | undefined;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
@@ -83,13 +89,13 @@ const ORDERED: ReadonlySet<LimitInForce['cause']['kind']> = new Set([
   'operatorLimit',
 ]);
 
-/** One instant on both clocks, ms: `now` of the wall clock, `nowMs` of the monotonic one. */
+/** One instant on two clocks, ms: `now` on the wall clock, `nowMs` on the monotonic clock. */
 export interface Instant {
   readonly now: EpochMs;
   readonly nowMs: number;
 }
 
-/** @param horizonMs how far a lease that is given now reaches. */
+/** @param horizonMs time from now to the end of a lease that is granted now, ms */
 export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, horizonMs: number): Budget {
   const { stack, limit, permanentLimitKw, operatorLimitKw, connectors } = location;
   const untilInstant = now + horizonMs;
@@ -112,7 +118,7 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
     bindsFromMs: bindsFromMs ?? nowMs,
     isOrdered: ORDERED.has(lowest.cause.kind),
     isLimitOrdered: ORDERED.has(limit.cause.kind),
-    // From then on the boundary behind the horizon is inside it.
+    // From that time on, the next boundary lies within the horizon.
     untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
     operatorW: operatorLimitKw === undefined ? Number.POSITIVE_INFINITY : wattsOfLimit(operatorLimitKw),
     clusterShareW: leastShareWOf(location.clusterShares),
@@ -129,19 +135,19 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
   };
 }
 
-/** The least that any of its clusters leaves a location, W; infinite where it is in none. */
+/** The lowest share among a location's clusters, W; infinite if the location is in no cluster. */
 export function leastShareWOf(clusterShares: ReadonlyMap<string, GrantedShare>): number {
   return Math.min(...[...clusterShares.values()].map(({ shareW }) => shareW));
 }
 
-/** When a window of a profile begins or ends next, or the one that the tariff bills ends. */
+/** The next start or end of a profile window, or the end of the billed window. */
 function nextChangeAfter({ stack, peakShaving }: LimitedLocation, atMs: EpochMs): EpochMs | undefined {
   const boundary = nextBoundaryAfter(stack, atMs);
   if (peakShaving === undefined || peakShaving.endsAtMs <= atMs) return boundary;
   return Math.min(boundary ?? Number.POSITIVE_INFINITY, peakShaving.endsAtMs);
 }
 
-/** The limit in force with another profile and permanent limit, under everything else as of now. */
+/** The limit in force for another profile and permanent limit; all other limits stay as they are now. */
 function limitWith(
   { clusterShares, operatorLimitKw, peakShavingKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
   activeProfile: LimitProfile | undefined,
@@ -160,7 +166,10 @@ function limitWith(
 
 const NO_SHARES: LimitedLocation['clusterShares'] = new Map();
 
-/** The lowest limit known of, now or later, under the shares and the operator's limit of now; the building may rise. */
+/**
+ * The lowest known limit, now or later, under the current shares and operator limit. The building load counts at its
+ * maximum.
+ */
 function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
   let lowestKw = location.permanentLimitKw;
   for (const profile of location.stack) {

@@ -1,4 +1,4 @@
-// What the chargers of a location draw by their own reports, and what the site imports with them.
+// Reported draw of a location's chargers, and the site import that results from it.
 import type { SiteImport } from '../limits/billed-window.js';
 import type { BuildingLoad, ChargersNow } from '../limits/building-load.js';
 import type { ChargersDraw } from '../limits/load-estimate.js';
@@ -11,8 +11,9 @@ import type { LocationSupervisor } from './location-supervisor.js';
 const LETTERS = 'RST';
 
 /**
- * Only those that report count as measured: what a silent one draws, nobody knows. On a phase a charger counts with what it
- * surely draws there: nothing where it tells no amperes or a single phase of which the place is not known.
+ * Only fresh readings count as measured, because the draw of a silent charger is unknown. On a phase, a charger counts
+ * with its certain draw there. That draw is 0 if the charger reports no amperes, or if it has one phase with unknown
+ * rotation.
  */
 export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: Instant): ChargersNow {
   const { meters, ledger, controls } = supervisor;
@@ -37,8 +38,8 @@ export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: In
 }
 
 /**
- * What a location imports: by its meter, or by what its chargers report where it has none. A silent charger counts with the
- * most it may draw, and a building whose meter cannot be relied upon with its maximum.
+ * Site import by the site meter, or by the chargers' reports if there is no meter. A silent charger counts with its
+ * full entitlement. A building with an unreliable meter counts with its maximum.
  */
 export function siteImportOf(
   supervisor: LocationSupervisor,
@@ -70,7 +71,7 @@ export function siteImportOf(
   };
 }
 
-/** A charger that reports more than its limit may report too much: its word counts against no meter. */
+/** A charger that reports more than its limit may report too much. Its report is no evidence against the site meter. */
 function witnessedWOf({ slot, holding, compliance }: ConnectorControl): number {
   return compliance.isNonCompliant ? 0 : Math.min(slot.powerW, holding.boundW);
 }

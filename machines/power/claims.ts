@@ -1,37 +1,41 @@
-// What connectors ask for, and what is left for them of each resource: of the watts of a location, and of the amperes of each pole.
+// Claims of connectors, and the remaining capacity of each resource: the location's watts and the amperes of each
+// circuit phase.
 
-/** What one connector asks for. Powers in whole W. */
+/** Power claim of one connector, whole W. */
 export interface Claim {
-  /** What it takes of the budget even at 0: its fail-safe. A claim is never given less. */
+  /** The reservation at limit 0: the connector's fail-safe. A claim never gets less. */
   readonly heldW: number;
-  /** The least it can use: its 6 A floor, or `heldW` where that is more. */
+  /** The least usable power: the 6 A floor, or `heldW` if that is more. */
   readonly floorW: number;
-  /** The most it can use; at least `floorW`. */
+  /** The greatest usable power; at least `floorW`. */
   readonly mostW: number;
-  /** It makes no use of what it is given: unlocked, it gets what all others leave once they have what they can use. */
+  /**
+   * The car does not use its share. An unlocked resting claim gets only the remainder after all other claims are
+   * satisfied.
+   */
   readonly isResting?: boolean;
-  /** The fuses it hangs on; left out where there are none. */
+  /** Load on fuses; omitted if the connector has no known fuse. */
   readonly load?: Load | undefined;
 }
 
-/** A connector as the fuses see it: each of its watts loads each of these poles. */
+/** Load of a connector on fuses: each watt loads each of these circuit phases. */
 export interface Load {
-  /** Places of poles. */
+  /** Indices of circuit phases. */
   readonly poles: readonly number[];
-  /** Above 1000, so that a whole tenth of an ampere is not lost in rounding to whole watts and back. */
+  /** Above 1000, so that rounding to whole watts and back never loses a tenth of an ampere. */
   readonly milliwattsPerTenth: number;
-  /** What it loads them with even at 0, tenths of an ampere; at most what its floor does. */
+  /** Load at limit 0, tenths of an ampere; at most the load of the floor. */
   readonly heldTenthsA: number;
 }
 
-/** What stops somebody: the watts of the location, or the pole at that place. */
+/** The resource that limits a claim: the location's watts, or the circuit phase with this index. */
 export type Binding = 'power' | number;
 
-/** Of a claim that hangs on no fuse. */
+/** Load of a claim without fuses. */
 export const NO_LOAD: Load = { poles: [], milliwattsPerTenth: Number.POSITIVE_INFINITY, heldTenthsA: 0 };
 export const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
 
-/** What is left of each resource. Whole W and tenths of an ampere. */
+/** Remaining capacity of each resource, whole W and tenths of an ampere. */
 export class Room {
   leftW: number;
   readonly leftTenthsA: number[];
@@ -41,32 +45,32 @@ export class Room {
     this.leftTenthsA = [...availableTenthsA];
   }
 
-  /** What a claim that has `fromW` would lack for `toW`; undefined where it fits. */
+  /** The resource that is too small to raise a claim from `fromW` to `toW`; undefined if the raise fits. */
   bindingOf(claim: Claim, fromW: number, toW: number): Binding | undefined {
     return toW - fromW > this.leftW ? 'power' : this.fullPoleFor(claim, fromW, toW);
   }
 
-  /** The same of the fuses alone. */
+  /** The same for circuit phases only. */
   fullPoleFor({ load = NO_LOAD }: Claim, fromW: number, toW: number): number | undefined {
     const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
     return tenthsA <= 0 ? undefined : load.poles.find((pole) => tenthsA > (this.leftTenthsA[pole] ?? 0));
   }
 
-  /** What every claim has whatever it is given. */
+  /** Deducts the reservation that a claim keeps at any share. */
   hold({ load = NO_LOAD, heldW }: Claim): void {
     this.leftW -= heldW;
     for (const pole of load.poles)
       this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsOf(load, heldW);
   }
 
-  /** A claim that had `fromW` has `toW` from here on. */
+  /** Deducts the raise of a claim from `fromW` to `toW`. */
   deduct({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
     this.leftW -= toW - fromW;
     const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
     for (const pole of load.poles) this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsA;
   }
 
-  /** The resources of which more is taken than there is. */
+  /** The resources whose remaining capacity is negative. */
   overdrawn(): Set<Binding> {
     const overdrawn = new Set<Binding>(this.leftW < 0 ? ['power'] : []);
     for (const [pole, leftTenthsA] of this.leftTenthsA.entries()) if (leftTenthsA < 0) overdrawn.add(pole);
@@ -74,7 +78,7 @@ export class Room {
   }
 }
 
-/** What it loads its poles with at `powerW`, whole tenths of an ampere: as it is told them. */
+/** Load on each circuit phase at `powerW`, rounded to whole tenths of an ampere as in the grant. */
 export function tenthsOf({ milliwattsPerTenth, heldTenthsA }: Load, powerW: number): number {
   return Math.max(Math.floor((powerW * 1000) / milliwattsPerTenth), heldTenthsA);
 }

@@ -1,16 +1,16 @@
-// Whether a charger keeps to what it was told, as its own meter shows (power safety, rule 8).
+// Compares a charger's metered current with its entitlement (power-safety.md, rule 8).
 
-/** Drawing more than it may for this long is no transient. */
+/** A shorter excess counts as a transient. */
 const TOLERATED_MS = 7_000;
-/** It is trusted again after keeping to its limit for this long. */
+/** A non-compliant charger must keep its limit this long before its grants count again. */
 const TRUSTED_AFTER_MS = 60_000;
-/** Measured currents may exceed what is allowed by half an ampere, and a tenth of the whole. */
+/** Tolerance of a measured current: half an ampere and a tenth of the whole. */
 const SLACK_TENTHS_A = 5;
 const SLACK_SHARE = 1.1;
 
 export interface Compliance {
   isNonCompliant: boolean;
-  /** Since when it has been over, or, once it is non-compliant, within what it may draw. */
+  /** Start of the current excess; for a non-compliant connector, start of the current period within its limit. */
   sinceMs: number | undefined;
 }
 
@@ -19,8 +19,8 @@ export function createCompliance(): Compliance {
 }
 
 /**
- * Folds a reading in; true where the judgement changed. `allowedTenthsA` is the most that any grant in force, settling time
- * included, lets it draw, so that a limit that just fell is not held against it.
+ * Evaluates a reading; true if the verdict changes. `allowedTenthsA` is the largest grant in force, settling time
+ * included. So a limit that has just fallen does not count against the charger.
  */
 export function foldCompliance(
   compliance: Compliance,

@@ -1,4 +1,4 @@
-// One connector as its location's supervisor knows it: what it reports, what its car wants, what it was told last.
+// State that a location's supervisor keeps for one connector.
 
 import {
   type ConnectorRating,
@@ -21,36 +21,39 @@ import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 import type { StoredReservation } from './stored-reservation.js';
 
-/** What provisioning says of a connector. */
+/** Provisioned properties of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {
-  /** An inactive connector is told nothing; what it falls back to stays reserved. */
+  /** An inactive connector receives no limits. Its fail-safe stays reserved. */
   readonly isActive: boolean;
   /** A per phase. */
   readonly failsafeA: number;
-  /** Of its charger; that of the service where its charger has none of its own. */
+  /** Timing of the charger; null or omitted means the default of the service. */
   readonly timing?: LeaseTiming | null;
-  /** Once its car charges, it is paused after all others only. */
+  /** After its car has begun to charge, the connector is paused only after all others. */
   readonly neverPause?: boolean;
-  /** The grid operator's limit may pause it while it is locked, where that does not hold the floors of all locks. */
+  /** The connector may be paused while locked if the operator's limit is below the floors of all locks. */
   readonly operatorMayPause?: boolean;
 }
 
-/** What is known of the car that is plugged in. */
+/** State of the current car's session. */
 export interface SessionKnown {
-  /** As its charger names it; undefined where it names none, or no car is there. */
+  /** Session id from the charger; undefined if the charger reports none or no car is plugged in. */
   id: string | undefined;
-  /** So many of the connector's phases, from the first on, carried current, and the others none, since then. */
+  /** The first `phases` of the connector's phases carry current, and the others carry none, since this time. */
   seen: { readonly phases: PhaseCount; readonly sinceMs: number } | undefined;
-  /** It has used other phases than it was seen to: nothing of this session is lent any more. */
+  /** The car has used phases beyond its observed ones. No phases of this session are reallocated any more. */
   isBarred: boolean;
-  /** As many as it was seen to use where all were offered; all until then. */
+  /** Observed phase count of the car while all phases are offered; all phases until then. */
   learnt: PhaseCount;
-  /** Its charger was told another number of phases last then, and has taken that once it takes a grant after `switchedSeq`. */
+  /**
+   * Time of the last switch to another phase count. The switch is complete after the charger takes a grant above
+   * `switchedSeq`.
+   */
   switchedAtMs: number;
   switchedSeq: number;
-  /** More phases than now would serve more since then; undefined while they would not. */
+  /** More phases would serve more power since this time; undefined while they would not. */
   worthMoreSinceMs: number | undefined;
-  /** One phase would serve more since then; undefined while it would not. */
+  /** One phase would serve more power since this time; undefined while it would not. */
   worthFewerSinceMs: number | undefined;
 }
 
@@ -67,83 +70,95 @@ export function createSessionKnown(): SessionKnown {
   };
 }
 
-/** Currents in tenths of an ampere per phase, times of one monotonic clock in ms. The supervisor alone writes it. */
+/**
+ * Currents in tenths of an ampere per phase, times of one monotonic clock in ms. Only the supervisor writes this
+ * object.
+ */
 export interface ConnectorControl {
   readonly key: string;
   readonly slot: MeterSlot;
-  /** Its machine: lock, throttle and link are read from there. Another one once its location is built anew. */
+  /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
   actor: ConnectorActor;
   readonly holding: Holding;
-  /** How often it is expected to report, and how long it keeps to a grant. */
+  /** Expected heartbeat interval and lease length. */
   timing: LeaseTiming;
   spec: ConnectorSpec;
-  /** Of its location. */
+  /** Fuses of the connector's location. */
   fuses: Fuses;
-  /** As many phases as it is reserved on: as provisioned, or all where it was seen to use more than that. */
+  /** Phases with a reservation: the provisioned count, or all after the connector has loaded more phases than that. */
   phases: 1 | 3;
   readonly demand: Demand;
   readonly compliance: Compliance;
   readonly session: SessionKnown;
-  /** The start of its charger in which it said that grants with a session end with that; undefined where it never did. */
+  /** The `boot` in which the charger reported `endsWithSession`; undefined without such a report. */
   endsWithSessionIn: string | undefined;
-  /** The same of its saying that it can charge a car on fewer phases than that uses. */
+  /** The `boot` in which the charger reported `switchesPhases`. */
   switchesPhasesIn: string | undefined;
-  /** Since when it is expected to report: it became known, or its charger said that it is there. */
+  /** Reports are due from this time: the connector became known, or its charger connected. */
   awaitedSinceMs: number;
   /**
-   * What it drew, W, when it was heard of last before the service started: 0 where it never was, undefined where that is
-   * not known, infinite where it is to be taken to draw all it may.
+   * The last reading before the service started, W. 0 if there was none, undefined if unknown. Infinite if the
+   * connector must count with its full entitlement.
    */
   heardBeforeW: number | undefined;
-  /** The most its charger said, in the boot of `boot`, that it falls back to; undefined before it said anything. */
+  /** The highest fail-safe that the charger has reported in `boot`; undefined before the first report. */
   said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
-  /** When the voltage that its current counts at was measured last; before it ever was, minus infinity. */
+  /** Time of the last voltage reading that sets the power per ampere; minus infinity before the first. */
   voltageSeenAtMs: number;
-  /** It may fall back to its fail-safe, as far as limit and fuses go, as of the last decision. */
+  /** Limit and fuses have capacity for the fail-safe, as of the last decision. */
   usesFailsafe: boolean;
-  /** It is told to fall back to 0, because others need what its fail-safe would take. */
+  /** The connector's fail-safe is set to 0, because others need that power. */
   isFailsafeWaived: boolean;
-  /** It is locked, and paused all the same: the grid operator's limit does not hold the floors of all locks. */
+  /** The connector is locked but paused, because the operator's limit is below the floors of all locks. */
   isPausedForOperator: boolean;
-  /** What the connector is reserved for on disk. */
+  /** Reservation of the connector on disk. */
   storedLimitTenthsA: number;
   storedThenTenthsA: number;
-  /** For how long the disk has it keep to a grant at most, ms. */
+  /** Longest lease on disk, ms. */
   storedTtlMs: number;
-  /** On how many of its phases. */
+  /** Number of phases on disk. */
   storedPhases: PhaseCount;
-  /** How the disk has it count its leases; undefined where that is not known. */
+  /** Lease kind on disk; undefined if unknown. */
   storedLease: LeaseKind | undefined;
-  /** A reservation is on its way to the disk. */
+  /** A write of the reservation is in progress. */
   isStoring: boolean;
-  /** The disk did not take the last one: until then what needs none is sent without. */
+  /** Time of the next write after a failed one. Until then, grants leave without a write if they need none. */
   storesAgainAtMs: number;
-  /** Newest heartbeat; undefined before the first of this boot: nothing can be granted without one. */
+  /** Number of the newest heartbeat; undefined before the first of this boot. A grant must answer a heartbeat. */
   hb: number | undefined;
   boot: string;
   heardAtMs: number;
-  /** It said with that that what it was told may last longer than its leases, and waits for a limit that answers it. */
+  /**
+   * The newest heartbeat reports that earlier limits may outlast their leases. The charger awaits a grant that answers
+   * it.
+   */
   isEndOpen: boolean;
-  /** The newest grant's limit; undefined where none was given since the charger started, or fell silent. */
+  /** Limit of the newest grant; undefined if none was sent since the charger started or fell silent. */
   sentTenthsA: number | undefined;
-  /** On how many of its phases that is. */
+  /** Phase count of that limit. */
   sentPhases: PhaseCount;
-  /** The first of the grants that it was told since then. */
+  /** `seq` of the first grant sent since the charger started or fell silent. */
   sentFromSeq: number;
   sentAtMs: number;
-  /** When the lease of the newest grant ends at the latest, by a clock that is right. */
+  /** Latest end of the newest grant's lease by an accurate clock. */
   leasedUntilMs: number;
   raisedAtMs: number;
-  /** The newest grant that lowered it, and since when its charger has taken nothing new; undefined where none is awaited. */
+  /**
+   * The newest lower grant, and the time since which the charger has taken no new one; undefined if none is
+   * outstanding.
+   */
   untaken: { readonly seq: number; readonly sinceMs: number } | undefined;
-  /** What it is due; what was sent may still be less. */
+  /** Limit by the last decision. The limit sent may be lower. */
   targetTenthsA: number;
   reason: LimitReason;
-  /** What keeps it from more, as of the last decision: the limit's watts, or the pole at that place; undefined: nothing. */
+  /**
+   * The resource that limits the connector, as of the last decision: power, or a circuit phase's index; undefined
+   * without one.
+   */
   limitedBy: Binding | undefined;
 }
 
-/** Before the first decision. */
+/** Values before the first decision. */
 const UNDECIDED = { usesFailsafe: true, isFailsafeWaived: false, isPausedForOperator: false };
 
 export function createControl(
@@ -211,7 +226,7 @@ function holdingSpecOf(
     maxTenthsA,
     failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), maxTenthsA),
     milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
-    // A DC connector holds a power, whatever the voltage.
+    // A DC connector's limit is a power, independent of the voltage.
     ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
     leastTenthsA: leastTenthsAOf(spec),
     lease,
@@ -221,7 +236,7 @@ function holdingSpecOf(
   };
 }
 
-/** A charger that does not keep to limits, or did not, has its maximum reserved. True where that is news. */
+/** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
 export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl): boolean {
   const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
   if (isWorstCase === control.holding.isWorstCase) return false;
@@ -229,15 +244,15 @@ export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl)
   return true;
 }
 
-/** Other fuses than before, or other wiring: from here on it loads their poles. */
+/** Assigns the connector's load to other fuses or another wiring. */
 export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
   control.fuses = fuses;
   ledger.describe(control.holding, { polesOfPhases: polesOfPhases(control) });
 }
 
 /**
- * A connector that draws on more phases than it was provisioned with has its current reserved on all, until it is
- * trusted again. True where that is news.
+ * Reserves all phases of a connector that draws on more phases than provisioned, until the connector complies again.
+ * True if the phase count changes.
  */
 export function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
   if (phases === control.phases) return false;
@@ -250,7 +265,7 @@ function polesOfPhases({ fuses, spec, phases }: ConnectorControl): readonly (rea
   return fuses.polesOfEachPhase({ ...spec, phases });
 }
 
-/** What is surely on disk of what it is reserved for. */
+/** Records the reservation that is certainly on disk. */
 export function setStored(control: ConnectorControl, stored: StoredReservation): void {
   control.storedLimitTenthsA = stored.limitTenthsA;
   control.storedThenTenthsA = stored.thenTenthsA;
@@ -258,28 +273,26 @@ export function setStored(control: ConnectorControl, stored: StoredReservation):
   control.storedPhases = stored.phases;
 }
 
-/** It reports power but takes no limits, or none that would outlast a cut connection. */
+/** The connector reports power but takes no limits, or keeps no lease. */
 export function isReadOnly({ slot, hb, holding }: ConnectorControl): boolean {
   return holding.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
 }
 
-/** Whether it can be told a limit now, and relied upon to keep to it. */
+/** The connector can receive a limit now and complies with limits. */
 export function isControlled(control: ConnectorControl): boolean {
   const { spec, hb, holding } = control;
   return spec.isActive && linkOf(control) === 'online' && hb !== undefined && !holding.isWorstCase;
 }
 
-/** Whether its charger can be reached, as its machine has it. */
 export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
   return actor.getSnapshot().value.link;
 }
 
-/** How much of what its car wants it is given, as its machine has it. */
 export function throttleOf({ actor }: Pick<ConnectorControl, 'actor'>): Throttle {
   return actor.getSnapshot().value.throttle;
 }
 
-/** The limit of its lock, kW, as its machine has it; undefined while it is not locked. */
+/** The limit of the lock, kW; undefined for an unlocked connector. */
 export function lockLimitKwOf({ actor }: Pick<ConnectorControl, 'actor'>): number | undefined {
   const { value, context } = actor.getSnapshot();
   return value.lock === 'locked' ? context.lockLimitKw : undefined;
@@ -289,17 +302,17 @@ export function isLocked({ actor }: Pick<ConnectorControl, 'actor'>): boolean {
   return actor.getSnapshot().value.lock === 'locked';
 }
 
-/** Since when its car may charge, or is paused, as its machine has it. */
+/** Start of the current charging turn or pause. */
 export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
   return actor.getSnapshot().context.turn;
 }
 
-/** The least it can be told other than 0, in W: 6 A for AC. */
+/** The lowest limit above 0, W: 6 A for AC. */
 export function floorWOf({ holding }: ConnectorControl): number {
   return wattsOfTenths(holding.leastTenthsA, holding.milliwattsPerTenth);
 }
 
-/** The powers that a grant tells: of a DC connector those at the car, which it keeps to. */
+/** Power fields of a grant. A DC connector keeps to the power at the car. */
 export function powersOf(
   { holding, spec: { voltageV, dc } }: ConnectorControl,
   limitTenthsA: number,

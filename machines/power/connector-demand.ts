@@ -1,31 +1,31 @@
-// How much a car could make use of, learnt from what it draws, so that what a full battery leaves goes to others.
+// Estimates the current that a car can use from its draw, so that others can use the remainder.
 
 import { MINIMUM_TENTHS_A } from '../values/units.js';
 import type { ChargingStatus } from './meter-ledger.js';
 
 /**
- * A car that draws clearly less than it may for this long is lowered to what it draws and a step more: 30 s, as four
- * heartbeats 10 s apart measure it that come a little early or late.
+ * A car below its limit for this long is lowered to its draw plus a step. The period is 30 s, less 2 s for jitter of
+ * four heartbeats 10 s apart.
  */
 const LOWER_AFTER_MS = 28_000;
-/** A step above what it draws: enough that it would be seen to want more, and never less than this. */
+/** Minimum margin above the draw. The margin lets a car show that it wants more. */
 const STEP_TENTHS_A = 10;
-/** Drawing this share of its limit, a car wants more. */
+/** A car that draws this share of its limit wants more. */
 const WANTING = 0.9;
-/** Less than this is not charging. */
+/** A lower current does not count as charging. */
 const RESTING_TENTHS_A = 10;
-/** A paused car that did not charge when it could is believed to want to again after this long. */
+/** After this long, a paused car that did not use its limit is offered power again. */
 const RESTED_AFTER_MS = 30 * 60_000;
-/** Each time it does not, it is asked half as often, down to this: a full battery is not to take turns from others. */
+/** Each failed offer doubles the interval up to this value, so that a full battery takes no turns from others. */
 const RESTED_AT_MOST_MS = 4 * RESTED_AFTER_MS;
 
 /**
- * A car that is found paused by an owner before this one stays so for this long: it may be full, and trying all of those at
- * once would take from the others what they have.
+ * A car that was paused under the previous owner stays paused for this long. It may be full, and offers to all such
+ * cars at once would take power from others.
  */
 const PAUSED_BEFORE_MS = 5 * 60_000;
 
-/** Words of a charger that has no car to serve. */
+/** States of a charger without a car to serve. */
 const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
   'Available',
   'Finishing',
@@ -33,54 +33,54 @@ const WITHOUT_CAR: ReadonlySet<ChargingStatus> = new Set([
   'Unavailable',
 ]);
 
-/** It drew `tenthsA`, or a little later less, until `untilMs`. */
+/** The draw was `tenthsA` from `fromMs`, and no more than that until `untilMs`. */
 interface Peak {
   readonly tenthsA: number;
   readonly fromMs: number;
   untilMs: number;
 }
 
-/** What is drawn less so shortly after a peak counts as the peak: so a dozen of them span 30 s. */
+/** A lower draw this soon after a peak counts as the peak. So a dozen peaks span 30 s. */
 const PEAKS_APART_MS = 2_500;
 
-/** What is believed of one connector's car. Currents in tenths of an ampere per phase. */
+/** Estimated demand of one connector's car. Currents in tenths of an ampere per phase. */
 export interface Demand {
-  /** A car is there, or may be: a charger that does not say is taken to have one. */
+  /** A car is or may be plugged in. A charger that sends no status counts as one with a car. */
   hasCar: boolean;
   arrivedAtMs: number;
-  /** The most it could use. */
+  /** The greatest usable current. */
   mostTenthsA: number;
-  /** It could charge and does not: others go first. */
+  /** The car does not use its limit: other cars go first. */
   isResting: boolean;
-  /** It is taken to rest because an owner before this one left it paused, and for no other reason. */
+  /** The only reason to treat the car as resting: the previous owner left it paused. */
   isFoundPaused: boolean;
-  /** It has charged since it came or was paused last. */
+  /** The car has charged since its arrival or last pause. */
   hasCharged: boolean;
-  /** For how long it has charged since it came. */
+  /** Total charging time since arrival. */
   chargedMs: number;
   heardAtMs: number;
-  /** Since when it has drawn clearly less than it may; undefined while it does not. */
+  /** The draw is clearly below the limit since this time; undefined otherwise. */
   belowSinceMs: number | undefined;
-  /** What it drew since then, as far as that counts: larger ones before smaller ones. */
+  /** Draw since then, in descending order of current; a sample that a later one exceeds is dropped. */
   readonly peaks: Peak[];
   restingSinceMs: number;
-  /** How long it rests, where it is paused, before it is believed to want to charge again. */
+  /** Rest period of a paused car, ms. After that the car is offered power again. */
   restsForMs: number;
 }
 
-/** One reading as demand sees it. `limitTenthsA` is what the charger is held to now. */
+/** One reading. `limitTenthsA` is the limit that the charger keeps now. */
 export interface DrawnReading {
   readonly status: ChargingStatus | undefined;
   readonly drawnTenthsA: number;
   readonly limitTenthsA: number;
-  /** The least it can be offered: 6 A where it is left out. */
+  /** The lowest limit above 0; 6 A if omitted. */
   readonly leastTenthsA?: number;
   readonly maxTenthsA: number;
-  /** What it holds by a grant from before the service started; undefined where nothing. */
+  /** Limit from a grant before the service start; undefined without one. */
   readonly heldTenthsA?: number | undefined;
 }
 
-/** Nothing is known of the car yet: it may want all there is. */
+/** An unknown car may want the maximum. */
 export function createDemand(maxTenthsA: number): Demand {
   return {
     hasCar: false,
@@ -98,17 +98,17 @@ export function createDemand(maxTenthsA: number): Demand {
   };
 }
 
-/** Its car went, though nothing was heard of a time without one: the one that is there has just come. */
+/** The car left, although no reading without a car arrived. The next reading counts as an arrival. */
 export function forgetCar(demand: Demand): void {
   demand.hasCar = false;
 }
 
-/** Folds a reading in, on a monotonic clock in ms; true where who gets how much may change by it. */
+/** Evaluates a reading at a monotonic time in ms; true if the division of power may change. */
 export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number): boolean {
   const { status, drawnTenthsA, limitTenthsA, maxTenthsA, leastTenthsA = MINIMUM_TENTHS_A } = reading;
   const hasCar = status === undefined || !WITHOUT_CAR.has(status);
   if (hasCar !== demand.hasCar) {
-    // A car that just came is judged by its next readings.
+    // Later readings show the demand of a new arrival.
     Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs, heardAtMs: nowMs });
     if (hasCar) takeOver(demand, reading, nowMs);
     return true;
@@ -131,7 +131,7 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   return lower(demand, { drawnTenthsA, limitTenthsA, leastTenthsA }, nowMs) || isLowered;
 }
 
-/** A car that was there before the start needs no more than the owner before gave it, unless it uses all of that. */
+/** A car from before the start needs no more than its earlier limit, unless it uses all of that. */
 function takeOver(demand: Demand, reading: DrawnReading, nowMs: number): void {
   const { drawnTenthsA, heldTenthsA, leastTenthsA = MINIMUM_TENTHS_A } = reading;
   if (heldTenthsA === undefined) return;
@@ -147,7 +147,7 @@ function takeOver(demand: Demand, reading: DrawnReading, nowMs: number): void {
   }
 }
 
-/** The charger says itself that its car stopped: what is above the floor need not wait for more readings. */
+/** The charger reports that its car stopped, so the demand above the floor ends without further readings. */
 function lowerAtOnce(demand: Demand, drawnTenthsA: number, leastTenthsA: number): boolean {
   const keptTenthsA = withStep(drawnTenthsA, leastTenthsA);
   if (drawnTenthsA >= RESTING_TENTHS_A || demand.mostTenthsA <= keptTenthsA) return false;
@@ -168,12 +168,12 @@ function stopResting(demand: Demand, when: boolean): boolean {
   return true;
 }
 
-/** One that was found paused may have waited for its turn, where not everybody could charge. */
+/** A car found paused may have been pending its turn if not every car could charge. */
 export function doubtRest(demand: Demand): void {
   stopResting(demand, demand.isFoundPaused);
 }
 
-/** What would be wanted with room above it: drawing it stays below the share at which a car is seen to want more. */
+/** Limit with a margin above the draw, so that the draw stays below the share that counts as wanting more. */
 function withStep(drawnTenthsA: number, leastTenthsA: number): number {
   return Math.max(leastTenthsA, Math.ceil(drawnTenthsA / WANTING) + STEP_TENTHS_A);
 }
@@ -206,8 +206,8 @@ function lower(
 }
 
 /**
- * Takes in what it draws now, and gives the most it drew in the last 30 s. That moves on with every reading: of a car
- * that takes less and less, what it left 30 s ago is free now, and not only every 30 s.
+ * Adds the current draw and returns the highest draw of the last 30 s. The window moves with every reading, so a
+ * falling draw frees power continuously.
  */
 function peakWith(demand: Demand, drawnTenthsA: number, nowMs: number): number {
   const { peaks } = demand;

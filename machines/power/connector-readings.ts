@@ -1,4 +1,4 @@
-// What a reading or an acknowledgement changes in what a location knows of a connector.
+// Applies meter readings and acknowledgements to the state of a connector.
 
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
 import { foldCompliance } from './compliance.js';
@@ -16,17 +16,19 @@ import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
 import { noteTaken } from './room-beside.js';
 
-/** Of the nominal voltage: less than this is no measurement, and of what is more than that no more is believed. */
+/**
+ * Bounds of a plausible voltage, as shares of the nominal one. A lower value is no measurement; a higher one is capped.
+ */
 const LEAST_VOLTAGE = 0.9;
 export const MOST_VOLTAGE = 1.15;
-/** Less than this on a phase is a meter's noise. */
+/** A lower current on a phase is meter noise. */
 const LEAST_PHASE_A = 1;
-/** A voltage that was measured may be back at any instant of as long, when others on the same line draw less. */
+/** A measured voltage may return within this time, when other loads on the line decrease. */
 const VOLTAGE_LASTS_MS = 3_600_000;
 
 /**
- * Folds in a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
- * @param ownerTerm of this service: a charger that still speaks of an older one acknowledges nothing.
+ * Applies a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
+ * @param ownerTerm ownership term of this service; a reading with an older `epoch` acknowledges nothing
  */
 export function hearReading(
   ledger: GrantLedger,
@@ -55,7 +57,7 @@ export function hearReading(
     if (acknowledge(ledger, control, reading.seq, nowMs)) isNews = true;
   }
   if (hearEnd(ledger, control, reading)) isNews = true;
-  // Where no fuse is known, no phase counts by itself.
+  // Phases do not count separately if no fuse is known.
   const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, control);
   const allowedTenthsA = allowedTenthsAOf(control);
@@ -82,7 +84,10 @@ export function hearReading(
   );
 }
 
-/** Takes an acknowledgement; false where it is none for anything that was sent, or says it was not followed. */
+/**
+ * Applies an acknowledgement; true if it releases capacity. It does not count without a matching grant, or with a limit
+ * above the sent one.
+ */
 export function hearAck(
   ledger: GrantLedger,
   control: ConnectorControl,
@@ -112,7 +117,7 @@ function hearHeartbeat(
   control.hb = hb;
   control.boot = boot;
   control.heardAtMs = nowMs;
-  // A charger that started anew holds no grant.
+  // A charger that restarted holds no grant.
   if (isNewBoot) {
     control.sentTenthsA = undefined;
     control.untaken = undefined;
@@ -123,13 +128,16 @@ function hearHeartbeat(
   return isFirst || isNewBoot;
 }
 
-/** What it is judged by. Who cannot be told a limit breaks none; who did not comply has to keep to what this start told it. */
+/**
+ * The highest compliant draw. A charger that takes no limits cannot break one. A non-compliant one must keep to the
+ * grants since the service start.
+ */
 function allowedTenthsAOf({ hb, holding, compliance }: ConnectorControl): number {
   if (hb === undefined) return holding.maxTenthsA;
   return compliance.isNonCompliant ? toldSinceTenthsA(holding) : holding.entitledTenthsA;
 }
 
-/** True where what it was told may last longer than its leases since: a decision writes that to disk. */
+/** True if the charger newly reports that its limits may outlast their leases. A decision then writes that to disk. */
 function hearEnd(
   ledger: GrantLedger,
   control: ConnectorControl,
@@ -141,7 +149,7 @@ function hearEnd(
   return isNews;
 }
 
-/** A charger that says it took a grant, but is held to more than that and all after it, did not take it. */
+/** An acknowledgement does not count if the charger's own limit exceeds the named grant and all later ones. */
 function isKeptTo(
   { holding, sentTenthsA }: ConnectorControl,
   seq: number,
@@ -155,7 +163,7 @@ function isKeptTo(
   return tenthsAOf(heldToA) <= toldTenthsA;
 }
 
-/** What its charger holds by a grant of an owner before this one; undefined where it holds none, or was told anew since. */
+/** Limit that the charger holds by a grant of an earlier owner; undefined without one, or after a new grant. */
 function heldFromBefore(
   { holding }: ConnectorControl,
   reading: MeterReading,
@@ -172,16 +180,16 @@ function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: 
   return limitA === undefined ? toldTenthsA : Math.min(tenthsAOf(limitA), holding.maxTenthsA);
 }
 
-/** The most loaded phase, by its current or, where that is more, by its share of the power; rounded up. */
+/** Current of the most loaded phase, or the phase's share of the power if that is more; rounded up. */
 function drawnTenthsAOf({ powerW, currentA }: MeterReading, { spec, holding }: ConnectorControl): number {
   const { voltageV, phases, dc } = spec;
-  // A DC connector is held to a power: how much of it flows does not depend on the voltage.
+  // A DC connector's limit is a power, so its draw relative to the limit does not depend on the voltage.
   let drawnA = dc == null ? powerW / (voltageV * phases) : (powerW * 100) / holding.milliwattsPerTenth;
   if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
   return Math.ceil(drawnA * 10 - 1e-6);
 }
 
-/** Of power alone it is not known how many phases the car uses: with one it may be using all of its limit. */
+/** Power alone does not show how many phases the car uses. A car on one phase may use all of its limit. */
 function usedTenthsAOf(
   { powerW, currentA }: MeterReading,
   { voltageV, dc }: ConnectorRating,
@@ -190,15 +198,15 @@ function usedTenthsAOf(
   return currentA === undefined && dc == null ? Math.ceil((powerW / voltageV) * 10 - 1e-6) : drawnTenthsA;
 }
 
-/** Phases with a current that is none of a meter's noise. */
+/** Phases with more current than meter noise. */
 function phasesUsed({ currentA = [] }: MeterReading): number {
   return currentA.filter((phaseA) => phaseA >= LEAST_PHASE_A).length;
 }
 
 /**
- * What a current is worth: the highest phase voltage measured within about an hour, in whole volts, and never less than the
- * nominal one. Where the voltage sags, the same power would allow more current; it would be too much power as soon as the
- * voltage recovers, long before the next reading.
+ * Updates the voltage that converts current to power: the highest phase voltage within about an hour, in whole volts.
+ * It is at least the nominal voltage. A sagging voltage would allow more current, which is too much as soon as the
+ * voltage recovers.
  */
 function followVoltage(
   ledger: GrantLedger,
@@ -210,7 +218,7 @@ function followVoltage(
   if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
-  // A meter that is broken or lies must not make room for more current.
+  // A broken or false meter must not free capacity for more current.
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)));
   const heldV = holding.milliwattsOnPhase / milliwattsPerTenthA(1, 1);

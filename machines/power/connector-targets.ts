@@ -1,4 +1,5 @@
-// What each connector of a location is due, by lock, demand, turn and fair share; whether it can be granted yet is not asked.
+// Sets the target of each connector by lock, demand, rotation and fair share. The grant issuer decides how much of a
+// target it can grant now.
 
 import { tenthsWithin, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isLocked } from './connector-control.js';
@@ -24,9 +25,8 @@ import { steadyShares } from './steady-shares.js';
 import { isKeptOn } from './turns.js';
 
 /**
- * Writes target and reason of each connector that can be told. What unlocked connectors would fall back to is theirs
- * even while they are paused: where locks would be lowered for it, or others exceed the budget by it, those that are paused
- * are told to fall back to 0 instead.
+ * Sets target and reason of each controlled connector. Paused unlocked connectors keep their fail-safes, with one
+ * exception. Their fail-safe becomes 0 if it would lower a lock or keep power from other cars.
  */
 export function setTargets(
   controlled: readonly ConnectorControl[],
@@ -69,13 +69,13 @@ export function setTargets(
     if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
     else if (allocation.yields[i] === 'floor') aimAtReserved(control, sharesTenthsA[i] ?? 0);
     else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
-    // What it falls back to takes nothing from others while it may draw as much anyway.
+    // A connector's fail-safe takes nothing from others while its target is at least as high.
     if (control.targetTenthsA >= failsafeTenthsAOf(control)) control.isFailsafeWaived = false;
     control.limitedBy = allocation.bindings[i];
   }
 }
 
-/** Waives the fail-safes of those that `isWaived` names, and of nobody else; true where that changes anybody's. */
+/** Waives exactly the fail-safes that `isWaived` selects; true if any connector changes. */
 function waiveFailsafes(
   controlled: readonly ConnectorControl[],
   isWaived: (control: ConnectorControl) => boolean,
@@ -90,8 +90,8 @@ function waiveFailsafes(
 }
 
 /**
- * Pauses as many locked connectors as the grid operator's limit does not hold the floors of, where that is allowed; true
- * where it pauses any. Those without a car first, then those that do not run; those that would not wake up last.
+ * Pauses locked connectors if their floors exceed the operator's limit and they may be paused; true if any is paused.
+ * Connectors without a car go first, then idle ones. Connectors with `neverPause` go last.
  */
 function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: number): boolean {
   let neededW = 0;
@@ -110,7 +110,7 @@ function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: n
     const wasWaived = control.isFailsafeWaived;
     control.isFailsafeWaived = true;
     const freedW = runningW - heldWOf(control);
-    // A pause that frees nothing helps nobody.
+    // A pause that frees nothing helps no other connector.
     if (freedW === 0) control.isFailsafeWaived = wasWaived;
     else {
       neededW -= freedW;
@@ -121,7 +121,7 @@ function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: n
   return isAnyPaused;
 }
 
-/** Whether every car could be at its floor at once. */
+/** Every car can have its floor at the same time. */
 function doFloorsFit(
   controlled: readonly ConnectorControl[],
   { availableW, availableTenthsA }: Available,
@@ -135,7 +135,7 @@ function doFloorsFit(
   return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
 }
 
-/** What is due to each unlocked connector, tenths of an ampere: 0, or its fair share but for less than a step. */
+/** Target of each unlocked connector, tenths of an ampere: 0, or within a step of its fair share. */
 function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
   const fairTenthsA = unlocked.map(({ holding }, i) => {
@@ -159,12 +159,12 @@ function unlockedTenthsA(division: Division): readonly number[] {
     room.leftW,
     room.leftTenthsA,
   );
-  // Whole as they are, they were computed as fractions: as small integers they need no memory wherever they are kept.
+  // The values are whole but computed as fractions. As small integers they need no heap memory.
   for (const [nth, [i]] of running.entries()) fairTenthsA[i] = Math.floor(steady[nth] ?? 0);
   return fairTenthsA;
 }
 
-/** What locked connectors, and the shares of the others, leave. */
+/** Remaining capacity beside the locked connectors and the given shares. */
 function roomBeside(
   { allocation, locked, unlocked, availableW, availableTenthsA }: Division,
   sharesTenthsA: readonly number[],
@@ -194,7 +194,7 @@ function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean
   else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';
 }
 
-/** Locked connectors need all else: it has what is reserved for it whatever it is told. */
+/** Locked connectors need all other power. The connector gets only the reservation that its fail-safe requires. */
 function aimAtReserved(control: ConnectorControl, tenthsA: number): void {
   control.targetTenthsA = Math.floor(tenthsA);
   control.reason = tenthsA === 0 ? 'paused' : 'reserved';
@@ -203,7 +203,7 @@ function aimAtReserved(control: ConnectorControl, tenthsA: number): void {
 function aimLocked(control: ConnectorControl, shareW: number, isLastResort: boolean): void {
   const { holding } = control;
   const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
-  // Power is owed to a lock's floor whatever the limit; a fuse that does not carry it is not overloaded for it.
+  // A lock's floor is due at any limit. A fuse that cannot carry that floor is not overloaded for it.
   control.targetTenthsA = tenthsA < holding.leastTenthsA ? 0 : tenthsA;
   control.reason = isLastResort ? 'lastResort' : 'lock';
 }

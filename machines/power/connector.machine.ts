@@ -1,4 +1,4 @@
-// One connector: is it priority-locked by a profile, how hard is it throttled, and can it be reached.
+// State machine of one connector with three regions: lock by profile, throttle and link.
 import {
   type ActorLogic,
   type ActorRefFrom,
@@ -25,44 +25,49 @@ import type { EpochMs } from '../values/time.js';
 
 export type ConnectorEvent =
   | HolderEvent
-  /** A decision gives it another share of what its car wants, or its car came or went. `nowMs` is monotonic, as turns and pauses are counted. */
+  /**
+   * A decision changed the connector's throttle, or a car came or went. `nowMs` is monotonic, like the times of turns
+   * and pauses.
+   */
   | {
       readonly type: 'throttle.changed';
       readonly throttle: Throttle;
       readonly hasCar: boolean;
       readonly nowMs: number;
     }
-  /** A meter value came, after none had for a while; or none has for three heartbeats. */
+  /** A meter value came after a gap, or none came for three heartbeats. */
   | { readonly type: 'meter.heard' }
   | { readonly type: 'meter.missed' }
-  /** Its charger said that it is there, or that it goes; a broken connection counts as the latter. */
+  /** The charger signed on or off. A broken connection counts as signing off. */
   | { readonly type: 'charger.connected' }
   | { readonly type: 'charger.disconnected' };
 
-/** `online`: values arrive. `stale`: none for three heartbeats. `offline`: said so, or never heard of. */
+/**
+ * `online`: values arrive. `stale`: no value for three heartbeats. `offline`: the charger signed off or never reported.
+ */
 export const LINKS = ['online', 'stale', 'offline'] as const;
 export type Link = (typeof LINKS)[number];
 
 /**
- * What a decision gives it beside what its car wants: `free` all of it, or there is no car; `limited` less; `minimum` 6 A, though
- * it wants more; `paused` nothing.
+ * Share of the car's demand that a decision grants. `free`: all of it, or no car is plugged in. `limited`: less.
+ * `minimum`: 6 A although the car wants more. `paused`: none.
  */
 export const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
 export type Throttle = (typeof THROTTLES)[number];
 
-/** Whose turn it is hangs on these, on the monotonic clock. */
+/** Times that determine the charging rotation, on the monotonic clock. */
 export interface Turn {
-  /** Since when its car may charge; undefined while it may not, or there is none. */
+  /** The car may charge since this time; undefined if it may not, or no car is plugged in. */
   readonly onSinceMs: number | undefined;
-  /** Since when its car is paused that could charge before; undefined where none was paused. */
+  /** The car, which could charge before, is paused since this time; undefined otherwise. */
   readonly pausedSinceMs: number | undefined;
 }
 
 const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
 
 /**
- * What a connector tells its location, so that the location speaks for the whole site. It is told to be locked again
- * when the lock's limit changes.
+ * Reports from a connector to its location, so that the location reports for the whole site. `connector.locked` is
+ * repeated after each change of the lock's limit.
  */
 export type ConnectorReport =
   | { readonly type: 'connector.locked'; readonly key: string; readonly limitKw: number }
@@ -70,7 +75,7 @@ export type ConnectorReport =
 
 export interface ConnectorContext extends ProfileHolder {
   readonly key: string;
-  /** `limitKw` of the highest active profile: the lock's limit; undefined where the connector is not locked. */
+  /** `limitKw` of the highest active profile; undefined for an unlocked connector. */
   readonly lockLimitKw: number | undefined;
   readonly turn: Turn;
 }
@@ -79,7 +84,7 @@ export interface ConnectorInput {
   readonly key: string;
   readonly stack: ProfileStack;
   readonly now: EpochMs;
-  /** As it was before the actor was built anew; none where it never was. */
+  /** Turn before the actor was rebuilt; undefined for a new actor. */
   readonly turn?: Turn;
 }
 
@@ -101,7 +106,7 @@ const reportUnlocked = sendParent<
   ConnectorEvent
 >(({ context }) => ({ type: 'connector.unlocked', key: context.key }));
 
-/** Three regions that do not know of each other: lock × throttle × link. */
+/** The three regions are independent: lock × throttle × link. */
 export const connectorMachine = setup({
   types: {
     context: {} as ConnectorContext,
@@ -118,7 +123,7 @@ export const connectorMachine = setup({
     tellProfiles: enqueueActions(({ event, ...holder }) => {
       if (event.type === 'boundary.reached') tellProfiles(holder, event);
     }),
-    // The lock region tells of the lock's beginning and end; that its limit is another while it lasts is told here.
+    // The lock region reports start and end of a lock. This action reports a changed limit during the lock.
     followLock: enqueueActions(({ context, enqueue }) => {
       const lockLimitKw = activeProfileOf(context)?.limitKw;
       if (lockLimitKw === context.lockLimitKw) return;
@@ -179,7 +184,7 @@ export const connectorMachine = setup({
     link: {
       initial: 'offline',
       states: {
-        // Only a meter value makes it online: a charger that is merely there cannot be relied upon to be heard.
+        // Only a meter value makes a connector online: a connected charger may not send values.
         offline: { on: { 'meter.heard': 'online', 'charger.connected': 'stale' } },
         stale: { on: { 'meter.heard': 'online', 'charger.disconnected': 'offline' } },
         online: { on: { 'meter.missed': 'stale', 'charger.disconnected': 'offline' } },
@@ -188,11 +193,15 @@ export const connectorMachine = setup({
   },
 });
 
-/** What connectors' actors run on. One that nothing locks is where its machine begins, and has nothing to report. */
+/**
+ * Logic of the connector actors. A connector without an active profile starts in the machine's initial state and
+ * reports nothing.
+ */
 export const connectorLogic: ConnectorLogic = beginningWith(connectorMachine, (input: ConnectorInput) => {
   if (isAnyActive(input.stack, input.now)) return undefined;
-  // Made as XState makes a context: as an object of another shape it would slow down whoever reads many, and take more memory.
+  // `Object.assign` gives the object the shape of XState's own contexts. Another shape would slow down readers of many
+  // contexts and take more memory.
   const context = Object.assign({}, contextOf(input, holdIdle(input.stack, input.now)));
-  // All regions are left out: each begins where its definition says.
+  // Omitted regions start in their initial states.
   return connectorMachine.resolveState({ value: {}, context });
 });

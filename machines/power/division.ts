@@ -1,4 +1,4 @@
-// Divides what a location may use among its connectors, as their locks, turns and cars are now.
+// Divides a location's available power among its connectors by current locks, turns and cars.
 
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
@@ -17,28 +17,28 @@ import {
   turnMsOf,
 } from './turns.js';
 
-/** What there is to share beside connectors that cannot be told. */
+/** Power to share beside the uncontrolled connectors. */
 export interface Available {
-  /** What they leave of the budget, W. */
+  /** Remainder of the budget, W. */
   readonly availableW: number;
-  /** What they leave of each pole, tenths of an ampere. */
+  /** Remainder of each circuit phase, tenths of an ampere. */
   readonly availableTenthsA: readonly number[];
-  /** What they leave of the grid operator's limit, W; infinite where there is none. */
+  /** Remainder of the grid operator's limit, W; infinite without one. */
   readonly operatorLeavesW: number;
 }
 
 export interface Switching {
-  /** Grants for it are for so many of its phases from here on. */
+  /** Grants to the connector use this many of its phases from now on. */
   useOn(control: ConnectorControl, phases: PhaseCount): void;
-  /** What there is once the leases of those that cannot be told have ended. */
+  /** Available power after the leases of uncontrolled connectors end. */
   readonly lasting: Available;
 }
 
 export interface Circumstances extends Available {
-  /** After which an acknowledged decrease has freed what it took. */
+  /** Time from an acknowledged decrease until its capacity is free, ms. */
   readonly settleMs: number;
   readonly nowMs: number;
-  /** Left out, everybody stays on the phases of now. */
+  /** If omitted, every connector keeps its current phases. */
   readonly switching?: Switching | undefined;
 }
 
@@ -50,11 +50,11 @@ export interface Limits {
 export interface Division {
   readonly allocation: Allocation;
   readonly locked: readonly ConnectorControl[];
-  /** In the order of their turns; those at rest have their target already. */
+  /** In the order of their turns. Connectors at rest are omitted, and their targets are set. */
   readonly unlocked: readonly ConnectorControl[];
-  /** What all of these may use together, W. */
+  /** Power for all these connectors together, W. */
   readonly availableW: number;
-  /** The same of each pole, tenths of an ampere. */
+  /** Capacity of each circuit phase for all these connectors, tenths of an ampere. */
   readonly availableTenthsA: readonly number[];
 }
 
@@ -77,13 +77,14 @@ export function divide(
     } else if (isLocked(control)) {
       locked.push(control);
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
-      // One that is about to be locked must have its floor by then: it is first among the unlocked.
+      // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
       near.push(control);
     } else if (
       control.demand.hasCar &&
       (!isDwelling(control, nowMs) || isAboutToResume(control, nowMs, settleMs))
     ) {
-      // One whose pause is about to end has its share already, unused: else others would have it when it ends.
+      // A connector whose pause ends soon already holds its unused share. Otherwise other cars would have that share
+      // when the pause ends.
       rest.push(control);
     } else {
       leftW -= keepAtRest(control);
@@ -93,7 +94,7 @@ export function divide(
   const swapsFromMs = lastPauseAtMs(controlled) + swapsApartMs(settleMs);
   const swaps = { swapsFromMs, turnMs: turnMsOf(controlled) };
   const unlocked = [...near, ...inTurnOrder(rest, nowMs, swaps)];
-  // Where a fuse does not carry the floors of all locks, those that run go on.
+  // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
   const allocation = allocate(
     leftW,
@@ -104,17 +105,19 @@ export function divide(
   return { allocation, locked, unlocked, availableW: leftW, availableTenthsA: leftTenthsA };
 }
 
-/** By what it was told, or says that it holds. */
+/** By the limit sent, or by the limit in the charger's reading. */
 export function isRunning({ sentTenthsA, holding, slot: { limitA = 0 } }: ConnectorControl): boolean {
   return (sentTenthsA ?? tenthsAOf(limitA)) >= holding.leastTenthsA;
 }
 
-/** Its pause is not over, though it has a share already. */
+/** The connector's minimum pause is not over, although it may have a share. */
 export function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): boolean {
   return isDwelling(control, nowMs) && !limits.isLockNear(control.key);
 }
 
-/** A connector without a car gets what is reserved for it anyway, one that stays paused for now nothing: W reserved. */
+/**
+ * Sets the target of an idle connector to its reservation, and of a paused one to 0. Returns the reserved power in W.
+ */
 export function keepAtRest(control: ConnectorControl): number {
   const heldTenthsA = heldTenthsAOf(control);
   const isUsable = !control.demand.hasCar && heldTenthsA >= control.holding.leastTenthsA;
@@ -143,7 +146,7 @@ function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
   return claimOf(control, control.demand.mostTenthsA, isAtRest(control, limits));
 }
 
-/** A lock that has no car yet keeps its floor ready. */
+/** A locked connector without a car keeps its floor available. */
 function claimOfLocked(control: ConnectorControl): Claim {
   const { demand, holding } = control;
   const lockLimitKw = lockLimitKwOf(control) ?? 0;
@@ -152,8 +155,8 @@ function claimOfLocked(control: ConnectorControl): Claim {
 }
 
 /**
- * A connector that is about to be locked must have its floor by then, whether its car uses it or not; a car that does not
- * wake up keeps it.
+ * The car rests, so that its connector may yield. A connector whose lock begins soon does not count, because it must
+ * have its floor by then. A car that would not wake up keeps its floor.
  */
 export function isAtRest(control: ConnectorControl, limits: Limits): boolean {
   const { key, demand } = control;
@@ -165,13 +168,13 @@ export function isShort({ allocation: { isLastResort, isUnattainable } }: Divisi
   return isLastResort || isUnattainable;
 }
 
-/** A connector whose car would use more does not get it. */
+/** Some unlocked connector gets less than its car would use. */
 export function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
   if (levelW !== undefined) return true;
   return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
 }
 
-/** What it comes to, cars that rest left aside. */
+/** Result of a division, without resting cars. */
 export function servedBy({ allocation, locked, unlocked }: Division): Served {
   let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
   for (const i of locked.keys()) servedW += allocation.lockedW[i] ?? 0;
@@ -186,7 +189,7 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
   return { servedW, paused, leastW };
 }
 
-/** What it loads its poles with at `tenthsA`, or falls back to where that is more, is taken out of what they can carry. */
+/** Deducts the connector's load at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
 export function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
   for (const pole of control.holding.poles) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - loadTenthsA;

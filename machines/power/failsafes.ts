@@ -1,25 +1,26 @@
-// Who may fall back to its fail-safe: together they must fit the lowest limit and every fuse.
+// Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
+// fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
 import type { Fuses, Pole, Wiring } from './fuses.js';
 import { carriedAnywayTenthsA, reservedAnywayTenthsA } from './holding.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
 
-/** A charger that tells of itself has done so by then. */
+/** Time in which a charger describes its fail-safe after it connects. */
 const DESCRIBED_WITHIN_MS = 60_000;
-/** By so much more than it was measured within the last hour. */
+/** Margin above the highest voltage of the last hour. */
 const VOLTAGE_MAY_RISE = 1.03;
 
-/** What is left of the lowest limit, W, and of each pole, tenths of an ampere. */
+/** Remaining capacity below the lowest limit, W, and on each circuit phase, tenths of an ampere. */
 interface Room {
   leftW: number;
   readonly leftTenthsA: number[];
 }
 
 /**
- * Says of each connector whether it may fall back to its fail-safe. Where those of all do not fit the lowest limit there
- * can be, or a pole, as many of those keep theirs that charge as fit: locked ones first, then such as would not wake up,
- * then those that have charged longest. Nominal voltages, so that a reading never turns it.
+ * Sets `usesFailsafe` of each connector. If the fail-safes do not all fit the lowest known limit and every circuit
+ * phase, only charging connectors keep theirs. Locked connectors come first, then `neverPause`, then the longest
+ * charging time, as far as they fit.
  */
 export function allowFailsafes(
   controls: Iterable<ConnectorControl>,
@@ -35,7 +36,7 @@ export function allowFailsafes(
   for (const control of all) control.usesFailsafe = doAllFit;
   if (doAllFit) return;
   const chosen = chosenOf(all, emptyRoom(), nowMs);
-  // Until it has taken a grant that says otherwise, anybody may fall back to what it was told before.
+  // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
   const room = emptyRoom();
   for (const control of all) take(room, control, control.holding.failsafeTenthsA);
   for (const control of chosen) {
@@ -45,8 +46,8 @@ export function allowFailsafes(
 }
 
 /**
- * Nobody whose turn is over while others wait: what it may fall back to could not be given to them. Nor one whose fail-safe is
- * more than its car needs at least: it would keep others from charging.
+ * Connectors past their turn are excluded while others are pending, because their fail-safe could not be given away. A
+ * fail-safe above the car's minimum is excluded too, because it would keep others from charging.
  */
 function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): readonly ConnectorControl[] {
   const turnMs = all.some(isWaiting) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
@@ -79,8 +80,8 @@ function take(room: Room, control: ConnectorControl, tenthsA: number): void {
 }
 
 /**
- * On the phases that it is granted anything for, at the highest voltage of the last hour and a little more, since nobody can
- * lower a fail-safe where the voltage rises.
+ * Fail-safe power on the phases that its grants use. It counts at the highest voltage of the last hour plus a margin,
+ * because no grant can lower a fail-safe.
  */
 function wattsOf({ spec, holding }: ConnectorControl, tenthsA: number): number {
   const { milliwattsPerTenth, usedPhases, phases } = holding;
@@ -89,8 +90,8 @@ function wattsOf({ spec, holding }: ConnectorControl, tenthsA: number): number {
 }
 
 /**
- * Whether those fit that no message can lower, because their chargers keep nothing over a restart. Where not even they
- * do, no reservation can make the limit certain, and reserving them would only keep everybody from charging.
+ * The fail-safes of chargers that keep no `thenA` over a restart fit. No message can lower these fail-safes. If even
+ * they do not fit, no reservation can keep the limit. A reservation would then only keep every car from charging.
  */
 export function doOwnFailsafesFit(
   controls: Iterable<ConnectorControl>,
@@ -101,13 +102,13 @@ export function doOwnFailsafesFit(
   return sumOfFailsafesW(forgetting) <= lowestW;
 }
 
-/** It was taken to keep what it is told, by what is on disk, and has had time to say so itself. */
+/** The row on disk states that the charger keeps `thenA`, but the charger has not confirmed that in time. */
 export function isWronglyTakenToKeep(control: ConnectorControl, nowMs: number): boolean {
   const { isDescribed, keepsThen } = control.holding;
   return !isDescribed && keepsThen && isKnownToForget(control, nowMs);
 }
 
-/** It said so, or has had time to say otherwise. */
+/** The charger described itself as forgetting, or did not describe itself in time. */
 function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
   if (holding.isDescribed) return !holding.keepsThen;
   return hb !== undefined && nowMs - awaitedSinceMs >= DESCRIBED_WITHIN_MS;
@@ -119,14 +120,14 @@ function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
   return sumW;
 }
 
-/** Its fail-safe as the operator provisioned it. */
+/** Fail-safe from provisioning. */
 export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
   return Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
 }
 
 /**
- * What the connector is told to fall back to: nothing need be kept for one without a car that remembers what it is told. Never less
- * than is reserved for it anyway: that would free nothing.
+ * The `thenA` of the connector's next grant. A charger that keeps `thenA` needs none while it has no car. A value below
+ * the reservation would free nothing.
  */
 export function thenTenthsAOf(control: ConnectorControl): number {
   const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
@@ -136,36 +137,35 @@ export function thenTenthsAOf(control: ConnectorControl): number {
   return Math.min(failsafeTenthsA, reservedAnywayTenthsA(holding));
 }
 
-/** What it takes of the budget even at 0: a charger that keeps nothing over a restart falls back to a fail-safe of its own. */
+/** Reservation at limit 0. A charger that keeps nothing over a restart falls back to its own fail-safe. */
 export function heldTenthsAOf(control: ConnectorControl): number {
   const { holding } = control;
   return Math.max(Math.min(thenTenthsAOf(control), holding.maxTenthsA), reservedAnywayTenthsA(holding));
 }
 
-/** The same in W. */
 export function heldWOf(control: ConnectorControl): number {
   return wattsOfTenths(heldTenthsAOf(control), control.holding.milliwattsPerTenth);
 }
 
-/** What it loads its poles with even at 0: fuses have room for what it falls back to by itself, whatever the budget has. */
+/** Circuit load at limit 0. Fuses always have capacity for the charger's own fail-safe, also beyond the budget. */
 export function heldLoadTenthsAOf(control: ConnectorControl): number {
   return Math.max(heldTenthsAOf(control), carriedAnywayTenthsA(control.holding));
 }
 
-/** A connector as far as its fail-safe concerns what it shares with others. */
+/** Properties of a connector that determine its fail-safe load. */
 export interface FailsafeShape extends ConnectorRating, Wiring {
   /** A per phase. */
   readonly failsafeA: number;
 }
 
-/** What all fail-safes need at once. */
+/** Sum of all fail-safes. */
 export interface FailsafeNeed {
   readonly neededW: number;
-  /** Poles that cannot carry them. */
+  /** Circuit phases that cannot carry their fail-safes. */
   readonly overloaded: readonly { readonly pole: Pole; readonly neededTenthsA: number }[];
 }
 
-/** What `connectors` would take if all of them fell back at once, before anything is known of them but how they are provisioned. */
+/** Load if all `connectors` fall back at once, by provisioning alone. */
 export function failsafeNeedOf(connectors: readonly FailsafeShape[], fuses: Fuses): FailsafeNeed {
   const neededTenthsA = fuses.poles.map(() => 0);
   let neededW = 0;

@@ -1,13 +1,13 @@
-// The fuses of a location, each with a pole on every phase: which poles a connector may load, and what each can carry.
+// Fuses of a location as circuit phases: the phases that a connector may load, and the capacity of each.
 import { tenthsAOf } from '../values/units.js';
 
-/** The phases of the grid. OCPP calls them R, S and T. */
+/** Phases of the grid. OCPP names them R, S and T. */
 export const GRID_PHASES = ['L1', 'L2', 'L3'] as const;
 export type GridPhase = (typeof GRID_PHASES)[number];
 
 /**
- * How a connector is wired to the grid, in OCPP's words (OCPP 1.6, ConnectorPhaseRotation): the nth letter is the phase
- * of the grid that feeds its nth phase. One letter for a connector of one phase.
+ * Phase rotation of a connector (OCPP 1.6, ConnectorPhaseRotation). The nth letter names the grid phase of the
+ * connector's nth phase. A connector of one phase has one letter.
  */
 export const ROTATIONS = ['RST', 'RTS', 'SRT', 'STR', 'TRS', 'TSR', 'R', 'S', 'T'] as const;
 export type Rotation = (typeof ROTATIONS)[number];
@@ -15,72 +15,72 @@ export type Rotation = (typeof ROTATIONS)[number];
 /** A of L1, L2 and L3. */
 export type PhaseCurrents = readonly [number, number, number];
 
-/** Where a location is joined to the grid. `voltageV` is phase to neutral. */
+/** Connection of a location to the grid. `voltageV` is phase to neutral. */
 export interface Connection {
   readonly currentA: PhaseCurrents;
   readonly voltageV: number;
 }
 
-/** A fuse inside a location. `parent` is the feeder it hangs on; null where that is the connection. */
+/** Fuse inside a location. `parent` is the feeder above; null means the connection. */
 export interface Feeder {
   readonly name: string;
   readonly currentA: PhaseCurrents;
   readonly parent: string | null;
 }
 
-/** How a connector hangs on the fuses; what is left out or null is not known. */
+/** Wiring of a connector to the fuses. An omitted or null field is unknown. */
 export interface Wiring {
   readonly phases: 1 | 3;
   readonly rotation?: Rotation | null;
-  /** The feeder its charger hangs on; else that is the connection. */
+  /** Feeder of the charger; the connection if omitted or null. */
   readonly feeder?: string | null;
 }
 
 /** One phase of one fuse. */
 export interface Pole {
-  /** The feeder's name; undefined for the connection. */
+  /** Name of the feeder; undefined for the connection. */
   readonly feeder: string | undefined;
   readonly phase: GridPhase;
-  /** What it can carry, tenths of an ampere. */
+  /** Capacity, tenths of an ampere. */
   readonly capacityTenthsA: number;
 }
 
 const LETTERS: readonly string[] = ['R', 'S', 'T'];
 
 /**
- * The phases of the grid, as places in `GRID_PHASES`, that a connector may load with all of its limit. One with three
- * phases may load each, whatever its rotation: a car decides how many it uses. One with a single phase that nobody told
- * of may be on any, so it counts on all: the worst case, as in OCPP "Unknown" promises nothing.
+ * Grid phases, as indices of `GRID_PHASES`, that a connector may load with its full limit. A three-phase connector may
+ * load each phase, because the car decides how many it uses. A single-phase connector with unknown rotation counts on
+ * all phases, as the worst case (OCPP 1.6 "Unknown").
  */
 export function phasesOf({ phases, rotation }: Pick<Wiring, 'phases' | 'rotation'>): readonly number[] {
   const place = phases === 1 ? LETTERS.indexOf(rotation ?? '') : -1;
   return place < 0 ? [0, 1, 2] : [place];
 }
 
-/** The phase of the grid, as a place in `GRID_PHASES`, that feeds the nth phase of a connector, from 0; undefined where nobody said it. */
+/** Index in `GRID_PHASES` of the grid phase that feeds the connector's phase `own`, from 0; undefined if unknown. */
 export function gridPhaseOf(rotation: Rotation | null | undefined, own: number): number | undefined {
   const place = LETTERS.indexOf(rotation?.charAt(own) || '-');
   return place < 0 ? undefined : place;
 }
 
-/** On no fuse that is known, by the number of phases. */
+/** Circuit phases of a connector without a known fuse, by its number of phases. */
 const NO_POLES = { 1: [[]], 3: [[], [], []] } as const;
 const NO_FEEDERS: readonly number[] = [];
 
 /** The connection and the feeders of one location. */
 export class Fuses {
-  /** Named by their place here everywhere else. */
+  /** Other modules refer to a circuit phase by its index here. */
   readonly poles: readonly Pole[];
   readonly #connection: Connection | null;
   readonly #feeders: readonly Feeder[];
-  /** Of each feeder, by name: the places of its own poles and of those above it; of phase L1, the others follow. */
+  /** For each feeder name: the indices of its own L1 and of each L1 above it. L2 and L3 follow directly. */
   readonly #pathOf = new Map<string, readonly number[]>();
   readonly #root: readonly number[];
   readonly feederNames: readonly string[];
-  /** By feeder: its place in `feederNames`, and those of the feeders above it. */
+  /** For each feeder name: its index in `feederNames` and the indices of the feeders above it. */
   readonly #feedersAbove = new Map<string, readonly number[]>();
 
-  /** @param feeders a tree: each parent is one of them, and none is above itself. */
+  /** @param feeders a tree: each parent is in the list, and no feeder is its own ancestor */
   constructor(connection: Connection | null, feeders: readonly Feeder[]) {
     this.#connection = connection;
     this.#feeders = feeders;
@@ -97,7 +97,7 @@ export class Fuses {
     for (const { name } of feeders) {
       const path = [...this.#root];
       let above = byName.get(name);
-      // As many steps as there are feeders: one that is above itself would otherwise never end.
+      // At most one step per feeder, so that a cycle of parents cannot loop forever.
       for (let i = 0; above !== undefined && i < feeders.length; i++) {
         path.push(placeOf.get(above.name) ?? 0);
         above = above.parent === null ? undefined : byName.get(above.parent);
@@ -113,7 +113,10 @@ export class Fuses {
     this.feederNames = feeders.map(({ name }) => name);
   }
 
-  /** The same fuses with less on the connection's phases: what something beside the chargers takes, tenths of an ampere. */
+  /**
+   * Copy of these fuses with a reduced connection: the load beside the chargers is deducted, tenths of an ampere per
+   * phase.
+   */
   beside([l1 = 0, l2 = 0, l3 = 0]: readonly number[]): Fuses {
     if (this.#connection === null) return this;
     const left = (i: number, takenTenthsA: number) =>
@@ -128,13 +131,13 @@ export class Fuses {
     return this.poles.map(({ capacityTenthsA }) => capacityTenthsA);
   }
 
-  /** The places of the poles that a connector may load. */
+  /** Indices of the circuit phases that a connector may load. */
   polesOf(wiring: Wiring): readonly number[] {
     const phases = phasesOf(wiring);
     return this.#pathTo(wiring.feeder).flatMap((place) => phases.map((phase) => place + phase));
   }
 
-  /** The same of each of its own phases, in their order: all three where nobody said how it is wired. */
+  /** Indices for each of the connector's own phases, in their order; all three phases if the rotation is unknown. */
   polesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
     const path = this.#pathTo(feeder);
     if (path.length === 0) return NO_POLES[phases];
@@ -145,7 +148,7 @@ export class Fuses {
     });
   }
 
-  /** The places in `feederNames` of the feeders whose fuses carry what hangs on `feeder`; none where that is the connection. */
+  /** Indices in `feederNames` of `feeder` and the feeders above it; empty for the connection. */
   feedersAbove(feeder: string | null | undefined): readonly number[] {
     return (feeder == null ? undefined : this.#feedersAbove.get(feeder)) ?? NO_FEEDERS;
   }
@@ -155,15 +158,15 @@ export class Fuses {
   }
 }
 
-/** A location of which no fuse is known. */
+/** Fuses of a location without any known fuse. */
 export const NO_FUSES = new Fuses(null, []);
 
-/** The fuses of a location; most have none that are known, and share one object. */
+/** Fuses of a location. Locations without known fuses share one object. */
 export function fusesOf(connection: Connection | null, feeders: readonly Feeder[]): Fuses {
   return connection === null && feeders.length === 0 ? NO_FUSES : new Fuses(connection, feeders);
 }
 
-/** `phase L2 of the connection`, `phase L1 of feeder "hall"`. */
+/** Returns, for example, `phase L2 of the connection` or `phase L1 of feeder "hall"`. */
 export function nameOfPole({ feeder, phase }: Pole): string {
   return `phase ${phase} of ${feeder === undefined ? 'the connection' : `feeder "${feeder}"`}`;
 }

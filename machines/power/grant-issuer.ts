@@ -1,4 +1,4 @@
-// Turns what connectors are due into grants: lower limits at once, higher ones as far as there is room, and never more.
+// Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
 import { tenthsAOf } from '../values/units.js';
 import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
@@ -23,32 +23,35 @@ import {
   roomForLeastOf,
 } from './told-anyway.js';
 
-/** A grant that was decided, with its connector. */
+/** A decided grant with its connector. */
 export interface DecidedGrant {
   readonly control: Readonly<ConnectorControl>;
   readonly grant: Grant;
-  /** It entitles to more than is on disk: it may leave only once that is. */
+  /** The grant exceeds the reservation on disk, so it leaves only after a new reservation is on disk. */
   readonly mustStore: boolean;
-  /** What it was told before; undefined where nothing. */
+  /** Limit sent before; undefined without one. */
   readonly beforeTenthsA: number | undefined;
 }
 
-/** What a decision leaves for grants, W. */
+/** Capacity for grants after a decision, W. */
 interface GrantRoom {
   readonly budgetW: number;
-  /** What the minimum of locks must fit in where it is more than the budget. */
+  /** Capacity for the minimum of locks if that exceeds the budget. */
   readonly clusterRoomW: number;
-  /** Up to where limits may be raised now: `budgetW`, or less while its clusters have no room for that. */
+  /** Raises stop at this power: `budgetW`, or less while the clusters lack capacity. */
   readonly raisesToW: number;
-  /** What no grant can lower. */
+  /** Power that no grant can lower. */
   readonly need: PowerNeed;
-  /** The grid operator may order less at any moment, and announces nothing. */
+  /** The grid operator may order a lower limit at any moment without notice. */
   readonly areOrdersExpected: boolean;
 }
 
-/** Raises are this far apart (rule 9). */
+/** Interval between raises (rule 9). */
 const RAISE_EVERY_MS = 10_000;
-/** At a start, chargers that hold a grant have this long to report before one of them is told less for want of that. */
+/**
+ * After a service start, chargers with an old grant have this long to report. Until then, missing reports lower no
+ * other charger.
+ */
 const TAKING_STOCK_MS = 3_000;
 
 export class GrantIssuer {
@@ -57,28 +60,28 @@ export class GrantIssuer {
   #budgetW = 0;
   #clusterRoomW = 0;
   #raisesToW = 0;
-  /** Of those that cannot be relied upon, and do what they are told. */
+  /** Excess reservations of unverified chargers that obey their limits. */
   #beyondGrants = BeyondGrants.of([]);
   #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
   #areOrdersExpected = false;
   #stockTakenAtMs: number | undefined;
 
-  /** @param ownerTerm of this service, higher than that of any before it: the `epoch` of its grants */
+  /** @param ownerTerm ownership term of this service, higher than any before; the `epoch` of its grants */
   constructor(ledger: GrantLedger, ownerTerm: number) {
     this.#ledger = ledger;
     this.#ownerTerm = ownerTerm;
   }
 
-  /** What may be granted as of the last call of `issue`, W; 0 before the first. */
+  /** Budget of the last `issue` call, W; 0 before the first. */
   get budgetW(): number {
     return this.#budgetW;
   }
 
   /**
-   * What has to be sent so that each connector gets what it is due, as far as that can be.
-   * @param controlled those that can be told a limit, with what they are due
-   * @param uncontrolled those that cannot be relied upon
-   * @param late those of `controlled` that are waited for to take what they were told
+   * Decides the grants that bring each connector as close to its target as capacity allows.
+   * @param controlled connectors that can receive a limit, with their targets.
+   * @param uncontrolled connectors that are unreachable or unverified.
+   * @param late connectors of `controlled` that have not taken a lower limit in time.
    */
   issue(
     controlled: readonly ConnectorControl[],
@@ -114,16 +117,16 @@ export class GrantIssuer {
     return grants;
   }
 
-  /** The same limit again for a charger whose heartbeat just came, where it is time. */
+  /** Renewal of the current limit after a heartbeat; undefined if none is due. */
   renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
     const { sentTenthsA } = control;
     if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
     return isRenewalDue(control, nowMs) ? this.#grant(control, sentTenthsA, nowMs) : undefined;
   }
 
-  /** When to issue again for what could not be raised yet; undefined where nothing waits. */
+  /** Time of the next possible raise; undefined if none is outstanding. */
   nextRaiseAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
-    // Who reports only later asks for a decision by that.
+    // A connector that reports later triggers a decision by its report.
     if (controlled.length === 0) return undefined;
     let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
     for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
@@ -138,7 +141,10 @@ export class GrantIssuer {
     return this.#stockTakenAtMs !== undefined && nowMs < this.#stockTakenAtMs;
   }
 
-  /** Decreases at once; raises as far as the others have followed theirs, locked connectors and the least served first. */
+  /**
+   * Decreases leave at once. Raises leave as far as others have released capacity: locked connectors first, then those
+   * with the lowest limits.
+   */
   #grantTargets(controlled: readonly ConnectorControl[], nowMs: number): DecidedGrant[] {
     const grants: DecidedGrant[] = [];
     const raises: ConnectorControl[] = [];
@@ -160,7 +166,7 @@ export class GrantIssuer {
     return grants;
   }
 
-  /** A lock without a sent grant goes on as its charger is until there is room for 6 A: the ledger counts that already. */
+  /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
   #wouldStopLock(control: ConnectorControl): boolean {
     const { holding, targetTenthsA } = control;
     const { leastTenthsA } = holding;
@@ -190,7 +196,7 @@ export class GrantIssuer {
     if (sentTenthsA === undefined && keptTenthsA > tenthsA)
       return this.#lowerForRestOfLease(control, keptTenthsA, nowMs);
     if (tenthsA < isAtTenthsA && this.#isTakingStock(nowMs)) return undefined;
-    // A locked one goes on with the phases that it is on until there is room on all that it is to use.
+    // A locked connector keeps its current phases until all its intended phases have capacity.
     if (isFloorOwed && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
@@ -203,8 +209,8 @@ export class GrantIssuer {
   }
 
   /**
-   * One that comes back is told no more than fits: while it was away the others may have counted on the end of its lease, and one that
-   * does not hear that they have to make room holds what it has past that.
+   * Highest limit for a raise. A connector that reconnects gets no more than fits, because others may have relied on
+   * the end of its lease. A charger that misses its lower limit would hold its current one beyond that.
    */
   #raisableTenthsA(control: ConnectorControl): number {
     const { holding, sentTenthsA } = control;
@@ -215,8 +221,9 @@ export class GrantIssuer {
   }
 
   /**
-   * What it came back with it keeps until its lease ends, and no longer. It is lowered at once where it is due less, so that it fits
-   * the sooner, and is not taken to have been told anything: what fits is asked again with every decision.
+   * Grants a reconnected charger its limit for the rest of its lease only. If its target is lower, the lower limit
+   * leaves at once and frees capacity earlier. The limit does not count as sent, so every decision tries again to fit
+   * the target.
    */
   #lowerForRestOfLease(
     control: ConnectorControl,
@@ -233,13 +240,13 @@ export class GrantIssuer {
   }
 
   /**
-   * One that cannot be relied upon is told all the same, where it listens: its maximum is reserved whatever it does. It may
-   * keep to what it is told, so it is told no more than before until there is room for that.
+   * Sends a limit to an online charger without verified lease, although its maximum stays reserved. The charger may
+   * obey, so the limit rises only after capacity for it is free.
    */
   #tellUncontrolled(control: ConnectorControl, room: RoomForLeast, nowMs: number): DecidedGrant | undefined {
     const { holding, compliance } = control;
     const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
-    // What it has it keeps while others may raise nothing.
+    // The connector keeps a granted maximum while others may not raise.
     const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;
     const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !compliance.isNonCompliant;
     control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
@@ -248,8 +255,9 @@ export class GrantIssuer {
   }
 
   /**
-   * The least it can be offered. Nothing where that does not fit beside what nobody can be lowered below, or would be more than
-   * before and the others leave no room for it yet, nor for what locked ones are owed. They have it where nothing is left to wait for.
+   * The connector's minimum, or 0. An unlocked connector keeps its minimum if it fits beside all power that cannot be
+   * lowered. A raise to the minimum also waits until others have released it, and until the floors owed to locks fit. A
+   * locked connector gets its minimum at once if nothing remains to wait for.
    */
   #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: RoomForLeast): number {
     const { holding } = control;
@@ -261,22 +269,22 @@ export class GrantIssuer {
     return isKept || (isCarried && this.#isRoomForLeast(holding, besideW)) ? holding.leastTenthsA : 0;
   }
 
-  /** The least that it can be offered fits beside what may be drawn, if those obey that nobody relies on but that have obeyed. */
+  /** The connector's minimum fits, if unverified chargers that have obeyed so far continue to obey. */
   #isRoomForLeast(holding: Holding, owedW = 0): boolean {
     return this.#withLeastW(holding) + owedW - this.#beyondGrants.powerW <= this.#raisesToW;
   }
 
-  /** What is reserved for all, but for this connector the least that it can be offered, W. */
+  /** Total reservation with the connector counted at its minimum, W. */
   #withLeastW(holding: Holding): number {
     return this.#ledger.totalW - holding.boundW + leastBesideW(holding);
   }
 
-  /** The members of the location's clusters have made room for it, or cannot make any. */
+  /** The other cluster members have released capacity for the minimum, or cannot release any. */
   #doesClusterCarry(holding: Holding): boolean {
     return this.#withLeastW(holding) <= this.#clusterRoomW;
   }
 
-  /** Never more than the ledger has room for, whatever was decided before. */
+  /** Records a grant, capped at the ledger's capacity. */
   #grant(
     control: ConnectorControl,
     wantedTenthsA: number,
@@ -289,17 +297,17 @@ export class GrantIssuer {
     if (!isLockFloor && wantedTenthsA > grantable)
       limitTenthsA = grantable < holding.leastTenthsA ? 0 : grantable;
     const wantedThen = thenTenthsAOf(control);
-    // A fail-safe that rises waits for the disk, and nothing that can go without waits for it.
+    // A higher fail-safe waits for the disk. A grant that can do without the disk does not raise the fail-safe.
     const isOnMorePhases = holding.usedPhases > control.storedPhases;
     const isLower = limitTenthsA < (control.sentTenthsA ?? 0) && !isOnMorePhases;
     const isPlain = nowMs < control.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
     const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(holding, wantedThen, beside)));
     const fittingThen = Math.min(wantedThen, mostThen, isPlain ? control.storedThenTenthsA : mostThen);
-    // A charger takes no limit that falls back to less than a car can be offered.
+    // A charger accepts no `thenA` between 0 and its lowest limit.
     const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
-    // What leaves at once lasts no longer than is on disk.
+    // A grant that leaves at once lasts no longer than the lease on disk.
     const givenTtlMs = Math.min(ttlMsFor(control, thenTenthsA, this.#areOrdersExpected), mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));

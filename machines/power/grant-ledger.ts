@@ -1,4 +1,5 @@
-// What each charger of a location may be entitled to draw at most, whatever was lost, late or doubled (power safety, rules 1-7).
+// Upper bound of each connector's entitlement, also after lost, late or duplicate messages (power-safety.md, rules
+// 1-7).
 
 import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { Holding, HoldingSpec } from './holding.js';
@@ -26,24 +27,27 @@ import { type BeyondGrants, refusalOf, tenthsWithinRoom } from './ledger-room.js
 import { ALL_PHASES, isWithin, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
 import { PoleSums } from './pole-sums.js';
 
-/** A grant that must not leave: a defect in the decision, never a charger's fault. */
+/** The decision is defective: a grant must not leave. No charger can cause this error. */
 export class LedgerError extends Error {}
 
 export interface NewGrant {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
-  /** When the heartbeat it answers was received. */
+  /** Receipt time of the answered heartbeat. */
   readonly heardAtMs: number;
-  /** How long its lease lasts by a clock that is right; never longer than where it is left out. */
+  /** Lease length on an accurate clock; if omitted, the connector's own. It never exceeds that. */
   readonly ttlMs?: number | undefined;
   readonly budgetW: number;
-  /** The 6 A floor of a lock: it leaves whatever the budget, but overloads no fuse (who gets how much, 4). */
+  /**
+   * The grant is the 6 A floor of a lock. It ignores the budget but never overloads a fuse (power-safety.md, "Who gets
+   * how much", 4).
+   */
   readonly isLockFloor?: boolean;
-  /** It leaves only when `noteLeft` says so. */
+  /** The grant leaves only with a `noteLeft` call. */
   readonly isWaiting?: boolean;
 }
 
-/** The ledger of one location's connectors. Times of one monotonic clock, ms. */
+/** Ledger of one location's connectors. Times of one monotonic clock, ms. */
 export class GrantLedger {
   readonly #entries = new Set<Entry>();
   readonly #timing: GrantTiming;
@@ -60,17 +64,17 @@ export class GrantLedger {
     return this.#totalW;
   }
 
-  /** What each pole may have to carry, tenths of an ampere. */
+  /** Possible load of each circuit phase, tenths of an ampere. */
   get loadsTenthsA(): readonly number[] {
     return this.#poles.loadsTenthsA;
   }
 
-  /** The same poles can carry more or less from here on; what is known loads them as before. */
+  /** Changes the capacities of the same circuit phases. Existing loads stay. */
   limitPoles(capacitiesTenthsA: readonly number[]): void {
     this.#poles.limit(capacitiesTenthsA);
   }
 
-  /** What each pole can carry from here on. What is known loads none of them until it is described again. */
+  /** Replaces all circuit phases. No connector loads the new ones until `describe` assigns it to them. */
   rewire(capacitiesTenthsA: readonly number[]): void {
     this.#poles.replace(capacitiesTenthsA);
     for (const entry of this.#entries)
@@ -87,19 +91,19 @@ export class GrantLedger {
     return entry;
   }
 
-  /** What of the total remains when all that is on its way out has ended, and what was on disk at the start, W. */
+  /** Total after all expiring grants and the reservations from disk have ended, W. */
   lastingW(): number {
     let sumW = 0;
     for (const entry of this.#entries) sumW += expectedW(entry);
     return sumW;
   }
 
-  /** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W: promises that end before do not count. */
+  /** Bound from `atMs` on without a new grant, W. Grants that end before that do not count. */
   boundWFrom(holding: Holding, atMs: number): number {
     return boundWFrom(holding as Entry, atMs);
   }
 
-  /** What it may load its poles with from `atMs` on if it is granted nothing meanwhile: promises that end before do not count. */
+  /** Load per phase from `atMs` on without a new grant. Grants that end before that do not count. */
   loadsFrom(holding: Holding, atMs: number): OwnPhases {
     return loadsFrom(holding as Entry, atMs);
   }
@@ -110,7 +114,7 @@ export class GrantLedger {
     this.#poles.move(holding, holding.loads, NO_CURRENT);
   }
 
-  /** Another voltage, lease, maximum or fail-safe of its own, or other poles, as its charger says at `nowMs` where it is its word. */
+  /** Changes voltage, lease, maximum, own fail-safe or circuit phases. `nowMs` is the time of the charger's report. */
   describe(holding: Holding, spec: Partial<HoldingSpec>, nowMs = Number.POSITIVE_INFINITY): void {
     const entry = holding as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
@@ -129,13 +133,13 @@ export class GrantLedger {
     entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) {
       entry.saidFailsafeTenthsA = spec.failsafeTenthsA;
-      // A charger that keeps what grants say may still have kept more than is known here.
+      // A charger that keeps `thenA` may have kept more than this ledger has recorded.
       if (entry.keepsThen) entry.fallbacks.raise(onFirst(spec.failsafeTenthsA, ALL_PHASES));
     }
     this.#rebound(entry);
   }
 
-  /** Its charger has not said that it keeps what it is told, though it had time to: its own fail-safe is reserved. */
+  /** The charger did not confirm in time that it keeps `thenA`, so its own fail-safe is reserved. */
   presumeForgetful(holding: Holding): void {
     const entry = holding as Entry;
     entry.keepsThen = false;
@@ -149,8 +153,9 @@ export class GrantLedger {
   }
 
   /**
-   * Whether the budget reserves fail-safes of chargers that keep nothing over a restart; else only what they were told to
-   * fall back to is, and after a restart what they are at until they take a grant. Fuses have room for them always.
+   * Sets the budget's treatment of chargers that keep nothing over a restart. If true, their own fail-safes are
+   * reserved. If false, only the granted fallback counts, and after a restart the reported limit until a grant is
+   * taken. Fuses have capacity for these fail-safes in both cases.
    */
   reserveOwnFailsafes(isReserved: boolean): void {
     if (isReserved === this.#reservesOwn) return;
@@ -158,7 +163,10 @@ export class GrantLedger {
     for (const entry of this.#entries) this.#rebound(entry);
   }
 
-  /** The charger started anew, and holds no grant: one that keeps nothing is at its own fail-safe until it takes one. */
+  /**
+   * The charger restarted and holds no grant. A charger that keeps nothing is at its own fail-safe until it takes a
+   * grant.
+   */
   restarted(holding: Holding): void {
     const entry = holding as Entry;
     forgo(entry);
@@ -167,26 +175,27 @@ export class GrantLedger {
     this.#rebound(entry);
   }
 
-  /** Grants are for the first so many of its phases from here on; those before stay what they were. */
+  /** Future grants are for the first `phases` phases. Earlier grants keep their phases. */
   useOn(holding: Holding, phases: PhaseCount): void {
     use(holding as Entry, phases);
   }
 
-  /** Its charger does not keep grants to the phases they are for: whatever it may keep to still counts on all. */
+  /** The charger breaks the phase count of its grants, so every grant possibly in force counts on all phases. */
   widen(holding: Holding): void {
     const entry = holding as Entry;
     widen(entry);
     this.#rebound(entry);
   }
 
-  /** Numbers its grants on from `seq`. */
+  /** Future grants get numbers above `seq`. */
   continueAfter(holding: Holding, seq: number): void {
     Object.assign(holding as Entry, { lastSeq: seq, ackedSeq: seq });
   }
 
   /**
-   * What was on disk at the start: it may be in force from `nowMs` for settling and a lease, of `ttlMs` where it is known, on
-   * its first `phases`. Until its charger speaks for itself, it is taken to keep over a restart what it kept for the owner before.
+   * Restores the reservation on disk at the service start. It may be in force from `nowMs` for settling time and lease
+   * (`ttlMs` if known), on the first `phases` phases. Until the charger describes itself, the earlier owner's record of
+   * `keepsThen` applies.
    */
   restore(holding: Holding, restored: Restored, nowMs: number): void {
     const entry = holding as Entry;
@@ -194,15 +203,16 @@ export class GrantLedger {
     this.#rebound(entry);
   }
 
-  /** The length of a lease, ms, that from `nowMs` on outlasts all it was promised, and all it can be promised now. */
+  /** Lease length, ms, that from `nowMs` on covers all outstanding grants and every new one. */
   coveringTtlMs(holding: Holding, nowMs: number): number {
     const { promises, ttlMs } = holding as Entry;
     return Math.max(ttlMs, ttlMsOf(promises.latestEndMs - nowMs));
   }
 
   /**
-   * Its charger says that it holds so much by a grant from before the start; 0 where by none. On disk may be more than was in force.
-   * @param on where that may be for fewer phases than are on disk: so much of it as is sure
+   * Records the limit that the charger reports from a grant before the service start; 0 for none. The disk may hold
+   * more.
+   * @param on the certain part of the limit, if the grant may be for fewer phases than on disk
    */
   noteHeld(holding: Holding, tenthsA: number, on?: OwnPhases): void {
     const entry = holding as Entry;
@@ -210,31 +220,35 @@ export class GrantLedger {
     entry.promises.doubt(tenthsA, on);
   }
 
-  /** Its charger says what it is at while no grant of this start lasts, on the phases on which it surely is. */
+  /** Records the charger's own limit while no grant of this service lasts, on its certain phases. */
   noteAt(holding: Holding, currents: OwnPhases): void {
     (holding as Entry).at = currents;
   }
 
-  /** The most that can be granted now: what its newest grant lasts at anyway, or what fits. */
+  /** The highest possible grant now: the newest lasting grant, or the remaining capacity if that is more. */
   grantableTenthsA(holding: Holding, budgetW: number): number {
     const lasting = lastingTenthsA(holding as Entry);
     return Math.min(Math.max(lasting, this.fittingTenthsA(holding, budgetW)), holding.maxTenthsA);
   }
 
-  /** What all others leave of the budget and of every pole, whatever is promised to it already. */
+  /** Capacity that the others leave in the budget and on each circuit phase, regardless of outstanding grants. */
   fittingTenthsA(holding: Holding, budgetW: number): number {
     const roomW = budgetW - (this.#totalW - holding.boundW);
     return Math.min(tenthsWithinRoom(holding as Entry, roomW), this.carriableTenthsA(holding));
   }
 
-  /** What the others, but for `beyond`, leave of every pole that the phases it uses may load; infinite where there is none. */
+  /**
+   * Capacity that the others leave on the circuit phases of the used phases; `beyond` does not count. Infinite without
+   * fuses.
+   */
   carriableTenthsA(holding: Holding, beyond?: BeyondGrants): number {
     return this.#poles.leftFor(holding, beyond);
   }
 
   /**
-   * Records a grant before it leaves and gives its `seq`.
-   * @throws LedgerError where the sum of all bounds would exceed the budget or a pole, and it is no renewal or decrease (rule 2).
+   * Records a grant before it leaves and returns its `seq`.
+   * @throws LedgerError if the sum of all bounds would exceed the budget or a circuit phase. Renewals and decreases are
+   * exempt (rule 2).
    */
   grant(holding: Holding, grant: NewGrant): number {
     const { limitTenthsA, thenTenthsA, heardAtMs, ttlMs, budgetW, isLockFloor, isWaiting } = grant;
@@ -242,7 +256,7 @@ export class GrantLedger {
     const phases = entry.usedPhases;
     const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs, ttlMs, isWaiting };
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-    // What lasts is not judged again, and no bound moves.
+    // A renewal needs no check and changes no bound.
     const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;
     if (isWaiting !== true && isWithinMaximum && renew(entry, promised, thenTenthsA)) return ++entry.lastSeq;
     const room = {
@@ -264,7 +278,7 @@ export class GrantLedger {
     return seq;
   }
 
-  /** Grant `seq`, which was waiting, has left. */
+  /** The pending grant `seq` has left. */
   noteLeft(holding: Holding, seq: number): void {
     const entry = holding as Entry;
     if (entry.waiting?.seq !== seq) return;
@@ -274,29 +288,30 @@ export class GrantLedger {
     entry.waiting = undefined;
   }
 
-  /** The charger keeps to grant `seq`, as of `nowMs`. True where something larger is let go of by it. */
+  /** The charger keeps to grant `seq`, as of `nowMs`. True if that releases a larger entitlement. */
   acknowledge(holding: Holding, seq: number, nowMs: number): boolean {
     const entry = holding as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
     const isReleased = entry.promises.acknowledge(seq, nowMs);
-    // Without an anchor the lease began at the latest when its acknowledgement came; it ends by that once its charger keeps leases.
+    // Without an anchor, the lease began at the latest with its acknowledgement. That end applies once the charger
+    // keeps leases.
     if (entry.promises.isEndless) endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
-    // What it was at until now takes the settling time to leave.
+    // The earlier current takes the settling time to end.
     const left = entry.fallbacks.acknowledge(seq);
-    // What is promised counts in full until its end comes, known or not: no bound moves yet.
+    // An outstanding grant counts in full until its end, so no bound changes yet.
     if (isWithin(left, NO_CURRENT)) return isReleased;
     entry.promises.leave(left, nowMs);
     this.#rebound(entry);
     return true;
   }
 
-  /** What it was told so far may last longer than its leases: until something newer is acknowledged. */
+  /** Earlier limits may outlast their leases until the charger acknowledges a newer one. */
   openEnd(holding: Holding): void {
     (holding as Entry).promises.openEnds();
   }
 
-  /** Lets go of what can be in force no longer. True where a bound fell. */
+  /** Releases all grants that can no longer be in force. True if a bound fell. */
   release(nowMs: number): boolean {
     let fell = false;
     for (const entry of this.#entries) {
@@ -310,7 +325,7 @@ export class GrantLedger {
     return fell;
   }
 
-  /** When `release` has something to do next for this connector; undefined where never by itself. */
+  /** Next time at which `release` changes this connector; undefined if time alone changes nothing. */
   nextReleaseAtMs(holding: Holding): number | undefined {
     const { nextEndMs } = (holding as Entry).promises;
     return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;

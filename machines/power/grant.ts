@@ -1,39 +1,39 @@
-// The words and shapes of the grant protocol: what a location promises a charger, and what comes back.
+// Types and timing of the grant protocol between a location and its chargers.
 import type { PhaseCount } from './own-phases.js';
 
 /**
- * How a charger counts a lease. `heartbeat`: from when it sent the heartbeat a grant answers. `receipt`: from when it
- * received the grant. `none`: it keeps to no lease, so nothing it is told can be relied upon once it is cut off.
+ * Start of a charger's lease count. `heartbeat`: the sending of the heartbeat that the grant answers. `receipt`: the
+ * receipt of the grant. `none`: the charger keeps no lease, so no limit is certain once it is cut off.
  */
 export const LEASE_KINDS = ['heartbeat', 'receipt', 'none'] as const;
 export type LeaseKind = (typeof LEASE_KINDS)[number];
 
-/** How often a charger reports, and how long it may keep to a grant by its own clock, in whole ms. */
+/** Heartbeat interval and lease length by the charger's own clock, in whole ms. */
 export interface LeaseTiming {
   readonly heartbeatMs: number;
   readonly ttlMs: number;
 }
 
-/** Of the grant protocol, in whole ms; a charger may have a heartbeat and a lease of its own. */
+/** Timing of the grant protocol, in whole ms. A charger may have its own heartbeat and lease. */
 export interface GrantTiming extends LeaseTiming {
-  /** How long charger and car may take to follow a limit. */
+  /** Time that charger and car may take to follow a limit. */
   readonly settleMs: number;
 }
 
-/** Clocks of chargers may run this much slow (rule: drift 2 %). */
+/** Charger clocks may run slow by this factor (rule: drift 2 %). */
 const DRIFT = 1.02;
 
-/** How long a lease lasts by the slowest clock, ms. */
+/** Duration of a lease on the slowest permitted clock, ms. */
 export function longestLeaseMsOf({ ttlMs }: Pick<GrantTiming, 'ttlMs'>): number {
   return Math.ceil(ttlMs * DRIFT);
 }
 
-/** How long a lease may last by a clock that is right, ms, of which so much is left by the slowest one. */
+/** Lease length on an accurate clock that has `leaseLeftMs` left on the slowest clock, ms. */
 export function ttlMsOf(leaseLeftMs: number): number {
   return Math.ceil(leaseLeftMs / DRIFT);
 }
 
-/** The longest a grant that leaves now can be in force, ms: lease, drift and settling time. */
+/** Longest time that a grant sent now can be in force, ms: lease, drift and settling time. */
 export function horizonMsOf(timing: Omit<GrantTiming, 'heartbeatMs'>): number {
   return longestLeaseMsOf(timing) + timing.settleMs;
 }
@@ -41,69 +41,72 @@ export function horizonMsOf(timing: Omit<GrantTiming, 'heartbeatMs'>): number {
 export const ACK_RESULTS = ['APPLIED', 'STALE', 'EXPIRED', 'REJECTED'] as const;
 export type AckResult = (typeof ACK_RESULTS)[number];
 
-/** Why a connector has the limit it has. */
+/** Reason of a connector's limit. */
 export const LIMIT_REASONS = [
-  /** Nothing binds: it may draw its maximum. */
+  /** No limit binds: the connector may draw its maximum. */
   'maximum',
-  /** It gets what its car takes and a step more. */
+  /** The connector gets its car's draw plus a step. */
   'demand',
-  /** It shares the location's limit with the others. */
+  /** The connector shares the location's limit with others. */
   'fairShare',
-  /** It shares a limit that a cluster's cap sets. */
+  /** The connector shares a limit that a cluster's cap sets. */
   'clusterShare',
-  /** What it is due becomes free once other chargers have followed their lower limits. */
+  /** The rest of the connector's target becomes free after other chargers have followed their lower limits. */
   'waiting',
-  /** Not all floors of 6 A fit: it waits its turn. */
+  /** Not all floors of 6 A fit: the connector is pending its turn. */
   'paused',
-  /** It was paused less than a minute ago: a pause lasts that long at least, even where there is room. */
+  /** The connector was paused less than a minute ago. A pause lasts at least a minute, even with capacity. */
   'minimumPause',
-  /** Priority-locked: it runs up to the lock's limit. */
+  /** Priority-locked: the connector runs up to the lock's limit. */
   'lock',
-  /** Priority-locked, and lowered all the same: every unlocked connector is at 0, or at what is reserved for it anyway. */
+  /** Priority-locked but lowered: every unlocked connector is at 0, or at its unavoidable reservation. */
   'lastResort',
-  /** No car is there. */
+  /** No car is plugged in. */
   'idle',
-  /** Its lease ended, or it never had one: it keeps to its fail-safe by itself. */
+  /** The connector has no valid lease: its charger keeps to its fail-safe. */
   'failsafe',
-  /** It drew more than it was allowed: its maximum is reserved. */
+  /** The connector drew more than its entitlement: its maximum is reserved. */
   'nonCompliant',
-  /** It keeps to no limits: its maximum is reserved. */
+  /** The connector keeps no limits: its maximum is reserved. */
   'readOnly',
-  /** Locked connectors need all else: it has what is reserved for it whatever it is told, because its charger falls back to that. */
+  /**
+   * Locked connectors need all other power. The connector gets the reservation for its charger's own fail-safe, which
+   * no limit avoids.
+   */
   'reserved',
 ] as const;
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
-/** What others may use of a connector's phases ends with the session of its car. */
+/** Session and phases of a grant that reallocates the connector's other phases. The grant ends with the session. */
 export interface LentTo {
   readonly session: string;
-  /** The connector's first so many: its car uses no other. */
+  /** The connector's first `phases` phases; its car uses no others. */
   readonly phases: PhaseCount;
 }
 
-/** A limit for one connector with a lease. Currents in tenths of an ampere per phase, integers. */
+/** Limit for one connector with a lease. Currents in tenths of an ampere per phase, integers. */
 export interface Grant {
   readonly epoch: number;
-  /** Rises strictly for a connector inside an epoch. */
+  /** Strictly increasing for a connector within an epoch. */
   readonly seq: number;
-  /** The start of the charger it is for; `''` where the charger names none. */
+  /** Boot of the charger that the grant is for; `''` if the charger names none. */
   readonly boot: string;
-  /** `hb` of the heartbeat it answers. */
+  /** `hb` of the answered heartbeat. */
   readonly ref: number;
   readonly ttlMs: number;
   readonly limitTenthsA: number;
-  /** Power at that current, W; of a DC connector the power at the car, which it keeps to. */
+  /** Power at that current, W; for a DC connector the power at the car, which it keeps to. */
   readonly limitW: number;
-  /** What applies when the lease ends. */
+  /** Current after the end of the lease. */
   readonly thenTenthsA: number;
-  /** The same of a DC connector, W at the car; undefined for AC. */
+  /** The same for a DC connector, W at the car; undefined for AC. */
   readonly thenW?: number | undefined;
-  /** It is for one session and the phases that its car uses; undefined where it is for any car, on all phases. */
+  /** Session and phase count of the grant; undefined for a grant for any car on all phases. */
   readonly lent?: LentTo | undefined;
   readonly reason: LimitReason;
 }
 
-/** What a charger says it did with a grant. */
+/** Acknowledgement of a grant by a charger. */
 export interface Ack {
   readonly boot?: string | undefined;
   readonly epoch: number;
@@ -111,7 +114,7 @@ export interface Ack {
   readonly result: AckResult;
   /** A per phase. */
   readonly appliedA?: number | undefined;
-  /** Of a DC connector, W at the car. */
+  /** For a DC connector, W at the car. */
   readonly appliedW?: number | undefined;
 }
 

@@ -1,95 +1,98 @@
-// What a ledger of grants knows of one connector, as others may read it.
+// Ledger account of one connector, as other modules may read it.
 import type { LeaseKind } from './grant.js';
 import type { OwnPhases, PhaseCount } from './own-phases.js';
 
-/** What a connector is and falls back to. Currents in tenths of an ampere per phase. */
+/** Ratings and fail-safe of a connector. Currents in tenths of an ampere per phase. */
 export interface HoldingSpec {
   readonly maxTenthsA: number;
-  /** What the charger does by itself, as far as is known. */
+  /** Fail-safe of the charger, as far as known. */
   readonly failsafeTenthsA: number;
   /** On all of its phases together. */
   readonly milliwattsPerTenth: number;
-  /** On one phase, at the voltage it was counted with at the least before the start; the same where it is left out. */
+  /** On one phase, at the lowest voltage that may have applied before the service start; the current one if omitted. */
   readonly leastMilliwattsOnPhase?: number;
-  /** The least it can be told other than 0; the 6 A of AC where it is left out. */
+  /** The lowest limit above 0; 6 A (AC) if omitted. */
   readonly leastTenthsA?: number;
   readonly lease: LeaseKind;
-  /** How long it may keep to a grant; as long as any charger of the service where it is left out. */
+  /** Lease length; the service default if omitted. */
   readonly ttlMs?: number;
-  /** It falls back to what the newest grant it took says, over a restart too; otherwise to `failsafeTenthsA` as well. */
+  /**
+   * The charger falls back to the `thenA` of its newest grant, also after a restart. Otherwise it may fall back to
+   * `failsafeTenthsA` as well.
+   */
   readonly keepsThen: boolean;
-  /** Places of the poles that each of its phases may load; one phase without any where they are left out. */
+  /** Indices of the circuit phases for each of its phases; one phase without any if omitted. */
   readonly polesOfPhases?: readonly (readonly number[])[];
 }
 
-/** One connector's place in a ledger: read it, but only the ledger writes it. Currents in tenths of A, powers in W. */
+/** Ledger account of one connector. Only the ledger writes it. Currents in tenths of A, powers in W. */
 export interface Holding {
   readonly key: string;
   readonly maxTenthsA: number;
-  /** How many it has. */
+  /** Number of the connector's phases. */
   readonly phases: number;
-  /** How many of its phases grants are for from here on. */
+  /** Number of phases that new grants are for. */
   readonly usedPhases: PhaseCount;
   /** On these phases together. */
   readonly milliwattsPerTenth: number;
   /** On each of its phases. */
   readonly milliwattsOnPhase: number;
-  /** The least it can be told other than 0. */
+  /** The lowest limit above 0. */
   readonly leastTenthsA: number;
   readonly lease: LeaseKind;
   readonly ttlMs: number;
   readonly keepsThen: boolean;
-  /** Places of the poles that the phases it uses may load. */
+  /** Indices of the circuit phases that the used phases may load. */
   readonly poles: readonly number[];
-  /** Of all of its phases, each with the first of its phases that may load it. */
+  /** Circuit phases of all its phases, each with the first phase that may load it. */
   readonly allPoles: readonly PhaseOfPole[];
-  /** Its maximum is reserved, whatever it was granted: it did not comply, or keeps to no lease. */
+  /** The maximum is reserved at any grant: the connector does not comply, or keeps no lease. */
   readonly isWorstCase: boolean;
-  /** The most it may be entitled to on any phase. */
+  /** Upper bound of the entitlement on any phase. */
   readonly boundTenthsA: number;
-  /** The most that what it was granted entitles it to on any phase, worst case left aside: what it must not exceed. */
+  /** Highest entitlement by grants on any phase, without the worst case. A higher draw is non-compliant. */
   readonly entitledTenthsA: number;
   /** The same on each phase. */
   readonly bounds: OwnPhases;
   readonly entitled: OwnPhases;
   readonly boundW: number;
-  /** What it may load its poles with: `bounds`, or what it falls back to by itself, which fuses always have room for. */
+  /** Possible load per phase: `bounds`, or the own fail-safe, which fuses always have capacity for. */
   readonly loads: OwnPhases;
-  /** The largest of what it may fall back to, on any phase and on each. */
+  /** Highest possible fallback, on any phase and on each. */
   readonly failsafeTenthsA: number;
   readonly failsafes: OwnPhases;
-  /** Its charger said how it falls back. */
+  /** The charger has described its fallback. */
   readonly isDescribed: boolean;
-  /** What is reserved because it falls back to that by itself: it keeps nothing over a restart. */
+  /** Reserved for the charger's own fail-safe, because the charger keeps nothing over a restart. */
   readonly ownFailsafeTenthsA: number;
-  /** What it says it does by itself. */
+  /** Fail-safe that the charger reports. */
   readonly saidFailsafeTenthsA: number;
-  /** Of the newest grant; 0 before the first. */
+  /** Number of the newest grant; 0 before the first. */
   readonly lastSeq: number;
   readonly ackedSeq: number;
 }
 
 export interface PhaseOfPole {
   readonly pole: number;
-  /** 0 for its first phase: no later one that may load the pole carries more. */
+  /** 0 for its first phase. No later phase that loads the same circuit phase carries more. */
   readonly phase: number;
 }
 
-/** Of connectors of which no fuse is known: most, who share it. */
+/** Shared by all connectors without a known fuse, which are most. */
 const NO_POLES: readonly PhaseOfPole[] = [];
 
-/** Each pole, with the first phase that may load it. */
+/** Each circuit phase with the first phase that may load it. */
 export function firstPhasesOf(polesOfPhases: readonly (readonly number[])[]): readonly PhaseOfPole[] {
   if (polesOfPhases.every((poles) => poles.length === 0)) return NO_POLES;
   const firstPhase = new Map<number, number>();
   for (const [phase, poles] of polesOfPhases.entries())
     for (const pole of poles) if (!firstPhase.has(pole)) firstPhase.set(pole, phase);
   const allPoles: PhaseOfPole[] = [...firstPhase].map(([pole, phase]) => ({ pole, phase }));
-  // Poles have the same order whichever phase loads them: where several are full, the first of them is named.
+  // All phases list circuit phases in the same order, so the first full one in that order is reported.
   return allPoles.sort((a, b) => a.pole - b.pole);
 }
 
-/** Each of a connector's poles, with what `loads` on its phases load it with. */
+/** Calls `take` for each circuit phase with its load from `loads`. */
 export function forEachLoad(
   { allPoles }: Holding,
   loads: OwnPhases,
@@ -99,14 +102,14 @@ export function forEachLoad(
 }
 
 /**
- * What is reserved of the budget for it, tenths of an ampere, whatever it is told: its charger falls back to that by itself. A pause
- * frees nothing of it.
+ * Budget reservation at any limit, tenths of an ampere: the charger falls back to it on its own. A pause frees none of
+ * it.
  */
 export function reservedAnywayTenthsA({ ownFailsafeTenthsA, maxTenthsA }: Holding): number {
   return Math.min(ownFailsafeTenthsA, maxTenthsA);
 }
 
-/** The same of its fuses: they always have room for what it falls back to by itself, whatever the budget has. */
+/** The same for fuses. They always have capacity for the charger's own fail-safe, also beyond the budget. */
 export function carriedAnywayTenthsA({
   keepsThen,
   saidFailsafeTenthsA,

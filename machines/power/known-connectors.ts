@@ -1,4 +1,4 @@
-// The connectors of a location: whoever is known stays so, with all that is reserved for it, however its location is built anew.
+// Connectors of a location. A known connector keeps all its reservations when its location is rebuilt.
 
 import { tenthsAOf } from '../values/units.js';
 import type { ConnectorActor } from './connector.machine.js';
@@ -16,13 +16,13 @@ import type { GrantLedger } from './grant-ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
-/** A connector of the location as provisioning and rows have it. Currents in tenths of an ampere per phase. */
+/** A connector of the location from provisioning and database rows. Currents in tenths of an ampere per phase. */
 export interface ProvisionedConnector {
   readonly key: string;
   readonly spec: ConnectorSpec;
-  /** The most it may have been promised before the service started; undefined where nothing is known to have been. */
+  /** The largest grant before the service start; undefined without a record. */
   readonly promised?: PromisedBefore | undefined;
-  /** It did not comply before the service started, and is not trusted until it is seen to. */
+  /** The connector did not comply before the service start, and is not trusted until it complies. */
   readonly isDistrusted?: boolean | undefined;
 }
 
@@ -30,16 +30,16 @@ export interface PromisedBefore {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
   readonly lease: LeaseKind;
-  /** How long its leases lasted; as long as they last now where that is not known. */
+  /** Lease length of those grants; the current length if unknown. */
   readonly ttlMs?: number | null;
-  /** On how many of its phases; on all where that is not known. */
+  /** Phase count of those grants; all phases if unknown. */
   readonly phases?: PhaseCount | null;
 }
 
-/** A connector that sends nothing for this many heartbeats is stale. */
+/** A connector without a value for this many heartbeats is stale. */
 const STALE_AFTER_HEARTBEATS = 3;
 
-/** How long a charger with that heartbeat may say nothing, ms. */
+/** Longest permitted silence for that heartbeat interval, ms. */
 export function staleAfterMsOf({ heartbeatMs }: Pick<LeaseTiming, 'heartbeatMs'>): number {
   return STALE_AFTER_HEARTBEATS * heartbeatMs;
 }
@@ -51,7 +51,7 @@ export class KnownConnectors {
   readonly #controls = new Map<string, ConnectorControl>();
   #fuses = NO_FUSES;
 
-  /** @param timing of chargers that have none of their own */
+  /** @param timing for chargers without their own timing */
   constructor(ledger: GrantLedger, meters: MeterLedger, timing: LeaseTiming) {
     this.#ledger = ledger;
     this.#meters = meters;
@@ -63,7 +63,7 @@ export class KnownConnectors {
     return this.#controls;
   }
 
-  /** The longest lease that any of them may be given, ms. */
+  /** The longest lease of any connector, ms. */
   get longestTtlMs(): number {
     let longestMs = this.#controls.size === 0 ? this.#timing.ttlMs : 0;
     for (const { timing } of this.#controls.values()) longestMs = Math.max(longestMs, timing.ttlMs);
@@ -74,7 +74,7 @@ export class KnownConnectors {
     return this.#fuses;
   }
 
-  /** Other fuses than before, or other ratings of them. */
+  /** Replaces the fuses or changes their ratings. */
   rewire(fuses: Fuses): void {
     this.#fuses = fuses;
     this.#ledger.rewire(fuses.capacitiesTenthsA);
@@ -82,9 +82,9 @@ export class KnownConnectors {
   }
 
   /**
-   * Takes the connector in, or what changed of it: with the same rating it keeps all that is known of it, also where its
-   * location was built anew and its machine with it.
-   * @param actor its machine, which knows lock, throttle and link.
+   * Adds or updates a connector. With the same rating it keeps all its state, also after its location and machine are
+   * rebuilt.
+   * @param actor machine with lock, throttle and link
    */
   place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
     const { key, spec, promised, isDistrusted } = connector;
@@ -106,7 +106,7 @@ export class KnownConnectors {
     return control;
   }
 
-  /** Lets go of all other connectors. */
+  /** Removes all other connectors. */
   keepOnly(keys: { has(key: string): boolean }): void {
     for (const [key, control] of this.#controls) {
       if (keys.has(key)) continue;
@@ -116,22 +116,22 @@ export class KnownConnectors {
     }
   }
 
-  /** Provisioned otherwise, with the same rating. */
+  /** Applies changed provisioning with the same rating. */
   #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
     control.spec = spec;
     control.timing = spec.timing ?? this.#timing;
     this.#meters.setStaleAfter(control.slot, staleAfterMsOf(control.timing));
     this.#ledger.describe(control.holding, { ttlMs: control.timing.ttlMs });
     rewire(this.#ledger, control, this.#fuses);
-    // A charger that spoke for itself knows better what it falls back to.
+    // A charger's own report of its fail-safe takes precedence over provisioning.
     if (control.holding.isDescribed) return;
     const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.holding.maxTenthsA);
     this.#ledger.describe(control.holding, { failsafeTenthsA });
   }
 
   /**
-   * `control` takes another's place: it is the same connector, provisioned with another rating. What it was promised may be
-   * in force still, and its charger takes nothing that is numbered lower than what it took before.
+   * `control` replaces `gone`: the same connector with another rating. Earlier grants may still be in force, and the
+   * charger rejects lower grant numbers than before.
    */
   #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
     const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.holding;
@@ -145,7 +145,7 @@ export class KnownConnectors {
     if (gone.compliance.isNonCompliant) this.#distrust(control);
   }
 
-  /** What was on disk at the start. */
+  /** Restores the reservation on disk at the service start. */
   #restore(
     control: ConnectorControl,
     { limitTenthsA, thenTenthsA, ttlMs: knownTtlMs, phases: knownPhases }: Omit<PromisedBefore, 'lease'>,

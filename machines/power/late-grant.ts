@@ -1,19 +1,19 @@
-// A grant that waited for the disk: whether it may leave still.
+// Checks of a grant that has been stored: it may leave only if it is still current and still fits.
 import { isLocked } from './connector-control.js';
 import type { DecidedGrant } from './grant-issuer.js';
 import { addsNothing } from './ledger-room.js';
 import { isLending } from './lent-phases.js';
 import type { LocationSupervisor } from './location-supervisor.js';
 
-/** No other was decided since, nor has the session ended that it is for. */
+/** No newer grant was decided, and the grant's session has not ended. */
 export function isNewest({ control, grant: { seq, lent } }: DecidedGrant): boolean {
   if (control.holding.lastSeq !== seq) return false;
   return lent === undefined || (isLending(control) && lent.session === control.session.id);
 }
 
 /**
- * It adds nothing, or its fuses carry it and there is room for it, which the minimum of a lock needs none of. What it was to prolong may
- * have ended meanwhile, and its charger have followed that.
+ * The grant adds nothing, or it fits its fuses and the budget. The minimum of a lock needs no budget. The grant that it
+ * was to extend may have ended meanwhile, and its charger may have followed that.
  */
 export function fitsStill(
   { control, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,

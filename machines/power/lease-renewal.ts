@@ -1,4 +1,4 @@
-// What a charger says that it holds, with a lease that lasts or without any; how long the next lease lasts, and when it is due.
+// Length and due time of lease renewals, and the limit that a charger still holds by a lease.
 import { tenthsAOf } from '../values/units.js';
 import type { ConnectorControl } from './connector-control.js';
 import { ttlMsOf } from './grant.js';
@@ -6,22 +6,26 @@ import { isWithoutSentGrant, leaseEndMsOf, toldTenthsA } from './ledger-room.js'
 import { TOLD_AGAIN_AFTER_MS } from './room-beside.js';
 
 /**
- * A grant younger than this share of a heartbeat is not renewed: a charger may report every change. Who connects again says so at
- * once, and its next heartbeat comes a whole one later: so it waits for its renewal for one and two thirds of a heartbeat at most.
+ * A younger grant, as a share of a heartbeat, is not renewed, because a charger may report every change. A charger
+ * reports at once after a reconnect, and its next heartbeat comes a whole interval later. So a renewal takes at most
+ * one and two thirds of a heartbeat.
  */
 const RENEW_AFTER_HEARTBEATS = 2 / 3;
-/** Unless its lease ends so soon that the next heartbeat could come too late. */
+/** A lease that ends within this many heartbeats is renewed earlier, because the next heartbeat could come too late. */
 const RENEW_BEFORE_HEARTBEATS = 1.25;
-/** How long a lease lasts where less may be ordered at any moment, if that is as soon as an order must be followed. */
+/**
+ * Short lease while a lower order may come at any moment. It applies only if it ends within the time to follow an
+ * order.
+ */
 const SHORT_LEASE_HEARTBEATS = 1.5;
 const ORDER_FOLLOWED_WITHIN_MS = 15_000;
-/** Leases are told in whole seconds. */
+/** Leases have whole seconds on the wire. */
 const SECOND_MS = 1_000;
 
-/** Its charger, which was just heard, is to be told the same again now. */
+/** The current limit is due for renewal after this heartbeat. */
 export function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
   const { sentAtMs, holding, timing, leasedUntilMs, heardAtMs, isEndOpen } = control;
-  // It waits for that.
+  // The charger awaits that answer.
   if (isEndOpen) return heardAtMs > sentAtMs;
   const isTaken = holding.ackedSeq === holding.lastSeq;
   const endsSoon = leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * timing.heartbeatMs;
@@ -30,7 +34,10 @@ export function isRenewalDue(control: ConnectorControl, nowMs: number): boolean 
   return heardAtMs > sentAtMs;
 }
 
-/** How long its lease lasts: short where an order may come and its end stops nobody, so that no other is stopped for it. */
+/**
+ * Lease length. It is short if an order may come and the fallback does not stop the car. Then an unreachable charger
+ * stops no other.
+ */
 export function ttlMsFor(
   { holding, timing }: ConnectorControl,
   thenTenthsA: number,
@@ -41,20 +48,25 @@ export function ttlMsFor(
   return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(holding.ttlMs, shortMs) : holding.ttlMs;
 }
 
-/** What it says it is at while no grant of this start lasts, tenths of an ampere: on fewer phases, maybe, than it is to use. */
+/**
+ * Limit that the charger reports while no grant of this service lasts, tenths of an ampere. It may be for fewer phases
+ * than intended.
+ */
 export function ungrantedTenthsA({ holding, slot }: ConnectorControl): number {
   return isWithoutSentGrant(holding) ? Math.min(tenthsAOf(slot.limitA ?? 0), holding.boundTenthsA) : 0;
 }
 
-/** What it was told last it says that it holds, and its lease lasts: so much of that, tenths of an ampere. */
+/**
+ * Part of the newest sent limit that the charger still holds under a valid lease, tenths of an ampere; 0 without one.
+ */
 export function leasedTenthsA({ holding, slot }: ConnectorControl, nowMs: number): number {
   if (leaseEndMsOf(holding) <= nowMs) return 0;
   return Math.min(tenthsAOf(slot.limitA ?? 0), toldTenthsA(holding));
 }
 
-/** The longest lease, ms from its newest heartbeat, that ends no later than what it was told last. */
+/** Longest lease, ms from the newest heartbeat, that ends no later than the newest sent grant. */
 export function restOfLeaseMs({ holding, heardAtMs }: ConnectorControl): number {
-  // Rounded up by less than a millisecond.
+  // `ttlMsOf` rounds up by less than a millisecond.
   const leftMs = ttlMsOf(leaseEndMsOf(holding) - heardAtMs) - 1;
   return Math.max(0, Math.min(Math.floor(leftMs / SECOND_MS) * SECOND_MS, holding.ttlMs));
 }

@@ -1,4 +1,4 @@
-// What a ledger of grants keeps of one connector, and what of it lasts.
+// Writable ledger account of one connector, and the calculation of its bounds.
 import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
@@ -17,25 +17,27 @@ import {
 } from './own-phases.js';
 import { Fallbacks, type Promised, Promises } from './promises.js';
 
-/** A grant as it was given; no promise once that has ended. */
+/** A sent grant; `promise` is undefined after its end. */
 interface Told {
   seq: number;
   promise: Promised | undefined;
   readonly fallsBackTo: OwnPhases;
 }
 
-/** A holding as the ledger itself writes it. */
+/** Ledger account with the fields that only the ledger uses. */
 export interface Entry extends Writable<Holding> {
   readonly promises: Promises;
-  /** The newest grant that left. What its charger says of itself may be older. */
+  /** The newest grant that left. The charger's reports may be older. */
   told: Told | undefined;
-  /** The newest grant, where it has not left yet, or never will: nothing is granted because of it. */
+  /**
+   * The newest grant while it is pending persistence, or if it never leaves. It gives no capacity for further grants.
+   */
   waiting: Told | undefined;
-  /** What its charger holds by a grant from before the start; counts until the first grant. */
+  /** Limit that the charger holds by a grant before the service start; counts until the first grant. */
   heldTenthsA: number;
-  /** What its charger said that it is at while no grant lasted, on the phases on which it surely is; counts until the next grant. */
+  /** Limit that the charger reported without a lasting grant, on its certain phases; counts until the next grant. */
   at: OwnPhases;
-  /** What a tenth of an ampere on one phase was counted with at the least before the start. */
+  /** Lowest power that a tenth of an ampere on one phase may have counted with before the service start. */
   readonly leastMilliwattsOnPhase: number;
   fallbacks: Fallbacks;
 }
@@ -81,32 +83,32 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
   return entry;
 }
 
-/** Its phases load these poles from here on. */
+/** Assigns the connector's phases to circuit phases. */
 export function wire(entry: Entry, polesOfPhases: readonly (readonly number[])[]): void {
   entry.allPoles = firstPhasesOf(polesOfPhases);
   entry.phases = polesOfPhases.length;
   use(entry, entry.usedPhases);
 }
 
-/** A tenth of an ampere on all of its phases carries so much from here on. */
+/** Sets the power of a tenth of an ampere on all phases. */
 export function rate(entry: Entry, milliwattsPerTenth: number): void {
   entry.milliwattsOnPhase = milliwattsPerTenth / entry.phases;
   use(entry, entry.usedPhases);
 }
 
-/** As many as it has are all. */
+/** A count of at least all the connector's phases becomes `ALL_PHASES`. */
 function countOf({ phases: own }: Entry, phases: PhaseCount): PhaseCount {
   return phases < own ? phases : ALL_PHASES;
 }
 
-/** Grants are for so many of its phases from here on. */
+/** New grants are for this many phases. */
 export function use(entry: Entry, phases: PhaseCount): void {
   entry.usedPhases = countOf(entry, phases);
   entry.milliwattsPerTenth = entry.milliwattsOnPhase * Math.min(phases, entry.phases);
   entry.poles = entry.allPoles.filter(({ phase }) => phase < phases).map(({ pole }) => pole);
 }
 
-/** What currents on its phases come to, W: never thought smaller than it is. */
+/** Power of these currents, W, rounded up. */
 export function wattsOn(
   { phases, milliwattsOnPhase }: Pick<Entry, 'phases' | 'milliwattsOnPhase'>,
   currents: OwnPhases,
@@ -117,34 +119,34 @@ export function wattsOn(
 }
 
 /**
- * What it stays entitled to, by the newest grant that left, when all that is on its way out has ended. What was larger before
- * is no room for a grant: where more is reserved than the budget allows, it would last a whole lease longer instead of ending.
+ * Entitlement by the newest sent grant after all older grants have ended. A larger older grant gives no capacity for a
+ * new one. If reservations exceed the budget, the new grant would extend the older one by a whole lease.
  */
 export function lastingOn(entry: Entry): OwnPhases {
   const all = (tenthsA: number) => onFirst(tenthsA, ALL_PHASES);
   if (entry.isWorstCase) return all(entry.maxTenthsA);
-  // Before it spoke for itself it may be one that keeps what it was told, which may be less than its own fail-safe.
+  // Before it describes itself, a charger may keep a `thenA` below its own fail-safe.
   const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
-  // Before the first grant only what was on disk is known, and that may have ended long ago.
+  // Before the first grant only the row on disk is known, and that grant may have ended long ago.
   if (entry.told === undefined) return all(Math.min(ownTenthsA, entry.maxTenthsA));
   return largerOf(all(ownTenthsA), lastingBy(entry.told));
 }
 
-/** What a grant entitles to until a newer one does. */
+/** Entitlement by a grant until a newer one replaces it. */
 export function lastingBy({ promise, fallsBackTo }: Told): OwnPhases {
   return promise === undefined
     ? fallsBackTo
     : largerOf(fallsBackTo, onFirst(promise.limitTenthsA, promise.phases));
 }
 
-/** As much of that as a grant for the phases it uses may say. */
+/** The highest grant on the used phases that this entitlement covers. */
 export function lastingTenthsA(entry: Entry): number {
   return mostOnFirst(lastingOn(entry), entry.usedPhases);
 }
 
 /**
- * Gives the newest grant for longer, as `seq`, without anything made anew: as a rule every grant is such a one. False, and
- * nothing changed, where it said otherwise, or has not left, or is over.
+ * Extends the newest grant under the number `seq` without new objects; most grants are such renewals. False, without
+ * any change, if the newest grant differs, is pending persistence or is over.
  * @param fromMs as in `NewPromise`
  */
 export function renew(
@@ -166,8 +168,8 @@ export function renew(
 }
 
 /**
- * What lasts, and before the first grant what its charger says it holds by one of an owner before. That it may be granted anew
- * where there is room says nothing of where there is none: the owner before may have been lowering it.
+ * Lasting entitlement; before the first grant also the limit that the charger reports from an earlier owner.
+ * `lastingOn` omits that limit. The earlier owner may have been lowering it, so it gives no capacity beyond the budget.
  */
 function expectedOn(entry: Entry): OwnPhases {
   const lasting = lastingOn(entry);
@@ -177,8 +179,8 @@ function expectedOn(entry: Entry): OwnPhases {
 }
 
 /**
- * The same as power, W. What was granted before the start was counted at the voltage that was measured then, which is not known
- * any more, and at the nominal one at least: more than it took then must not be thought of as taken.
+ * The same as power, W. Grants before the service start counted at a voltage that is now unknown, and at least at the
+ * nominal one. The power that they took must not be overestimated.
  */
 export function expectedW(entry: Entry): number {
   const { lastSeq, milliwattsOnPhase, leastMilliwattsOnPhase } = entry;
@@ -189,22 +191,22 @@ export function expectedW(entry: Entry): number {
   );
 }
 
-/** What was promised before the start. */
+/** Reservation from before the service start. */
 export interface Restored {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
-  /** How long its leases lasted. */
+  /** Lease length of those grants. */
   readonly ttlMs?: number | undefined;
-  /** On how many of its phases; on all where it is left out. */
+  /** Phase count of those grants; all phases if omitted. */
   readonly phases?: PhaseCount | undefined;
 }
 
-/** What it may be entitled to from `atMs` on if it is granted nothing meanwhile, W. */
+/** Bound from `atMs` on without a new grant, W. */
 export function boundWFrom(entry: Entry, atMs: number): number {
   return entry.isWorstCase ? entry.boundW : wattsOn(entry, boundsFrom(entry, atMs));
 }
 
-/** What it may load its poles with from then on. */
+/** Load per phase from `atMs` on. */
 export function loadsFrom(entry: Entry, atMs: number): OwnPhases {
   const bounds = entry.isWorstCase ? entry.bounds : boundsFrom(entry, atMs);
   return largerOf(bounds, leastLoadOf(entry));
@@ -218,10 +220,10 @@ interface NewPromise {
   readonly seq: number;
   readonly limitTenthsA: number;
   readonly phases: PhaseCount;
-  /** From when a charger that counts from its heartbeats counts at the latest. */
+  /** Latest time at which a charger that counts from its heartbeats starts the lease. */
   readonly fromMs: number;
   readonly ttlMs?: number | undefined;
-  /** It has not left yet, and may never. */
+  /** The grant has not left yet and may never leave. */
   readonly isWaiting?: boolean | undefined;
 }
 
@@ -252,15 +254,17 @@ export function restore(
 ): void {
   const phases = countOf(entry, knownPhases);
   promiseTo(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
-  // It may hold that still, until it says otherwise: nothing is granted before it is heard of.
+  // The charger may still hold that limit. No grant leaves before its first report.
   entry.heldTenthsA = limitTenthsA;
-  // Less than its own fail-safe was reserved only if its charger had said that it keeps to what it is told.
+  // A reservation below the own fail-safe proves that the charger had reported `keepsThen`.
   const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
   if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
   entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
 }
 
-/** Its charger started anew: no grant lasts but as what it falls back to, where it keeps that. What may be in force still counts on. */
+/**
+ * The charger restarted: its grants last only as fallbacks, if it keeps these. Grants possibly in force still count.
+ */
 export function forgo(entry: Entry): void {
   const { told, waiting, keepsThen } = entry;
   const kept = (given: Told | undefined) =>
@@ -268,26 +272,30 @@ export function forgo(entry: Entry): void {
   Object.assign(entry, { told: kept(told), waiting: kept(waiting) });
 }
 
-/** What was promised to a charger thought to count from its heartbeats ends at no known time if it counts from receipt. */
+/**
+ * Sets the lease kind. If a charger assumed to count from its heartbeats counts from receipt, its earlier grants end at
+ * no known time.
+ */
 export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean, nowMs: number): void {
   if (entry.lease !== lease && lease === 'receipt') entry.promises.unanchor();
-  // Until its charger spoke it was only taken to count otherwise; that it kept no lease is what it said itself before the start.
+  // Before the charger's first report its lease kind was an assumption. Only `none` was the charger's own report before
+  // the service start.
   if (isFirstWord && lease === 'heartbeat' && entry.lease !== 'none') entry.promises.anchor();
   entry.promises.letLeasesEnd(lease !== 'none', nowMs);
   entry.lease = lease;
 }
 
-/** The lease of `seq` ends at the latest then. */
+/** The lease of grant `seq` ends at `endsAtMs` at the latest. */
 export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number): void {
   promises.endBy(seq, endsAtMs);
-  // A grant that waits may have outbid it, so that it is not among them any more.
+  // A pending grant may have replaced this one in `promises`.
   if (told?.seq === seq && told.promise?.isEndOpen === false)
     told.promise.endsAtMs = Math.min(told.promise.endsAtMs, endsAtMs);
 }
 
 /**
- * What was promised before counts on all phases: current flows on one that it is not for. Nothing is granted because of it: a
- * charger that keeps to its word all the same may not have that much on all of them.
+ * The draw shows a phase outside the grant, so earlier grants count on all phases. They give no capacity for new
+ * grants, because a charger that obeys may not hold that much on all phases.
  */
 export function widen(entry: Entry): void {
   entry.promises.widen();
@@ -297,12 +305,13 @@ export function widen(entry: Entry): void {
 }
 
 /**
- * Works out anew what it may be entitled to, and may load its poles with.
- * @param reservesOwn whether the budget reserves fail-safes of chargers that keep nothing over a restart
+ * Recalculates the bounds and the load per phase.
+ * @param reservesOwn the budget reserves fail-safes of chargers that keep nothing over a restart
  */
 export function recount(entry: Entry, reservesOwn: boolean): void {
   const { keepsThen, maxTenthsA } = entry;
-  // What a charger says of itself is never held against a grant that may have told it otherwise since.
+  // A charger that keeps `thenA` has no own fail-safe to reserve. A later grant may have replaced the reported value,
+  // and `fallbacks` counts both.
   entry.ownFailsafeTenthsA = keepsThen || !reservesOwn ? 0 : entry.saidFailsafeTenthsA;
   entry.failsafes = largerOf(onFirst(entry.ownFailsafeTenthsA, ALL_PHASES), entry.fallbacks.most);
   entry.entitled = cappedAt(largerOf(entry.failsafes, entry.promises.most), maxTenthsA);
@@ -314,7 +323,7 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
   entry.loads = largerOf(entry.bounds, leastLoadOf(entry));
 }
 
-/** What it falls back to by itself, for which fuses always have room. */
+/** The charger's own fail-safe, which fuses always have capacity for. */
 export function leastLoadOf(entry: Entry): OwnPhases {
   return onFirst(carriedAnywayTenthsA(entry), ALL_PHASES);
 }

@@ -1,4 +1,4 @@
-// What a grant needs room for in a ledger: itself, and what may be in force still on phases that it is not for.
+// Power that a grant needs in a ledger: its own, and that of older grants on phases that it does not cover.
 import type { Holding } from './holding.js';
 import { type Entry, lastingBy, lastingOn, leastLoadOf, wattsOn } from './ledger-entry.js';
 import {
@@ -13,14 +13,15 @@ import {
   smallerOf,
 } from './own-phases.js';
 
-/** What of all that it may be entitled to is surely in force: a grant within that adds nothing. */
+/** Part of the possible entitlement that is certainly in force. A grant within that part adds nothing. */
 export function coveredOn(entry: Entry): OwnPhases {
   return smallerOf(entry.bounds, largerOf(lastingOn(entry), entry.promises.sure));
 }
 
 /**
- * The most that it may keep to of grant `fromSeq` and those after it, and may fall back to, on any phase. 1 is the first since the
- * start: what was on disk is none of those. Of a connector that did not comply that is its maximum, which was reserved and never granted.
+ * Highest limit or fallback on any phase by grant `fromSeq` and later ones. Grant 1 is the first since the service
+ * start, so rows from disk do not count. For a non-compliant connector that row is its maximum, which was reserved and
+ * never granted.
  */
 export function toldSinceTenthsA(holding: Holding, fromSeq = 1): number {
   const { promises, failsafes, maxTenthsA } = holding as Entry;
@@ -28,15 +29,15 @@ export function toldSinceTenthsA(holding: Holding, fromSeq = 1): number {
   return Math.min(mostTenthsA, maxTenthsA);
 }
 
-/** As many of its phases as grants are for: nothing flows on those that it does not have. */
+/** Number of phases that grants are for, at most the connector's own. */
 function grantedPhasesOf({ usedPhases, phases }: Holding): PhaseCount {
   return Math.min(usedPhases, phases) as PhaseCount;
 }
 
 /**
- * The least that it must have room for to be granted `tenthsA` on the phases it uses, W. Where what is surely in force covers
- * that: just that, beside what it falls back to by itself on the others. Else it is beside all that may be in force still, which
- * may be on other phases.
+ * Power that a grant of `tenthsA` on the used phases needs, W. If certain grants cover it, it needs only itself, beside
+ * the own fail-safe on the other phases. Otherwise it adds to everything possibly in force, which may be on other
+ * phases.
  */
 function wattsBeside(entry: Entry, tenthsA: number): number {
   const { usedPhases, ownFailsafeTenthsA: own, bounds } = entry;
@@ -46,8 +47,8 @@ function wattsBeside(entry: Entry, tenthsA: number): number {
 }
 
 /**
- * The least that it can be offered, W, beside what may be in force still: on phases of which that was for fewer it is no part of
- * that. Where that much may be in force anyway, it is just the least: nothing is added to what the others have to make room for.
+ * Power for the connector's minimum together with all grants possibly in force, W. Those grants may be for fewer phases
+ * and then do not cover the minimum. If they cover it, only the minimum counts, because it adds nothing.
  */
 export function leastBesideW(holding: Holding): number {
   const { bounds, leastTenthsA } = holding;
@@ -55,7 +56,7 @@ export function leastBesideW(holding: Holding): number {
   return wattsOn(holding, isWithin(least, bounds) ? least : largerOf(bounds, least));
 }
 
-/** The most that it can be granted within `roomW` on the phases it uses, tenths of an ampere. */
+/** Highest grant within `roomW` on the used phases, tenths of an ampere. */
 export function tenthsWithinRoom(entry: Entry, roomW: number): number {
   const { phases, milliwattsOnPhase } = entry;
   const roomTenthsA = Math.floor((Math.max(0, roomW) * 1000) / milliwattsOnPhase);
@@ -63,7 +64,8 @@ export function tenthsWithinRoom(entry: Entry, roomW: number): number {
   const coveredTenthsA = mostOnFirst(coveredOn(entry), used);
   const freeTenthsA = Math.floor((roomTenthsA - (phases - used) * entry.ownFailsafeTenthsA) / used);
   let mostTenthsA = Math.max(0, Math.min(freeTenthsA, coveredTenthsA));
-  // Above what it has on its last phase it is raised on that one alone, then on the one before as well.
+  // A grant above the bound of the last used phase raises that phase alone first. A higher one raises the phase before
+  // it as well.
   for (let raised = 1; raised <= used; raised++) {
     let keptTenthsA = 0;
     for (let phase = 0; phase < phases; phase++)
@@ -76,26 +78,32 @@ export function tenthsWithinRoom(entry: Entry, roomW: number): number {
 }
 
 /**
- * No grant of this start of the service lasts: none was given, or its lease is over, or its charger started anew since. What the
- * charger is at it is at by itself, or by a grant from before.
+ * No grant of this service lasts: none was decided, its lease is over, or the charger restarted. The charger's current
+ * limit is its own, or comes from an earlier owner.
  */
 export function isWithoutGrant(holding: Holding): boolean {
   const { told, waiting } = holding as Entry;
   return waiting === undefined && told?.promise === undefined;
 }
 
-/** No grant of this service was sent. A grant that was withdrawn before it was sent leaves the charger's own limit as it is. */
+/** No sent grant of this service lasts. A withdrawn grant never left, so it does not change the charger's own limit. */
 export function isWithoutSentGrant(holding: Holding): boolean {
   return (holding as Entry).told?.promise === undefined;
 }
 
-/** What it is at then on all phases that it is to use: a grant within that loads nothing more. Else 0. */
+/**
+ * The charger's own limit on all used phases while no grant of this service lasts, else 0. A grant within it adds no
+ * load.
+ */
 export function hadTenthsA(holding: Holding): number {
   const { bounds, at } = holding as Entry;
   return isWithoutGrant(holding) ? mostOnFirst(smallerOf(bounds, at), grantedPhasesOf(holding)) : 0;
 }
 
-/** By what it was told it may draw more still than so much of what it was told last, or than it falls back to then. */
+/**
+ * Outstanding grants may still allow more than the newest grant and its fallback. The newest one counts up to
+ * `mostTenthsA`.
+ */
 export function mayDrawBeyond(holding: Holding, mostTenthsA: number, nowMs: number): boolean {
   const { promises, maxTenthsA, told, waiting } = holding as Entry;
   const newest = waiting ?? told;
@@ -103,19 +111,21 @@ export function mayDrawBeyond(holding: Holding, mostTenthsA: number, nowMs: numb
   return !isWithin(cappedAt(promises.mostAwaited(nowMs), maxTenthsA), kept ?? NO_CURRENT);
 }
 
-/** The most that it may draw by what it was told, and falls back to, W: what ends at no known time is awaited no longer than a lease. */
+/**
+ * Highest draw by outstanding grants and fallback, W. A grant without a known end counts for no longer than a lease.
+ */
 export function awaitedW(holding: Holding, nowMs: number): number {
   const { promises, failsafes, maxTenthsA } = holding as Entry;
   return wattsOn(holding, cappedAt(largerOf(failsafes, promises.mostAwaited(nowMs)), maxTenthsA));
 }
 
-/** The most that it may keep to for nobody knows how long, W, once it was waited for for a lease. */
+/** Highest limit without a known end that has outlasted a lease, W. */
 export function unendingW(holding: Holding, nowMs: number): number {
   const { promises, maxTenthsA } = holding as Entry;
   return wattsOn(holding, cappedAt(promises.mostUnending(nowMs), maxTenthsA));
 }
 
-/** The grant that has not left yet is within what it was told before, as far as that lasts at `nowMs`. */
+/** The pending grant is within the sent one, as far as that lasts at `nowMs`. */
 export function addsNothing(holding: Holding, nowMs: number): boolean {
   const entry = holding as Entry;
   const { waiting, told, promises } = entry;
@@ -125,25 +135,28 @@ export function addsNothing(holding: Holding, nowMs: number): boolean {
   return isWithin(lastingBy(waiting), lasting);
 }
 
-/** By when the lease of the newest grant that left has surely ended, settling left aside; minus infinity where none lasts. */
+/** Latest end of the newest sent grant's lease, without settling time; minus infinity if none lasts. */
 export function leaseEndMsOf(holding: Holding): number {
   return (holding as Entry).told?.promise?.endsAtMs ?? Number.NEGATIVE_INFINITY;
 }
 
-/** What that grant lets it draw on the phases that it is to use, tenths of an ampere. */
+/** Entitlement by the newest sent grant on the used phases, tenths of an ampere. */
 export function toldTenthsA(holding: Holding): number {
   const { told, usedPhases } = holding as Entry;
   return told === undefined ? 0 : mostOnFirst(lastingBy(told), usedPhases);
 }
 
-/** When it may be another answer, after `nowMs`, without any message; infinite where never. */
+/**
+ * Next time after `nowMs` at which `awaitedW`, `unendingW` or `mayDrawBeyond` may change without a message; infinite if
+ * never.
+ */
 export function letsGoAtMs(holding: Holding, nowMs: number): number {
   return (holding as Entry).promises.nextAwaitedMs(nowMs);
 }
 
 /**
- * What it was told to fall back to, as the newest grant that left says, or what is known of it from before the first. What it says
- * it does by itself is none of that: it may say otherwise with its next word, and what it was told lasts.
+ * Fallback by the newest sent grant, or by the row on disk before the first grant. The charger's own reported fail-safe
+ * does not count: its next report may differ, while a sent fallback lasts.
  */
 export function toldThenTenthsA(holding: Holding): number {
   const { told, lastSeq, keepsThen, failsafeTenthsA, usedPhases } = holding as Entry;
@@ -151,15 +164,15 @@ export function toldThenTenthsA(holding: Holding): number {
   return lastSeq === 0 && keepsThen ? failsafeTenthsA : 0;
 }
 
-/** What the others leave for one connector. */
+/** Capacity that the others leave for one connector. */
 interface RoomForGrant {
   readonly leftW: number;
   readonly carriableTenthsA: number;
-  /** The floor of a lock needs no watts: it leaves whatever the budget. */
+  /** The floor of a lock ignores the budget. */
   readonly isLockFloor: boolean | undefined;
 }
 
-/** Why a grant that raises it to so much must not leave; undefined where it may. */
+/** Reason that forbids a grant of `mostTenthsA`; undefined if it may leave. */
 export function refusalOf(
   entry: Entry,
   mostTenthsA: number,
@@ -167,19 +180,19 @@ export function refusalOf(
 ): string | undefined {
   const neededW = wattsBeside(entry, mostTenthsA);
   if (neededW > leftW && !isLockFloor) return `${neededW} W are more than the ${leftW} W that are left`;
-  // A floor that it has already loads nothing more than before, nor does any that is reserved at its maximum.
+  // A floor that the connector already has adds no load. The same holds for a connector whose maximum is reserved.
   const hasTenthsA = entry.isWorstCase ? entry.maxTenthsA : hadTenthsA(entry);
   if (mostTenthsA <= carriableTenthsA || (isLockFloor && mostTenthsA <= hasTenthsA)) return undefined;
   return `${mostTenthsA} is more than the ${carriableTenthsA} its fuses carry`;
 }
 
-/** What is reserved for some beyond what they were granted, because they may not keep to that: W, and tenths of an ampere by pole. */
+/** Excess of reservations over grants for connectors that may not obey: W, and tenths of an ampere by circuit phase. */
 export class BeyondGrants {
   readonly #holdings = new Set<Holding>();
   #powerW = 0;
   readonly #tenthsAOfPole = new Map<number, number>();
 
-  /** For most locations, at most times, that is nobody: all of them share one. */
+  /** Most locations have no such connector and share one empty object. */
   static of(holdings: readonly Holding[]): BeyondGrants {
     if (holdings.length === 0) return NOBODY;
     const beyond = new BeyondGrants();
@@ -200,7 +213,7 @@ export class BeyondGrants {
     this.#add(holding, 1);
   }
 
-  /** Before anything else is granted to it. False where it was not counted. */
+  /** Call this before a new grant to the connector. False if it was not counted. */
   leaveOut(holding: Holding): boolean {
     if (!this.#holdings.delete(holding)) return false;
     this.#add(holding, -1);
@@ -219,5 +232,5 @@ export class BeyondGrants {
   }
 }
 
-/** Only who was counted before is left out and counted again, so nothing is ever added to it. */
+/** Only counted connectors are left out and counted again, so this shared object stays empty. */
 const NOBODY = new BeyondGrants();

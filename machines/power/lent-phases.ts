@@ -1,4 +1,4 @@
-// What a car shows of the phases it uses, and who may lend the others: only a charger whose grants end with the session.
+// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session.
 
 import { type ConnectorControl, createSessionKnown, isLocked } from './connector-control.js';
 import type { LentTo } from './grant.js';
@@ -13,25 +13,27 @@ import {
   phasesLoaded,
 } from './own-phases.js';
 
-/** A car that uses fewer phases has shown so for this long: some begin on one and go on to more. */
+/** A car must show fewer phases for this long, because some cars start on one phase and then use more. */
 const LEARNT_AFTER_MS = 15_000;
-/** More than this on a phase is a car that charges; less than the other a meter's noise. */
+/** A current above `USED_A` shows a charging car; one below `NOISE_A` is meter noise. */
 const USED_A = 3;
 const NOISE_A = 1;
-/** A lease that ends this long before it should, by a clock that is right, has not ended by time. */
+/** A lease that is missing this long before its end, by an accurate clock, did not end by time. */
 const EARLY_MS = 5_000;
 
-/** Some of its phases are lent to others until its session ends: its car does not use them, or its charger switched them off. */
+/**
+ * Some phases are reallocated until the session ends: the car does not use them, or the charger has switched them off.
+ */
 export function isLending({ holding }: Pick<ConnectorControl, 'holding'>): boolean {
   return holding.usedPhases < holding.phases;
 }
 
-/** Its charger was told to use fewer phases than its car would. */
+/** The grants use fewer phases than the car would. */
 export function isSwitched(control: ConnectorControl): boolean {
   return isSwitching(control) && control.holding.usedPhases < control.session.learnt;
 }
 
-/** Its charger can charge the car that is there on fewer phases than that uses, and the car bears a pause. */
+/** The charger can charge the current car on fewer phases than the car uses, and the car tolerates a pause. */
 export function canSwitch(control: ConnectorControl): boolean {
   const { session, spec, isStoring } = control;
   return (
@@ -44,8 +46,8 @@ function isSwitching({ switchesPhasesIn, boot }: ConnectorControl): boolean {
 }
 
 /**
- * Folds in what a reading says of session and phases. True where who may get how much has changed by it.
- * @param heldTenthsA what its charger holds by a grant from before the start; undefined where none
+ * Applies session and phase currents of a reading. True if the division of power may change.
+ * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
  */
 export function followSession(
   ledger: GrantLedger,
@@ -63,42 +65,48 @@ export function followSession(
   }
   if (isLending(control)) {
     if (!mayLend(control)) return stopLending(ledger, control);
-    // Until a charger has switched, what it was promised before lets its car use more.
+    // Until a charger has switched, earlier grants let its car use more phases.
     const allowed = isSwitched(control) ? phasesLoaded(holding.entitled) : 1;
     const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(holding.usedPhases, allowed);
     if (!isBeyond && !hasEndedEarly(control, reading, nowMs)) return false;
     barLending(ledger, control);
-    // Whatever its charger says: what flows beyond what was granted counts on every phase from now on.
+    // Current beyond the grants counts on every phase from now on, regardless of the charger's reports.
     if (isBeyond) ledger.widen(holding);
     return true;
   }
   return learn(ledger, control, reading, nowMs);
 }
 
-/** Its car uses other phases than it was seen to: nothing of this session is lent any more. False where nothing was. */
+/**
+ * The car uses phases beyond its observed ones, so no phases of this session are reallocated any more. False if none
+ * were.
+ */
 export function barLending(ledger: GrantLedger, control: ConnectorControl): boolean {
   if (!isLending(control)) return false;
   control.session.isBarred = true;
   return stopLending(ledger, control);
 }
 
-/** Grants are for any car, and for all phases, from here on. True where they were not before. */
+/** New grants are for any car on all phases. True if they were not before. */
 export function stopLending(ledger: GrantLedger, control: ConnectorControl): boolean {
   if (control.holding.usedPhases === ALL_PHASES) return false;
   ledger.useOn(control.holding, ALL_PHASES);
   control.session.learnt = ALL_PHASES;
-  // What it was told last was for fewer phases, and may have ended.
+  // The last grant was for fewer phases and may have ended.
   control.sentTenthsA = undefined;
   return true;
 }
 
-/** It is locked and charges, and is to use more phases than it was told to. */
+/** The connector is locked and charging, and its target phases exceed the phases of its last grant. */
 export function isToWiden(control: ConnectorControl): boolean {
   const { holding, sentPhases, sentTenthsA = 0 } = control;
   return sentTenthsA > 0 && sentPhases < holding.usedPhases && isLocked(control);
 }
 
-/** Whether the least fits on all of them within `raisableTenthsA`: until then it goes on with those that it has, and is not paused. */
+/**
+ * The minimum fits on all target phases within `raisableTenthsA`. Otherwise the connector keeps its current phases and
+ * is not paused.
+ */
 export function widens(ledger: GrantLedger, control: ConnectorControl, raisableTenthsA: number): boolean {
   const { holding, sentPhases, targetTenthsA, isStoring } = control;
   if (Math.min(targetTenthsA, raisableTenthsA) >= holding.leastTenthsA && !isStoring) return true;
@@ -106,7 +114,7 @@ export function widens(ledger: GrantLedger, control: ConnectorControl, raisableT
   return false;
 }
 
-/** It said so in this start of its own, and falls back to nothing by itself that could be on other phases. */
+/** The charger reported `endsWithSession` in this boot, and it has no own fail-safe that could load other phases. */
 function mayLend({ holding, spec, session, boot, endsWithSessionIn }: ConnectorControl): boolean {
   if (holding.phases === 1 || spec.dc != null || session.isBarred || holding.isWorstCase) return false;
   const fallsBackToNothing = holding.keepsThen || holding.saidFailsafeTenthsA === 0;
@@ -121,9 +129,9 @@ function learn(
 ): boolean {
   const { session, holding } = control;
   const phases = phasesSeen(reading, NOISE_A);
-  // Where a phase carries hardly anything, nobody knows whether the car is about to use it.
+  // A phase with a current between noise and use may soon carry more.
   const isPlain = phases > 0 && phases === phasesSeen(reading, USED_A);
-  // A charger that switches back to more phases has its car on fewer until it has done so.
+  // A charger that switches back to more phases keeps the car on fewer until the switch is complete.
   const isOffered = holding.ackedSeq > session.switchedSeq;
   if (!isPlain || !isOffered || phases >= holding.phases) {
     session.seen = undefined;
@@ -137,8 +145,8 @@ function learn(
 }
 
 /**
- * A charger that holds a grant of an owner before: where that one had all that was promised on fewer phases, the grant is for
- * the session that goes on.
+ * Continues a grant of the earlier owner. If all its grants on disk were for fewer phases, the grant is for the session
+ * that goes on.
  */
 function goOnFromBefore(
   ledger: GrantLedger,
@@ -155,8 +163,8 @@ function goOnFromBefore(
 }
 
 /**
- * On which phases its charger surely is at so much, from before the start: with a session that may be fewer than are on disk, and
- * current shows how many at least. Undefined where it names no session: then it is on all that are on disk.
+ * Phases on which the charger certainly holds `tenthsA` since before the service start. With a session they may be
+ * fewer than on disk; current shows the minimum. Undefined without a session: then all phases on disk apply.
  */
 export function surelyOn(reading: MeterReading, tenthsA = 0): OwnPhases | undefined {
   if (reading.session === undefined) return undefined;
@@ -164,12 +172,12 @@ export function surelyOn(reading: MeterReading, tenthsA = 0): OwnPhases | undefi
   return phases === 0 ? NO_CURRENT : onFirst(tenthsA, phases as PhaseCount);
 }
 
-/** As many phases, from the first on, as the last one that carries so much; 0 where none does. */
+/** Number of phases up to the last one with at least `leastA`; 0 if none has that. */
 function phasesSeen({ currentA = [] }: MeterReading, leastA: number): number {
   return currentA.findLastIndex((phaseA) => phaseA >= leastA) + 1;
 }
 
-/** Its charger took the newest grant, and says that it holds none though that should last. */
+/** The charger took the newest grant and now reports none, although the lease should still last. */
 function hasEndedEarly(
   { holding, leasedUntilMs }: ConnectorControl,
   { seq }: MeterReading,
@@ -179,7 +187,7 @@ function hasEndedEarly(
   return seq === 0 && isTaken && leasedUntilMs - nowMs > EARLY_MS;
 }
 
-/** A grant for some of its phases is for the session of its car alone. */
+/** A grant for some of its phases is for the car's session only. */
 export function lentTo(control: ConnectorControl): LentTo | undefined {
   const { session, holding } = control;
   if (!isLending(control) || session.id === undefined) return undefined;

@@ -1,5 +1,5 @@
-// Why a connector counts as offline, in the words of its alarm. The dashboard puts alarms with the second reason in one line.
+// Alarm texts for an offline connector. The dashboard merges alarms with the second text into one line.
 
 export const NOT_CONNECTED = 'The charger is not connected';
-/** Nothing of its connector was heard since then; what was before, the service does not keep. */
+/** No message about the connector since the service start. The service does not keep earlier ones. */
 export const NEVER_CONNECTED = 'The charger has not connected since the service started';

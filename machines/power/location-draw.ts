@@ -1,4 +1,4 @@
-// What a location draws, as running sums: its power and, where its fuses are known, the current on each phase, of all and of each feeder.
+// Running sums of a location's draw: power, and the current per grid phase in total and per feeder, if fuses are known.
 import type { ConnectorControl } from './connector-control.js';
 import { estimatedWOf } from './counted-power.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
@@ -19,7 +19,7 @@ export class LocationDraw {
   #estimatedW: number | undefined;
   #gridTenthsA: GridTenthsA | undefined;
   #feeders: FeederCurrents | undefined;
-  /** What each connector counts with in that. */
+  /** Part of each connector in that sum. */
   #countedOf: Map<ConnectorControl, GridTenthsA> | undefined;
 
   constructor(meters: MeterLedger, connectors: Connectors) {
@@ -27,14 +27,14 @@ export class LocationDraw {
     this.#connectors = connectors;
   }
 
-  /** What is measured, and what silent connectors count with. */
+  /** Measured power plus the estimates for silent connectors. */
   get now(): DrawnPower {
     const estimatedW = this.#estimatedW;
     const actualW = this.#meters.measuredW + (estimatedW ?? 0);
     return { actualW, estimatedW, gridTenthsA: this.#gridTenthsA, feeders: this.#feeders };
   }
 
-  /** A reading of `control` came. */
+  /** Updates the sums after a reading of `control`. */
   follow(control: ConnectorControl): void {
     if (this.#gridTenthsA === undefined || this.#countedOf === undefined) return;
     const counted = onGridPhases(control);
@@ -50,7 +50,10 @@ export class LocationDraw {
     this.#feeders = { names, tenthsA: all };
   }
 
-  /** What silent connectors count with falls with what they may still be entitled to; connectors and fuses may be others. */
+  /**
+   * Recomputes the estimates, which fall with the entitlements of silent connectors. Connectors and fuses may have
+   * changed.
+   */
   estimate(): void {
     const { fuses, controls } = this.#connectors;
     this.#estimatedW = estimatedWOf(controls.values());
@@ -60,7 +63,7 @@ export class LocationDraw {
     this.#feeders = names.length === 0 ? undefined : { names, tenthsA: names.map(() => NOTHING) };
     this.#countedOf = areFusesKnown ? new Map() : undefined;
     for (const control of controls.values()) this.follow(control);
-    // The same sums stay the same objects, which is how a minute sees that nothing changed.
+    // Equal sums keep their object identity, so that `PowerMinute` detects an unchanged value.
     if (before !== undefined && this.#gridTenthsA !== undefined && isSame(before, this.#gridTenthsA))
       this.#gridTenthsA = before;
     if (areSame(feedersBefore, this.#feeders)) this.#feeders = feedersBefore;
@@ -79,12 +82,14 @@ function areSame(a: FeederCurrents | undefined, b: FeederCurrents | undefined): 
   );
 }
 
-/** The sum where one part of it is `now` that was `before`. */
+/** The sum after one part changes from `before` to `now`. */
 function moved(sum: GridTenthsA, before: GridTenthsA, now: GridTenthsA): GridTenthsA {
   return [sum[0] + now[0] - before[0], sum[1] + now[1] - before[1], sum[2] + now[2] - before[2]];
 }
 
-/** Tenths of an ampere; a current of which nobody knows the phase counts on every phase that it may be on, as in the ledger. */
+/**
+ * Tenths of an ampere. A current on an unknown grid phase counts on every phase that may carry it, as in the ledger.
+ */
 function onGridPhases(control: ConnectorControl): GridTenthsA {
   const drawnA = ownCurrentsOf(control);
   const counted: [number, number, number] = [0, 0, 0];

@@ -1,4 +1,4 @@
-// What a location is told, and what it tells: the only way into its machine, and the only way out.
+// Events that a location's machine receives, and effects that it emits.
 import type { GrantedShare } from '../limits/cluster-shares.js';
 import type { OperatorEvent, OperatorReport } from '../limits/operator.machine.js';
 import type { HolderEvent } from '../limits/profile-holder.js';
@@ -25,9 +25,9 @@ export type LocationEvent =
   | { readonly type: 'siteMeter.told'; readonly event: SiteMeterEvent }
   | SiteMeterReport
   | ConnectorReport
-  /** What it imports is to be counted, where the average is limited that the tariff bills. */
+  /** Counts the site import if peak shaving limits the billed average. */
   | ({ readonly type: 'import.due' } & Instant)
-  /** Who may draw how much is to be decided anew. */
+  /** Requests a new decision on the division of power. */
   | ({ readonly type: 'decision.due' } & Instant);
 
 export type LocationEffect =
@@ -36,13 +36,15 @@ export type LocationEffect =
   | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
   | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
   | OperatorReport
-  /** The meter is in another state, or the building leaves more or less. */
+  /** The state of the site meter, or the power that the building leaves, has changed. */
   | SiteMeterReport
-  /** The average that the tariff bills leaves more or less for the chargers. */
+  /** Peak shaving leaves another limit for the chargers. */
   | { readonly type: 'peakShaving.changed' }
   | ConnectorReport
   | ({ readonly type: 'decided' } & Decision)
-  /** A defect. What was decided before is renewed no longer, and chargers fall back by themselves. */
+  /** A defect. Earlier grants are renewed no longer, and chargers fall back to their fail-safes. */
   | { readonly type: 'decision.failed'; readonly error: unknown }
-  /** Its chargers may be entitled to less than before, or to more than its share, or need other than that: its clusters share anew. */
+  /**
+   * The location's reservation fell or exceeds its share, or its need changed. Its clusters divide their caps again.
+   */
   | { readonly type: 'reserved.changed' };

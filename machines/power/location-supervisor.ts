@@ -1,4 +1,5 @@
-// The one place where a location decides who may draw how much: limit and chargers in, grants out. No clock, no wire.
+// Decides the division of a location's power: limit and chargers in, grants out. The module uses no clock and no
+// network.
 
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import { tenthsAOf } from '../values/units.js';
@@ -33,22 +34,22 @@ import { followDecision, nextTurnAtMs } from './turns.js';
 
 export interface Decision {
   readonly grants: readonly DecidedGrant[];
-  /** When to decide again if nothing happens before, monotonic ms. */
+  /** Time of the next decision if no event comes before, monotonic ms. */
   readonly nextAtMs: number;
-  /** Why the limit cannot be kept by any grants; undefined where it can. */
+  /** Reason that no grants can keep the limit; undefined if the limit can be kept. */
   readonly unattainable: string | undefined;
-  /** Its chargers may be entitled to less than after the decision before, or need other than then: its clusters share anew. */
+  /** The reservation or the need differs from the previous decision, so that clusters divide their caps again. */
   readonly isReservedOtherwise: boolean;
 }
 
 export interface SupervisorOptions {
-  /** Heartbeat and lease are those of chargers that have none of their own. */
+  /** Heartbeat and lease apply to chargers without their own. */
   readonly timing: GrantTiming;
-  /** Of this service, and the `epoch` of its grants: higher than that of any before it. */
+  /** Ownership term of this service and `epoch` of its grants; higher than any before. */
   readonly ownerTerm: number;
 }
 
-/** What a charger says of a connector. */
+/** Description that a charger sends of a connector. */
 interface OwnDescription {
   readonly failsafeA: number;
   readonly lease: LeaseKind;
@@ -58,21 +59,21 @@ interface OwnDescription {
   readonly switchesPhases?: boolean | undefined;
 }
 
-/** After a reservation that could not be written, renewals go without one for this long. */
+/** After a failed write of a reservation, renewals leave without a write for this many heartbeats. */
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
-/** Without anything happening a location looks at itself this often. */
+/** Interval between decisions without events. */
 const REST_MS = 60_000;
-/** Who ordered less without a word before, or a grid operator that limited the location, may do so again for this long. */
+/** Another order may come for this long after an unannounced decrease or an operator limit. */
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 
 export class LocationSupervisor {
-  /** What its connectors report. */
+  /** Readings of its connectors. */
   readonly meters: MeterLedger;
-  /** What they may be entitled to. */
+  /** Entitlements of its connectors. */
   readonly ledger: GrantLedger;
-  /** The same to its clusters. */
+  /** The location's reservation as its clusters read it. */
   readonly reserved: LocationReservedPower;
-  /** What they draw together. */
+  /** Total draw of its connectors. */
   readonly draw: LocationDraw;
   readonly timing: GrantTiming;
   #horizonMs: number;
@@ -95,32 +96,34 @@ export class LocationSupervisor {
     this.#issuer = new GrantIssuer(this.ledger, ownerTerm);
   }
 
-  /** By `connectorKey`; to read, and to hand back to the supervisor's methods, which alone write them. */
+  /** By `connectorKey`. Only the supervisor's methods write these objects. */
   get controls(): ReadonlyMap<string, Readonly<ConnectorControl>> {
     return this.#connectors.controls;
   }
 
-  /** From here on a decision must come before any grant: the budget of the last one no longer holds. Monotonic ms. */
+  /**
+   * From this monotonic time, ms, a decision must precede any grant: the budget of the last decision no longer holds.
+   */
   get validUntilMs(): number {
     return this.#validUntilMs;
   }
 
-  /** The budget of the last decision, W; 0 before the first. */
+  /** Budget of the last decision, W; 0 before the first. */
   get budgetW(): number {
     return this.#issuer.budgetW;
   }
 
-  /** How far the longest lease that is given now reaches, ms. */
+  /** Time from now to the end of the longest lease that is granted now, ms. */
   get horizonMs(): number {
     return this.#horizonMs;
   }
 
-  /** What is reserved for the location's connectors together, W. */
+  /** Total reservation of the location's connectors, W. */
   get reservedW(): number {
     return this.ledger.totalW;
   }
 
-  /** It has no connectors, and had none at the last decision: no decision could say anything. */
+  /** The location has no connectors, and had none at the last decision, so a decision changes nothing. */
   get isUnconcerned(): boolean {
     return this.controls.size === 0 && this.reserved.isNothing;
   }
@@ -130,32 +133,32 @@ export class LocationSupervisor {
     return this.#connectors.fuses;
   }
 
-  /** Other fuses than before, or other ratings of them. */
+  /** Replaces the fuses or changes their ratings. */
   rewire(fuses: Fuses): void {
     this.#connectors.rewire(fuses);
   }
 
   /**
-   * Takes the connector in, or what changed of it: with the same rating it keeps all that is known of it, also where its
-   * location was built anew and its machine with it.
-   * @param actor its machine, which knows lock, throttle and link.
+   * Adds or updates a connector. With the same rating it keeps all its state, also after its location and machine are
+   * rebuilt.
+   * @param actor machine with lock, throttle and link
    */
   place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
     return this.#connectors.place(connector, actor, nowMs);
   }
 
-  /** Lets go of all other connectors, and looks as far ahead as these need. */
+  /** Removes all other connectors, and adapts the horizon to the remaining ones. */
   keepOnly(keys: { has(key: string): boolean }): void {
     this.#connectors.keepOnly(keys);
     this.#reach();
   }
 
-  /** Folds a reading in; true where a decision should follow. */
+  /** Applies a reading; true if a decision should follow. */
   hear(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
     return hearReading(this.ledger, control, reading, this.#ownerTerm, nowMs);
   }
 
-  /** `refused` for what was never sent; `news` where a decision should follow. */
+  /** `refused`: no such grant was sent. `news`: a decision should follow. */
   hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
     const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
     if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
@@ -165,9 +168,8 @@ export class LocationSupervisor {
   }
 
   /**
-   * What a charger says it falls back to by itself, and how it counts leases. One that keeps what grants say fell back to
-   * more than it said before only by a grant that is known here, or by starting anew: what came before is no news, however
-   * late it comes again.
+   * Applies a charger's own description: fail-safe and lease kind. If the charger keeps `thenA`, a report of an earlier
+   * fail-safe is no news. A higher fallback then results only from a recorded grant or a restart.
    */
   describe(control: ConnectorControl, own: OwnDescription, nowMs: number): void {
     const { lease, keepsThen, failsafeA, boot = '' } = own;
@@ -184,53 +186,59 @@ export class LocationSupervisor {
     reserveWorstCase(this.ledger, control);
   }
 
-  /** A grid operator limited the location last at `atMs`, monotonic, as far as is known of a time before this service. */
+  /**
+   * The grid operator last limited the location at `atMs`, monotonic, before this service started, as far as recorded.
+   */
   expectOrdersSince(atMs: number): void {
     this.#orderedAtMs = atMs;
   }
 
-  /** It fell silent or went away: what it was told last is not built upon when it comes back. */
+  /** The charger fell silent or disconnected. Its last limit is not the basis of the next grant. */
   lose(control: ConnectorControl): void {
     control.sentTenthsA = undefined;
     control.untaken = undefined;
   }
 
-  /** From `atMs` on the budget of the last decision no longer holds. */
+  /** The budget of the last decision holds only until `atMs`. */
   expireBudget(atMs: number): void {
     this.#validUntilMs = Math.min(this.#validUntilMs, atMs);
   }
 
-  /** From `nowMs` on it is expected to report. */
+  /** The connector should report from `nowMs` on. */
   awaitFrom(control: ConnectorControl, nowMs: number): void {
     control.awaitedSinceMs = nowMs;
   }
 
-  /** It did not report in time: where it was promised something before the start, it is taken to draw all it may. */
+  /**
+   * The connector did not report in time. If it had a grant before the service start, it counts with its full
+   * entitlement.
+   */
   presumeMaximum(control: ConnectorControl): void {
     control.heardBeforeW ??= Number.POSITIVE_INFINITY;
   }
 
-  /** Whether a reservation that a grant waits for is on its way to the disk. */
   setStoring(control: ConnectorControl, isStoring: boolean): void {
     control.isStoring = isStoring;
   }
 
-  /** What is surely on disk of what it is reserved for. */
+  /** Records the reservation that is certainly on disk. */
   setStored(control: ConnectorControl, stored: StoredReservation): void {
     setStored(control, stored);
   }
 
-  /** How the disk has it count its leases; undefined where that is not known. */
+  /** Records the lease kind on disk; undefined if unknown. */
   setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
     control.storedLease = lease;
   }
 
-  /** It is on disk, and leaves now. */
+  /** The grant has been stored and leaves now. */
   noteLeft({ control, grant }: DecidedGrant): void {
     this.ledger.noteLeft(control.holding, grant.seq);
   }
 
-  /** It could not be written, or came too late, and never left: what the connector was told before goes on, and is renewed. */
+  /**
+   * The grant was not stored, or was stored too late, and never leaves. The previous limit stays valid and is renewed.
+   */
   withdraw(decided: DecidedGrant, nowMs: number): void {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
@@ -239,12 +247,12 @@ export class LocationSupervisor {
     control.sentTenthsA = beforeTenthsA;
   }
 
-  /** The same limit again for a charger whose heartbeat just came, where it is time. */
+  /** Renewal of the current limit after a heartbeat; undefined if none is due. */
   renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
     return this.#issuer.renew(control, nowMs);
   }
 
-  /** Who may draw how much from now on, and what has to be sent for it. */
+  /** Divides the budget and returns the grants to send. */
   decide(budget: Budget, nowMs: number): Decision {
     const { budgetW, building, clusterRoomW, raisesToW } = budget;
     const provisioned = this.#connectors.fuses;
@@ -254,7 +262,7 @@ export class LocationSupervisor {
     this.#validUntilMs = budget.untilMs;
     if (budget.operatorW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
     if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
-      // Nobody announced it: it would have been the budget a lease before.
+      // No notice preceded this order: otherwise it would have been the budget a lease earlier.
       this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
       this.#orderedAtMs = nowMs;
     }
@@ -289,7 +297,7 @@ export class LocationSupervisor {
     };
   }
 
-  /** How far leases reach: where that is further than before, a decision comes before the next of them. */
+  /** Updates the horizon. If it grows, a decision must precede the next lease. */
   #reach(): void {
     const { settleMs } = this.timing;
     const horizonMs = horizonMsOf({ ttlMs: this.#connectors.longestTtlMs, settleMs });
@@ -297,7 +305,7 @@ export class LocationSupervisor {
     this.#horizonMs = horizonMs;
   }
 
-  /** When a raise, a turn or a release is due that no message announces. */
+  /** Time of the next raise, turn or release that no message triggers. */
   #nextAtMs(controlled: readonly ConnectorControl[], room: SharedRoom, nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
     const lateAtMs = nextLateAtMs(controlled, nowMs);

@@ -1,4 +1,4 @@
-// One location: its own profiles, its connectors, and the limit that is in force (sections 1 and 3.1).
+// State machine of one location: its profiles, its connectors and the limit in force (contract sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import type { BilledWindow } from '../limits/billed-window.js';
 import type { BuildingLoad } from '../limits/building-load.js';
@@ -40,21 +40,21 @@ import type { ProvisionedConnector } from './known-connectors.js';
 import type { LocationEffect, LocationEvent } from './location-events.js';
 import type { LocationSupervisor } from './location-supervisor.js';
 
-/** What a connector is built from, as a part of its location. */
+/** Input to build a connector as a part of its location. */
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
 
 export interface LocationContext extends ProfileHolder, LimitedLocation {
-  /** The grid operator's limit; undefined where none may limit the location. */
+  /** Source of the grid operator's limit; undefined if no operator may limit the location. */
   readonly operator: OperatorActor | undefined;
-  /** The meter that tells what the building beside the chargers takes; undefined where none does. */
+  /** Meter of the building beside the chargers; undefined without one. */
   readonly siteMeter: SiteMeterActor | undefined;
-  /** What it said last. */
+  /** The last report of that meter. */
   readonly building: SiteMeterReport | undefined;
-  /** What the site imports in the window that its tariff bills; undefined where the average of it is not limited. */
+  /** Site import in the current billed window; undefined if the billed average is not limited. */
   readonly billedWindow: BilledWindow | undefined;
   /**
-   * What its connectors report, may be entitled to and are due: numbers that change with every message, in ledgers. The
-   * machine owns it; others hand it readings and read from it.
+   * Readings, entitlements and targets of the connectors, which change with every message. The machine owns the
+   * supervisor; other modules pass readings to it and read from it.
    */
   readonly supervisor: LocationSupervisor;
 }
@@ -62,17 +62,17 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
 export interface LocationInput {
   readonly permanentLimitKw: number;
   readonly connectionLimitKw: number | undefined;
-  /** undefined where no grid operator may limit it. */
+  /** undefined if no grid operator may limit the location. */
   readonly operator?: Omit<OperatorInput, 'now'> | undefined;
-  /** undefined where no meter tells what the building takes. Kept where the location is built anew. */
+  /** undefined without a building meter. Kept when the location is rebuilt. */
   readonly buildingLoad?: BuildingLoad | undefined;
-  /** undefined where the average that the tariff bills is not limited. Kept where the location is built anew. */
+  /** undefined if the billed average is not limited. Kept when the location is rebuilt. */
   readonly billedWindow?: BilledWindow | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
-  /** Those of its connection and feeders; left out where none are known. */
+  /** Fuses of connection and feeders; omitted if unknown. */
   readonly fuses?: Fuses;
-  /** Kept where the location is built anew. */
+  /** Kept when the location is rebuilt. */
   readonly supervisor: LocationSupervisor;
   readonly now: EpochMs;
   /** The same instant on the monotonic clock. */
@@ -81,7 +81,7 @@ export interface LocationInput {
 
 export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
-/** The first boundary after `now` of the location's profiles, of its connectors', or of what else limits it. */
+/** The first boundary after `now` of the location's profiles, its connectors' profiles, or its other limits. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
   let next = nextBoundaryAfter(context.stack, now);
   for (const connector of context.connectors.values()) {
@@ -100,7 +100,10 @@ export function nextLocationBoundary(context: LocationContext, now: EpochMs): Ep
   return next;
 }
 
-/** An actor for each connector, known to the supervisor; those that the supervisor knew and that are no more are let go of. */
+/**
+ * Creates an actor for each connector and registers it with the supervisor. Connectors that no longer exist are
+ * removed.
+ */
 function placeConnectors(
   { connectors, fuses = NO_FUSES, supervisor, now, nowMs }: LocationInput,
   spawn: (input: ConnectorInput) => ConnectorActor,
@@ -236,7 +239,7 @@ export const locationMachine = setup({
       const connector = context.connectors.get(event.key);
       if (connector !== undefined) enqueue.sendTo(connector, event.event);
     }),
-    // In here, and not by somebody who reads the machine: the location alone decides, and says what follows as data.
+    // The decision runs inside the machine, so that only the location decides and its results leave as data.
     decide: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'decision.due') return;
       const { supervisor } = context;
@@ -272,7 +275,8 @@ export const locationMachine = setup({
       peakShavingKw: peakShaving.peakShavingKw,
       buildingLeavesKw: building && building.headroomW / 1000,
     };
-    // Field by field: of two spreads the engine makes an object several times as slowly, and a start makes thousands.
+    // The fields are listed one by one. An object of two spreads takes several times as long, and a start builds
+    // thousands.
     return {
       ...limits,
       limit: limitInForce(limits),

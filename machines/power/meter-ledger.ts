@@ -1,7 +1,7 @@
-// What the chargers of one location last said, as plain numbers: a machine hears of a value only when a mode changes.
+// Last meter values of a location's chargers. State machines receive an event only when a link state changes.
 import type { Writable } from '../values/writable.js';
 
-/** The status words of OCPP 1.6, as chargers send them. */
+/** Status values of OCPP 1.6, as chargers send them. */
 export const CHARGING_STATUSES = [
   'Available',
   'Preparing',
@@ -19,45 +19,51 @@ export interface MeterReading {
   readonly powerW: number;
   /** New at every start of the charger. */
   readonly boot?: string | undefined;
-  /** Heartbeat counter of the connector; starts again with each boot. */
+  /** Heartbeat counter of the connector; restarts with each boot. */
   readonly hb?: number | undefined;
   readonly status?: ChargingStatus | undefined;
   readonly limitA?: number | undefined;
-  /** What a DC connector says instead, W at the car. */
+  /** For a DC connector instead of `limitA`, W at the car. */
   readonly limitW?: number | undefined;
   readonly currentA?: readonly number[] | undefined;
   readonly voltageV?: readonly number[] | undefined;
   readonly energyWh?: number | undefined;
-  /** The grant it keeps to; 0 and 0 where it holds none. */
+  /** Grant that the charger keeps to; 0 and 0 without one. */
   readonly epoch?: number | undefined;
   readonly seq?: number | undefined;
   readonly leaseLeftS?: number | undefined;
-  /** What it was told may last longer than its leases. */
+  /** Earlier limits may outlast their leases. */
   readonly isEndOpen?: boolean | undefined;
   /** New whenever a car is plugged in. */
   readonly session?: string | undefined;
 }
 
-/** That a charger is there, or not. */
+/** Online state that a charger reports. */
 export interface SaidState {
   readonly online: boolean;
   readonly boot?: string | undefined;
-  /** Rises with each state of a boot, where it is said. */
+  /** Increases with each state of a boot; omitted if the charger does not number them. */
   readonly seqNo?: number | undefined;
 }
 
-/** A connector's place in a ledger: read it, but only the ledger writes it. */
+/** Meter state of one connector. Only the ledger writes it. */
 export interface MeterSlot {
   /** False once removed: then the connector must be looked up again. */
   readonly isCurrent: boolean;
   readonly key: string;
-  /** Its last reading counts as what it draws: it came within three heartbeats of the last call of `expire`, and no goodbye since. */
+  /**
+   * The last reading counts as the current draw. It came within three heartbeats of the last `expire` call, and the
+   * charger has not signed off since.
+   */
   readonly isFresh: boolean;
-  /** Three of its heartbeats: then its last reading is fresh no longer. */
+  /** Three heartbeats of the connector, ms. Then the last reading is no longer fresh. */
   readonly staleAfterMs: number;
-  /** Last reading, 0 before the first. It stays when the charger falls silent; what it counts with then says `countedWOf`. */
+  /**
+   * Last reading, 0 before the first. It stays while the charger is silent; `countedWOf` returns the power that then
+   * counts.
+   */
   readonly powerW: number;
-  /** On the clock handed to the ledger; undefined before the first reading. */
+  /** On the clock passed to the ledger; undefined before the first reading. */
   readonly receivedAtMs: number | undefined;
   readonly boot: string | undefined;
   readonly hb: number | undefined;
@@ -68,26 +74,29 @@ export interface MeterSlot {
   readonly energyWh: number | undefined;
 }
 
-/** `refused`: doubled, overtaken or of a retired boot, nothing changed. `resumed`: accepted, after it was not fresh. */
+/**
+ * `refused`: duplicate, overtaken or from a retired boot; nothing changed. `resumed`: accepted after the reading was
+ * not fresh.
+ */
 export type RecordResult = 'refused' | 'accepted' | 'resumed';
 
-// A value of a boot that was replaced this many boots ago could pass for new.
+// A value of a boot older than this many boots could pass for a new one.
 const RETIRED_BOOTS = 8;
 
-/** What changes hands as `MeterSlot`. */
+/** `MeterSlot` with the fields that only the ledger uses. */
 interface Entry extends Writable<MeterSlot> {
-  /** It is there while it is fresh. */
+  /** List that contains the entry while it is fresh. */
   fresh: FreshList;
-  /** Of the newest state of its boot that has one; -1 before. */
+  /** Highest `seqNo` of a state in this boot; -1 before the first. */
   stateSeqNo: number;
-  /** When its charger said that it runs as this boot, before it sent a value as that. */
+  /** Time at which the charger announced this boot, before the boot's first value. */
   saidAtMs: number;
   retiredBoots: string[] | undefined;
   older: Entry | undefined;
   newer: Entry | undefined;
 }
 
-/** Fresh entries that turn stale after the same time, oldest reading first, so that expiry needs no search. */
+/** Fresh entries with the same stale time, in the order of their readings, so that expiry needs no search. */
 class FreshList {
   readonly staleAfterMs: number;
   oldest: Entry | undefined;
@@ -99,7 +108,7 @@ class FreshList {
 
   insert(entry: Entry): void {
     let older = this.#newest;
-    // A reading is newer than all others, but for one that comes from another list.
+    // A reading is newer than all others, except after a move from another list.
     while (older !== undefined && (older.receivedAtMs ?? 0) > (entry.receivedAtMs ?? 0)) older = older.older;
     const newer = older === undefined ? this.oldest : older.newer;
     entry.older = older;
@@ -121,17 +130,17 @@ class FreshList {
 }
 
 /**
- * What one location's connectors report. Every `nowMs` is of one clock that never goes back; should it do so, the newest
- * seen counts.
+ * Readings of one location's connectors. Every `nowMs` comes from one monotonic clock. If it goes back all the same,
+ * the newest value applies.
  */
 export class MeterLedger {
   readonly #staleAfterMs: number;
-  /** There are few: most chargers have the heartbeat of the service. */
+  /** Few lists, because most chargers have the service's heartbeat. */
   #freshLists: readonly FreshList[] = [];
   #latestMs = Number.NEGATIVE_INFINITY;
   #measuredW = 0;
 
-  /** @param staleAfterMs three heartbeats of those that have none of their own */
+  /** @param staleAfterMs three heartbeats of a charger without its own interval */
   constructor(staleAfterMs: number) {
     this.#staleAfterMs = staleAfterMs;
   }
@@ -141,7 +150,7 @@ export class MeterLedger {
     return this.#measuredW;
   }
 
-  /** @param staleAfterMs three of its own heartbeats. */
+  /** @param staleAfterMs three of the connector's heartbeats */
   addConnector(key: string, staleAfterMs = this.#staleAfterMs): MeterSlot {
     const entry: Entry = {
       fresh: this.#freshListOf(staleAfterMs),
@@ -167,7 +176,7 @@ export class MeterLedger {
     return entry;
   }
 
-  /** Its heartbeats come otherwise from now on. */
+  /** Applies another heartbeat interval. */
   setStaleAfter(slot: MeterSlot, staleAfterMs: number): void {
     const entry = slot as Entry;
     if (staleAfterMs === entry.staleAfterMs) return;
@@ -177,7 +186,7 @@ export class MeterLedger {
     if (entry.isFresh) entry.fresh.insert(entry);
   }
 
-  /** Takes its power out of the sum; the slot refuses everything from then on. */
+  /** Deducts its power from the sum. The slot then refuses all readings. */
   removeConnector(slot: MeterSlot): void {
     const entry = slot as Entry;
     if (!entry.isCurrent) return;
@@ -207,8 +216,8 @@ export class MeterLedger {
   }
 
   /**
-   * The charger said it is there or not (its last will counts). `refused` where a retired boot said so, or where this one has
-   * said that or something newer, by its `seqNo`.
+   * Applies an online state of the charger; its last will counts as one. `refused` if the boot is retired, or if the
+   * boot has already sent this `seqNo` or a higher one.
    */
   recordState(
     slot: MeterSlot,
@@ -227,7 +236,7 @@ export class MeterLedger {
     return 'accepted';
   }
 
-  /** When the oldest fresh reading came: all that are heard have reported since. undefined while none is fresh. */
+  /** Time of the oldest fresh reading. All fresh connectors have reported since then. undefined if none is fresh. */
   oldestReadingAtMs(): number | undefined {
     let oldestMs: number | undefined;
     for (const { oldest } of this.#freshLists)
@@ -236,7 +245,7 @@ export class MeterLedger {
     return oldestMs;
   }
 
-  /** Lets go of the readings that are fresh no longer at `nowMs`, telling of each. */
+  /** Removes the readings that are no longer fresh at `nowMs`, and calls `onStale` for each. */
   expire(nowMs: number, onStale: (slot: MeterSlot) => void): void {
     const atMs = this.#notBefore(nowMs);
     for (const fresh of this.#freshLists)
@@ -262,13 +271,14 @@ export class MeterLedger {
 
   #isNews(entry: Entry, reading: MeterReading, atMs: number): boolean {
     if (reading.boot !== undefined && reading.boot !== entry.boot) {
-      // What was overtaken by a newer boot may have retired it: the one that speaks while the other is silent is running. One that
-      // has just begun has as long for its first value.
+      // An overtaken message may have retired a running boot. So a retired boot counts again after the current one
+      // falls silent. A boot that has just begun has the same time for its first value.
       const isSilent = atMs >= Math.max(staleAtMs(entry), entry.saidAtMs + entry.staleAfterMs);
       return !entry.retiredBoots?.includes(reading.boot) || isSilent;
     }
     if (reading.hb === undefined || entry.hb === undefined || reading.hb > entry.hb) return true;
-    // A charger without a boot id restarts its counter unannounced: a lower one counts once the old one fell silent.
+    // A charger without a boot id restarts its counter without notice. A lower counter counts once the old one fell
+    // silent.
     return reading.boot === undefined && reading.hb < entry.hb && !this.#isFreshAt(entry, atMs);
   }
 

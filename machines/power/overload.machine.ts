@@ -1,31 +1,31 @@
-// What a service that has too little of its processor leaves undone first: raises of limits, then answers to those who only look.
+// Load shedding of a service with too little processor time: first raises of limits, then read requests.
 import { type ActorRefFrom, assign, setup } from 'xstate';
 
-/** It looks at the clock once a second, and tells whether it came late to that: `nowMs` is monotonic. */
+/** The service checks its clock once a second and reports late checks. `nowMs` is monotonic. */
 export type OverloadEvent =
   | { readonly type: 'look.late'; readonly nowMs: number }
   | { readonly type: 'look.punctual'; readonly nowMs: number };
 
 interface OverloadContext {
-  /** Looks in succession that came late, the newest included. */
+  /** Late checks in succession, the newest included. */
   readonly lateLooks: number;
   readonly lastLateAtMs: number;
-  /** Since when raises wait, reads answered. */
+  /** Last entry into `raisesWait`, in which raises are suspended and read requests are answered. */
   readonly sinceMs: number;
 }
 
 export type OverloadActor = ActorRefFrom<typeof overloadMachine>;
 
-/** One pause, of a collection of garbage or of the host, is no overload: so many late looks in succession are. */
+/** A single pause, of garbage collection or of the host, is no overload. This many late checks in succession are. */
 const LATE_LOOKS = 3;
-/** Where raises have waited for so long and it still comes late, that did not suffice. */
+/** If checks are still late after raises have been suspended for this long, read requests are refused too. */
 const WORSE_AFTER_MS = 10_000;
-/** Punctual for so long, it takes up again what it left last. */
+/** After this long without a late check, the service resumes the work that it suspended last. */
 const BETTER_AFTER_MS = 10_000;
 
 /**
- * Decreases, renewals of leases and writes are never left: they are what keeps sites within their limits. It steps back one
- * state at a time, so that what was left does not come back all at once.
+ * Decreases, lease renewals and writes always continue, because they keep sites within their limits. Recovery goes one
+ * state at a time, so that the suspended work does not return all at once.
  */
 export const overloadMachine = setup({
   types: { context: {} as OverloadContext, events: {} as OverloadEvent },

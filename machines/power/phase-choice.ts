@@ -1,53 +1,57 @@
-// On how many phases a car charges where its charger can switch them: on one instead of a pause, on all where that serves more.
+// Selects the phase count of cars at chargers that switch phases: one phase instead of a pause, all phases if that
+// serves more.
 import type { ConnectorControl } from './connector-control.js';
 import { canSwitch, isSwitched } from './lent-phases.js';
 import type { PhaseCount } from './own-phases.js';
 
-/** A switch stops the car for a moment and wears the contactor: who charges is switched this often at most. */
+/**
+ * Shortest interval between two switches of a charging car: a switch stops the car for a moment and wears the
+ * contactor.
+ */
 const SWITCHED_APART_MS = 10 * 60_000;
-/** One car after another is stopped for it, so that the others go on meanwhile. */
+/** Interval between switches of different charging cars, so that the others go on meanwhile. */
 const ONE_AFTER_ANOTHER_MS = 30_000;
-/** More phases must have been worth it for this long: what there is for a moment would switch everybody to and fro. */
+/** More phases must be better for this long. Otherwise short-lived capacity would switch all cars back and forth. */
 const WORTH_FOR_MS = 60_000;
-/** More power than this is worth a switch, W. */
+/** A larger gain of power is worth a switch, W. */
 const WORTH_W = 1_000;
-/** Shares that differ by more than this are different, W: a limit in whole tenths of an ampere leaves a little of each. */
+/** Shares differ only above this difference, W, because limits in whole tenths of an ampere leave small remainders. */
 const DIFFERENT_W = 200;
 
-/** What a division of the power comes to. */
+/** Result of a division. */
 export interface Served {
-  /** All shares together. */
+  /** Sum of all shares. */
   readonly servedW: number;
-  /** How many cars that want to charge get nothing. */
+  /** Number of cars that want to charge but get nothing. */
   readonly paused: number;
-  /** The least of the shares of unlocked cars. */
+  /** The lowest share of an unlocked car. */
   readonly leastW: number;
 }
 
 export interface PhaseChoice {
-  /** Where not, somebody is paused unless fewer phases are used. */
+  /** If false, some car is paused unless fewer phases are used. */
   readonly doFloorsFit: boolean;
-  /** It is locked, or about to be: it keeps all phases. */
+  /** The connector is locked or about to be locked, so it keeps all phases. */
   isLocked(control: ConnectorControl): boolean;
-  /** Its grants are for so many phases from here on. */
+  /** New grants to the connector are for this many phases. */
   useOn(control: ConnectorControl, phases: PhaseCount): void;
-  /** What is served with everybody on the phases of now, once the leases of those that cannot be told have ended. */
+  /** Result with the current phases, after the leases of uncontrolled connectors have ended. */
   serve(): Served;
-  /** The same beside what these leases let them draw still. */
+  /** The same while these leases still last. */
   serveNow(): Served;
   readonly nowMs: number;
 }
 
 /**
- * Switches whose chargers can do that to where most is served. A lease that ends by itself is no reason for one phase: it is over before a
- * switch has paid off; but more phases wait for it. Of what serves alike, that which pauses fewest cars; then
- * that which gives most to the one that gets least. A tie leaves everybody where it is.
+ * Switches connectors to the phases that serve the most power. A lease that ends by itself is no reason for one phase,
+ * because it ends before a switch pays off. A switch to more phases does await its end. Among equal results, the one
+ * with fewest paused cars applies, then the one with the highest lowest share. A tie changes nothing.
  */
 export function choosePhases(controls: readonly ConnectorControl[], choice: PhaseChoice): void {
   const { doFloorsFit, isLocked, nowMs } = choice;
   const able = controls.filter((control) => canSwitch(control) && control.demand.hasCar);
   const free = able.filter((control) => !isLocked(control));
-  // What it holds by a grant from before the start it is given anew first.
+  // A grant from before the service start is renewed before any switch.
   const isTold = ({ holding }: ConnectorControl) => holding.lastSeq > 0;
   for (const control of able)
     if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
@@ -76,7 +80,7 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
 }
 
-/** When somebody may be switched who could not be until then; infinite where nobody waits for that. */
+/** Next time at which a switch may become possible; infinite if none is outstanding. */
 export function nextSwitchAtMs(controls: readonly ConnectorControl[], nowMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
   for (const control of controls) {
@@ -94,13 +98,13 @@ export function nextSwitchAtMs(controls: readonly ConnectorControl[], nowMs: num
   return nextMs;
 }
 
-/** Some on other phases than now. */
+/** Candidate: other phase counts for some connectors. */
 interface Way {
   readonly controls: readonly ConnectorControl[];
   phasesOf(control: ConnectorControl): PhaseCount;
 }
 
-/** The best of the ways with its gain in W; undefined where none is better than the phases of now. */
+/** The best candidate with its gain in W; undefined if none is better than the current phases. */
 function bestOf(every: readonly Way[], choice: PhaseChoice) {
   const ways = every.filter(({ controls }) => controls.length > 0);
   if (ways.length === 0) return undefined;
@@ -139,7 +143,7 @@ function isBetter(next: Served, than: Served): boolean {
   return next.leastW > than.leastW + DIFFERENT_W;
 }
 
-/** Those through whose contactor nothing flows at once, and one of the others. */
+/** Switches all connectors without current, and one of the charging ones. */
 function follow({ controls, phasesOf }: Way, free: readonly ConnectorControl[], choice: PhaseChoice): void {
   const { nowMs } = choice;
   const isSomebodyStopped = free.some(({ session }) => nowMs - session.switchedAtMs < ONE_AFTER_ANOTHER_MS);

@@ -1,18 +1,19 @@
-// What each phase of each fuse carries as chargers report it, and which of them keep somebody from more: to show, never to decide by.
+// Reported current of each circuit phase, and the circuit phases that limit a connector. For display only, never for
+// decisions.
 import { type ConnectorControl, linkOf } from './connector-control.js';
 import type { Fuses } from './fuses.js';
 
-/** Of one pole. */
+/** Load of one circuit phase. */
 export interface PoleLoad {
-  /** What the connectors behind it report, A; of silent ones at most what they may still be entitled to. */
+  /** Reported current of the connectors below, A. A silent one counts at most with its possible entitlement. */
   readonly measuredA: number;
-  /** It keeps a connector from more, as of the last decision. */
+  /** The circuit phase limits a connector, as of the last decision. */
   readonly isFull: boolean;
 }
 
 /**
- * Of each pole, in the order of `fuses.poles`. The current of a phase of which nobody knows where it is counts on every
- * phase that it may be, as it does in the ledger.
+ * Loads in the order of `fuses.poles`. A current on an unknown phase counts on every phase that may carry it, as in the
+ * ledger.
  */
 export function poleLoadsOf(fuses: Fuses, controls: Iterable<ConnectorControl>): readonly PoleLoad[] {
   const measuredA = fuses.poles.map(() => 0);
@@ -25,7 +26,7 @@ export function poleLoadsOf(fuses: Fuses, controls: Iterable<ConnectorControl>):
   return measuredA.map((sumA, pole) => ({ measuredA: Math.max(0, sumA), isFull: full.has(pole) }));
 }
 
-/** What a connector loads each of its poles with, A. */
+/** Load of a connector on each of its circuit phases, A. */
 function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number, number> {
   const currents = new Map<number, number>();
   const drawnA = ownCurrentsOf(control);
@@ -35,12 +36,14 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
   return currents;
 }
 
-/** A of each of its own phases, in their order: as it reports or, while it is silent, at most what it may be entitled to. */
+/**
+ * Current of each own phase, A, in their order. It is the reported one; while silent, at most the possible entitlement.
+ */
 export function ownCurrentsOf({ actor, slot, holding, spec, phases }: ConnectorControl): readonly number[] {
   const { currentA, powerW, receivedAtMs } = slot;
   if (receivedAtMs === undefined) return [];
   const isOnline = linkOf({ actor }) === 'online';
-  // A meter with one phase may tell of it in any place.
+  // A meter with one phase may report it at any position.
   const reportedA = phases === 1 && currentA !== undefined ? [Math.max(...currentA)] : currentA;
   const shareA = powerW / (spec.voltageV * phases);
   const drawnA = reportedA ?? Array.from({ length: phases }, () => shareA);

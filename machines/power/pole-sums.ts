@@ -1,4 +1,4 @@
-// What the connectors of a ledger may load each pole with together, and what it can carry. Tenths of an ampere.
+// Sums of the possible connector loads per circuit phase, and the capacities. Tenths of an ampere.
 import type { Holding } from './holding.js';
 import type { BeyondGrants } from './ledger-room.js';
 import type { OwnPhases } from './own-phases.js';
@@ -7,26 +7,26 @@ export class PoleSums {
   loadsTenthsA: number[] = [];
   #capacitiesTenthsA: readonly number[] = [];
 
-  /** The same poles can carry more or less from here on. */
+  /** Changes the capacities of the same circuit phases. */
   limit(capacitiesTenthsA: readonly number[]): void {
     this.#capacitiesTenthsA = capacitiesTenthsA;
   }
 
-  /** Other poles, which nobody loads yet. */
+  /** Replaces the circuit phases; the new ones have no load. */
   replace(capacitiesTenthsA: readonly number[]): void {
     this.limit(capacitiesTenthsA);
     this.loadsTenthsA = capacitiesTenthsA.map(() => 0);
   }
 
-  /** A connector loads its poles with other currents than before. */
+  /** Replaces a connector's currents `from` by `to`. */
   move({ allPoles }: Holding, from: OwnPhases, to: OwnPhases): void {
     for (const { pole, phase } of allPoles)
       this.loadsTenthsA[pole] = (this.loadsTenthsA[pole] ?? 0) + (to[phase] ?? 0) - (from[phase] ?? 0);
   }
 
   /**
-   * What the others leave of every pole that the phases it uses may load; infinite where there is none.
-   * @param beyond as much of what is reserved for them as is not counted
+   * Capacity that the others leave on all circuit phases of the used phases; infinite without any.
+   * @param beyond part of the others' reservations that does not count
    */
   leftFor({ allPoles, loads, usedPhases }: Holding, beyond?: BeyondGrants): number {
     let leastTenthsA = Number.POSITIVE_INFINITY;

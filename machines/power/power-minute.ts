@@ -1,73 +1,73 @@
-// What a location draws in the minute that runs: time-weighted, so that uneven meter values weigh what they lasted.
+// Time-weighted power of a location in the current minute, so that each meter value counts by its duration.
 import type { EpochMs } from '../values/time.js';
 
 /** Tenths of an ampere on L1, L2 and L3 of the grid. */
 export type GridTenthsA = readonly [number, number, number];
 
-/** What a location draws. Powers in W. */
+/** Draw of a location. Powers in W. */
 export interface DrawnPower {
   readonly actualW: number;
-  /** How much of it is an estimate; undefined where everything is measured. */
+  /** Estimated part of it; undefined if everything is measured. */
   readonly estimatedW: number | undefined;
-  /** Left out where no fuse of it is known. */
+  /** Omitted without a known fuse. */
   readonly gridTenthsA?: GridTenthsA | undefined;
-  /** Left out where it has no feeders. */
+  /** Omitted without feeders. */
   readonly feeders?: FeederCurrents | undefined;
 }
 
-/** What flows through each feeder: as many as there are names, in their order. */
+/** Current of each feeder, in the order of `names`. */
 export interface FeederCurrents {
-  /** Another object once they are provisioned otherwise. */
+  /** A new object after a change of provisioning. */
   readonly names: readonly string[];
   readonly tenthsA: readonly GridTenthsA[];
 }
 
-/** A minute as it ended. Powers in W. */
+/** A completed minute. Powers in W. */
 export interface EndedMinute {
-  /** When it began. */
+  /** Start of the minute. */
   readonly atMs: EpochMs;
-  /** Time-weighted mean of what the location's connectors count with. */
+  /** Time-weighted mean of the connectors' counted power. */
   readonly meanW: number;
   readonly maxW: number;
-  /** How much of the mean silent connectors count with: an estimate; null where everything was measured. */
+  /** Estimated part of the mean, from silent connectors; null if everything was measured. */
   readonly estimatedW: number | null;
-  /** The lowest grid limit in force during it. */
+  /** The lowest grid limit in force during the minute. */
   readonly limitW: number;
-  /** Time-weighted mean of the grid limit: what a lawful mean is held to. */
+  /** Time-weighted mean of the grid limit. A compliant `meanW` does not exceed it. */
   readonly meanLimitW: number;
-  /** null where no fuse is known. */
+  /** null without a known fuse. */
   readonly currents: EndedCurrents | null;
-  /** Of each feeder; none where there are none. */
+  /** Currents of each feeder; empty without feeders. */
   readonly feeders: readonly EndedFeeder[];
-  /** null where no meter tells what a building takes. */
+  /** null without a building meter. */
   readonly building: EndedBuilding | null;
 }
 
-/** What a building beside the chargers counts as, and what is kept free for it to rise. Powers in W. */
+/** Counted load of a building beside the chargers, and the reserve for its rise. Powers in W. */
 export interface BuildingPower {
   readonly buildingW: number;
   readonly reserveW: number;
 }
 
-/** Time-weighted means of that, and the most that the building counted as at any moment. Powers in W. */
+/** Time-weighted means of load and reserve, and the highest counted load. Powers in W. */
 export interface EndedBuilding {
   readonly meanW: number;
   readonly maxW: number;
   readonly meanReserveW: number;
 }
 
-/** What flowed on each phase of the grid: the time-weighted mean, and the most at any moment. */
+/** Currents on each grid phase: time-weighted mean and maximum. */
 export interface EndedCurrents {
   readonly meanTenthsA: GridTenthsA;
   readonly maxTenthsA: GridTenthsA;
 }
 
-/** What flowed through a feeder. */
+/** Currents of a feeder. */
 export interface EndedFeeder extends EndedCurrents {
   readonly name: string;
 }
 
-/** The currents of the minute that runs, for as long as they are known in it. */
+/** Currents of the current minute, over the time in which they are known. */
 class CurrentsOfMinute {
   #tenthsAms = [0, 0, 0];
   #maxTenthsA: number[] | undefined;
@@ -85,7 +85,7 @@ class CurrentsOfMinute {
     this.#lastedMs += elapsedMs;
   }
 
-  /** @param now what flows as the next minute begins */
+  /** @param now currents at the start of the next minute */
   end(now: GridTenthsA | undefined): EndedCurrents | null {
     const ofPhases = (value: (i: number) => number): GridTenthsA => [value(0), value(1), value(2)];
     const [sums, most, lastedMs] = [this.#tenthsAms, this.#maxTenthsA, this.#lastedMs];
@@ -100,10 +100,10 @@ class CurrentsOfMinute {
   }
 }
 
-/** Of most locations, which share it. */
+/** Shared by most locations. */
 const NO_FEEDERS: readonly CurrentsOfMinute[] = [];
 
-/** The same of each feeder, since it was provisioned as it is. */
+/** Currents of each feeder since its last provisioning. */
 class FeedersOfMinute {
   #names: readonly string[] | undefined;
   #each: readonly CurrentsOfMinute[] = NO_FEEDERS;
@@ -120,7 +120,7 @@ class FeedersOfMinute {
     for (const [i, each] of this.#each.entries()) each.add(drawn?.tenthsA[i], elapsedMs);
   }
 
-  /** @param now what flows as the next minute begins */
+  /** @param now currents at the start of the next minute */
   end(now: FeederCurrents | undefined): readonly EndedFeeder[] {
     const ended: EndedFeeder[] = [];
     for (const [i, name] of (this.#names ?? []).entries()) {
@@ -131,7 +131,7 @@ class FeedersOfMinute {
   }
 }
 
-/** The building of the minute that runs, for as long as it is known in it. */
+/** Building load of the current minute, over the time in which it is known. */
 class BuildingOfMinute {
   #now: BuildingPower | undefined;
   #buildingWms = 0;
@@ -171,7 +171,7 @@ class BuildingOfMinute {
 export class PowerMinute {
   #sinceMs = 0;
   #drawn: DrawnPower = { actualW: 0, estimatedW: undefined };
-  /** undefined before it is known. */
+  /** undefined before the first limit. */
   #limitW: number | undefined;
   #actualWms = 0;
   #estimatedWms = 0;
@@ -182,20 +182,23 @@ export class PowerMinute {
   readonly #feeders = new FeedersOfMinute();
   readonly #building = new BuildingOfMinute();
   #lowestLimitW = Number.MAX_SAFE_INTEGER;
-  /** Something in it was estimated. */
+  /** Part of the power was estimated. */
   #isEstimated = false;
-  /** Something is known of its power: before that there is nothing to say. */
+  /** A power was noted. Before that the minute has no result. */
   #isHeardOf = false;
-  /** When it ends: what comes later is of the next one, however late the timer is that ends it. Infinite before the first end. */
+  /**
+   * End of the minute. Later values belong to the next one, even if the timer fires late. Infinite before the first
+   * end.
+   */
   #endsAtMs = Number.POSITIVE_INFINITY;
-  /** The one before, from its end until it is taken away. */
+  /** The completed minute, until `end` returns it. */
   #ended: Omit<EndedMinute, 'atMs'> | 'unknown' | undefined;
 
   get isHeardOf(): boolean {
     return this.#isHeardOf;
   }
 
-  /** The location draws this from `nowMs` on. */
+  /** Records the draw from `nowMs` on. */
   notePower(drawn: DrawnPower, nowMs: number): void {
     const { actualW, estimatedW, gridTenthsA, feeders } = drawn;
     const before = this.#drawn;
@@ -211,7 +214,7 @@ export class PowerMinute {
     if (actualW > this.#maxW) this.#maxW = actualW;
   }
 
-  /** The location's limit is `limitW` from `nowMs` on. */
+  /** Records the limit from `nowMs` on. */
   noteLimit(limitW: number, nowMs: number): void {
     if (limitW === this.#limitW) return;
     this.#passTime(nowMs);
@@ -219,7 +222,7 @@ export class PowerMinute {
     if (limitW < this.#lowestLimitW) this.#lowestLimitW = limitW;
   }
 
-  /** A building counts as that from `nowMs` on; undefined where none is known. */
+  /** Records the building load from `nowMs` on; undefined if unknown. */
   noteBuilding(building: BuildingPower | undefined, nowMs: number): void {
     if (this.#building.isAsBefore(building)) return;
     this.#passTime(nowMs);
@@ -227,8 +230,8 @@ export class PowerMinute {
   }
 
   /**
-   * The minute that began at the instant `atMs` and ended at `endedAtMs`, which may be a while ago, and a new one begun that
-   * ends at `nextEndsAtMs`; undefined where nothing is known.
+   * Completes the minute that began at `atMs` and ended at `endedAtMs`, possibly some time ago. The new minute ends at
+   * `nextEndsAtMs`. undefined if nothing is known.
    */
   end(atMs: EpochMs, endedAtMs: number, nextEndsAtMs: number): EndedMinute | undefined {
     this.#passTime(endedAtMs);
@@ -238,7 +241,7 @@ export class PowerMinute {
     return ended === 'unknown' ? undefined : { atMs, ...ended };
   }
 
-  /** What was summed up, and the sums begun anew. */
+  /** Returns the sums and resets them. */
   #summed(): Omit<EndedMinute, 'atMs'> | 'unknown' {
     const lastedMs = this.#lastedMs;
     const ended = {
@@ -270,7 +273,7 @@ export class PowerMinute {
     this.#add(nowMs);
   }
 
-  /** Power and limit are kept for the same stretches of time, so that their means can be compared. */
+  /** Power and limit cover the same periods, so that their means are comparable. */
   #add(nowMs: number): void {
     if (this.#isHeardOf && this.#limitW !== undefined) {
       const elapsedMs = Math.max(0, nowMs - this.#sinceMs);

@@ -1,27 +1,26 @@
-// Max-min fair shares under several resources at once: the watts of a location, and the amperes of each pole of its fuses.
+// Max-min fair shares under several resources at once: the location's watts and the amperes of each circuit phase.
 import { type Binding, type Claim, type Load, NO_CLAIM, NO_LOAD, type Room, tenthsOf } from './claims.js';
 
 export interface Filled {
-  /** Of each claim, in the order given. */
+  /** Shares of the claims, in the order given. */
   readonly sharesW: readonly number[];
-  /** What keeps each from more, in the same order; undefined where it has all it asked for. */
+  /** The resource that limits each claim, in the same order; undefined for a claim that gets all it asks for. */
   readonly bindings: readonly (Binding | undefined)[];
-  /** The lowest level at which somebody was kept from more; undefined where nobody was. */
+  /** The lowest level at which a claim was limited; undefined if none was. */
   readonly levelW: number | undefined;
 }
 
 /**
- * Everybody at the highest level, between floor and most, that the resources which it loads allow: all rise together, and
- * where a resource is full those that load it stay behind (progressive filling: Bertsekas and Gallager, Data Networks,
- * section 6.5.2). So nobody's share can grow without making smaller one that is no larger. The floors of the claims are
- * taken out of `room` already; what they get above those is taken here. n log n, times the logarithm of the poles for each
- * that a claim loads.
+ * Raises all claims together between floor and most. If a resource is full, the claims that load it stop (progressive
+ * filling: Bertsekas and Gallager, Data Networks, section 6.5.2). So no share can grow without a reduction of one that
+ * is no larger. `room` excludes the floors already; this function deducts the raises above them. Time: n log n, times
+ * log(circuit phases) for each circuit phase that a claim loads.
  */
 export function fill(claims: readonly Claim[], room: Room): Filled {
   return doAllFit(claims, room) ? fillAll(claims, room) : fillToLevel(claims, room);
 }
 
-/** Whether everybody can have all it asks for, where watts are all that there is to share. */
+/** Watts are the only resource, and all claims fit. */
 function doAllFit(claims: readonly Claim[], room: Room): boolean {
   if (room.leftTenthsA.length > 0) return false;
   let neededW = 0;
@@ -47,24 +46,24 @@ function fillToLevel(claims: readonly Claim[], room: Room): Filled {
   return { sharesW, bindings, levelW: filling.lowestW };
 }
 
-/** What a claim loads its poles with beyond whole tenths while it rises. */
+/** Load of a rising claim beyond whole tenths of an ampere. */
 function fractionOf(load: Load, powerW: number): number {
   return (powerW * 1000) / load.milliwattsPerTenth - tenthsOf(load, powerW);
 }
 
-/** A claim begins to rise, or has all it asked for. */
+/** A claim starts to rise or reaches its maximum. */
 interface Point {
   readonly atW: number;
   readonly claim: number;
   readonly isStart: boolean;
 }
 
-/** Of what is computed in fractions a billionth is no overload: shares are whole watts, currents whole tenths. */
+/** Rounding errors below this are no overload: shares are whole watts, and currents are whole tenths. */
 const ROUNDING_TENTHS = 1e-9;
 
 /**
- * When each pole is full if everybody goes on rising: the first of them without looking at the others. A tournament: each
- * node has the lesser of the two below it.
+ * Level at which each circuit phase would be full if all claims continued to rise; gives the first one without a
+ * search. A tournament tree: each node holds the smaller value of its two children.
  */
 class FirstFull {
   readonly #leaves: number;
@@ -75,12 +74,12 @@ class FirstFull {
     this.#nodes = new Float64Array(2 * this.#leaves).fill(Number.POSITIVE_INFINITY);
   }
 
-  /** The level at which the first is full; infinite where none will be. */
+  /** Level of the first full circuit phase; infinite if none fills up. */
   get atW(): number {
     return this.#nodes[1] ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Which one that is. */
+  /** Index of that circuit phase. */
   get pole(): number {
     let node = 1;
     while (node < this.#leaves) node = this.#at(2 * node) === this.#at(node) ? 2 * node : 2 * node + 1;
@@ -98,14 +97,14 @@ class FirstFull {
   }
 }
 
-/** A pole while claims that load it rise. */
+/** A circuit phase while claims on it rise. */
 interface FillingPole {
-  /** What was left at the level `sinceW`, tenths of an ampere: what rises takes is deducted when something changes. */
+  /** Remaining capacity at level `sinceW`, tenths of an ampere. Rising claims are deducted at the next change. */
   leftTenthsA: number;
   sinceW: number;
-  /** What a watt more for everybody who rises takes of it, tenths of an ampere. */
+  /** Capacity that each further watt of all rising claims takes, tenths of an ampere. */
   slope: number;
-  /** How many of those that rise load it: a sum of slopes that came and went is not quite 0. */
+  /** Number of rising claims on it. A sum of added and removed slopes is not exactly 0. */
   rising: number;
   readonly claims: number[];
 }
@@ -115,7 +114,7 @@ class Filling {
   lowestW: number | undefined;
   readonly #claims: readonly Claim[];
   readonly #rising = new Set<number>();
-  /** Where claims were kept back: whole W. */
+  /** Final shares of the stopped claims, whole W. */
   readonly #keptW = new Map<number, number>();
   #levelW = 0;
   #leftW: number;
@@ -163,7 +162,7 @@ class Filling {
     }
   }
 
-  /** The first resource that is full before everybody who rises is at `atW`. */
+  /** The first resource that is full before all rising claims reach `atW`. */
   #firstFull(atW: number): { readonly binding: Binding; readonly atW: number } | undefined {
     const rising = this.#rising.size;
     const isPowerFull = rising > 0 && rising * (atW - this.#levelW) > this.#leftW;
@@ -184,7 +183,10 @@ class Filling {
     this.#levelW = toW;
   }
 
-  /** While it rises, a claim counts with fractions of a tenth; at its floor and its most with whole ones, as it is told them. */
+  /**
+   * A rising claim counts with fractions of a tenth. At its floor and most it counts with whole tenths, as in the
+   * grant.
+   */
   #start(i: number): void {
     const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
     this.#rising.add(i);
@@ -197,7 +199,7 @@ class Filling {
     this.#weigh(load, -1, fractionOf(load, mostW));
   }
 
-  /** One more, or one less, that rises, and what that leaves of each pole, tenths of an ampere. */
+  /** Adds or removes a rising claim, and changes the remaining capacity of each circuit phase, tenths of an ampere. */
   #weigh({ poles, milliwattsPerTenth }: Load, sign: 1 | -1, moreTenthsA: number): void {
     for (const place of poles) {
       const pole = this.#poles[place];
@@ -213,7 +215,7 @@ class Filling {
     }
   }
 
-  /** Those that rise and load the resource stay where they are. */
+  /** Stops the rising claims that load the resource. */
   #keepBack(binding: Binding): void {
     const levelW = Math.floor(this.#levelW);
     this.lowestW ??= levelW;
@@ -226,7 +228,7 @@ class Filling {
     }
   }
 
-  /** Nobody rises any more: those that have not begun to stay at their floors. */
+  /** Power is full: claims that have not started stay at their floors. */
   #keepTheRest(from: Point, points: readonly Point[]): void {
     for (let i = points.indexOf(from); i < points.length; i++) {
       const point = points[i];

@@ -1,4 +1,4 @@
-// What one charger was promised and may keep to still, and what it may fall back to (power safety, rules 1 and 4).
+// Outstanding grants of one charger and its possible fallbacks (power-safety.md, rules 1 and 4).
 import {
   ALL_PHASES,
   isOnFirst,
@@ -11,38 +11,39 @@ import {
   smallerOf,
 } from './own-phases.js';
 
-/** A grant as it is kept. `endsAtMs` is when its lease has surely ended; the settling time comes on top. */
+/** A recorded grant. `endsAtMs` is the certain end of its lease; the settling time is added to that. */
 export interface Promised {
   seq: number;
   readonly limitTenthsA: number;
-  /** On how many of the connector's phases, from its first on. */
+  /** Number of the connector's phases, from the first on. */
   phases: PhaseCount;
-  /** As much of that as is surely in force: what is only taken to be, to be on the safe side, is none of it. */
+  /** The certain part of the entitlement; conservative assumptions are excluded. */
   sure: OwnPhases;
   endsAtMs: number;
   /** The same for a charger that counts from its heartbeats. */
   anchoredEndsAtMs: number;
-  /** It may last longer than its lease: nothing ends it but that something newer is acknowledged. */
+  /** The grant may outlast its lease. Only the acknowledgement of a newer grant ends it. */
   isEndOpen: boolean;
-  /** A settling time after a newer one was acknowledged. */
+  /** A settling time after the acknowledgement of a newer grant. */
   releasedAtMs: number;
 }
 
-/** What it falls back to since the grant `fromSeq`. */
+/** Fallback from grant `fromSeq` on. */
 interface Fallback {
   readonly fromSeq: number;
   readonly currents: OwnPhases;
 }
 
-// Limits that fall again and again within a horizon would otherwise pile up; the oldest two are merged to their worst.
+// Repeated decreases within one horizon would otherwise accumulate. The two oldest entries are merged into their worst
+// case.
 const PROMISES_KEPT = 16;
 const FALLBACKS_KEPT = 3;
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Those promises that may be in force, oldest first: as a rule each is smaller and lasts longer than the one before. */
+/** Grants possibly in force, oldest first. As a rule each one is smaller and lasts longer than the one before. */
 export class Promises {
   readonly #settleMs: number;
-  /** Its charger keeps leases: else none of them ends by itself. */
+  /** The charger keeps leases. Otherwise no grant ends by itself. */
   #doLeasesEnd: boolean;
   #kept: Promised[] = [];
 
@@ -51,51 +52,56 @@ export class Promises {
     this.#doLeasesEnd = doLeasesEnd;
   }
 
-  /** The most that any of them allows on each phase. */
+  /** The highest current of any grant on each phase. */
   get most(): OwnPhases {
     return this.#mostOf(() => true);
   }
 
-  /** The same of grant `fromSeq` and those after it. */
+  /** The same for grant `fromSeq` and later ones. */
   mostSince(fromSeq: number): OwnPhases {
     return this.#mostOf(({ seq }) => seq >= fromSeq);
   }
 
-  /** The same of all that are worth waiting for at `nowMs`: for one that ends at no known time no longer than for a lease. */
+  /**
+   * The same for grants worth waiting for at `nowMs`. A grant without a known end counts for no longer than a lease.
+   */
   mostAwaited(nowMs: number): OwnPhases {
     return this.#mostOf((promise) => this.#awaitedUntilMs(promise) > nowMs);
   }
 
-  /** The same of those that end at no known time, and were waited for for a lease. */
+  /** The same for grants without a known end that have outlasted a lease. */
   mostUnending(nowMs: number): OwnPhases {
     return this.#mostOf(
       (promise) => this.#endOf(promise) === NEVER && this.#awaitedUntilMs(promise) <= nowMs,
     );
   }
 
-  /** The same of those that have not ended at `atMs`. */
+  /** The same for grants that have not ended at `atMs`. */
   mostFrom(atMs: number): OwnPhases {
     return this.#mostOf((promise) => this.#endOf(promise) > atMs);
   }
 
-  /** The most that is surely in force on each phase by any of them. */
+  /** The highest certain current of any grant on each phase. */
   get sure(): OwnPhases {
     let most = NO_CURRENT;
     for (const { sure } of this.#kept) if (!isWithin(sure, most)) most = largerOf(most, sure);
     return most;
   }
 
-  /** When the next of them ends; infinite where none does by itself. */
+  /** Next end of a grant; infinite if none ends by itself. */
   get nextEndMs(): number {
     return this.#kept.reduce((nextMs, promise) => Math.min(nextMs, this.#endOf(promise)), NEVER);
   }
 
-  /** One of them may be in force for ever: its charger keeps no lease, or was not known to count from its heartbeats and has not taken it. */
+  /**
+   * A grant may never end. Its charger keeps no lease, or has not taken it and was not known to count from its
+   * heartbeats.
+   */
   get isEndless(): boolean {
     return this.#kept.some((promise) => this.#endOf(promise) === NEVER);
   }
 
-  /** When the next of them is worth waiting for no longer, after `nowMs`; infinite where none is. */
+  /** Next time after `nowMs` at which a grant stops being worth waiting for; infinite without one. */
   nextAwaitedMs(nowMs: number): number {
     let nextMs = NEVER;
     for (const promise of this.#kept) {
@@ -105,14 +111,16 @@ export class Promises {
     return nextMs;
   }
 
-  /** By when each has ended for a charger that counts from its heartbeats, settle left aside; infinitely long ago where none is kept. */
+  /**
+   * Latest end for a charger that counts from its heartbeats, without settling time; minus infinity without a grant.
+   */
   get latestEndMs(): number {
     let latestMs = Number.NEGATIVE_INFINITY;
     for (const { anchoredEndsAtMs } of this.#kept) latestMs = Math.max(latestMs, anchoredEndsAtMs);
     return latestMs;
   }
 
-  /** Adds the newest; those it outbids and outlasts tell nothing more. */
+  /** Adds the newest grant. Earlier ones that it exceeds and outlasts are redundant. */
   add(promise: Promised): void {
     let last = this.#kept.at(-1);
     while (
@@ -129,8 +137,8 @@ export class Promises {
   }
 
   /**
-   * Makes `promise`, the newest, that of `seq`, for longer. False, and nothing changed, where it is not the newest, or where
-   * it would outbid others too.
+   * Extends `promise`, the newest grant, under the number `seq`. False, without any change, if it is not the newest or
+   * would make others redundant.
    */
   renew(promise: Promised, seq: number, endsAtMs: number, anchoredEndsAtMs: number): boolean {
     const newest = this.#kept.length - 1;
@@ -149,7 +157,7 @@ export class Promises {
     return true;
   }
 
-  /** It was at these currents until `nowMs`, and takes the settling time to leave them. */
+  /** Keeps earlier currents for the settling time after `nowMs`. */
   leave(currents: OwnPhases, nowMs: number): void {
     const releasedAtMs = nowMs + this.#settleMs;
     const ends = { endsAtMs: nowMs, anchoredEndsAtMs: nowMs, isEndOpen: false, releasedAtMs };
@@ -160,19 +168,22 @@ export class Promises {
     }
   }
 
-  /** Nobody can rely any more on which phases they are for. */
+  /** The phase counts of the grants are no longer reliable. */
   widen(): void {
     for (const promise of this.#kept) promise.phases = ALL_PHASES;
   }
 
-  /** Of what was on disk at the start no more is sure than its charger holds, and where that is for several phases no more than `on`. */
+  /**
+   * The certain part of a grant from disk is at most the limit that the charger holds. For several phases it is at most
+   * `on`.
+   */
   doubt(heldTenthsA: number, on = onFirst(heldTenthsA, ALL_PHASES)): void {
     const held = onFirst(heldTenthsA, ALL_PHASES);
     for (const promise of this.#kept)
       if (promise.seq === 0) promise.sure = smallerOf(promise.sure, promise.phases > 1 ? on : held);
   }
 
-  /** Dates the end of what came before `seq`, which was acknowledged; true where there was something. */
+  /** Dates the end of the grants before `seq`, which was acknowledged; true if there were any. */
   acknowledge(seq: number, nowMs: number): boolean {
     let isReleased = false;
     for (const promise of this.#kept) {
@@ -183,31 +194,31 @@ export class Promises {
     return isReleased;
   }
 
-  /** The lease of `seq` began at no known time, and ends at the latest at `endsAtMs`. */
+  /** The lease of `seq` began at an unknown time and ends by `endsAtMs`. */
   endBy(seq: number, endsAtMs: number): void {
     for (const promise of this.#kept)
       if (promise.seq === seq && !promise.isEndOpen) promise.endsAtMs = Math.min(promise.endsAtMs, endsAtMs);
   }
 
-  /** Its charger counts from its heartbeats, and has all along. */
+  /** The charger counts from its heartbeats, and did so for all earlier grants. */
   anchor(): void {
     for (const promise of this.#kept) if (!promise.isEndOpen) promise.endsAtMs = promise.anchoredEndsAtMs;
   }
 
-  /** Its charger does not count from its heartbeats: they end at no known time. */
+  /** The charger does not count from its heartbeats, so the ends are unknown. */
   unanchor(): void {
     for (const promise of this.#kept) promise.endsAtMs = NEVER;
   }
 
-  /** They may last longer than their leases, whatever is said of those later. */
+  /** The grants may outlast their leases, also after later reports about leases. */
   openEnds(): void {
     this.unanchor();
     for (const promise of this.#kept) promise.isEndOpen = true;
   }
 
   /**
-   * Its charger says at `nowMs` whether it keeps leases. Where it does again, it may have held until then what should have ended
-   * meanwhile, and takes the settling time to leave it.
+   * Records whether the charger keeps leases at `nowMs`. If it keeps them again, it may have held expired grants until
+   * now. It takes the settling time to leave them.
    */
   letLeasesEnd(doLeasesEnd: boolean, nowMs: number): void {
     if (doLeasesEnd && !this.#doLeasesEnd)
@@ -215,14 +226,14 @@ export class Promises {
     this.#doLeasesEnd = doLeasesEnd;
   }
 
-  /** Lets go of what has ended; true where there was something. */
+  /** Removes ended grants; true if there were any. */
   release(nowMs: number): boolean {
     if (this.nextEndMs > nowMs) return false;
     this.#kept = this.#kept.filter((promise) => this.#endOf(promise) > nowMs);
     return true;
   }
 
-  /** Whether it can be in force no longer. */
+  /** The grant can no longer be in force. */
   isOver(promise: Promised, nowMs: number): boolean {
     return this.#endOf(promise) <= nowMs;
   }
@@ -264,7 +275,7 @@ export class Promises {
   }
 }
 
-/** What the newest acknowledged grant lets it fall back to, then what unacknowledged newer ones do. */
+/** Fallback of the newest acknowledged grant, and fallbacks of newer unacknowledged ones. */
 export class Fallbacks {
   #acknowledged: OwnPhases;
   #unacknowledged: Fallback[] = [];
@@ -273,14 +284,14 @@ export class Fallbacks {
     this.#acknowledged = currents;
   }
 
-  /** The most of them on each phase. */
+  /** The highest of them on each phase. */
   get most(): OwnPhases {
     let most = this.#acknowledged;
     for (const { currents } of this.#unacknowledged) most = largerOf(most, currents);
     return most;
   }
 
-  /** Grant `seq` says so, which is newer than any before. */
+  /** Adds the fallback of the newest grant `seq`. */
   add(seq: number, tenthsA: number, phases: PhaseCount): void {
     const newest = this.#unacknowledged.at(-1)?.currents ?? this.#acknowledged;
     if (isOnFirst(newest, tenthsA, phases)) return;
@@ -289,7 +300,7 @@ export class Fallbacks {
       this.raise(this.#unacknowledged.shift()?.currents ?? NO_CURRENT);
   }
 
-  /** Grant `seq` was acknowledged. Gives what it leaves by that; nothing where that is within what it has now. */
+  /** Acknowledges grant `seq`. Returns the fallback that ends by that; no current if the new one covers it. */
   acknowledge(seq: number): OwnPhases {
     let left = NO_CURRENT;
     for (
@@ -304,12 +315,12 @@ export class Fallbacks {
     return isWithin(left, this.#acknowledged) ? NO_CURRENT : left;
   }
 
-  /** It may be at these, whatever was acknowledged. */
+  /** The charger may be at these currents, regardless of acknowledgements. */
   raise(currents: OwnPhases): void {
     this.#acknowledged = largerOf(this.#acknowledged, currents);
   }
 
-  /** Nobody can rely any more on which phases they are for. */
+  /** The phase counts of the fallbacks are no longer reliable. */
   widen(): void {
     this.#acknowledged = onFirst(this.#acknowledged[0], ALL_PHASES);
     this.#unacknowledged = this.#unacknowledged.map(({ fromSeq, currents }) => ({

@@ -1,11 +1,11 @@
-// What a location's chargers take of the caps of its clusters, and whether that is other than after the decision before.
+// Power that a location's chargers take of its clusters' caps, and the changes since the last decision.
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { PowerNeed } from './shortage.js';
 
 export class LocationReservedPower implements ReservedPower {
   readonly #ledger: GrantLedger;
-  /** As of the last decision, or more where it rose since: its clusters know of that. */
+  /** As of the last decision, or higher after a rise that the clusters have received. */
   #countedW = 0;
   #neededW = 0;
   #isLettingGo = false;
@@ -30,14 +30,14 @@ export class LocationReservedPower implements ReservedPower {
     return this.#isLettingGo;
   }
 
-  /** Nothing is reserved, and nothing was after the last decision. */
+  /** The reservation is 0 now and was 0 after the last decision. */
   get isNothing(): boolean {
     return this.reservedW === 0 && this.#countedW === 0;
   }
 
   /**
-   * More is reserved than its clusters count with, by something else than a decision, and that is more than `shareW`, which they
-   * leave it: true once for each such rise.
+   * True once for each rise of the reservation above `shareW` and above the clusters' last value. Such a rise happens
+   * between decisions. `shareW` is the clusters' share for the location.
    */
   noteRise(shareW: number): boolean {
     const isRise = this.#isRise(shareW);
@@ -46,9 +46,9 @@ export class LocationReservedPower implements ReservedPower {
   }
 
   /**
-   * A decision is made: true where its clusters have to share anew. Less is reserved than after the one before, or more than
-   * its share, as a lock has its minimum whatever that is, or other is needed, or its chargers let go of other than before.
-   * @param isLettingGo some may draw more still than they are left with
+   * Records a decision; true if the clusters have to divide their caps again. That is so if the reservation fell or
+   * exceeds the share, which a lock's minimum may cause. It is also so if the need or `isLettingGo` changed.
+   * @param isLettingGo some connectors may still draw more than their new limits
    */
   noteDecision(
     { lockedW, heldW, uncontrolledW }: PowerNeed,

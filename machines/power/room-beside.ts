@@ -1,4 +1,4 @@
-// What those leave for the others that cannot be told a limit, or have not taken a lower one: what they may draw still.
+// Capacity beside connectors that receive no limit or have not taken a lower one, by their possible draw.
 import { wattsOfTenths } from '../values/units.js';
 import type { Budget } from './budget.js';
 import { type ConnectorControl, isLocked } from './connector-control.js';
@@ -10,33 +10,32 @@ import type { GrantLedger } from './grant-ledger.js';
 import { forEachLoad } from './holding.js';
 import type { PhaseCount } from './own-phases.js';
 
-/** A charger that has not taken its newest limit after this long is told again, and others are lowered for it. */
+/** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
 export const TOLD_AGAIN_AFTER_MS = 2_000;
 /**
- * Each that can be reached has taken a limit by then, but for hardware that needs all of its 5 s. Others are stopped for it, who
- * have 10 s to follow: so together they are within the limit in 15 s.
+ * By this time each reachable charger has taken a limit, except for hardware that needs its full 5 s. Others are then
+ * stopped in its place and have 10 s to follow. So the total is within the limit after 15 s.
  */
 const TAKEN_AFTER_MS = 4_800;
 
-/** A limit, and from when on what everybody is entitled to must fit it: leases that end before do not count. */
+/** A limit, and the time from which all entitlements must fit it. Leases that end before that do not count. */
 export interface FittedLimit {
   readonly limitW: number;
   readonly fitsFromMs: number;
 }
 
-/** What there is to share: what each of the limits leaves, and each pole. */
+/** Capacity to share below each limit and on each circuit phase. */
 export interface SharedRoom {
-  /** That in force, and the lowest that is known to begin, where that is another. */
+  /** The limit in force, and the lowest one known to begin, if it differs. */
   readonly limits: readonly FittedLimit[];
-  /** The grid operator's; infinite where it does not limit the location. */
+  /** The grid operator's limit; infinite without one. */
   readonly operatorW: number;
   readonly fuses: Fuses;
 }
 
 /**
- * What everybody is entitled to must fit a limit once it begins, or once chargers had time to follow one that somebody set and nobody
- * announced, `followedByMs`: nobody has to stop for a lease that ends before that. One that is known to begin puts off none that
- * is in force.
+ * All entitlements must fit a limit from its start. An unannounced order allows time until `followedByMs`, so no car
+ * stops for a lease that ends before that. A limit that begins later never delays one that is in force.
  */
 export function fittedLimitsOf(
   { limitW, isLimitOrdered, budgetW, isOrdered, bindsFromMs }: Budget,
@@ -49,8 +48,9 @@ export function fittedLimitsOf(
 }
 
 /**
- * What `taking` leave, by all that they may be entitled to; at least what they are due, where they are told that.
- * @param fromMs leases that end before do not count.
+ * Capacity beside `taking`, by their possible entitlements. A connector with an untaken lower limit counts at least
+ * with its target.
+ * @param fromMs leases that end before this time do not count
  */
 function availableBeside(
   ledger: GrantLedger,
@@ -77,7 +77,7 @@ function availableBeside(
   return { availableW, operatorLeavesW, availableTenthsA };
 }
 
-/** More may be drawn than there is, and not only by leases that end in time: it has fallen lately. */
+/** Entitlements exceed the capacity, and not only by leases that end in time: the capacity fell recently. */
 export function isOverbooked(
   ledger: GrantLedger,
   controls: readonly ConnectorControl[],
@@ -92,7 +92,10 @@ export function isOverbooked(
   return ledger.loadsTenthsA.some((tenthsA, pole) => tenthsA > (fuses.capacitiesTenthsA[pole] ?? 0));
 }
 
-/** Its grant `seq` says so: where that is less than before, it counts as untaken until something as new is acknowledged. */
+/**
+ * Records the limit of grant `seq`. A decrease counts as untaken until the charger acknowledges that grant or a newer
+ * one.
+ */
 export function noteTold(
   control: ConnectorControl,
   {
@@ -108,21 +111,21 @@ export function noteTold(
   else control.untaken = { seq, sinceMs: isUntaken(control) ? (untaken?.sinceMs ?? nowMs) : nowMs };
 }
 
-/** It acknowledged something newer than before: it can be reached, though it may not have taken the newest yet. */
+/** The charger acknowledged a newer grant than before, so it is reachable. It may not have taken the newest yet. */
 export function noteTaken(control: ConnectorControl, nowMs: number): void {
   const { untaken, holding } = control;
   if (untaken === undefined) return;
   control.untaken = holding.ackedSeq >= untaken.seq ? undefined : { seq: untaken.seq, sinceMs: nowMs };
 }
 
-/** Those that were told less a while ago and have not taken it, as far as they may draw more still. */
+/** Connectors that have not taken a lower limit in time, and may still draw more. */
 export function lateAmong(controlled: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
   return controlled.filter(
     (control) => isUntaken(control) && nowMs - (control.untaken?.sinceMs ?? nowMs) >= TOLD_AGAIN_AFTER_MS,
   );
 }
 
-/** When one of them is to be told again, or counts for more, after `nowMs`; undefined where none is. */
+/** Next time after `nowMs` at which a limit is repeated or counts for more; undefined if none is outstanding. */
 export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
   let nextMs: number | undefined;
   for (const control of controlled) {
@@ -140,9 +143,9 @@ export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: num
 }
 
 /**
- * Sets what each of `controlled` is due as if all took it; and anew for all but `late`, which have not, beside what these may draw
- * still. Phases are chosen as if all took it, and beside what those out of reach keep once their leases have ended: what is late
- * comes soon, and a lease is over before a switch has paid off.
+ * Sets the targets of `controlled` on the assumption that all take them. It then sets them again for all but `late`,
+ * beside the possible draw of these. The choice of phases assumes that all take their limits and that the leases of
+ * unreachable chargers have ended. A late charger follows soon, and a lease ends before a switch pays off.
  */
 export function setTargetsBeside(
   budget: Budget,
@@ -151,13 +154,13 @@ export function setTargetsBeside(
     readonly ledger: GrantLedger;
     readonly room: SharedRoom;
     readonly settleMs: number;
-    /** Within which every lease has ended that is given now. */
+    /** Time until every lease granted now has ended, ms. */
     readonly horizonMs: number;
     readonly nowMs: number;
   },
 ): void {
   const { controlled, uncontrolled, late } = connectors;
-  // After a start nobody has connected yet: thousands of locations decide for nobody then.
+  // After a start no charger is connected yet, and thousands of locations need no decision.
   if (controlled.length === 0) return;
   const { ledger, room, settleMs, horizonMs, nowMs } = circumstances;
   const useOn = ({ holding }: ConnectorControl, phases: PhaseCount) => ledger.useOn(holding, phases);
@@ -174,8 +177,8 @@ export function setTargetsBeside(
 }
 
 /**
- * What `late` and `uncontrolled` leave for the others, which are due something already. As long as a late one may be only slow
- * to take its limit, nobody is stopped for it: the others have their floors at least, and locked ones what they are due.
+ * Capacity beside `late` and `uncontrolled` for the others, which have targets already. While a late charger may only
+ * be slow, no car stops for it. The others keep at least their floors, and locked ones their targets.
  */
 function availableBesideLate(
   ledger: GrantLedger,
@@ -200,7 +203,7 @@ function availableBesideLate(
   const keptLoadsTenthsA = leftTenthsA.map(() => 0);
   for (const control of others) {
     const { targetTenthsA, holding } = control;
-    // Locked ones are lowered only once nobody else is left to lower.
+    // Locked connectors are lowered only after all others.
     const keptTenthsA = isLocked(control) ? targetTenthsA : Math.min(targetTenthsA, holding.leastTenthsA);
     keptW += Math.max(heldWOf(control), wattsOfTenths(keptTenthsA, holding.milliwattsPerTenth));
     loadWith(keptLoadsTenthsA, control, keptTenthsA, 1);
@@ -216,13 +219,13 @@ function availableBesideLate(
   };
 }
 
-/** What it loads its poles with at `tenthsA`, or falls back to where that is more. */
+/** Adds the connector's load at `tenthsA` to its circuit phases; its fail-safe load if that is more. */
 function loadWith(sumsTenthsA: number[], control: ConnectorControl, tenthsA: number, sign: 1 | -1): void {
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
   for (const pole of control.holding.poles) sumsTenthsA[pole] = (sumsTenthsA[pole] ?? 0) + sign * loadTenthsA;
 }
 
-/** It may draw more still than it was told. */
+/** The connector may still draw more than the limit sent. */
 function isUntaken({ untaken, holding, sentTenthsA }: ConnectorControl): boolean {
   if (untaken === undefined || sentTenthsA === undefined || holding.ackedSeq >= untaken.seq) return false;
   return holding.entitledTenthsA > sentTenthsA;

@@ -1,19 +1,19 @@
-// Why a limit or a fuse cannot be kept by any grants: what cannot be lowered any further needs more than there is.
+// Reason that no grants can keep a limit or a fuse: the minimum need exceeds the capacity.
 import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import { type Fuses, nameOfPole, type Pole } from './fuses.js';
 import { unendingW } from './ledger-room.js';
 
-/** What no grant can lower, W; leases that end by themselves do not count. */
+/** Power that no grant can lower, W. Leases that end by themselves do not count. */
 export interface PowerNeed {
   readonly lockedW: number;
-  /** Fail-safes of those in reach, and what they may keep for nobody knows how long, once they have not taken less for a lease. */
+  /** For each reachable connector: its fail-safe, or a higher limit without a known end that has outlasted a lease. */
   readonly heldW: number;
   readonly uncontrolledW: number;
 }
 
-/** @param controlled those that can be told a limit, and `uncontrolled` those that cannot */
+/** @param controlled connectors that can receive a limit; `uncontrolled` are all others */
 export function powerNeedOf(
   controlled: readonly ConnectorControl[],
   uncontrolled: readonly ConnectorControl[],
@@ -38,12 +38,12 @@ function keptWOf(control: ConnectorControl, nowMs: number): number {
   return Math.max(heldWOf(control), unendingW(control.holding, nowMs));
 }
 
-/** W that the minimum of 6 A adds to a need that counts the connector already. */
+/** Power that the 6 A minimum adds to a need that already includes the connector, W. */
 export function floorBesideNeedW(control: ConnectorControl, nowMs: number): number {
   return isFloorNeeded(control) ? 0 : Math.max(0, floorWOf(control) - keptWOf(control, nowMs));
 }
 
-/** A sentence in kW, one in amperes, or both: a fuse that is overbooked is named even where the limit cannot be kept either. */
+/** A sentence in kW, in amperes, or both. An overbooked fuse is named even if the limit cannot be kept either. */
 export function shortageOf(
   need: PowerNeed,
   limitW: number,
@@ -56,7 +56,7 @@ export function shortageOf(
   return sentences.length === 0 ? undefined : sentences.join('; ');
 }
 
-/** A sentence where the limit cannot be kept. */
+/** The sentence for a limit that cannot be kept. */
 function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
   const { lockedW, heldW, uncontrolledW } = need;
   if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
@@ -67,7 +67,7 @@ function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
   );
 }
 
-/** The same in amperes, of each phase of a fuse that is asked for more than it can carry. */
+/** The sentence for each fuse phase whose need exceeds its capacity, in amperes. */
 function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fuses): string | undefined {
   if (poles.length === 0) return undefined;
   const needs = poles.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
@@ -104,14 +104,14 @@ function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
   );
 }
 
-/** What a connector that cannot be told stays entitled to. */
+/** Lasting entitlement of an uncontrolled connector. */
 export function lastingWOf({ holding }: ConnectorControl, nowMs: number): number {
   if (holding.isWorstCase) return holding.boundW;
   const failsafeW = wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
   return Math.max(failsafeW, unendingW(holding, nowMs));
 }
 
-/** What it loads its poles with for as long as it cannot be told. */
+/** Lasting load of an uncontrolled connector on its circuit phases. */
 function lastingTenthsAOf(control: ConnectorControl): number {
   const { holding } = control;
   if (holding.isWorstCase) return holding.boundTenthsA;

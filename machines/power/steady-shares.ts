@@ -1,28 +1,29 @@
-// Fair shares as they are sent: in steps worth a message, so that what is too little for each is used by some.
+// Rounds fair shares to steps worth a message. Some connectors then use the remainders that are too small for all.
 
-/** Raises are this large at least (rule 9); closer to its fair share than this, a connector may stay where it is. */
+/** Smallest raise (rule 9). A connector this close to its fair share may keep its limit. */
 export const STEP_TENTHS_A = 10;
 
 /** One connector that shares. Currents in tenths of an ampere per phase. */
 export interface SteadyClaim {
-  /** What it was sent last; 0 where nothing. */
+  /** Last limit sent; 0 without one. */
   readonly sentTenthsA: number;
   readonly fairTenthsA: number;
-  /** The most it can use; at least `fairTenthsA`. */
+  /** The greatest usable current; at least `fairTenthsA`. */
   readonly mostTenthsA: number;
-  /** Of the hardware: a raise to it is always worth a message. */
+  /** Hardware maximum: a raise to it is always worth a message. */
   readonly maxTenthsA: number;
   readonly milliwattsPerTenth: number;
-  /** Places of the poles it loads; none where they are left out. */
+  /** Indices of the circuit phases that the connector loads; none if omitted. */
   readonly poles?: readonly number[];
 }
 
 /**
- * What each is due, at less than a step from its fair share, and together at most `availableW`, and on each pole at most
- * `availableTenthsA`, more than all fair shares.
- * 1. A connector that would be raised by less than a step stays where it is, and leaves that to the others.
- * 2. One that would be lowered by less than a step stays, too, as far as that allows; the nearest to its share first.
- * 3. What is then left is given away in raises of a step at least, the least served first.
+ * Limits less than a step from the fair shares. Together they exceed the fair shares by at most `availableW`, and on
+ * each circuit phase by at most `availableTenthsA`.
+ * 1. A connector that would rise by less than a step keeps its limit and leaves the difference to others.
+ * 2. A connector that would fall by less than a step keeps its limit too, as far as that allows; the closest to its
+ *    share first.
+ * 3. The remainder goes to raises of at least a step, the lowest limits first.
  */
 export function steadyShares(
   claims: readonly SteadyClaim[],
@@ -40,7 +41,7 @@ export function steadyShares(
     sharesTenthsA[i] = toTenthsA;
   }
 
-  /** How much more it may have, tenths of an ampere. */
+  /** Remaining capacity for the connector, tenths of an ampere. */
   function roomFor({ milliwattsPerTenth, poles = [] }: SteadyClaim): number {
     let roomTenthsA = Math.floor(leftMw / milliwattsPerTenth);
     for (const pole of poles) roomTenthsA = Math.min(roomTenthsA, leftTenthsA[pole] ?? 0);
@@ -69,7 +70,7 @@ function isBelow({ sentTenthsA, fairTenthsA, maxTenthsA }: SteadyClaim): boolean
   return sentTenthsA < fairTenthsA && !isWorthIt;
 }
 
-/** Above its fair share by less than a step, and still of use. */
+/** Above its fair share by less than a step, and still usable. */
 function isAbove({ sentTenthsA, fairTenthsA, mostTenthsA }: SteadyClaim): boolean {
   return fairTenthsA < sentTenthsA && sentTenthsA < fairTenthsA + STEP_TENTHS_A && sentTenthsA <= mostTenthsA;
 }

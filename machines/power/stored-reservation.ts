@@ -1,4 +1,4 @@
-// What is on disk of what a connector is reserved for: a start goes by it, so it is never less than what left.
+// Reservation of a connector on disk. It is never below the grants that left, because the next start relies on it.
 import type { LeaseKind } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { Holding } from './holding.js';
@@ -9,9 +9,9 @@ import { ALL_PHASES, largerOf, type PhaseCount, phasesLoaded } from './own-phase
 export interface StoredReservation {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
-  /** How long its longest lease lasts. */
+  /** Longest lease. */
   readonly ttlMs: number;
-  /** On how many of its phases. */
+  /** Number of the connector's phases. */
   readonly phases: PhaseCount;
 }
 
@@ -22,7 +22,10 @@ export const NOTHING_STORED: StoredReservation = {
   phases: ALL_PHASES,
 };
 
-/** What has to be on disk at `nowMs`. What differs from phase to phase counts with its most on all it may load. */
+/**
+ * Reservation that must be on disk at `nowMs`. Different currents per phase count at their maximum on all loaded
+ * phases.
+ */
 export function reservationOf(ledger: GrantLedger, holding: Holding, nowMs: number): StoredReservation {
   const phases = phasesLoaded(largerOf(holding.bounds, holding.failsafes));
   return {
@@ -34,15 +37,15 @@ export function reservationOf(ledger: GrantLedger, holding: Holding, nowMs: numb
 }
 
 /**
- * How a start must take it to count leases. One that keeps them again may still be at what it was told while it kept none: until it
- * has taken something newer, a start must not wait for the end of that, but for its word.
+ * Lease kind that the next start must assume. A charger that keeps leases again may still hold a limit without an end
+ * from before. Until it has taken a newer one, a start must await its report and not an end.
  */
 export function leaseToStore(holding: Holding): LeaseKind {
   const { lease, promises } = holding as Entry;
   return lease === 'heartbeat' && promises.isEndless ? 'none' : lease;
 }
 
-/** What it was told may last longer than its leases, and a start would not know that. */
+/** Earlier limits may outlast their leases, and the row on disk does not show that. */
 export function isEndUnwritten(control: {
   readonly isEndOpen: boolean;
   readonly storedLease: LeaseKind | undefined;
@@ -51,7 +54,7 @@ export function isEndUnwritten(control: {
   return control.isEndOpen && control.storedLease !== leaseToStore(control.holding);
 }
 
-/** What is surely on disk where any of these may be. */
+/** The part that is certainly on disk if any of these reservations may be there. */
 export function leastOf(all: readonly StoredReservation[]): StoredReservation {
   return {
     limitTenthsA: Math.min(...all.map(({ limitTenthsA }) => limitTenthsA)),
@@ -61,7 +64,7 @@ export function leastOf(all: readonly StoredReservation[]): StoredReservation {
   };
 }
 
-/** The power of what is on disk of a connector, W. */
+/** Power of a reservation on disk, W. */
 export function storedWOf(
   { milliwattsOnPhase, phases }: Holding,
   stored: Pick<StoredReservation, 'limitTenthsA' | 'phases'>,

@@ -1,4 +1,4 @@
-// Connectors that cannot be relied upon and listen all the same: their maxima are reserved, and as a rule they do what they are told.
+// Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import {
   type ConnectorControl,
@@ -14,17 +14,17 @@ import type { Holding } from './holding.js';
 import { awaitedW, type BeyondGrants, leastBesideW, mayDrawBeyond, toldThenTenthsA } from './ledger-room.js';
 import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 
-/** Limits leave with every heartbeat: a charger that takes them has not left more than these unanswered. */
+/** A limit leaves with every heartbeat. A charger that takes limits leaves at most this many unacknowledged. */
 const LIMITS_ON_THEIR_WAY = 2;
 
-/** Its maximum is reserved whatever it is told, and it listens. */
+/** The connector's maximum is reserved at any limit, and its charger is online. */
 export function isToldAnyway({ holding, hb, spec, actor }: ConnectorControl): boolean {
   return holding.isWorstCase && linkOf({ actor }) === 'online' && hb !== undefined && spec.isActive;
 }
 
 /**
- * It takes what it is told since it is there, and draws no more: as a rule it has only not shown yet that its lease would end. Then
- * what it was granted says what it may draw; and where it does not keep to that, it makes no difference what others are told.
+ * The charger has taken its limits since it connected, and draws no more. As a rule only the proof of its lease is
+ * missing. Its grants then give its possible draw. If it breaks them, the limits of others make no difference.
  */
 export function obeysAnyway(control: ConnectorControl): boolean {
   const { holding, sentTenthsA, sentFromSeq } = control;
@@ -32,14 +32,14 @@ export function obeysAnyway(control: ConnectorControl): boolean {
 }
 
 /**
- * What it was told, or says that it is at, as far as it may be entitled to that: what it says may come late, from before its lease
- * has ended.
+ * The last limit sent or the charger's reported limit, up to the possible entitlement. The report may arrive late, from
+ * before the end of a lease.
  */
 export function keptTenthsAOf({ sentTenthsA = 0, slot, holding }: ConnectorControl): number {
   return Math.max(sentTenthsA, Math.min(tenthsAOf(slot.limitA ?? 0), holding.entitledTenthsA));
 }
 
-/** Of one that cannot be relied upon its bound is reserved, and the reason says why. */
+/** Sets the target of an uncontrolled connector to its bound, with the reason. */
 export function leaveAtBound(control: ConnectorControl): void {
   control.targetTenthsA = control.holding.boundTenthsA;
   control.limitedBy = undefined;
@@ -50,17 +50,17 @@ export function leaveAtBound(control: ConnectorControl): void {
       : 'failsafe';
 }
 
-/** What there is for one of them to be told its least. */
+/** Conditions for sending its minimum to an unverified charger. */
 export interface RoomForLeast {
-  /** It is locked, and there is nothing that its least would have to wait for. */
+  /** The connector is locked, and its minimum has nothing to wait for. */
   readonly isOwedAtOnce: boolean;
-  /** The least that it can be offered fits beside what nobody can be lowered below. */
+  /** The minimum fits beside all power that cannot be lowered. */
   readonly doesFit: boolean;
-  /** What locked connectors wait for, W. */
+  /** Power that is outstanding for locked connectors, W. */
   readonly owedW: number;
 }
 
-/** The same of each of `uncontrolled`, beside `controlled` that were told what they are due. */
+/** Conditions for each of `uncontrolled`, after the grants to `controlled`. */
 export function roomForLeastOf(
   uncontrolled: readonly ConnectorControl[],
   controlled: readonly ConnectorControl[],
@@ -88,9 +88,10 @@ export function roomForLeastOf(
 }
 
 /**
- * Whether there is nothing that the least of a connector would have to wait for: not everything fits that cannot be lowered, that least
- * included, whatever it falls back to by itself, and none of the others lets go of anything, or it fits beside what they may draw by what
- * they were told.
+ * True for a connector whose minimum has nothing to wait for. Two conditions must hold.
+ * 1. The power that cannot be lowered, this minimum included, exceeds the budget, regardless of the connector's own
+ *    fail-safe.
+ * 2. No other connector still releases power, or the minimum fits beside the others' possible draw.
  */
 export function owedAtOnceOf(
   controlled: readonly ConnectorControl[],
@@ -112,8 +113,8 @@ export function owedAtOnceOf(
 }
 
 /**
- * What it is told now at the most: those that cannot be relied upon are told after the others, and while a lock waits no more than their
- * least, and 0 where that does not fit beside the lock's.
+ * Upper bound of the connector's next limit. Unverified chargers get their limits after the others. While a lock is
+ * pending, they get at most their minimum. They get 0 if that does not fit beside the lock's.
  */
 function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorControl>): number {
   if (isControlled(control)) return control.targetTenthsA;
@@ -121,9 +122,9 @@ function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorC
 }
 
 /**
- * It may draw more still than it is left with: what it was told before, and, where nobody can tell it anything, what it was told last,
- * but for the least of a lock. That settles, or ends with its lease.
- * @param dueTenthsA what it is told now, where that may be less than what it was told last
+ * The connector may still draw more than its next limit, by an earlier grant. An unreachable charger counts with its
+ * last grant, except for the minimum of a lock. That draw settles, or ends with its lease.
+ * @param dueTenthsA next limit, if it may be below the last one
  */
 export function isLettingGo(
   control: ConnectorControl,
@@ -136,7 +137,7 @@ export function isLettingGo(
   return mayDrawBeyond(holding, isTold ? dueTenthsA : ofLockTenthsA, nowMs);
 }
 
-/** What nobody can be lowered below, once all do what they are told, W. */
+/** Power that cannot be lowered, W, if all chargers obey. */
 function neededW(
   { lockedW, heldW }: PowerNeed,
   uncontrolled: readonly ConnectorControl[],
@@ -146,8 +147,8 @@ function neededW(
 }
 
 /**
- * What locked connectors are owed of their least, and have no room for yet, W: those that are told anyway leave it to them. Not
- * where a fuse is what is full: of that their maxima are reserved, whatever they do.
+ * Minimum power that locked connectors still lack, W. Unverified chargers leave it to them. A lock on a full fuse does
+ * not count, because the reserved maxima there stay in any case.
  */
 function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedger): number {
   let owedW = 0;
@@ -162,8 +163,8 @@ function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedge
 }
 
 /**
- * Those of them that are told something anyway and whose least fits into `leftW` beside that of the others; locked ones are owed
- * theirs, fitting or not.
+ * Online unverified connectors whose minimum fits into `leftW` beside the others' minima. Locked connectors are
+ * deducted even if they do not fit.
  */
 function thoseThatFit(
   uncontrolled: readonly ConnectorControl[],
@@ -182,7 +183,7 @@ function thoseThatFit(
   return fitting;
 }
 
-/** What is reserved at a location, up to where it may be raised, and what of it is for those who may not keep to what they are told. */
+/** A location's ledger, its excess reservations for chargers that may not obey, and the upper limit of raises. */
 interface Beside {
   readonly ledger: GrantLedger;
   readonly beyond: BeyondGrants;
@@ -190,8 +191,8 @@ interface Beside {
 }
 
 /**
- * The most that a connector may be told to fall back to. Where its maximum is reserved, that is no more than before until there is
- * room for it: it may keep to what it is told, and until the others have followed theirs they hold what they had.
+ * Highest permitted `thenA` of a connector. If its maximum is reserved, the previous value applies until a higher one
+ * fits. The charger may obey its limits, and the others keep their earlier limits until they have followed lower ones.
  */
 export function mostThenOf(
   holding: Holding,
@@ -208,14 +209,14 @@ export function mostThenOf(
   return isRoom && isCarried ? holding.maxTenthsA : beforeTenthsA;
 }
 
-/** It has not drawn more than it was told, and took one of the newest limits: the others may be on their way. */
+/** The charger has not exceeded its limits and took one of the newest. Later ones may be on their way. */
 function mayObey(control: ConnectorControl): boolean {
   const { holding, compliance } = control;
   const isTaking = holding.lastSeq - holding.ackedSeq <= LIMITS_ON_THEIR_WAY;
   return isTaking && !compliance.isNonCompliant && isToldAnyway(control);
 }
 
-/** What it cannot be lowered below, W. */
+/** Power that the connector cannot be lowered below, W. */
 function neededWOf(control: ConnectorControl, nowMs: number): number {
   if (!mayObey(control)) return lastingWOf(control, nowMs);
   return isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);

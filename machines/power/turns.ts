@@ -1,33 +1,37 @@
-// Whose turn it is to charge where not everybody's floor of 6 A fits: those in their turn, then those that had least and waited longest.
+// Charging rotation if not all floors of 6 A fit. Cars in their turn come first, then those with the least charging and
+// the longest wait.
 
 import { wattsOfTenths } from '../values/units.js';
 import type { Throttle } from './connector.machine.js';
 import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
 import { carriedAnywayTenthsA, reservedAnywayTenthsA } from './holding.js';
 
-/** How long a turn lasts at least, and at most, while others wait. */
+/** Shortest and longest turn while other cars are pending. */
 export const TURN_MS = 15 * 60_000;
 export const LONGEST_TURN_MS = 90 * 60_000;
-/** Nobody waits longer than this for its turn, where turns are not shortened below the least by it. */
+/** Longest wait for a turn, unless that would need turns below the shortest one. */
 const LONGEST_WAIT_MS = 120 * 60_000;
-/** Having charged for longer than this puts a car no further back: one that charged all night is not kept waiting all day. */
+/**
+ * Charging beyond this time does not lower a car's rank further. A car that charged all night does not lose the whole
+ * day.
+ */
 const MOST_CHARGED_MS = 2 * LONGEST_TURN_MS;
-/** A car that was just paused, or just let charge, is not switched back for this long. */
+/** A car that was just paused or resumed keeps that state for this long. */
 export const DWELL_MS = 60_000;
-/** A charger that is lowered has acknowledged it by then, unless it does so with its next heartbeat only. */
+/** A lowered charger acknowledges within this time, unless it does so only with its next heartbeat. */
 const ACKNOWLEDGED_WITHIN_MS = 2_000;
 
-/** In the order they are let charge. */
+/** In the order of charging. */
 const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
 
-/** Its car charges, and would not wake up after a pause: it is paused after all others only. */
+/** The car charges and would not wake up after a pause, so it is paused only after all others. */
 export function isKeptOn(control: ConnectorControl): boolean {
   return control.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
 }
 
 /**
- * How long a turn lasts: each start and stop costs a car something, so as long as those who wait can bear it. Where twice as
- * many wait as charge, each of them waits for two turns.
+ * Length of a turn. Each start and stop costs the car something, so turns are as long as the pending cars can bear. If
+ * twice as many cars are pending as charge, each of them is pending for two turns.
  */
 export function turnMsOf(controls: Iterable<ConnectorControl>): number {
   let [charging, waiting] = [0, 0];
@@ -39,29 +43,29 @@ export function turnMsOf(controls: Iterable<ConnectorControl>): number {
   return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
 }
 
-/** What its pause would leave to others, W: not what is reserved for it anyway. */
+/** Power that a pause frees for others, W; the unavoidable reservation is excluded. */
 function freedW(control: ConnectorControl): number {
   const { holding } = control;
   return floorWOf(control) - wattsOfTenths(reservedAnywayTenthsA(holding), holding.milliwattsPerTenth);
 }
 
-/** The same of each pole that it loads, tenths of an ampere. */
+/** The same for each circuit phase that the connector loads, tenths of an ampere. */
 function freedTenthsA({ holding }: ConnectorControl): number {
   return holding.leastTenthsA - carriedAnywayTenthsA(holding);
 }
 
-/** It takes turns: others could use something of what it leaves. */
+/** The connector takes part in the rotation: its pause frees capacity that others can use. */
 function takesTurns(control: ConnectorControl): boolean {
   return freedW(control) > 0 || (control.holding.poles.length > 0 && freedTenthsA(control) > 0);
 }
 
-/** Its car wants to charge, and may not. */
+/** The car wants to charge but may not. */
 export function isWaiting(control: ConnectorControl): boolean {
   const { hasCar, isResting } = control.demand;
   return hasCar && !isResting && !isLocked(control) && turnOf(control).onSinceMs === undefined;
 }
 
-/** Its car may charge, and has not for `turnMs` yet. */
+/** The car may charge, for less than `turnMs` so far. */
 export function isInTurn(control: ConnectorControl, nowMs: number, turnMs: number): boolean {
   const { onSinceMs } = turnOf(control);
   return onSinceMs !== undefined && nowMs - onSinceMs < turnMs;
@@ -71,22 +75,22 @@ function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): numbe
   const { demand } = control;
   const { onSinceMs } = turnOf(control);
   if (isKeptOn(control)) return RANKS.keptOn;
-  // No current flows that a pause would cut off.
+  // A pause would interrupt no current.
   if (demand.isResting) return RANKS.resting;
   if (onSinceMs === undefined) return RANKS.waiting;
   return isInTurn(control, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
 }
 
-/** Whether a connector was paused so recently that it stays so. */
+/** The minimum pause of the connector is not over. */
 export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
   const { pausedSinceMs } = turnOf(control);
   return throttleOf(control) === 'paused' && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
 /**
- * Whether its pause ends so soon that what it is due then must be made free now: others that use it meanwhile have to
- * acknowledge that they were lowered, and the settling time has to pass.
- * @param settleMs after which an acknowledged decrease has freed what it took.
+ * The pause ends so soon that its capacity must be freed now. Others that use it meanwhile have to acknowledge a
+ * decrease, and the settling time has to pass.
+ * @param settleMs time from an acknowledged decrease until its capacity is free, ms
  */
 export function isAboutToResume(control: ConnectorControl, nowMs: number, settleMs: number): boolean {
   return isDwelling(control, nowMs) && !isDwelling(control, nowMs + roomMadeWithinMs(settleMs));
@@ -96,21 +100,24 @@ function roomMadeWithinMs(settleMs: number): number {
   return settleMs + ACKNOWLEDGED_WITHIN_MS;
 }
 
-/** A car that made room for another has settled by then; only then the next one does, so that the others go on meanwhile. */
+/**
+ * Interval between pauses. The previous car has settled by then, so that only one car pauses at a time and the others
+ * continue.
+ */
 export function swapsApartMs(settleMs: number): number {
   return roomMadeWithinMs(settleMs);
 }
 
-/** When a car was paused last; minus infinity where none is. */
+/** Time of the latest pause; minus infinity if no car is paused. */
 export function lastPauseAtMs(controls: Iterable<ConnectorControl>): number {
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const control of controls) lastMs = Math.max(lastMs, turnOf(control).pausedSinceMs ?? lastMs);
   return lastMs;
 }
 
-/** How turns pass from one car to another. */
+/** Parameters of the rotation. */
 export interface Swaps {
-  /** Before that nobody whose turn is over makes room: somebody has just done so. */
+  /** Before this time no car past its turn pauses, because another has just done so. */
   readonly swapsFromMs: number;
   readonly turnMs: number;
 }
@@ -121,7 +128,10 @@ interface Ranked {
   readonly sinceMs: number;
 }
 
-/** Of those past their turn only those stay so that make room for a car that waits, and nobody before `swapsFromMs`. */
+/**
+ * Keeps cars past their turn in turn, except for those whose pause lets a pending car charge. Before `swapsFromMs` all
+ * stay.
+ */
 function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs: number): void {
   const past = ranked.filter(({ rank }) => rank === RANKS.pastTurn).sort((a, b) => a.sinceMs - b.sinceMs);
   if (past.length === 0) return;
@@ -130,7 +140,7 @@ function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs:
   for (const each of past) if (!leaving.has(each)) each.rank = RANKS.inTurn;
 }
 
-/** The one first that has charged least since it came, where a minute of waiting makes up for a minute of charging. */
+/** Orders pending cars by their charging since arrival, where a minute of waiting offsets a minute of charging. */
 function byWait(a: Ranked, b: Ranked): number {
   return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
 }
@@ -139,7 +149,7 @@ function waitsInEffectSinceMs({ sinceMs, control }: Ranked): number {
   return sinceMs + Math.min(control.demand.chargedMs, MOST_CHARGED_MS);
 }
 
-/** As many of `past`, the longest in their turn first, as one of `waiting` needs; all where they suffice for nobody. */
+/** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
 function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
   for (const { control } of waiting) {
     const pole = typeof control.limitedBy === 'number' ? control.limitedBy : undefined;
@@ -159,8 +169,8 @@ function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readon
 }
 
 /**
- * The connectors in the order of their turns; ties by key, so that every run decides alike.
- * Of those that wait, first the one that has charged least, less what it has waited.
+ * The connectors in rotation order; ties by key, so that every run decides alike. Among pending cars, the one with the
+ * least charging less waiting time comes first.
  */
 export function inTurnOrder(
   controls: readonly ConnectorControl[],
@@ -176,7 +186,7 @@ export function inTurnOrder(
     };
   });
   keepOthersInTurn(ranked, nowMs, swapsFromMs);
-  // Of those past their turn the one goes first that has had the least of it.
+  // Among cars past their turn, the one with the shortest excess comes first.
   ranked.sort(
     (a, b) =>
       a.rank - b.rank ||
@@ -188,8 +198,8 @@ export function inTurnOrder(
 }
 
 /**
- * Tells the connector's machine what the decision gives it beside what its car wants, where that is another than before,
- * or a car came or went. A raise counts from the decision on, though it may still wait for others to make room.
+ * Sends the decided throttle to the connector's machine if it changed, or if a car came or went. A raise counts from
+ * the decision on, even while others still have to release capacity.
  */
 export function followDecision(control: ConnectorControl, nowMs: number): void {
   const { actor, demand } = control;
@@ -210,8 +220,8 @@ function decidedThrottle({ targetTenthsA, demand, holding }: ConnectorControl): 
 }
 
 /**
- * When the order, or who has a share, changes next by time alone; undefined where no connector waits.
- * @param settleMs as in `isAboutToResume`.
+ * Next time at which the order or the shares change by time alone; undefined if no connector is pending.
+ * @param settleMs as in `isAboutToResume`
  */
 export function nextTurnAtMs(
   controls: readonly ConnectorControl[],
@@ -226,7 +236,7 @@ export function nextTurnAtMs(
     const { demand } = control;
     const { onSinceMs, pausedSinceMs } = turnOf(control);
     if (onSinceMs === undefined) {
-      // One that rests takes no turn from others, but may have what they leave once it was paused long enough.
+      // A resting car takes no turn from others, but may use their remainder after its minimum pause.
       isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
       if (pausedSinceMs === undefined) continue;
       const endsAtMs = pausedSinceMs + DWELL_MS;
@@ -237,7 +247,7 @@ export function nextTurnAtMs(
       for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + turnMs]) {
         if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
       }
-      // Past its turn, it makes room once those before it have.
+      // A car past its turn pauses after those before it.
       const isPast = onSinceMs + turnMs <= nowMs;
       if (isPast && swapsFromMs > nowMs) nextMs = Math.min(nextMs, swapsFromMs);
     }
