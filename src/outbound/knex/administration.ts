@@ -1,4 +1,5 @@
-// What the command line may change, beside a running service: every change takes a revision the service will notice.
+// Database changes of the command line, beside a running service. Each
+// takes a revision, by which the service notices it.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import {
@@ -26,7 +27,7 @@ import { orUnavailable } from './unavailable.js';
 
 /**
  * Opens the database (`sqlite:PATH` or `postgres://…`) and brings its schema up to date. Every function rejects with
- * StoreUnavailableError when the database is locked, full or unreachable.
+ * StoreUnavailableError if the database is locked, full or unreachable.
  */
 export async function createAdministration(options: {
   readonly databaseUrl: string;
@@ -38,7 +39,7 @@ export async function createAdministration(options: {
 function administrationOver(database: Database): Administration {
   const { knex } = database;
 
-  /** What `change` wrote is noted before anybody hears of it, as what a service writes is. */
+  /** The commit is noted in the mark before the caller gets its result, as for commits of a service. */
   async function noted<T>(change: Promise<T>): Promise<T> {
     const result = await change;
     await database.notePosition();
@@ -108,7 +109,7 @@ async function loadPasswordSeals(knex: Knex, tenantUuid: TenantUuid): Promise<re
   const row: { seals: string } | undefined = await knex('password_seals')
     .where('tenant_uuid', tenantUuid)
     .first('seals');
-  // Written below.
+  // `keepPasswordSeals` writes this JSON.
   return row === undefined ? [] : (JSON.parse(row.seals) as PasswordSeal[]);
 }
 

@@ -1,4 +1,4 @@
-// Alarms as rows: written when they begin, stamped when they end, never deleted.
+// Alarms as rows: inserted when they begin, stamped when they end, never deleted.
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
@@ -30,7 +30,7 @@ interface AlarmRow {
   readonly controller_uuid: ControllerUuid | null;
   readonly connector_id: ConnectorId | null;
   readonly reason: string;
-  /** null while that is `reason`. */
+  /** null while it equals `reason`. */
   readonly first_reason: string | null;
   readonly began_at_ms: number;
   readonly ended_at_ms: number | null;
@@ -81,7 +81,7 @@ function statements(engine: Engine) {
   };
 }
 
-/** Stores alarms; one that is stored already stays as it is, those of unknown locations or connectors are left out. */
+/** Stores alarms. A stored one stays as it is; those of unknown locations or connectors are left out. */
 export async function beginAlarms(trx: Knex.Transaction, begins: readonly AlarmBegin[]): Promise<void> {
   if (begins.length === 0) return;
   const rows = begins.map(({ tenantUuid, alarm }) => [
@@ -98,7 +98,9 @@ export async function beginAlarms(trx: Knex.Transaction, begins: readonly AlarmB
   await trx.raw(STATEMENTS[engineOf(trx)].begin, [JSON.stringify(rows)]);
 }
 
-/** Gives open alarms another reason, the last of each; what they began with stays. Unknown ones are left out. */
+/**
+ * Changes the reason of open alarms; the last one of each counts. The first reason stays. Unknown alarms are left out.
+ */
 export async function changeAlarms(trx: Knex.Transaction, changes: readonly AlarmChange[]): Promise<void> {
   if (changes.length === 0) return;
   const last = new Map(
@@ -110,7 +112,7 @@ export async function changeAlarms(trx: Knex.Transaction, changes: readonly Alar
   await trx.raw(STATEMENTS[engineOf(trx)].change, [JSON.stringify([...last.values()])]);
 }
 
-/** Stamps the end of alarms; the first end of each stays, unknown ones are left out. */
+/** Stamps the end of alarms. The first end of each counts; unknown alarms are left out. */
 export async function endAlarms(trx: Knex.Transaction, ends: readonly AlarmEnd[]): Promise<void> {
   if (ends.length === 0) return;
   const first = new Map<string, readonly [TenantUuid, string, EpochMs]>();
@@ -121,7 +123,7 @@ export async function endAlarms(trx: Knex.Transaction, ends: readonly AlarmEnd[]
   await trx.raw(STATEMENTS[engineOf(trx)].end, [JSON.stringify([...first.values()])]);
 }
 
-/** The alarms of a tenant that have not ended, the oldest first. */
+/** The open alarms of a tenant, the oldest first. */
 export async function loadOpenAlarms(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<AlarmRecord[]> {
   const rows: AlarmRow[] = await trx(readThrough(trx, 'alarms', 'alarms_open'))
     .where('tenant_uuid', tenantUuid)
@@ -131,7 +133,7 @@ export async function loadOpenAlarms(trx: Knex.Transaction, tenantUuid: TenantUu
   return rows.map(alarmOf);
 }
 
-/** Alarms that lasted at any time inside `window`, the newest first, at most `count`; of one location or of all. */
+/** Alarms that were open at any time inside `window`, the newest first, at most `count`; of one location or of all. */
 export async function listAlarms(
   knex: Knex,
   tenantUuid: TenantUuid,
@@ -150,7 +152,7 @@ export async function listAlarms(
       lasts
         .whereNull('ended_at_ms')
         .orWhere('ended_at_ms', '>', window.startsAtMs)
-        // One that ended in the millisecond it began, or earlier where the clock went back.
+        // An alarm that ended in the millisecond of its begin, or before it because the clock was set back.
         .orWhere('began_at_ms', '>=', window.startsAtMs),
     )
     .select(...ALARM)

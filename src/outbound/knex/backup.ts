@@ -1,4 +1,4 @@
-// A copy of a live SQLite database: whole as of one instant, while the service goes on writing.
+// A copy of a live SQLite database as of one instant; the service goes on writing meanwhile.
 import { randomUUID } from 'node:crypto';
 import { link, open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
@@ -8,9 +8,10 @@ import { sqliteFileOf } from './engine.js';
 import { orUnavailable } from './unavailable.js';
 
 /**
- * Writes a copy of the database to `file`, which appears complete and on disk or not at all, readable by its owner only.
- * @throws AdministrationError when `file` exists, when there is no database, or when it is PostgreSQL's.
- * @throws StoreUnavailableError when the database is locked or the disk is full.
+ * Writes a copy of the database to `file`. The copy appears complete and on
+ * disk, or not at all; only its owner can read it.
+ * @throws AdministrationError if `file` exists, or there is no database, or it is PostgreSQL's.
+ * @throws StoreUnavailableError if the database is locked or the disk is full.
  */
 export async function backupDatabase(databaseUrl: string, file: string): Promise<void> {
   const source = sqliteFileOf(databaseUrl);
@@ -21,7 +22,7 @@ export async function backupDatabase(databaseUrl: string, file: string): Promise
   if (await isThere(file)) throw new AdministrationError(`${file} exists already`);
   const unfinished = `${file}.${randomUUID()}.unfinished`;
   try {
-    // SQLite fills an empty file it finds, and so keeps its permissions.
+    // SQLite fills an existing empty file, and so keeps its permissions.
     await (await open(unfinished, 'wx', 0o600)).close();
     await copy(databaseUrl, unfinished);
     await flush(unfinished);
@@ -41,7 +42,7 @@ async function copy(databaseUrl: string, file: string): Promise<void> {
   }
 }
 
-/** A link, unlike a rename, fails where another backup took the name meanwhile. */
+/** Unlike a rename, a link fails if another backup took the name meanwhile. */
 async function publish(unfinished: string, file: string): Promise<void> {
   try {
     await link(unfinished, file);

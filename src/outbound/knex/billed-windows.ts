@@ -1,4 +1,5 @@
-// What locations imported of the windows that their tariffs bill, one row a location: what a restart goes on from.
+// Imported energy of each location in its current billed window, one row
+// for each location. A restart continues from it.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { BilledWindowRecord } from '../../ports/records.js';
@@ -24,7 +25,7 @@ const BILLED_WINDOWS = {
   onlyWhere: isStored('locations', ['tenant_uuid', 'location_id']),
 } as const satisfies KeyedTable<Columns>;
 
-/** Stores them, the last of each location counts; those of unknown locations are left out. */
+/** Stores windows; the last of each location counts. Those of unknown locations are left out. */
 export async function putBilledWindows(
   trx: Knex.Transaction,
   puts: readonly { readonly tenantUuid: TenantUuid; readonly billedWindow: BilledWindowRecord }[],

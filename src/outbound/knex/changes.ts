@@ -1,4 +1,4 @@
-// The changes of one commit, from all its callers, in as few statements as their kinds allow.
+// Writes the changes of one commit, from all its callers, in as few statements as their kinds allow.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { BilledWindowRecord, PowerRecord, ReservationRecord } from '../../ports/records.js';
@@ -20,7 +20,7 @@ import { type ProfileChange, writeProfiles } from './profiles.js';
 import { putReservations } from './reservations.js';
 import { lockTenants } from './transaction.js';
 
-/** What one caller wants written, all or nothing. */
+/** Changes of one caller, written all or none. */
 export interface Submission {
   readonly tenantUuid: TenantUuid;
   readonly changes: readonly Change[];
@@ -45,9 +45,9 @@ interface Sorted {
 }
 
 /**
- * Writes all submissions, in order within each kind of change: no kind depends on another, but an alarm that ends on one
- * that begins. Clusters change rarely and go one by one; every other kind takes one or two statements, however many
- * changes there are.
+ * Writes all submissions, in order within each kind of change. Kinds are independent, except that an
+ * alarm's end needs its begin. Clusters change rarely and are written one by one. Every other kind takes
+ * one or two statements, for any number of changes.
  */
 export async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
   const sorted = sort(submissions);
@@ -67,7 +67,7 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
   await write(trx, sorted.powerMinutes, putPowerMinutes);
 }
 
-/** Most commits have changes of one kind: nobody is asked to write none. */
+/** Most commits have changes of one kind: no statement runs for the others. */
 async function write<C>(
   trx: Knex.Transaction,
   changes: readonly C[],

@@ -1,4 +1,4 @@
-// Clusters and their members, in the order the members were given.
+// Clusters and their members, in the order in which the members were given.
 import type { Knex } from 'knex';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { ClusterRecord, OperatingStatus } from '../../ports/records.js';
@@ -38,7 +38,7 @@ const MEMBERS = {
   columns: { tenant_uuid: 'text', cluster_id: 'text', position: 'integer', location_id: 'text' },
 } as const satisfies KeyedTable<Columns>;
 
-/** Creates or replaces a cluster with its members. Fails where a member is no location of the tenant. */
+/** Creates or replaces a cluster with its members. Fails if a member is no location of the tenant. */
 export async function putCluster(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
@@ -63,7 +63,7 @@ export async function putCluster(
   );
 }
 
-/** Deletes a cluster; one the tenant does not have is deleted already. */
+/** A cluster that the tenant does not have counts as deleted. */
 export async function deleteCluster(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,

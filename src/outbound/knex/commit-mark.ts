@@ -1,10 +1,10 @@
-// Records outside an SQLite database which commit was acknowledged last, so that a loss is noticed at the next start.
+// Records the last acknowledged commit outside an SQLite database, so that the next start notices a loss.
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Position } from './ownership.js';
 
-// Always the same length, so that it is written in place, inside one sector.
+// A constant length, so that a write stays in place, inside one sector.
 const LENGTH = 200;
 
 const markSchema = z
@@ -17,9 +17,9 @@ export function markFileOf(databaseFile: string): string {
 }
 
 /**
- * The last acknowledged commit, in a small file beside the database. It is written after the commit is on disk and before
- * anybody hears of it, without a flush of its own: it is exact after `kill -9`, and after a loss of power it may say less
- * than the database, never more.
+ * The last acknowledged commit, in a small file beside the database. It is written after the commit is on disk and
+ * before the caller gets its result, without a flush of its own. So it is exact after `kill -9`. After a loss of
+ * power it may be behind the database, never ahead.
  */
 export class CommitMark {
   readonly file: string;
@@ -29,7 +29,7 @@ export class CommitMark {
     this.file = markFileOf(databaseFile);
   }
 
-  /** undefined where there is none or it cannot be read: then no loss can be noticed. */
+  /** undefined if the file is missing or unreadable: then no loss can be noticed. */
   read(): Position | undefined {
     try {
       return markSchema.parse(JSON.parse(readFileSync(this.file, 'utf8')));
@@ -38,7 +38,7 @@ export class CommitMark {
     }
   }
 
-  /** @throws the system's error where the file cannot be written. */
+  /** @throws the system's error if the file cannot be written. */
   note({ databaseId, ownerTerm, commits }: Position): void {
     this.#descriptor ??= this.#open();
     const text = `${JSON.stringify({ databaseId, epoch: ownerTerm, commits }).padEnd(LENGTH - 1)}\n`;

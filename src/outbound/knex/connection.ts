@@ -1,4 +1,4 @@
-// Opens the database behind a URL, and sets what each connection needs for durable commits.
+// Opens the database behind a URL, with the settings that each connection needs for durable commits.
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -11,11 +11,11 @@ import { makePrivateDirectory } from '../../private-files.js';
 import { sqliteFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 
-/** How long a write waits for another process's. */
+/** Wait of a write for another process's. */
 export const LOCK_TIMEOUT_MS = 2000;
-/** How long a start waits for others that start on the same new SQLite file, one of which creates its schema. */
+/** Wait of a start for other processes on the same new SQLite file, one of which creates the schema. */
 export const START_LOCK_TIMEOUT_MS = 10_000;
-/** The wait at a start, in parts. */
+/** Divides the wait at a start. */
 const SETTINGS_ATTEMPTS = 10;
 const CONNECT_TIMEOUT_MS = 5000;
 const STATEMENT_TIMEOUT_MS = 5000;
@@ -23,7 +23,7 @@ const STATEMENT_TIMEOUT_MS = 5000;
 const IDLE_TRANSACTION_TIMEOUT_MS = 10_000;
 const POSTGRES_CONNECTIONS = 5;
 
-// The timeout comes first: what follows may already have to wait for another process.
+// The timeout comes first: the other settings may have to wait for another process.
 const SQLITE_SETTINGS = `
   pragma busy_timeout = ${START_LOCK_TIMEOUT_MS / SETTINGS_ATTEMPTS};
   pragma journal_mode = wal;
@@ -33,7 +33,8 @@ const SQLITE_SETTINGS = `
   pragma busy_timeout = ${LOCK_TIMEOUT_MS};
 `;
 
-// A server may be configured to answer before a commit is on disk. This rules that out, and leaves stricter settings alone.
+// A server may be configured to answer before a commit is on disk. This
+// rules that out, and leaves stricter settings alone.
 const POSTGRES_SETTINGS = `
   set lock_timeout = ${LOCK_TIMEOUT_MS};
   set statement_timeout = ${STATEMENT_TIMEOUT_MS};
@@ -41,16 +42,16 @@ const POSTGRES_SETTINGS = `
   select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off';
 `;
 
-/** What PostgreSQL calls the sessions of a node; those of the command line have no node. */
+/** `application_name` of a node's PostgreSQL sessions; those of the command line have no node. */
 export function sessionNameOf(nodeId: string | undefined): string {
   return nodeId === undefined ? 'headroom' : `headroom ${nodeId}`;
 }
 
 export interface OpenOptions {
-  /** Hears of knex's own warnings. */
+  /** Receives knex's own warnings. */
   readonly log?: Log | undefined;
   readonly nodeId?: string | undefined;
-  /** To PostgreSQL, at most; SQLite has one. */
+  /** Most connections to PostgreSQL; SQLite has one. */
   readonly connections?: number;
 }
 
@@ -61,7 +62,7 @@ export function knexSettings(databaseUrl: string, options: OpenOptions = {}): Kn
   const engine = file === undefined ? postgresSettings(databaseUrl, options) : sqliteSettings(file);
   return {
     ...engine,
-    // Errors go into logs: they show the statement, not the data in it.
+    // Errors go into logs: they contain the statement, not its data.
     compileSqlOnError: false,
     migrations: { migrationSource: MIGRATIONS, tableName: 'migrations' },
     log: {
@@ -72,17 +73,17 @@ export function knexSettings(databaseUrl: string, options: OpenOptions = {}): Kn
   };
 }
 
-/** Opens the database; the directory and file of SQLite are made where there are none, readable by the owner only. */
+/** Opens the database. A missing SQLite file or directory is created, readable by its owner only. */
 export function openDatabase(databaseUrl: string, options: OpenOptions = {}): Knex {
   const file = sqliteFileOf(databaseUrl);
   if (file !== undefined && file !== ':memory:') makeSqliteFile(file);
   return createClient(knexSettings(databaseUrl, options));
 }
 
-/** knex reports a driver that it cannot load by the command that would install it, with the reason in the third line. */
+/** knex reports a driver that does not load by the command that would install it, with the reason in the third line. */
 const NOT_LOADED = /^Knex: run\n.*\n(.*)/;
 
-/** @throws StoreUnavailableError where the driver of SQLite cannot be loaded on this machine. */
+/** @throws StoreUnavailableError if the driver of SQLite cannot be loaded on this machine. */
 export function createClient(config: Knex.Config): Knex {
   try {
     return createKnex(config);
@@ -96,7 +97,7 @@ export function createClient(config: Knex.Config): Knex {
   }
 }
 
-/** Makes the file, and its directory, readable by the owner only, where there is none. */
+/** Creates a missing file and its directory, readable by its owner only. */
 export function makeSqliteFile(file: string): void {
   // An existing file is not opened here: closing it would release the locks that this process holds on it.
   if (existsSync(file)) return;
@@ -125,8 +126,8 @@ function sqliteSettings(filename: string): Knex.Config {
 }
 
 /**
- * Of two who make a new file a WAL database at once, SQLite refuses one without a wait: each would wait for the other. At the
- * next attempt it waits, or finds it done.
+ * If two processes make a new file a WAL database at once, SQLite refuses one without a wait: each would wait for the
+ * other. The next attempt waits, or finds the mode set.
  */
 function applySqliteSettings(
   connection: SqliteConnection,
@@ -144,7 +145,7 @@ function postgresSettings(
   connectionString: string,
   { nodeId, connections = POSTGRES_CONNECTIONS }: OpenOptions,
 ): Knex.Config {
-  // Loaded where it is used: with what it loads it takes a seventh of the time in which a command starts on SQLite.
+  // Loaded on demand: with its dependencies it takes a seventh of the start of a command on SQLite.
   const { types }: typeof pg = createRequire(import.meta.url)('pg');
   return {
     client: 'pg',

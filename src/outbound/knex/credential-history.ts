@@ -1,4 +1,4 @@
-// API keys and OAuth clients with their history: the rows that a tenant's administrators list, add to and end.
+// API keys and OAuth clients with their history, as a tenant's administrators list, create and end them.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type {
@@ -64,7 +64,7 @@ export async function loadCredentialHistory(
     id: row.id,
     tenantUuid: row.tenant_uuid,
     secretHash: row.secret_hash,
-    // Written below.
+    // `addCredential` writes this JSON.
     scopes: JSON.parse(row.scopes) as Scope[],
     expiresAtMs: row.expires_at_ms,
     endedAtMs: row.ended_at_ms,
@@ -93,7 +93,7 @@ export async function writeCredentialChanges(
   }
 }
 
-/** Fails where another credential, of any tenant, has the id. */
+/** Fails if another credential, of any tenant, has the id. */
 async function addCredential(trx: Knex.Transaction, credential: CredentialRecord): Promise<void> {
   const table = TABLES[credential.kind];
   await trx(table.name).insert({
@@ -113,7 +113,7 @@ async function addCredential(trx: Knex.Transaction, credential: CredentialRecord
 
 const USE_COLUMNS = { tenant_uuid: 'text', id: 'text', used_at_ms: 'bigint' } as const satisfies Columns;
 
-/** Stores the last use of each credential; an older use than the stored one is left out. */
+/** Stores the last use of each credential; a use older than the stored one is left out. */
 export async function noteUses(trx: Knex.Transaction, uses: readonly CredentialUse[]): Promise<void> {
   for (const kind of KINDS) {
     const rows = uses

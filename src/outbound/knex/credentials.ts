@@ -1,4 +1,4 @@
-// Tenants, their keys, clients and MQTT logins, as rows: secrets are hashes here already.
+// Tenants, their keys, clients and MQTT logins, as rows: secrets are hashes already.
 import type { Knex } from 'knex';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type {
@@ -41,7 +41,7 @@ interface LoginRow {
   readonly tenant_uuid: TenantUuid;
   readonly client_id: string;
   readonly mqtt_secret_hash: string;
-  /** Null where a gateway speaks for nobody. */
+  /** Null for a gateway without controllers. */
   readonly location_id: LocationId | null;
   readonly controller_uuid: ControllerUuid | null;
 }
@@ -148,7 +148,7 @@ export function oauthClientRow(
   };
 }
 
-/** The chargers and gateways that have a password, of one tenant or of all. */
+/** Logins of chargers, gateways, grid operators and site meters with a password, of one tenant or of all. */
 export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promise<MqttLoginRecord[]> {
   const chargers: LoginRow[] = await knex('chargers')
     .where(ofTenant(tenantUuid))
@@ -181,7 +181,7 @@ export async function loadMqttLogins(knex: Knex, tenantUuid?: TenantUuid): Promi
 
 type SiteLoginRow = Omit<LoginRow, 'controller_uuid'>;
 
-/** The logins of those who speak of a whole location. */
+/** Logins for a whole location. */
 async function loadSiteLogins(
   knex: Knex,
   tenantUuid: TenantUuid | undefined,
@@ -204,7 +204,7 @@ function siteLoginOf(row: SiteLoginRow) {
   };
 }
 
-/** The rows of a login lie together, one for each controller. */
+/** The rows of one login are adjacent, one for each controller. */
 function loginsOf(rows: readonly LoginRow[]): MqttLoginRecord[] {
   const logins: (MqttLoginRecord & { controllers: MqttLoginRecord['controllers'][number][] })[] = [];
   for (const row of rows) {

@@ -1,4 +1,4 @@
-// The database's clock, by which all leases of nodes end: PostgreSQL's own, and that of the host of an SQLite file.
+// The database's clock, by which ownership leases end: PostgreSQL's own, or that of the host of an SQLite file.
 import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
 import { ClockDifferenceError } from '../../ports/ownership.js';
@@ -11,14 +11,14 @@ export class DatabaseClock {
   readonly #clock: Clock;
   readonly #hostClock: Clock;
 
-  /** @param hostClock of the database's host, where that has no clock of its own to ask: SQLite. */
+  /** @param hostClock clock of the database's host for SQLite, which has none of its own */
   constructor(knex: Knex, { clock, hostClock }: { readonly clock: Clock; readonly hostClock: Clock }) {
     this.#knex = knex;
     this.#clock = clock;
     this.#hostClock = hostClock;
   }
 
-  /** So many ms from now, since 1970, for a statement. */
+  /** SQL expression: ms since 1970, `delayMs` from now. */
   inMs(delayMs: number): Knex.Raw {
     return engineOf(this.#knex) === 'postgres'
       ? this.#knex.raw('(extract(epoch from clock_timestamp()) * 1000)::bigint + ?', [delayMs])
@@ -26,8 +26,8 @@ export class DatabaseClock {
   }
 
   /**
-   * It is read while this node's clock is: how long that takes is not held against either.
-   * @throws ClockDifferenceError where the two differ by more than 2 s.
+   * The database's clock is read between two readings of this node's clock, so the delay of the answer does not count.
+   * @throws ClockDifferenceError if the two differ by more than 2 s.
    */
   async check(): Promise<void> {
     const fromMs = this.#clock.nowMs();

@@ -1,4 +1,5 @@
-// Who uses an SQLite database: services and commands together, a restore alone. And the files of a gateway: one gateway alone.
+// Locks an SQLite database: services and commands share it, a restore has it
+// alone. A gateway locks its data directory alone.
 import { basename, dirname, join } from 'node:path';
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
@@ -9,7 +10,7 @@ const WAIT_FOR_USERS_MS = 200;
 
 /**
  * A lock on a database file, held by a transaction on an empty SQLite file beside it. The system releases it when its
- * process ends, in any way. It locks the place: it holds even if the database's own file is moved or replaced.
+ * process ends, in any way. It locks the path: it holds even if the database's own file is moved or replaced.
  */
 export class DatabaseLock {
   readonly #knex: Knex;
@@ -18,7 +19,7 @@ export class DatabaseLock {
     this.#knex = knex;
   }
 
-  /** With others that share it. @throws StoreUnavailableError while somebody has it alone. */
+  /** Shared with others. @throws StoreUnavailableError while another process holds it alone. */
   static async share(databaseFile: string): Promise<DatabaseLock> {
     return DatabaseLock.#take(
       databaseFile,

@@ -1,4 +1,5 @@
-// Implements the Ownership port on an owned row: a term for each claim, and a lease by the database's clock where nodes stand by.
+// Implements the Ownership port on an owned row: an ownership term for each claim and, among several
+// nodes, an ownership lease by the database's clock.
 import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -15,9 +16,9 @@ import { orUnavailable } from './unavailable.js';
 /** This process among the nodes of a database. */
 export interface OwnNode {
   readonly nodeId: string;
-  /** Where other nodes reach it; asked when it claims. */
+  /** URL for other nodes; read at each claim. */
   readonly url: () => string | undefined;
-  /** How long it owns the database without renewing; undefined: until another claims it. */
+  /** Length of the ownership lease; undefined: ownership lasts until another node claims it. */
   readonly leaseMs: number | undefined;
 }
 
@@ -28,7 +29,7 @@ interface OwnershipOptions {
   readonly owned: OwnedRow;
   readonly log?: Log | undefined;
   readonly node: OwnNode;
-  /** Told of a claim before it resolves. */
+  /** Called with a claim before `claim` resolves. */
   readonly onClaimed: (ownerTerm: number, position: Position | undefined) => void;
 }
 
@@ -150,7 +151,7 @@ export class DatabaseOwnership implements Ownership {
     return row;
   }
 
-  /** How long it is worth waiting before it is looked again: until a lease ends, ms; undefined where nobody owns it. */
+  /** Milliseconds until the next look makes sense, at most until a lease ends; undefined if there is no owner. */
   async #seenForMs(): Promise<number | undefined> {
     try {
       return await orUnavailable(async () => {
@@ -196,7 +197,7 @@ export class DatabaseOwnership implements Ownership {
       .whereRaw('datname = current_database()');
   }
 
-  /** @throws NotVacantError where another claimed or renewed since `before`, and nodes hold leases. */
+  /** @throws NotVacantError if another node claimed or renewed since `before`, and nodes hold leases. */
   async #claimAfter(before: OwnerRow): Promise<Begun> {
     const { nodeId, url, leaseMs } = this.#node;
     const owner = { node_id: nodeId, node_url: url() ?? null };
@@ -216,11 +217,11 @@ export class DatabaseOwnership implements Ownership {
     return begun;
   }
 
-  /** A process that is frozen keeps its locks until its sessions end. */
+  /** A frozen process keeps its locks until its sessions end. */
   async #endSessionsOf({ node_id }: OwnerRow): Promise<void> {
     if (!this.#isPostgres || node_id === null || node_id === this.#node.nodeId) return;
     try {
-      // Who lost one shard may own others, and live.
+      // A node that lost one shard may be alive and own others.
       if (await this.#isMember(node_id)) return;
       const ended = await this.#sessionsOf(node_id).select(this.#knex.raw('pg_terminate_backend(pid)'));
       if (ended.length > 0)

@@ -1,4 +1,4 @@
-// Opens a database that can be relied upon: no restore is under way, no acknowledged commit is missing, the schema is up to date.
+// Opens a database that is safe to use: no restore runs, no acknowledged commit is missing, the schema is up to date.
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { DatabaseLostError } from '../../ports/store.js';
@@ -25,11 +25,11 @@ interface Guard {
 /** An open database. Note in `mark` each commit that must not be lost, before acknowledging it. */
 export class Database {
   readonly knex: Knex;
-  /** The names of the migrations that opening it ran. */
+  /** Names of the migrations that ran at the opening. */
   readonly migrations: readonly string[];
-  /** Records outside an SQLite database how far it has come; undefined for a PostgreSQL. */
+  /** Records the last commit outside an SQLite database; undefined for a PostgreSQL. */
   readonly mark: CommitMark | undefined;
-  /** Those of an SQLite database; undefined for a PostgreSQL. */
+  /** The files of an SQLite database; undefined for a PostgreSQL. */
   readonly files: OpenDatabaseFiles | undefined;
   readonly #lock: DatabaseLock | undefined;
 
@@ -43,8 +43,8 @@ export class Database {
 
   /**
    * Opens the database and brings its schema up to date. With `isChecked`, all of an SQLite database is read first.
-   * @throws DatabaseLostError where it is damaged or lacks what was acknowledged.
-   * @throws StoreUnavailableError when it cannot be reached, is locked, or is being restored.
+   * @throws DatabaseLostError if it is damaged or lacks acknowledged commits.
+   * @throws StoreUnavailableError if it cannot be reached, is locked, or is being restored.
    */
   static async open(
     databaseUrl: string,
@@ -57,7 +57,7 @@ export class Database {
     }
     const mark = new CommitMark(file);
     refuseWithoutFile(file, mark);
-    // The lock's file needs the directory that comes with the database's.
+    // The lock's file needs the directory that is created with the database's.
     const knex = openDatabase(databaseUrl, options);
     let lock: DatabaseLock | undefined;
     const migrations = await orClose(knex, async () => {
@@ -74,7 +74,7 @@ export class Database {
     return database;
   }
 
-  /** Notes in the mark where the database is now, for a caller that does not know it. */
+  /** Reads the present position and notes it in the mark. */
   async notePosition(): Promise<void> {
     this.mark?.note(await positionIn(this.knex));
   }
@@ -95,7 +95,7 @@ async function orClose<T>(knex: Knex, work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The error that SQLite itself gave, from inside the errors that wrap it. */
+/** SQLite's own error is inside the errors that wrap it. */
 export function isDamage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
@@ -106,7 +106,7 @@ function asLostWhereDamaged(file: string, error: unknown): unknown {
   return isDamage(error) ? new DatabaseLostError(`${file} is damaged: ${error.message}. ${WAYS_OUT}`) : error;
 }
 
-/** The result of `work` on the database in `file`. @throws DatabaseLostError where SQLite finds it damaged. */
+/** The result of `work` on the database in `file`. @throws DatabaseLostError if SQLite finds it damaged. */
 export async function lostWhereDamaged<T>(file: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -115,7 +115,7 @@ export async function lostWhereDamaged<T>(file: string, work: () => Promise<T>):
   }
 }
 
-/** @throws DatabaseLostError where a database with acknowledged writes was there, and is not. */
+/** @throws DatabaseLostError if a database with acknowledged writes was there, and is missing. */
 export function refuseWithoutFile(file: string, mark: CommitMark): void {
   const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
   if (size > 0 || mark.read() === undefined) return;
@@ -124,21 +124,21 @@ export function refuseWithoutFile(file: string, mark: CommitMark): void {
   );
 }
 
-/** @throws DatabaseLostError where it lacks what was acknowledged, or, with `isChecked`, is damaged. */
+/** @throws DatabaseLostError if the database lacks acknowledged commits or, with `isChecked`, is damaged. */
 export async function refuseLost(
   knex: Knex,
   file: string,
   mark: CommitMark,
   isChecked: boolean,
 ): Promise<void> {
-  // In this order: while another service writes, the database is never behind the mark that was read before it.
+  // The order matters: while another service writes, the database is never behind a mark that was read before it.
   const marked = mark.read();
   if (marked !== undefined) refuseBehind(await positionIfAny(knex), marked, file, mark.file);
   const problem = isChecked ? await integrityProblem(knex) : undefined;
   if (problem !== undefined) throw new DatabaseLostError(`${file} is damaged: ${problem}. ${WAYS_OUT}`);
 }
 
-/** undefined where the database is of a version that did not count. */
+/** undefined for a database of a version that did not count commits. */
 async function positionIfAny(knex: Knex): Promise<Position | undefined> {
   const counts = await knex.schema.hasColumn('owner', 'commits');
   return counts ? positionIn(knex) : undefined;
@@ -156,8 +156,8 @@ function refuseBehind(found: Position | undefined, marked: Position, file: strin
 }
 
 /**
- * Migrates the database at `databaseUrl` and closes it; gives the names of the migrations that were run. Fails as
- * `Database.open` does.
+ * Migrates the database at `databaseUrl` and closes it. Fails as `Database.open` does.
+ * @returns the names of the migrations that ran
  */
 export async function migrate(databaseUrl: string): Promise<readonly string[]> {
   const database = await Database.open(databaseUrl);

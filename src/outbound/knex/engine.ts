@@ -1,4 +1,4 @@
-// Which of the two databases is in use: most SQL is the same for both, and the rest depends on this.
+// The database engine in use: most SQL is the same for both, and the rest depends on this.
 import type { Knex } from 'knex';
 
 export type Engine = 'sqlite' | 'postgres';
@@ -9,8 +9,8 @@ export function engineOf(knex: Knex): Engine {
 }
 
 /**
- * `table`, to be read through `index`: SQLite keeps no statistics here, and without them would rather read all of a
- * tenant's history in the order of the table than find a target's in an index.
+ * `table`, to be read through `index`. SQLite keeps no statistics here. So it would read all of a tenant's history by
+ * the table, instead of one target's by an index.
  */
 export function readThrough(knex: Knex, table: string, index: string): Knex.Raw {
   return engineOf(knex) === 'sqlite' ? knex.raw('?? indexed by ??', [table, index]) : knex.raw('??', [table]);
@@ -21,12 +21,12 @@ export function exactDouble(value: number): string {
   return value.toPrecision(17);
 }
 
-/** The file of `sqlite:PATH` (`:memory:` included), or undefined where the URL is PostgreSQL's. */
+/** The file of `sqlite:PATH` (`:memory:` included), or undefined for a URL of PostgreSQL. */
 export function sqliteFileOf(databaseUrl: string): string | undefined {
   return databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 }
 
-/** The file of an SQLite database on disk; undefined for one in memory, and for PostgreSQL's. */
+/** The file of an SQLite database on disk; undefined for one in memory, and for PostgreSQL. */
 export function databaseFileOf(databaseUrl: string): string | undefined {
   const file = sqliteFileOf(databaseUrl);
   return file === ':memory:' ? undefined : file;

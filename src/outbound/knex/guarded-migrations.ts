@@ -7,15 +7,15 @@ import { databaseFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';
 
 /**
- * The migrations of the service, under the names it records, of which `down` refuses without `isRollbackConfirmed` and
- * while a service uses an SQLite database.
+ * The migrations of the service, under their recorded names. `down` refuses without
+ * `isRollbackConfirmed`, and while a service uses an SQLite database.
  */
 export function guardedMigrations(
   databaseUrl: string,
   isRollbackConfirmed: boolean,
 ): Knex.MigrationSource<Knex.Migration & { readonly name: string }> {
   const file = databaseFileOf(databaseUrl);
-  // Held until the command ends, which lets go of it.
+  // Held until the command ends.
   let lock: Promise<DatabaseLock> | undefined;
 
   async function prepareRollback(): Promise<void> {
@@ -26,13 +26,13 @@ export function guardedMigrations(
     if (file === undefined) return;
     lock ??= DatabaseLock.alone(file);
     await lock;
-    // The commit mark is dropped too: the next start must not take the dropped data for a loss.
+    // The commit mark is dropped too: the next start must not treat the dropped data as a loss.
     rmSync(markFileOf(file), { force: true });
   }
 
   return {
     ...MIGRATIONS,
-    // `migrate:list` prints what is pending by its file.
+    // `migrate:list` prints a pending migration by its file.
     getMigrations: async (extensions) =>
       (await MIGRATIONS.getMigrations(extensions)).map((migration) => ({
         ...migration,

@@ -1,4 +1,5 @@
-// Looks at a database beside those who use it: reads all of it and writes nothing, not even what SQLite puts beside a file it opens.
+// Inspects a database that is in use: reads all of it and writes nothing, not
+// even the files that SQLite puts beside an open one.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -19,30 +20,30 @@ import { loadLocations } from './sites.js';
 import { inSnapshot } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** Who owns a database, as far as it says itself. */
+/** The owner of a database by its own rows. */
 export interface SeenOwner {
   readonly ownerTerm: number;
   readonly nodeUrl: string | undefined;
-  /** What is left of its lease, below 0 where that has ended; undefined where it holds none. */
+  /** Remaining time of its lease, below 0 after its end; undefined without a lease. */
   readonly leaseLeftMs: number | undefined;
-  /** Of an owner without a lease, whether it is connected; undefined where the database cannot tell, as SQLite. */
+  /** Connection state of an owner without a lease; undefined if the database does not report it, as SQLite. */
   readonly isConnected: boolean | undefined;
   readonly isVacant: boolean;
 }
 
 /** Versions of the schema by name. */
 export interface SeenSchema {
-  /** This version has, and the database has not. */
+  /** In this version, and not in the database. */
   readonly missing: readonly string[];
-  /** The database has, and this version does not know. */
+  /** In the database, and unknown to this version. */
   readonly unknown: readonly string[];
 }
 
-/** How a PostgreSQL treats what it has acknowledged. */
+/** Durability settings of a PostgreSQL. */
 export interface SeenServer {
   readonly isReplica: boolean;
   readonly flushes: boolean;
-  /** Replicas that may lack what was acknowledged. */
+  /** Replicas that may lack acknowledged commits. */
   readonly asynchronousReplicas: number;
 }
 
@@ -51,7 +52,7 @@ export interface SeenLocation {
   readonly location: LocationRecord;
 }
 
-/** What a database file cannot be asked without changing something beside it. */
+/** A database file cannot be read without a change beside it. */
 export class UnreadableWithoutWritingError extends Error {}
 
 const LOCK_TIMEOUT_MS = 2000;
@@ -66,10 +67,10 @@ export class Inspection {
   }
 
   /**
-   * undefined where there is no database yet: the first start makes it.
-   * @throws DatabaseLostError where one was there.
+   * Resolves to undefined without a database: the first start creates it.
+   * @throws DatabaseLostError if there was one.
    * @throws UnreadableWithoutWritingError
-   * @throws StoreUnavailableError when it cannot be reached, or is not Headroom's.
+   * @throws StoreUnavailableError if it cannot be reached, or is not Headroom's.
    */
   static async open(databaseUrl: string): Promise<Inspection | undefined> {
     const file = databaseFileOf(databaseUrl);
@@ -98,7 +99,7 @@ export class Inspection {
     return engineOf(this.#knex);
   }
 
-  /** How long one question takes there and back, ms; the shortest of some. */
+  /** Round trip of one query in ms, the shortest of five. */
   async roundTripMs(clock: Clock): Promise<number> {
     let shortestMs = Number.POSITIVE_INFINITY;
     for (let i = 0; i < 5; i++) {
@@ -121,14 +122,14 @@ export class Inspection {
 
   /**
    * Reads all of an SQLite database. PostgreSQL notices damage itself.
-   * @throws DatabaseLostError where it is damaged or lacks what was acknowledged.
+   * @throws DatabaseLostError if it is damaged or lacks acknowledged commits.
    */
   async checkWhole(): Promise<void> {
     const file = this.#file;
     if (file !== undefined) await this.#ask(() => refuseLost(this.#knex, file, new CommitMark(file), true));
   }
 
-  /** Of a schema that is up to date. */
+  /** Needs a schema that is up to date. */
   async owner(): Promise<SeenOwner> {
     const now = this.#databaseNow();
     const columns = ['epoch', 'node_id', 'node_url', 'alive_until_ms', { now_ms: now }] as const;
@@ -146,14 +147,14 @@ export class Inspection {
     };
   }
 
-  /** By how much the database's clock is ahead of `clock`, at least, ms; undefined for SQLite, which has none. */
+  /** Least ms by which the database's clock is ahead of `clock`; undefined for SQLite, which has no clock. */
   async clockAheadMs(clock: Clock): Promise<number | undefined> {
     if (this.engine === 'sqlite') return undefined;
     await this.#ask(() => this.#knex.raw('select 1'));
     const fromMs = clock.nowMs();
     const row: OwnerRow = await this.#ask(() => this.#knex('owner').first({ now_ms: this.#databaseNow() }));
     const untilMs = clock.nowMs();
-    // How long the answer took is not held against either.
+    // The delay of the answer does not count.
     return row.now_ms > untilMs ? row.now_ms - untilMs : Math.min(0, row.now_ms - fromMs);
   }
 
@@ -172,7 +173,7 @@ export class Inspection {
     };
   }
 
-  /** Of all tenants; of a schema that is up to date. */
+  /** Of all tenants. Needs a schema that is up to date. */
   async locations(): Promise<readonly SeenLocation[]> {
     return this.#ask(() =>
       inSnapshot(this.#knex, async (trx) => {
@@ -228,7 +229,7 @@ interface OwnerRow {
   readonly now_ms: number;
 }
 
-/** undefined where there is nothing in it yet. */
+/** undefined for an empty database. */
 async function isOurDatabase(knex: Knex): Promise<boolean | undefined> {
   if (engineOf(knex) === 'sqlite') {
     const tables: unknown[] = await knex('sqlite_master').limit(1);
@@ -239,9 +240,10 @@ async function isOurDatabase(knex: Knex): Promise<boolean | undefined> {
 }
 
 /**
- * While somebody has the file open, there is a -shm file beside it, and it is read like any other. While nobody has, SQLite would
- * make that file, for whoever asks: a service of another user could not use it. What nobody has open is read as it lies there.
- * @throws UnreadableWithoutWritingError where only SQLite knows what is in the database.
+ * While a process has the file open, there is a -shm file beside it, and the file is read like any other.
+ * Otherwise SQLite would create that file for the user of this process. A service of another user could not use
+ * it. So a file that is not open is read as it is.
+ * @throws UnreadableWithoutWritingError if only SQLite can join the database and its -wal file.
  */
 function openUnchanged(file: string): Knex {
   const isOpen = existsSync(`${file}-shm`);

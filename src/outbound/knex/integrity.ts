@@ -1,4 +1,4 @@
-// Whether an SQLite database is whole: read at each start, because damaged pages answer as if nothing were there.
+// Checks an SQLite database at each start: damaged pages would answer as if they were empty.
 
 import type { Knex } from 'knex';
 import { counted } from '../../../machines/values/counted.js';
@@ -7,8 +7,8 @@ import { counted } from '../../../machines/values/counted.js';
 const UNCHECKED = 'power_minutes';
 
 /**
- * The first thing that is wrong with the tables and indexes (measured power only with `isPowerChecked`) and with what
- * refers to what; undefined where all is well. Takes some seconds per million rows.
+ * The first problem of the tables and indexes (measured power only with `isPowerChecked`) and of the references between
+ * rows; undefined without a problem. Takes some seconds for a million rows.
  */
 export async function integrityProblem(
   knex: Knex,
@@ -17,7 +17,7 @@ export async function integrityProblem(
   const tables: { name: string }[] = await knex('sqlite_master').where('type', 'table').select('name');
   for (const { name } of tables) {
     if (name === UNCHECKED && !isPowerChecked) continue;
-    // One problem is enough, and listing all of them takes long where a table is gone.
+    // One problem is enough, and listing all takes long if a table is gone.
     const told: { integrity_check: string }[] = await knex.raw(`pragma integrity_check('${name}')`);
     const problem = told.find(({ integrity_check }) => integrity_check !== 'ok')?.integrity_check;
     if (problem !== undefined) return `${name}: ${problem.replaceAll('\n', ' ')}`;

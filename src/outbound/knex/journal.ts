@@ -1,4 +1,4 @@
-// Group commit: writes that come while one commit is on its way to the disk share the next one.
+// Group commit: writes that arrive during one commit share the next one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -8,9 +8,10 @@ import { asUnavailable, isUnavailable } from './unavailable.js';
 
 const MAX_BATCH = 500;
 const MAX_PENDING = 10_000;
-// A cluster schedule is up to a thousand changes of one caller: bounds how long one commit keeps the thread.
+// A cluster schedule is up to a thousand changes of one caller: this limits
+// the time for which one commit keeps the thread.
 const MAX_CHANGES = 5000;
-// With a database that takes seconds for each commit, callers get an error at once instead of a long wait.
+// With a database that takes seconds for each commit, callers get an error instead of a long wait.
 const MAX_WAIT_MS = 5000;
 
 interface Waiting {
@@ -63,12 +64,12 @@ export class Journal {
     );
   }
 
-  /** Milliseconds since the database last refused a commit; undefined where none was refused since the last success. */
+  /** Milliseconds since the database last refused a commit; undefined if the last commit succeeded. */
   refusedForMs(): number | undefined {
     return this.#refusedAtMs === undefined ? undefined : this.#clock.monotonicMs() - this.#refusedAtMs;
   }
 
-  /** Runs `work` in its turn: after what was asked before it is answered, before what is asked after it is begun. */
+  /** Runs `work` in its place of the queue: after the answers to earlier entries, and before later ones begin. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return new Promise((resolve, reject) =>
       this.#enqueue({
@@ -79,13 +80,13 @@ export class Journal {
     );
   }
 
-  /** Takes nothing more; resolves when what was taken is answered. */
+  /** Accepts nothing more; resolves after the answers to all accepted entries. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#draining;
   }
 
-  /** @throws StoreUnavailableError where it takes nothing more. */
+  /** @throws StoreUnavailableError if it is closed or full. */
   #enqueue(entry: Write | Alone): void {
     if (this.#isClosed) throw new StoreUnavailableError('the database is being closed');
     if (this.#pending.length >= this.#maxPending)

@@ -1,4 +1,5 @@
-// Many rows through one binding: constant SQL however many there are, and little work on the main thread.
+// Passes many rows through one binding: the SQL is constant for any number of
+// rows, and takes little work on the main thread.
 import type { Knex } from 'knex';
 import { type Engine, engineOf, exactDouble } from './engine.js';
 
@@ -6,7 +7,7 @@ export type Cell = string | number | null;
 export type ColumnKind = 'text' | 'integer' | 'bigint' | 'double precision';
 export type Columns = Readonly<Record<string, ColumnKind>>;
 
-/** A table that rows are put into by key. */
+/** A table for `putRows`. */
 export interface KeyedTable<C extends Columns> {
   readonly name: string;
   readonly key: readonly (keyof C & string)[];
@@ -18,7 +19,8 @@ export interface KeyedTable<C extends Columns> {
 export type RowOf<C extends Columns> = { readonly [K in keyof C]: Cell };
 
 /**
- * A sub-query over one JSON binding, an array with an array of cells per row: `nth` (from 1) and the columns in order.
+ * A sub-query over one JSON binding, an array with an array of cells for
+ * each row: `nth` (from 1) and the columns in order.
  */
 export function jsonRows(engine: Engine, columns: Columns): string {
   const kinds = Object.entries(columns);
@@ -30,13 +32,13 @@ export function jsonRows(engine: Engine, columns: Columns): string {
   return `(select nth, ${cells.join(', ')} from jsonb_array_elements(?::jsonb) with ordinality as element(cells, nth))`;
 }
 
-/** The condition that `table` has a row with what `given` has in these columns. */
+/** Condition: `table` has a row that equals `given` in these columns. */
 export function isStored(table: string, columns: readonly string[]): string {
   const same = columns.map((name) => `${table}.${name} = given.${name}`);
   return `exists (select 1 from ${table} where ${same.join(' and ')})`;
 }
 
-/** Inserts `rows`, each of another key, or updates those whose key exists. */
+/** Inserts `rows`, each with another key, or updates the rows with these keys. */
 export async function putRows<C extends Columns>(
   trx: Knex.Transaction,
   table: KeyedTable<C>,
@@ -48,7 +50,7 @@ export async function putRows<C extends Columns>(
     .filter((name) => !table.key.includes(name))
     .map((name) => `${name} = excluded.${name}`)
     .join(', ');
-  // Without "where", SQLite would read "on conflict" as part of a join.
+  // Without "where", SQLite would parse "on conflict" as part of a join.
   await trx.raw(
     `insert into ${table.name} (${names.join(', ')})
      select ${names.join(', ')} from ${jsonRows(engineOf(trx), table.columns)} as given where ${table.onlyWhere ?? 'true'}

@@ -9,16 +9,16 @@ const APPLICATION_ID = 0x48454144;
 const LOCK_KEY = 0x726f6f6d;
 const MISSING_FILES = 'files are missing';
 
-/** Whether an SQLite database was made by this product. */
+/** True for an SQLite database that Headroom created. */
 export async function isHeadroomDatabase(knex: Knex): Promise<boolean> {
   const [row]: { application_id: number }[] = await knex.raw('pragma application_id');
   return row?.application_id === APPLICATION_ID && knex.schema.hasTable('owner');
 }
 
 /**
- * Runs what is missing, in one transaction that other processes wait for: after a crash nothing is half done and no
- * lock is left behind.
- * @returns the names of the migrations that were run.
+ * Runs all pending migrations in one transaction, for which other processes wait.
+ * So a crash leaves nothing half done, and no lock.
+ * @returns the names of the migrations that ran.
  */
 export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
   const isSqlite = engineOf(knex) === 'sqlite';
@@ -36,7 +36,7 @@ export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
   });
 }
 
-/** @throws StoreUnavailableError where a newer version made the schema; knex then misses the files of its migrations. */
+/** @throws StoreUnavailableError if a newer version made the schema; knex then misses the files of its migrations. */
 function tellIfNewer(error: Error): never {
   if (!error.message.includes(MISSING_FILES)) throw error;
   throw new StoreUnavailableError(

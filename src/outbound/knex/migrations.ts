@@ -28,7 +28,7 @@ interface NamedMigration extends Knex.Migration {
   readonly name: string;
 }
 
-// In order; a name is written into databases and never changes.
+// In order. A name is stored in databases and never changes.
 const ALL: readonly NamedMigration[] = [
   { name: '0001-initial', ...initial },
   { name: '0002-owner', ...owner },
@@ -55,7 +55,6 @@ const ALL: readonly NamedMigration[] = [
   { name: '0024-credential-history', ...credentialHistory },
 ];
 
-/** The migrations, for knex. */
 export const MIGRATIONS: Knex.MigrationSource<NamedMigration> = {
   getMigrations: async () => [...ALL],
   getMigrationName: (migration) => migration.name,

@@ -1,4 +1,4 @@
-// The grid operator's limit as rows: everything it ever stood at, of which the newest is what it stands at.
+// The history of the grid operator's limit as rows. The newest row is its present state.
 import type { Knex } from 'knex';
 import type { OperatorState } from '../../../machines/limits/operator.machine.js';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
@@ -49,7 +49,7 @@ function insertion(engine: Engine): string {
     where ${isStored('locations', ['tenant_uuid', 'location_id'])} order by given.nth`;
 }
 
-/** Stores what limits stand at now, in order; those of unknown locations are left out. */
+/** Stores states of limits, in order. Those of unknown locations are left out. */
 export async function putOperatorEvents(
   trx: Knex.Transaction,
   changes: readonly OperatorChange[],
@@ -70,7 +70,7 @@ export async function putOperatorEvents(
   await trx.raw(INSERT[engineOf(trx)], [JSON.stringify(rows)]);
 }
 
-/** The newest of each location of the tenant. */
+/** The newest state of each location of the tenant. */
 export async function loadOperatorEvents(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
@@ -89,7 +89,7 @@ export async function loadOperatorEvents(
   return rows.map(eventOf);
 }
 
-/** What the limit stood at inside `window`, what it began with first; in order. */
+/** The states inside `window`, the one at its start first, in order. */
 export async function operatorEvents(
   knex: Knex,
   tenantUuid: TenantUuid,

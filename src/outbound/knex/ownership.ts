@@ -1,16 +1,16 @@
-// One service at a time owns the database, or a shard of it: each claim begins a new term, and commits of an older term are refused.
-// Commits are counted.
+// One service at a time owns the database, or a shard of it. Each claim begins a new ownership term, and commits of
+// an older term are refused. Commits are counted.
 import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { engineOf } from './engine.js';
 import { inTransaction } from './transaction.js';
 
-/** How far a database has come. */
+/** The last commit of a database. */
 export interface Position {
   readonly databaseId: string;
-  /** Numbers the owners of the database. Chargers see it as the `epoch` of their limits. */
+  /** Number of the ownership term. Limits carry it to the chargers as `epoch`. */
   readonly ownerTerm: number;
-  /** Commits since the database was made. */
+  /** Commits since the database was created. */
   readonly commits: number;
 }
 
@@ -32,56 +32,60 @@ export async function positionIn(knex: Knex): Promise<Position> {
   return positionOf(await knex('owner').first(COLUMNS));
 }
 
-/** Who owns a row: columns of it. */
+/** Owner columns of a row, to write. */
 export interface Owner {
   readonly node_id: string | null;
   readonly node_url: string | null;
-  /** By the database's clock; null where it holds no lease. */
+  /** By the database's clock; null without a lease. */
   readonly alive_until_ms: Knex.Raw | null;
 }
 
 export const NOBODY: Owner = { node_id: null, node_url: null, alive_until_ms: null };
 
-/** Who owns what, as a row gives it back. */
+/** Owner columns of a row, as read. */
 export interface OwnedBy {
   readonly node_id: string | null;
   readonly alive_until_ms: number | null;
 }
 
-/** A claim is refused where another claimed since `ownerTerm`, or a lease lasts at `now`. */
+/** A claim is refused if another node claimed since `ownerTerm`, or a lease lasts at `now`. */
 export interface IfVacant {
   readonly ownerTerm: number;
   readonly now: Knex.Raw;
 }
 
-/** A term that began. */
+/** An ownership term that began. */
 export interface Begun {
   readonly ownerTerm: number;
-  /** How far the database had come then, where that is counted for all of it. */
+  /** Position of the database at that moment, if it is counted for all of it. */
   readonly position?: Position;
 }
 
 export interface Renewal {
   readonly ownerTerm: number;
   readonly aliveUntil: Knex.Raw;
-  /** Where the owner answers, once it does. */
+  /** URL at which the owner answers; undefined before it does. */
   readonly nodeUrl: string | undefined;
 }
 
-/** The row that says who owns something: the whole database, or a shard of its tenants. Both draw their terms from one counter. */
+/**
+ * The row with the owner of the whole database, or of a shard of its tenants. Both take their terms from one counter.
+ */
 export interface OwnedRow {
-  /** What is owned, as people are told. */
+  /** The owned thing in log lines and errors. */
   readonly name: string;
   row(knex: Knex): Knex.QueryBuilder;
-  /** Who may own the same otherwise: shards where this is the database, and the database where this is a shard. */
+  /**
+   * Another owner of the same tenants: of any shard if this is the database, and of the database if this is a shard.
+   */
   rival(knex: Knex): Promise<OwnedBy | undefined>;
-  /** Begins a new term, in which `owner` owns it; undefined where it is not vacant. */
+  /** Begins a new term of `owner`; undefined if it is not vacant. */
   begin(knex: Knex, owner: Owner, ifVacant?: IfVacant): Promise<Begun | undefined>;
-  /** The lease of the term lasts until `aliveUntil` from now on; false where that term has passed. */
+  /** Extends the lease of the term to `aliveUntil`; false if that term has passed. */
   renew(knex: Knex, renewal: Renewal): Promise<boolean>;
   /**
-   * Counts a commit of `ownerTerm` and refuses it where that term has passed; the last statement of each commit. Until it
-   * ends nobody can begin another term, so that what a new owner reads is all that the one before it wrote.
+   * Counts a commit of `ownerTerm`, and refuses it if that term has passed; the last statement of each commit. Until
+   * the transaction ends, no other term can begin. So a new owner reads all writes of the one before it.
    * @throws StoreUnavailableError
    */
   countCommitOf(trx: Knex.Transaction, ownerTerm: number): Promise<Position | undefined>;
@@ -106,7 +110,7 @@ export const WHOLE_DATABASE: OwnedRow = {
         .returning(COLUMNS);
       if (rows.length === 0) return undefined;
       const position = positionOf(rows[0]);
-      // Nodes that share the tenants write nothing from now on.
+      // Nodes that share the tenants can commit nothing from now on.
       await trx('shards').update({ epoch: position.ownerTerm, ...NOBODY });
       return { ownerTerm: position.ownerTerm, position };
     }),
@@ -132,7 +136,7 @@ export function inClaim<T>(knex: Knex, work: (trx: Knex.Transaction) => Promise<
   });
 }
 
-/** Whether a row is free at `now`, as a condition of a query. */
+/** Query condition: the row is free at `now`. */
 export function isVacantAt(now: Knex.Raw): (query: Knex.QueryBuilder) => void {
   return (query) => query.whereNull('alive_until_ms').orWhere('alive_until_ms', '<=', now);
 }

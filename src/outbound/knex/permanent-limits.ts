@@ -1,4 +1,4 @@
-// Permanent limits: the one in force is stored with its location, and all are kept in a history from which nothing is deleted.
+// Permanent limits: the one in force is stored with its location, and a history keeps all.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';
@@ -41,7 +41,7 @@ function statements(engine: Engine): { readonly record: string; readonly apply: 
   };
 }
 
-/** Records the changes in order and puts the last of each location in force. Fails where a location is unknown. */
+/** Records the changes in order and puts the last of each location in force. Fails if a location is unknown. */
 export async function setPermanentLimits(
   trx: Knex.Transaction,
   changes: readonly PermanentLimitChange[],
@@ -63,8 +63,8 @@ export async function setPermanentLimits(
 }
 
 /**
- * The permanent limits a location had inside `window`, the one in force at its start first, or ever; in the order they
- * were set, empty for an unknown location.
+ * The permanent limits of a location inside `window`, the one in force at its start first; without a window all. In the
+ * order in which they were set, empty for an unknown location.
  */
 export async function permanentLimitHistory(
   knex: Knex,

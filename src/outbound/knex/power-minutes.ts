@@ -1,4 +1,4 @@
-// What locations drew, minute by minute: written once a minute, read in steps, forgotten when old.
+// Power of locations: written once a minute, read in steps, deleted when old.
 import type { Knex } from 'knex';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
@@ -6,7 +6,10 @@ import type { PowerRecord, PowerStep } from '../../ports/records.js';
 import { type Engine, engineOf } from './engine.js';
 import { type Columns, isStored, type KeyedTable, putRows, type RowOf } from './json-rows.js';
 
-/** Mean and highest current of each phase of the grid, whole tenths of an ampere: small numbers take little of a row. */
+/**
+ * Mean and highest current of each phase of the grid, in whole tenths of an
+ * ampere: small integers take little space in a row.
+ */
 const OF_PHASES = {
   mean_l1_tenths_a: 'integer',
   mean_l2_tenths_a: 'integer',
@@ -37,11 +40,11 @@ const POWER_MINUTES = {
   onlyWhere: isStored('locations', ['tenant_uuid', 'location_id']),
 } as const satisfies KeyedTable<Columns>;
 
-// Bounds how long writers wait, and stays far below the longest a statement may take.
+// Limits the wait of writers, and stays far below the longest time of a statement.
 const FORGOTTEN_AT_ONCE = 5000;
 
-// Each location's oldest rows are found by the key. Without help both engines would read all rows for this: SQLite keeps
-// to the order of a cross join, PostgreSQL to a lateral one and to the places of rows.
+// The key finds each location's oldest rows. Without help both engines would read all rows. SQLite keeps the order of a
+// cross join, PostgreSQL that of a lateral join, and uses the places of rows (ctid).
 const FORGET = {
   sqlite: `delete from power_minutes where (tenant_uuid, location_id, at_ms) in (
       select old.tenant_uuid, old.location_id, old.at_ms from locations cross join power_minutes as old
@@ -57,22 +60,22 @@ const FORGET = {
     )) returning 1`,
 };
 
-// The driver of SQLite hands whole numbers over as floating-point ones, which would not divide to a whole step.
+// The driver of SQLite passes whole numbers as floating-point ones, which would not divide to a whole step.
 const STEP = '(at_ms - cast(? as bigint)) / cast(? as bigint)';
 
-// Minutes stored before these columns were have neither.
+// Minutes from before this column have none.
 const MEAN_LIMIT = 'avg(coalesce(mean_limit_w, limit_w))';
-// Of the whole step, as its mean is; null where nothing in it was estimated.
+// For the whole step, like its mean; null without an estimate in it.
 const ESTIMATED = 'case when count(estimated_w) > 0 then avg(coalesce(estimated_w, 0)) end';
 
-// Minutes without known fuses have none, and weigh nothing.
+// Minutes without known fuses have no currents, and do not count.
 const CURRENTS = Object.keys(OF_PHASES)
   .map((name) => `${name.startsWith('mean') ? 'avg' : 'max'}(${name}) as ${name}`)
   .join(', ');
 
 /**
- * The same of one feeder, out of the JSON that has what flowed through all of them in a minute: by name, three means and
- * three highest. A row for each feeder and minute would take three times as much, most of it for its key.
+ * The same for one feeder. A JSON cell holds the currents of all feeders in a minute: by name, three means and three
+ * maxima. A row for each feeder and minute would take three times as much space, most of it for its key.
  */
 const FEEDER = {
   sqlite: '(select value from json_each(feeders) where key = ?)',
@@ -91,7 +94,7 @@ function currentsOfFeeder(cell: (place: number) => string): string {
 
 type CurrentCells = { readonly [K in keyof typeof OF_PHASES]: number | string | null };
 
-// Minutes without a site meter have none, and weigh nothing.
+// Minutes without a site meter have none, and do not count.
 const BUILDING =
   'avg(mean_building_w) as mean_building_w, max(max_building_w) as max_building_w, avg(mean_reserve_w) as mean_reserve_w';
 
@@ -110,7 +113,7 @@ interface StepRow extends CurrentCells, BuildingCells {
   readonly estimated_w: number | null;
 }
 
-/** Stores minutes, the last of each location and instant counts; those of unknown locations are left out. */
+/** Stores minutes; the last of each location and instant counts. Those of unknown locations are left out. */
 export async function putPowerMinutes(
   trx: Knex.Transaction,
   puts: readonly {
@@ -143,8 +146,8 @@ export async function putPowerMinutes(
 }
 
 /**
- * The minutes that begin inside `window`, folded into steps of `stepMs` from its start, oldest first: each minute of a
- * step weighs the same. Steps without one are left out. Where a `feeder` is named, the currents are those through it.
+ * The minutes that begin inside `window`, folded into steps of `stepMs` from its start, oldest first. Each minute of a
+ * step has the same weight. Steps without a minute are left out. With a `feeder`, the currents are those through it.
  */
 export async function powerHistory(
   knex: Knex,
@@ -179,7 +182,7 @@ export async function powerHistory(
   }));
 }
 
-/** All minutes, beside what flowed through the feeder where one is named. */
+/** All minutes; with a feeder, joined by its currents. */
 function minutesOf(knex: Knex, engine: Engine, feeder: string | undefined): Knex.Raw {
   return feeder === undefined
     ? knex.raw('power_minutes')
@@ -207,7 +210,7 @@ function cellsOf(currents: PowerRecord['currents']): RowOf<typeof OF_PHASES> {
   };
 }
 
-/** PostgreSQL's means of whole numbers come as text. */
+/** PostgreSQL returns means of whole numbers as text. */
 function currentsOf(row: CurrentCells): PowerRecord['currents'] {
   if (row.max_l1_tenths_a === null) return null;
   return {
@@ -226,7 +229,7 @@ function buildingOf({
 
 /**
  * Deletes some thousand of the minutes before `beforeMs`, of all tenants.
- * @returns whether those were all.
+ * @returns true if none are left
  */
 export async function forgetSomePower(trx: Knex.Transaction, beforeMs: EpochMs): Promise<boolean> {
   const statement = FORGET[engineOf(trx)];

@@ -1,4 +1,4 @@
-// Profiles as rows: one for every submission, never deleted; the one not superseded holds its slot.
+// Profiles as rows: one for every submission, never deleted. The row that is not superseded holds its slot.
 import type { Knex } from 'knex';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../../machines/values/time.js';
@@ -7,7 +7,7 @@ import type { Change, Page } from '../../ports/store.js';
 import { type Engine, engineOf, exactDouble, readThrough } from './engine.js';
 import { type Cell, type Columns, jsonRows } from './json-rows.js';
 
-/** A change of what holds a slot, and whose. */
+/** A submission or a cancellation. */
 export interface ProfileChange {
   readonly tenantUuid: TenantUuid;
   readonly change: Extract<Change, { kind: 'profile.put' | 'profile.cancel' }>;
@@ -34,7 +34,7 @@ interface HistoryRow extends ProfileRow {
 const TARGET = ['location_id', 'controller_uuid', 'connector_id'] as const;
 const PROFILE = [...TARGET, 'priority', 'limit_kw', 'starts_at_ms', 'ends_at_ms'] as const;
 
-/** Of a cancellation `limit_kw` and the window are null: it adds no profile. */
+/** A cancellation has null as `limit_kw` and window: it adds no profile. */
 const PUT_COLUMNS = {
   tenant_uuid: 'text',
   location_id: 'text',
@@ -58,7 +58,7 @@ const STATEMENTS = { sqlite: statements('sqlite'), postgres: statements('postgre
 function statements(engine: Engine): { readonly supersede: string; readonly insert: string } {
   const puts = jsonRows(engine, PUT_COLUMNS);
   const columns = Object.keys(PUT_COLUMNS).filter((name) => name !== 'first_in_slot');
-  // SQLite's only writer counts on from the tenant's last submission; PostgreSQL has a sequence for it.
+  // In SQLite the only writer counts on from the tenant's last submission; PostgreSQL has a sequence for it.
   const counts = engine === 'sqlite';
   const last = `(select coalesce(max(submission), 0) from profiles where tenant_uuid = put.tenant_uuid)`;
   return {
@@ -71,7 +71,9 @@ function statements(engine: Engine): { readonly supersede: string; readonly inse
   };
 }
 
-/** Writes changes of any tenants in the order given; each supersedes what held its slot, another of the same call included. */
+/**
+ * Writes changes of any tenants in the given order. Each supersedes the holder of its slot, even one of the same call.
+ */
 export async function writeProfiles(trx: Knex.Transaction, changes: readonly ProfileChange[]): Promise<void> {
   if (changes.length === 0) return;
   const { supersede, insert } = STATEMENTS[engineOf(trx)];
@@ -87,7 +89,7 @@ function rowsOf(changes: readonly ProfileChange[]): Cell[][] {
     const { location_id, controller_uuid, connector_id } = targetRow(target);
     const profile = change.kind === 'profile.put' ? change.profile : undefined;
     const priority = change.kind === 'profile.put' ? change.profile.priority : change.priority;
-    // `/` is in no identifier.
+    // No identifier contains `/`.
     const slot = `${tenantUuid}/${location_id ?? ''}/${controller_uuid ?? ''}/${connector_id ?? ''}/${priority}`;
     const before = newest.get(slot);
     if (before !== undefined) before[SUPERSEDED_AT] = atMs;
@@ -115,17 +117,17 @@ export async function loadProfiles(trx: Knex.Transaction, tenantUuid: TenantUuid
     .where('tenant_uuid', tenantUuid)
     .whereNull('superseded_at_ms')
     .select(...PROFILE)
-    // The order of the index that finds them, so nothing is sorted.
+    // The order of the index that finds the rows, so nothing is sorted.
     .orderByRaw(`${TARGET.map((name) => `coalesce(${name}, '')`).join(', ')}, priority`);
   let target: ProfileTarget | undefined;
   return rows.map((row) => {
-    // The rows of a target lie together and share one object: there are ten times as many profiles as targets.
+    // The rows of a target are adjacent and share one object: there are ten times as many profiles as targets.
     if (target === undefined || !isTargetOf(row, target)) target = targetOf(row);
     return profileOf(row, target);
   });
 }
 
-/** Every profile of `target` ever submitted whose window meets `window`, in the order they were submitted. */
+/** Every profile ever submitted for `target` whose window overlaps `window`, in the order of submission. */
 export async function profileHistory(
   knex: Knex,
   tenantUuid: TenantUuid,
@@ -140,7 +142,7 @@ export async function profileHistory(
   return (await rows).map((row) => historyOf(row, target));
 }
 
-/** The profiles that held a slot of `target` at `atMs`, in the order they were submitted. */
+/** The profiles that held a slot of `target` at `atMs`, in the order of submission. */
 export async function profilesAt(
   knex: Knex,
   tenantUuid: TenantUuid,

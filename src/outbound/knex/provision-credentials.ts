@@ -1,4 +1,4 @@
-// What a provisioning file changes of a tenant's keys, clients and gateways, compared with what is stored.
+// Compares the keys, clients and gateways of a provisioning file with the stored ones, and writes the differences.
 import type { Knex } from 'knex';
 import type { ControllerUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
@@ -35,7 +35,9 @@ const GATEWAY_CONTROLLERS = {
   columns: { tenant_uuid: 'text', gateway_id: 'text', controller_uuid: 'text' },
 } as const satisfies KeyedTable<Columns>;
 
-/** Writes the API keys of `tenant`; a revoked one stays revoked, another tenant's is an AdministrationError. */
+/**
+ * Writes the API keys of `tenant`. A revoked one stays revoked. @throws AdministrationError for a key of another tenant
+ */
 export async function provisionApiKeys(
   trx: Knex.Transaction,
   { tenantUuid, apiKeys }: ProvisionedTenant,
@@ -58,7 +60,10 @@ export async function provisionApiKeys(
   return actions;
 }
 
-/** Writes the OAuth clients of `tenant`; a disabled one stays so, another tenant's is an AdministrationError. */
+/**
+ * Writes the OAuth clients of `tenant`. A disabled one stays disabled. @throws
+ * AdministrationError for a client of another tenant
+ */
 export async function provisionOauthClients(
   trx: Knex.Transaction,
   { tenantUuid, oauthClients }: ProvisionedTenant,
@@ -93,8 +98,8 @@ async function stampCreated(
 }
 
 /**
- * Writes the gateways of `tenant`. The controllers a gateway speaks for become those of the file: that list is a right
- * it has, and a charger taken out of it is no longer its to speak for.
+ * Writes the gateways of `tenant`. The file's list of controllers replaces the stored one: it is a right, which
+ * a gateway loses for a charger that is taken out.
  */
 export async function provisionGateways(
   trx: Knex.Transaction,

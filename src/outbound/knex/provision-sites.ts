@@ -1,4 +1,5 @@
-// What a provisioning file changes of a tenant's locations, chargers and connectors, compared with what is stored.
+// Compares the locations, chargers and connectors of a provisioning file
+// with the stored ones, and writes the differences.
 import type { Knex } from 'knex';
 import { connectorKey, type LocationId, type TenantUuid } from '../../../machines/values/ids.js';
 import {
@@ -46,7 +47,7 @@ interface SitePlan {
   readonly connectors: RowOf<typeof CONNECTORS.columns>[];
 }
 
-/** Writes the locations of `tenant` with what is in them; tells of each what was done, in the order of the file. */
+/** Writes the locations of `tenant` with their content. @returns the action for each, in the order of the file */
 export async function provisionSites(
   trx: Knex.Transaction,
   tenant: ProvisionedTenant,
@@ -129,7 +130,7 @@ function planLocation(
 ): void {
   const { locationId } = location;
   const before = stored.locations.get(locationId);
-  // Three ways: what the file said last time, what it says now, and what the API set meanwhile.
+  // Three values count: of the last file, of this file, and of the API since. The API's stays if the file is unchanged.
   const isFileUnchanged = before?.provisioned_permanent_limit_kw === location.permanentLimitKw;
   const limitKw = isFileUnchanged ? before.permanent_limit_kw : location.permanentLimitKw;
   const row = {
@@ -151,7 +152,7 @@ function planLocation(
   }
 }
 
-/** The operator is what the file says: one that it no longer names may limit the location no longer. */
+/** The file decides: an operator that it no longer names loses its right to limit the location. */
 function planOperator(
   plan: SitePlan,
   stored: StoredSites,
@@ -179,7 +180,7 @@ function planOperator(
   if (action !== 'unchanged') plan.operators.push(row);
 }
 
-/** The same of its meter. */
+/** As for the operator. */
 function planSiteMeter(
   plan: SitePlan,
   stored: StoredSites,
@@ -210,7 +211,7 @@ function planSiteMeter(
   if (action !== 'unchanged') plan.siteMeters.push(row);
 }
 
-/** In the same words each time, so that the same file changes nothing. */
+/** The JSON is the same each time, so that the same file changes nothing. */
 function fuseCells({ connection = null, feeders = [] }: ProvisionedLocation) {
   return {
     connection: connection === null ? null : JSON.stringify(connection),

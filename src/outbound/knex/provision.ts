@@ -1,4 +1,5 @@
-// Brings a tenant to what a provisioning file says: creates and updates, never deletes.
+// Brings a tenant to the state of a provisioning file. It creates and updates rows;
+// it removes only grid operators and site meters.
 import type { Knex } from 'knex';
 import type { ProvisionedTenant, ProvisioningAction } from '../../ports/administration.js';
 import type { TenantRow } from './credentials.js';
@@ -9,8 +10,8 @@ import { markChanged, nextRevision } from './revisions.js';
 import { inTransaction } from './transaction.js';
 
 /**
- * Provisions `tenant` in one transaction and tells of every entity what was done. A dry run, and one that changes
- * nothing, leaves no trace.
+ * Provisions `tenant` in one transaction. A dry run, and a run without changes, leave no trace.
+ * @returns the action for every entity
  */
 export async function provisionTenant(
   knex: Knex,
@@ -40,7 +41,7 @@ export async function provisionTenant(
   return actions;
 }
 
-/** Whether what a tenant's actors are built from has changed; a new tenant has none yet. */
+/** The change affects rows from which the tenant's actors are built; a new tenant has no actors yet. */
 function isOfSite({ action, kind }: ProvisioningAction): boolean {
   return (
     ['location', 'operator', 'siteMeter', 'connector'].includes(kind) ||

@@ -1,8 +1,7 @@
-// What putting a row would do to what is stored.
+// Compares a row with the stored one.
 import type { ProvisioningAction } from '../../ports/administration.js';
 import type { Cell } from './json-rows.js';
 
-/** Whether `row` is new, differs from `stored` in a column, or says what is stored already. */
 export function actionOf(
   stored: object | undefined,
   row: Readonly<Record<string, Cell>>,

@@ -1,4 +1,4 @@
-// The most each connector may have been promised, as rows: one a connector, replaced by the next.
+// Persisted worst-case grant per connector: one row, replaced by the next.
 import type { Knex } from 'knex';
 import {
   type ConnectorId,
@@ -37,7 +37,7 @@ const RESERVATIONS = {
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
 
-/** Replaces the reservations of these connectors, the last of each counts; those of unknown connectors are left out. */
+/** Replaces the reservations of these connectors; the last of each counts. Those of unknown connectors are left out. */
 export async function putReservations(
   trx: Knex.Transaction,
   puts: readonly { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[],

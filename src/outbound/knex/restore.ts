@@ -1,4 +1,5 @@
-// Puts a backup in the place of a database, or takes one as it is, so that chargers follow it and nothing promised is forgotten.
+// Replaces a database by a backup, or accepts one as it is. Afterwards chargers
+// follow it, and every outstanding grant is reserved.
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import { tenthsAOf } from '../../../machines/values/units.js';
@@ -22,36 +23,36 @@ import { type Position, positionIn } from './ownership.js';
 import { inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** More terms than can have been in use since any backup: each start of a service begins one. */
+/** More terms than can have been used since any backup: each start of a service begins one. */
 const TERMS_SINCE_BACKUP = 1_000_000;
 const ROWS_AT_ONCE = 100;
 
 export interface Restored {
-  /** Where the database that was there is kept; null where there was none, and on PostgreSQL. */
+  /** Path of the replaced database; null if there was none, and on PostgreSQL. */
   readonly replaced: string | null;
   readonly epoch: { readonly before: number; readonly after: number };
   readonly tenants: number;
-  /** Their maximum is reserved. */
+  /** Connectors whose maximum is reserved. */
   readonly connectors: number;
-  /** The longest lease any of them may have, ms; null where all are as the service is set. */
+  /** The longest lease that any of them may have, ms; null if all have the service's setting. */
   readonly longestTtlMs: number | null;
   readonly profiles: number;
 }
 
 export interface RestoreOptions {
-  /** The backup; undefined takes the database as it is. */
+  /** The backup; undefined accepts the database as it is. */
   readonly backup: string | undefined;
   /** Changes nothing. */
   readonly isDryRun: boolean;
-  /** Part of the name under which the database that was there is kept. */
+  /** Part of the name of the replaced database. */
   readonly stamp: string;
 }
 
 /**
- * Restores the database at `databaseUrl`. A service that starts on it has an epoch above any that was in use, and
- * reserves the maximum of every connector for a horizon, because what was promised since the backup is not in it.
- * @throws AdministrationError where the backup is none, or cannot be used.
- * @throws StoreUnavailableError where a service or a command uses the database, or it cannot be reached.
+ * Restores the database at `databaseUrl`. A service that starts on it has an epoch above any used one. It reserves the
+ * maximum of every connector until the longest lease is over, because the backup lacks later grants.
+ * @throws AdministrationError if the backup is none, or cannot be used.
+ * @throws StoreUnavailableError if a service or a command uses the database, or it cannot be reached.
  */
 export async function restoreDatabase(databaseUrl: string, options: RestoreOptions): Promise<Restored> {
   const file = databaseFileOf(databaseUrl);
@@ -99,7 +100,7 @@ async function withDatabase<T>(databaseUrl: string, use: (knex: Knex) => Promise
   const knex = openDatabase(databaseUrl);
   try {
     const result = await orUnavailable(() => use(knex));
-    // The file must be complete without its -wal file. Whoever opens it next switches back to WAL mode.
+    // The file must be complete without its -wal file. The next process that opens it switches back to WAL mode.
     if (databaseFileOf(databaseUrl) !== undefined) await knex.raw('pragma journal_mode = delete');
     return result;
   } finally {
@@ -108,8 +109,8 @@ async function withDatabase<T>(databaseUrl: string, use: (knex: Knex) => Promise
 }
 
 /**
- * Takes into the database what lies in its -wal file, so that what is kept of it is one file. It needs the database
- * alone, also of those that hold no lock of ours. A damaged one stays as it is.
+ * Merges the -wal file into the database, so that the kept copy is one file. This needs the database alone, also
+ * without programs that hold no lock of ours. A damaged one stays as it is.
  */
 async function foldIn(file: string): Promise<void> {
   if (!isThere(file)) return;
@@ -193,8 +194,9 @@ interface ConnectorRow {
 }
 
 /**
- * What each connector was promised last is not known, so it may be its maximum, and its fail-safe after that. How its
- * charger counts leases rarely changes; one that had no limit yet is taken to end it in time.
+ * The last grant of each connector is unknown. So its maximum is reserved, and its fail-safe after
+ * that. The way in which its charger counts leases rarely changes. A connector without a
+ * reservation so far counts as one that ends leases in time.
  */
 async function reserveMaxima(trx: Knex.Transaction): Promise<Pick<Restored, 'connectors' | 'longestTtlMs'>> {
   const connectors: ConnectorRow[] = await trx('connectors as c')

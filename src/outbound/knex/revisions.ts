@@ -1,4 +1,5 @@
-// How a running service learns what another process changed: a counter, and for each tenant when it last changed.
+// Revisions, by which a running service notices changes of other
+// processes: a counter, and the last change of each tenant.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { AdministrationError } from '../../ports/administration.js';
@@ -14,19 +15,20 @@ interface RevisionRow {
 }
 
 /**
- * Takes the next revision: the first statement of a transaction that changes something from outside the service. The row stays locked until
- * the transaction ends, so revisions are committed in their order and one such transaction waits for another.
+ * Takes the next revision: the first statement of a transaction that changes rows from outside the
+ * service. The row stays locked until the transaction ends. So revisions are committed in their
+ * order, and one such transaction waits for another.
  */
 export async function nextRevision(trx: Knex.Transaction): Promise<number> {
   await trx('revision_counter').increment('revision', 1);
-  // PostgreSQL's row stays free for the service's commits: a long provisioning would hold them up.
+  // PostgreSQL's row stays free for the service's commits: a long provisioning would delay them.
   if (engineOf(trx) === 'sqlite') await countCommit(trx);
   const row: { revision: number } | undefined = await trx('revision_counter').first('revision');
   if (row === undefined) throw new Error('the revision counter has no row');
   return row.revision;
 }
 
-/** Marks what `revision` changed of a tenant; an unknown tenant is an AdministrationError. */
+/** Marks the changes of `revision` for a tenant. @throws AdministrationError for an unknown tenant */
 export async function markChanged(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
@@ -42,7 +44,7 @@ export async function markChanged(
   if (marked === 0) throw new AdministrationError(`there is no tenant ${tenantUuid}`);
 }
 
-/** The newest revision, and what changed after `since`; undefined `since` asks for the number alone. */
+/** The newest revision, and the changes after `since`; undefined `since` returns the number alone. */
 export async function revisionSince(knex: Knex, since: number | undefined): Promise<Revision> {
   const after = since ?? Number.MAX_SAFE_INTEGER;
   const rows: RevisionRow[] = await knex('revision_counter as r')

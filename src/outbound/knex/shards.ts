@@ -1,4 +1,4 @@
-// Rows of the nodes that share the tenants of a database: who owns each shard, and who lives.
+// Rows of the nodes that share the tenants of a database: the owner of each shard, and the nodes that are alive.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Knex } from 'knex';
 import { SHARDS, type Shard } from '../../../machines/values/shards.js';
@@ -11,17 +11,17 @@ import { inClaim, isVacantAt, NOBODY, type OwnedRow, type Renewal } from './owne
 import { inTransaction, overConnection } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** What is kept of a node that is gone, so long after it was last heard of. */
+/** Rows of dead nodes are deleted after this time. */
 const FORGOTTEN_AFTER_MS = 600_000;
 
-/** @param renewals of all shards of this node */
+/** @param renewals shared by all shards of this node */
 export function shardRow(shard: Shard, renewals: Renewals): OwnedRow {
   return {
     name: `shard ${shard}`,
     row: (knex) => knex('shards').where({ shard }),
     rival: (knex) => knex('owner').first('node_id', 'alive_until_ms'),
     async begin(knex, owner, ifVacant) {
-      // Two statements, each a transaction of its own: a node that is frozen between them holds nobody up.
+      // Two statements, each a transaction of its own: a node that is frozen between them delays no other.
       const ownerTerm = await nextTerm(knex, ifVacant?.now);
       if (ownerTerm === undefined) return undefined;
       const taken = await inClaim(knex, (trx) =>
@@ -45,8 +45,8 @@ export function shardRow(shard: Shard, renewals: Renewals): OwnedRow {
 }
 
 /**
- * Raises the one counter of terms: a service that owned the whole database writes nothing from now on. Undefined where such a
- * one holds a lease at `now`.
+ * Raises the one counter of terms: a service that owned the whole database can commit nothing from now on.
+ * Undefined if such a service holds a lease at `now`.
  */
 function nextTerm(knex: Knex, now: Knex.Raw | undefined): Promise<number | undefined> {
   return inClaim(knex, async (trx) => {
@@ -62,7 +62,9 @@ interface ShardRenewal extends Renewal {
   readonly shard: Shard;
 }
 
-/** Renews in one transaction whatever shards of a node ask for it at one time: each commit waits for the disk. */
+/**
+ * Renews the leases of all shards of a node that ask at one time in one transaction: each commit waits for the disk.
+ */
 export class Renewals {
   #asked: ShardRenewal[] = [];
   #renewed: Promise<ReadonlySet<Shard>> | undefined;
@@ -77,7 +79,7 @@ export class Renewals {
     const asked = this.#asked;
     this.#asked = [];
     this.#renewed = undefined;
-    // All of a node name the same URL, but for those that it has yet to begin.
+    // All running shards of a node have the same URL. Those that have yet to begin have none.
     const [running, beginning] = [
       asked.filter(({ nodeUrl }) => nodeUrl !== undefined),
       asked.filter(({ nodeUrl }) => nodeUrl === undefined),
@@ -91,7 +93,7 @@ export class Renewals {
   }
 }
 
-/** Those of them whose term has not passed. */
+/** The shards whose term has not passed. */
 async function renewIn(trx: Knex.Transaction, renewals: readonly ShardRenewal[]): Promise<readonly Shard[]> {
   const [first] = renewals;
   if (first === undefined) return [];

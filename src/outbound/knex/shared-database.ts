@@ -1,4 +1,5 @@
-// Implements the SharedDatabase port: one database, opened once, and a store for each shard with an owner and a fence of its own.
+// Implements the SharedDatabase port: one database, opened once, and a
+// store for each shard with its own owner and fence.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { ALL_SHARDS, type Shard, shardOf } from '../../../machines/values/shards.js';
 import type { Clock } from '../../ports/clock.js';
@@ -15,11 +16,11 @@ import { type StoreOptions, storeOver } from './store.js';
 import { inSnapshot } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-/** Shards are claimed beside each other, and beside those that are renewed. */
+/** Claims of several shards run at the same time, beside renewals. */
 const OWNER_CONNECTIONS = 3;
-/** Less than what passes until a change made outside has to be known. */
+/** Shorter than the time after which an outside change has to be noticed. */
 const ASKED_ONCE_MS = 500;
-/** The shard whose owner forgets old power for all. */
+/** The owner of this shard deletes old power minutes for all. */
 const HOUSEKEEPING_SHARD: Shard = 0;
 
 interface SharedOptions extends Omit<StoreOptions, 'node'> {
@@ -33,7 +34,7 @@ export async function openSharedDatabase(options: SharedOptions): Promise<Shared
   const database = await Database.open(databaseUrl, { ...opening, isChecked: true });
   const { knex, migrations } = database;
   if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
-  // Leases must not wait for what is read and written: they have a connection of their own.
+  // Leases must not wait for reads and writes: they have a connection of their own.
   const ownerKnex = openDatabase(databaseUrl, { ...opening, connections: OWNER_CONNECTIONS });
   const loadNames = () => orUnavailable(() => inSnapshot(knex, (trx) => loadTenants(trx)));
   const renewals = new Renewals();
@@ -59,7 +60,7 @@ export async function openSharedDatabase(options: SharedOptions): Promise<Shared
   };
 }
 
-/** What was asked a moment ago is not asked again: every shard wants to know whether the same rows have changed. */
+/** Answers of a moment ago are reused: every shard asks for changes of the same rows. */
 function askedOnce(clock: Clock, ask: Store['revisionSince']): Store['revisionSince'] {
   const known = new Map<
     number | undefined,
@@ -70,14 +71,14 @@ function askedOnce(clock: Clock, ask: Store['revisionSince']): Store['revisionSi
     const before = known.get(since);
     if (before !== undefined && atMs - before.atMs < ASKED_ONCE_MS) return before.found;
     const found = ask(since);
-    // Of the newest alone: what was asked of an older revision is not asked again.
+    // Only the newest is kept: older revisions are not asked for again.
     known.clear();
     known.set(since, { atMs, found });
     return found;
   };
 }
 
-/** The store as if there were no tenants but those of `shard`. Nobody signs in by it: it knows no secrets. */
+/** A store with the tenants of `shard` alone. It loads no secrets, so it is of no use for sign-ins. */
 function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof loadTenants>): Store {
   const isOurs = (tenantUuid: TenantUuid) => shardOf(tenantUuid) === shard;
   return {

@@ -34,7 +34,7 @@ export interface ChargerRow {
   readonly location_id: LocationId;
   readonly mqtt_secret_hash: string | null;
   readonly feeder: string | null;
-  /** Both, or neither. */
+  /** Both are null, or neither. */
   readonly heartbeat_ms: number | null;
   readonly lease_ttl_ms: number | null;
 }
@@ -102,7 +102,7 @@ export interface SiteMeterRow {
   readonly max_building_kw: number;
   readonly reserve_least_kw: number;
   readonly reserve_most_kw: number;
-  /** 1 where it does. */
+  /** 0 or 1. */
   readonly pv_raises_headroom: number;
 }
 

@@ -31,31 +31,31 @@ import { loadLocations } from './sites.js';
 import { awaitWriters, inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 
-// On a nearly full disk this small write may succeed where callers' larger ones are refused.
+// On a nearly full disk this small write may succeed although callers' larger ones are refused.
 const REFUSED_LATELY_MS = 5000;
 
 export interface StoreOptions {
   /** `sqlite:PATH`, `sqlite::memory:` or `postgres://…`. */
   readonly databaseUrl: string;
   readonly clock: Clock;
-  /** Of an SQLite database's host; `clock` if left out. PostgreSQL has its own. */
+  /** Clock of an SQLite database's host; by default `clock`. PostgreSQL has its own. */
   readonly databaseClock?: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly journal?: {
-    /** Callers that may share one commit, 500 if left out. */
+    /** Most callers that share one commit, 500 by default. */
     readonly maxBatch?: number;
-    /** Callers that may wait for a commit, 10,000 if left out. */
+    /** Most callers that wait for a commit, 10,000 by default. */
     readonly maxPending?: number;
   };
-  /** Of a service; left out by what only reads, or writes beside one. */
+  /** For a service; left out by processes that only read, or write beside a service. */
   readonly node?: OwnNode;
 }
 
 /**
- * Opens the database, reads all of it where it is SQLite's, and brings its schema up to date.
- * @throws StoreUnavailableError when it cannot be reached or is locked.
- * @throws DatabaseLostError when it is damaged or lacks what was acknowledged.
+ * Opens the database, reads all of an SQLite database, and brings its schema up to date.
+ * @throws StoreUnavailableError if it cannot be reached or is locked.
+ * @throws DatabaseLostError if it is damaged or lacks acknowledged commits.
  */
 export async function createStore(options: StoreOptions): Promise<Store> {
   const { databaseUrl, log, node } = options;
@@ -63,7 +63,7 @@ export async function createStore(options: StoreOptions): Promise<Store> {
   const database = await Database.open(databaseUrl, { log, nodeId, isChecked: true });
   const { knex, migrations } = database;
   if (migrations.length > 0) log.info({ migrations }, 'database schema brought up to date');
-  // A lease must not wait for what is read and written: it has a connection of its own.
+  // A lease must not wait for reads and writes: it has a connection of its own.
   const ownerKnex =
     node?.leaseMs === undefined ? undefined : openDatabase(databaseUrl, { log, nodeId, connections: 1 });
   return storeOver(knex, { ...options, database, ...(ownerKnex && { ownerKnex }) });
@@ -74,16 +74,19 @@ interface OpenDatabase extends Omit<StoreOptions, 'databaseUrl' | 'log'> {
   readonly database?: Database;
   /** Another connection to the same database, for its ownership alone. */
   readonly ownerKnex?: Knex;
-  /** Of a store that is one of several over the same database: what it owns of that, and who owns the database's connections. */
+  /** For one of several stores over the same database: its part, and the connection for ownership. */
   readonly part?: { readonly owned: OwnedRow; readonly ownerKnex: Knex };
 }
 
-/** A store over a database that is open and migrated; closing it closes the database, where it is not one of several. */
+/**
+ * A store over a database that is open and migrated. Closing it closes
+ * the database, unless it is one of several stores.
+ */
 export function storeOver(knex: Knex, options: OpenDatabase): Store {
   return new KnexStore(knex, options);
 }
 
-/** One database, the queue of what is written to it, and which of its owners this process is. */
+/** One database with its write queue and the ownership term of this process. */
 class KnexStore implements Store {
   readonly #knex: Knex;
   readonly ownership: Ownership;
@@ -94,11 +97,11 @@ class KnexStore implements Store {
   readonly #rareLog: RareLog;
   readonly #journal: Journal;
   readonly #owned: OwnedRow;
-  /** Of this process; undefined until it claimed the database. */
+  /** Ownership term of this process; undefined before its claim. */
   #ownerTerm: number | undefined;
   #closed: Promise<void> | undefined;
 
-  // Fields and not methods: whoever wraps a store spreads it.
+  // Fields and not methods: wrappers of a store spread it.
   readonly isOwner: Store['isOwner'] = () => this.ownership.renew();
   readonly append: Store['append'] = (tenantUuid, changes) => this.#journal.append({ tenantUuid, changes });
   readonly loadTenant: Store['loadTenant'] = (tenantUuid) =>
@@ -108,7 +111,7 @@ class KnexStore implements Store {
   readonly loadCredentials: Store['loadCredentials'] = () => this.#ask(loadCredentials);
   readonly tenantCredentials: Store['tenantCredentials'] = (tenantUuid) =>
     this.#ask((trx) => loadTenantCredentials(trx, tenantUuid));
-  // Beside the journal: on PostgreSQL a long provisioning holds the revision, and limits must not wait for that.
+  // Outside the journal: on PostgreSQL a long provisioning holds the revision, and limits must not wait for that.
   readonly changeCredentials: Store['changeCredentials'] = async (tenantUuid, decide) => {
     this.#requireFiles();
     const ownerTerm = this.#ownerTerm;
@@ -141,17 +144,17 @@ class KnexStore implements Store {
     this.#ask((trx) => powerHistory(trx, ...asked));
   readonly forgetPowerBefore: Store['forgetPowerBefore'] = async (beforeMs) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomePower(trx, beforeMs));
-    // In turns with the writers, who would otherwise wait until all is forgotten.
+    // In turns with the writers, which would otherwise wait for the whole deletion.
     while (!(await this.#inTurn(forgetSome)));
   };
 
-  /** @throws StoreUnavailableError where a commit fails now, or one of a moment ago did. */
+  /** @throws StoreUnavailableError if a commit fails now, or one of a moment ago did. */
   readonly ping: Store['ping'] = async () => {
     const ownerTerm = this.#ownerTerm;
     await this.#inTurn(async () => {
       this.#requireFiles();
       await inTransaction(this.#knex, async (trx) => {
-        // A node that was replaced takes no more writes, whatever the database does.
+        // A node that was replaced must take no more writes, in any state of the database.
         if (ownerTerm === undefined) await countCommit(trx);
         else await this.#owned.countCommitOf(trx, ownerTerm);
       });
@@ -197,13 +200,13 @@ class KnexStore implements Store {
     });
   }
 
-  /** What `question` finds in one snapshot, beside what is being written. */
+  /** Result of `question` in one snapshot, concurrent with writes. */
   async #ask<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
     if (this.#closed !== undefined) throw new StoreUnavailableError('the database is being closed');
     return orUnavailable(() => inSnapshot(this.#knex, question));
   }
 
-  /** Does `work` between two commits. */
+  /** Runs `work` between two commits. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     return this.#journal.exclusively(() => orUnavailable(work));
   }
@@ -223,7 +226,7 @@ class KnexStore implements Store {
     this.#note(position);
   };
 
-  /** @throws StoreUnavailableError where SQLite writes to a file that is gone once it is closed. */
+  /** @throws StoreUnavailableError if SQLite writes to a file that would be gone after its close. */
   #requireFiles(options: { readonly isOutcomeUnknown?: true } = {}): void {
     const file = this.#database?.files?.missing();
     if (file === undefined) return;
@@ -234,7 +237,7 @@ class KnexStore implements Store {
     throw new StoreUnavailableError(problem, options);
   }
 
-  /** Where the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
+  /** If the mark cannot be written, commits are acknowledged all the same: then a later loss is not noticed. */
   #note(position: Position | undefined): void {
     if (position === undefined) return;
     try {

@@ -1,4 +1,4 @@
-// Transactions that always end in time, report truthfully whether they were committed, and write to a tenant one after another.
+// Transactions that always end in time, report their commit truthfully, and write to a tenant one after another.
 import { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import type pg from 'pg';
@@ -12,13 +12,13 @@ const ATTEMPTS = 3;
 const SILENT_AT_MOST_MS = 7000;
 
 /**
- * Runs `work` in one transaction and commits it; rejects with what made it fail, and with a StoreUnavailableError of
- * unknown outcome where that was the commit. `work` runs again where another process changed the same rows meanwhile.
+ * Runs `work` in one transaction and commits it. It rejects with the failure, and with a StoreUnavailableError of
+ * unknown outcome for a failed commit. `work` runs again if another process changed the same rows meanwhile.
  */
 export async function inTransaction<T>(
   knex: Knex,
   work: (trx: Knex.Transaction) => Promise<T>,
-  // Each statement sees all that was committed before it, also by the transaction it had to wait for.
+  // Each statement reads all earlier commits, also that of the transaction for which it had to wait.
   settings: Knex.TransactionConfig = isolatedAs(knex, 'read committed'),
 ): Promise<T> {
   for (let attempt = 1; ; attempt++) {
@@ -30,12 +30,12 @@ export async function inTransaction<T>(
   }
 }
 
-/** Runs several reads that see the database at one instant. */
+/** Runs several reads on the state of one instant. */
 export function inSnapshot<T>(knex: Knex, read: (trx: Knex.Transaction) => Promise<T>): Promise<T> {
   return inTransaction(knex, read, isolatedAs(knex, 'repeatable read', true));
 }
 
-/** A transaction of SQLite always sees one instant and has no settings. */
+/** An SQLite transaction always reads one instant and has no settings. */
 function isolatedAs(
   knex: Knex,
   isolationLevel: Knex.IsolationLevels,
@@ -49,7 +49,7 @@ async function runOnce<T>(
   work: (trx: Knex.Transaction) => Promise<T>,
   settings: Knex.TransactionConfig,
 ): Promise<T> {
-  // SQLite rolls back by itself when the disk is full, and knex would then report that there was nothing to roll back.
+  // SQLite rolls back by itself when the disk is full. knex would then report that there was nothing to roll back.
   const failures: unknown[] = [];
   let isCommitting = false;
   return overConnection(knex, async (connection) => {
@@ -82,7 +82,7 @@ async function runOnce<T>(
   });
 }
 
-/** Does `work` over one connection, which is broken where the server does not answer. */
+/** Runs `work` over one connection, which is closed if the server does not answer. */
 export async function overConnection<T>(
   knex: Knex,
   work: (connection: unknown) => PromiseLike<T>,
@@ -97,7 +97,7 @@ export async function overConnection<T>(
   }
 }
 
-/** Breaks the connection to a PostgreSQL that no longer answers; nothing but the client notices such a one. */
+/** Closes the connection to a PostgreSQL that no longer answers: only the client can notice that. */
 function hangUpWhenSilent({ connection: { stream } }: pg.Client): () => void {
   if (!(stream instanceof Socket)) return () => {};
   const hangUp = () => stream.destroy();
@@ -105,22 +105,23 @@ function hangUpWhenSilent({ connection: { stream } }: pg.Client): () => void {
   return () => stream.setTimeout(0, hangUp);
 }
 
-// In the order of the keys, so that two that want several never wait for each other.
+// In the order of the keys, so that two transactions with several keys never wait for each other.
 const LOCK = `select pg_advisory_xact_lock(key) from (
   select distinct hashtextextended(tenant_uuid, 0) as key from unnest(?::text[]) as tenant_uuid order by key
 ) as keys`;
 
 /**
- * Waits for other writers of these tenants, and keeps them out until the transaction ends. As the first statement,
- * for those after it then see all that was written: without it, two that find the same holder of a slot both put theirs.
+ * Waits for other writers of these tenants, and keeps them out until the transaction ends. It is the
+ * first statement, so that later ones read all earlier writes. Without it, two transactions that find the
+ * same holder of a slot would both insert theirs.
  */
 export async function lockTenants(trx: Knex.Transaction, tenantUuids: readonly TenantUuid[]): Promise<void> {
   if (engineOf(trx) === 'postgres') await trx.raw(LOCK, [[...new Set(tenantUuids)]]);
 }
 
 /**
- * Resolves when nobody writes to the tenant: not even a transaction whose connection broke while it committed, and
- * which may land much later.
+ * Resolves when no transaction writes to the tenant: not even one whose connection broke
+ * during its commit, and which may land much later.
  */
 export async function awaitWriters(knex: Knex, tenantUuid: TenantUuid): Promise<void> {
   if (engineOf(knex) === 'postgres') await inTransaction(knex, (trx) => lockTenants(trx, [tenantUuid]));

@@ -1,4 +1,4 @@
-// Tells failures of the database, after which trying again helps, from those that the request itself caused.
+// Separates failures of the database, after which a retry helps, from failures that the request itself caused.
 import { StoreUnavailableError } from '../../ports/store.js';
 
 const SQLITE_UNAVAILABLE = new Set([
@@ -18,21 +18,21 @@ const SQLITE_UNAVAILABLE = new Set([
 // lock not available, operator intervention, system error, internal error.
 const POSTGRES_UNAVAILABLE = new Set(['08', '25', '28', '3D', '40', '53', '55', '57', '58', 'XX']);
 
-// ECONNREFUSED, EAI_AGAIN and their like; Node's own begin with ERR_.
+// ECONNREFUSED, EAI_AGAIN and similar codes; Node's own begin with ERR_.
 const SYSTEM_ERROR = /^E(AI_)?[A-Z]+$/;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-// The driver gives these no code, and knex writes the statement in front.
+// The driver gives these no code, and knex puts the statement in front.
 const NEVER_SENT = /is not queryable$/;
 const LOST_CONNECTION = /(Connection terminated( unexpectedly| due to connection timeout)?|timeout expired)$/;
 
-// Another transaction was faster: nothing of this one is kept, and it may do better when it runs again.
+// Another transaction was faster: nothing of this one is kept, and a second run may succeed.
 const SERIALIZATION_FAILURE = '40001';
 const DEADLOCK = '40P01';
 
 // A commit that fails with one of these has written nothing.
 const COMMITS_REFUSED = new Set(['SQLITE_BUSY', 'SQLITE_FULL', SERIALIZATION_FAILURE, DEADLOCK]);
 
-/** Whether the database could not take or give anything at that moment: locked, full, read-only, unreachable. */
+/** The database was unable to read or write at that moment: locked, full, read-only, unreachable. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof StoreUnavailableError) return true;
   if (!(error instanceof Error)) return false;
@@ -48,13 +48,13 @@ export function isUnavailable(error: unknown): boolean {
   return SQLSTATE.test(code) && POSTGRES_UNAVAILABLE.has(code.slice(0, 2));
 }
 
-/** Whether the transaction was undone because another process changed the same rows at the same time. */
+/** The transaction was undone because another process changed the same rows at the same time. */
 export function isConflict(error: unknown): boolean {
   const code = codeOf(error);
   return code === SERIALIZATION_FAILURE || code === DEADLOCK;
 }
 
-/** Whether a commit that failed so may be on disk all the same: the connection broke, or the disk did, on its way. */
+/** A commit that failed so may be on disk all the same: the connection or the disk broke during it. */
 export function mayHaveCommitted(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== undefined) return !COMMITS_REFUSED.has(code);
@@ -65,7 +65,7 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-/** The result of `work`; its failure becomes a StoreUnavailableError where the database is the reason. */
+/** The result of `work`. A failure that the database caused becomes a StoreUnavailableError. */
 export async function orUnavailable<T>(work: () => PromiseLike<T>): Promise<T> {
   try {
     return await work();
@@ -74,7 +74,7 @@ export async function orUnavailable<T>(work: () => PromiseLike<T>): Promise<T> {
   }
 }
 
-/** A StoreUnavailableError where the database is the reason; any other error stays what it is. */
+/** Wraps an error that the database caused in a StoreUnavailableError; other errors stay as they are. */
 export function asUnavailable(error: unknown): unknown {
   if (!isUnavailable(error) || error instanceof StoreUnavailableError) return error;
   const reason = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-// Keeps room for chargers: a connection that has logged in stays, and only some others may wait.
+// Keeps places for chargers: a logged-in connection stays, and only a limited number of others may wait.
 import { addressBlock } from '../../guess-limit.js';
 
 /** Settings of the same names. */
@@ -14,9 +14,9 @@ export interface Connection {
 }
 
 /**
- * A connection is silent until its whole CONNECT is there, then pending until it has logged in. Where there is no room
- * for one more, a silent one gives way: the oldest of the address that has most of them, so that an address that
- * opens many only displaces its own.
+ * A connection is silent until its whole CONNECT has arrived, then pending until its login. If no
+ * place is free, a silent one is closed: the oldest of the address that has most of them. So an
+ * address that opens many displaces only its own.
  */
 export class ConnectionLimits {
   readonly #settings: ConnectionLimitSettings;
@@ -29,7 +29,7 @@ export class ConnectionLimits {
     this.#settings = settings;
   }
 
-  /** False where there is no room and no other connection can give way. */
+  /** @returns false if there is no place and no other connection can be closed */
   open(connection: Connection): boolean {
     const { mqttConnections, mqttPendingConnections } = this.#settings;
     if (this.#open.size >= mqttConnections || this.#pending.size >= mqttPendingConnections) {
@@ -46,7 +46,7 @@ export class ConnectionLimits {
     return true;
   }
 
-  /** Its CONNECT has arrived: it keeps its place while it is checked. */
+  /** Its CONNECT has arrived: it keeps its place during the check. */
   spoke(connection: Connection): void {
     const block = addressBlock(connection.address);
     const silent = this.#silent.get(block);

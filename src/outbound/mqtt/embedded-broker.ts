@@ -1,4 +1,4 @@
-// The broker in this process: chargers connect to it directly, and each may say and hear only what concerns itself.
+// The broker in this process: chargers connect to it directly, and each may use its own topics only.
 import { type EventEmitter, once } from 'node:events';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
@@ -28,7 +28,7 @@ const DRAIN_TIMEOUT_MS = 10_000;
 // CONNACK with return code 1, unacceptable protocol version (MQTT 3.1.1, section 3.1.2.2).
 const WRONG_VERSION = Buffer.from([0x20, 2, 0, 1]);
 
-/** Chargers talk to the service and never to each other, so what they publish needs no way through the broker. */
+/** Chargers send to the service and never to each other, so their messages need no way through the broker. */
 class ChargerBroker extends Aedes {
   readonly #consume: (packet: PublishPacket, client: Client) => void;
 
@@ -37,7 +37,7 @@ class ChargerBroker extends Aedes {
     this.#consume = consume;
   }
 
-  // aedes itself passes the client that published, which its declarations leave out.
+  // aedes itself passes the publishing client, which its declarations leave out.
   override publish(packet: PublishPacket, client: Client | Done | null | undefined, done?: Done): void {
     if (typeof client === 'function') {
       super.publish(packet, client);
@@ -50,7 +50,7 @@ class ChargerBroker extends Aedes {
   }
 }
 
-/** A broker over the contract's topics and limits. What it refuses is counted, and logged once a minute per source. */
+/** A broker over the contract's topics and limits. Refusals are counted, and logged once a minute for each source. */
 export class EmbeddedBroker implements MessageBus {
   readonly #config: BrokerSettings;
   readonly #log: Log;
@@ -68,9 +68,9 @@ export class EmbeddedBroker implements MessageBus {
     readonly log: Log;
     readonly metrics: Metrics;
     readonly logins: MqttLogins;
-    /** With them it speaks TLS. */
+    /** With them the broker uses TLS. */
     readonly tlsFiles?: TlsFiles | undefined;
-    /** Of a broker that is one of several. */
+    /** Other brokers of the same service, if there are any. */
     readonly siblings?: Siblings | undefined;
   }) {
     const { config, tlsFiles } = options;
@@ -129,7 +129,7 @@ export class EmbeddedBroker implements MessageBus {
     this.#deliver = () => {};
     const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
     this.#listener.dropConnections();
-    // aedes fails what is still on its way when it closes; without a connection none of it waits for long.
+    // At its close aedes fails messages in flight. Without a connection none of them waits for long.
     await this.#outgoing.drained();
     await this.#closeBroker();
     await closed;
@@ -147,7 +147,7 @@ export class EmbeddedBroker implements MessageBus {
     const gatekeeper = this.#gatekeeper;
     const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => gatekeeper.admitPacket(session));
     const read = socket.read.bind(socket);
-    // aedes takes its bytes by `read`: what the guard refuses never reaches the parser.
+    // aedes takes its bytes by `read`: bytes that the guard refuses never reach the parser.
     socket.read = (size?: number) => {
       const chunk: Buffer | null = read(size);
       if (session.isRefused) return null;
@@ -162,12 +162,12 @@ export class EmbeddedBroker implements MessageBus {
   }
 }
 
-/** Counts the messages that were handed to aedes and have not reached every subscriber yet. */
+/** Counts the messages that aedes has and has not yet delivered to every subscriber. */
 class Outgoing {
   #count = 0;
   #onDrained: (() => void) | undefined;
 
-  /** Returns what to call once the message was delivered or given up. */
+  /** @returns a function to call after the delivery or the failure of the message */
   begin(): () => void {
     this.#count++;
     return () => {
@@ -190,7 +190,7 @@ function createChargerBroker(config: BrokerSettings, gatekeeper: Gatekeeper): Ch
       ...gatekeeper.hooks,
       connectTimeout: config.mqttConnectTimeoutS * 1000,
       drainTimeout: DRAIN_TIMEOUT_MS,
-      // No queue in front of all chargers: a hundred that read slowly would hold up the limits of the others.
+      // No queue in front of all chargers: a hundred slow readers would delay the limits of the others.
       concurrency: 0,
       maxTopicLevels: config.mqttTopicLevels,
     },

@@ -1,4 +1,5 @@
-// A broker the operator runs: this service is one of its clients and hears the chargers of all tenants.
+// A bus over a broker of the operator: this service is one of its clients and
+// receives messages of the chargers of all tenants.
 import type { MqttClient } from 'mqtt';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { withoutSecrets } from '../../broker-url.js';
@@ -11,16 +12,16 @@ import { TO_THE_SERVICE, toTheServiceOf } from '../../wire/topics.js';
 const RECONNECT_EVERY_MS = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const KEEPALIVE_S = 30;
-/** In one packet: brokers bound its size. */
+/** In one packet: brokers limit its size. */
 const FILTERS_AT_ONCE = 100;
 
-/** Loaded where it is used: it takes a sixth of the time in which a service with its own broker starts. */
+/** Loaded on demand: it takes a sixth of the start of a service with its own broker. */
 export const loadMqttClient = () => import('mqtt');
 
 /**
- * A bus over the broker at `url`. `start` resolves after the first attempt to connect, good or bad: attempts go on until
- * `stop`, and `isHealthy` tells how it stands. What is published while there is no connection is dropped, because it would
- * be out of date by the time there is one.
+ * A bus over the broker at `url`. `start` resolves after the first attempt to connect, good or bad.
+ * Attempts go on until `stop`, and `isHealthy` returns the present state. Messages without a connection are
+ * dropped, because they would be out of date later.
  */
 export class ExternalBroker implements MessageBus {
   readonly #url: string;
@@ -35,9 +36,9 @@ export class ExternalBroker implements MessageBus {
 
   constructor(options: {
     readonly url: string;
-    /** Who may have signed its certificate, as PEM; undefined for whom the system trusts. */
+    /** PEM of the authorities that may sign the broker's certificate; undefined for the system's own. */
     readonly ca?: string | undefined;
-    /** This process's own. */
+    /** Unique to this process. */
     readonly clientId: string;
     readonly clock: Clock;
     readonly log: Log;
@@ -57,7 +58,7 @@ export class ExternalBroker implements MessageBus {
       resubscribe: false,
       keepalive: KEEPALIVE_S,
       reconnectPeriod: RECONNECT_EVERY_MS,
-      // The library takes a refusal for the last word; attempts go on.
+      // By default the library treats a refusal as final; attempts go on.
       reconnectOnConnackError: true,
       connectTimeout: CONNECT_TIMEOUT_MS,
       ...(this.#ca === undefined ? {} : { ca: this.#ca }),
@@ -70,7 +71,7 @@ export class ExternalBroker implements MessageBus {
         this.#isSubscribed = false;
         resolve();
       });
-      // A session starts clean, so each connection subscribes anew.
+      // A session starts clean, so each connection subscribes again.
       client.on('connect', () => void this.#subscribe(client, this.#filters()).then(resolve));
     });
     return { url: withoutSecrets(this.#url) };

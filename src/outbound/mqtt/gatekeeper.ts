@@ -1,4 +1,5 @@
-// Decides for every packet of every client whether the embedded broker takes it: aedes asks, the session's rules answer.
+// MQTT authorizer: decides for every packet of every client whether the embedded
+// broker accepts it, by the rules of its session.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket, Subscription } from 'aedes';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -22,7 +23,7 @@ import {
   type SessionLimits,
 } from './session.js';
 
-/** What aedes asks before it does anything. None of these throws. */
+/** Hooks that aedes calls first. None of these throws. */
 type Hooks = Required<Pick<AedesOptions, HookName>>;
 type HookName =
   | 'preConnect'
@@ -99,7 +100,7 @@ export class Gatekeeper {
           .catch((error) => this.#refusals.countDefect(error));
       },
       authorizePublish: (client, packet, callback) => {
-        // Without a client it is a last will that the broker had kept.
+        // A packet without a client is a last will that the broker had kept.
         callback(client === null ? null : this.#refusals.judged(() => this.#judgePublish(client, packet)));
       },
       authorizeSubscribe: (client, subscription, callback) => {
@@ -112,7 +113,7 @@ export class Gatekeeper {
     };
   }
 
-  /** A connection was made; `bind` its client before it reads. undefined where there is no room for it. */
+  /** Opens a session for a connection; `bind` its client before it reads. undefined if no place is free. */
   open({ address, giveWay }: Connection): Session | undefined {
     const connection: Connection = {
       address,
@@ -122,7 +123,7 @@ export class Gatekeeper {
       },
     };
     const session = createSession(connection, this.#settings);
-    // Closed before a word, and not by a CONNACK: some clients take any of those for the last word.
+    // Closed without a CONNACK: some clients treat any of those as final.
     if (!this.#newest.isOpen) {
       this.refuse(session, 'bus');
       return undefined;
@@ -136,7 +137,7 @@ export class Gatekeeper {
     return session;
   }
 
-  /** The broker stops, and not its chargers: what they would say as lost is void. */
+  /** The broker stops, and its chargers go on: their last wills would be wrong. */
   voidWills(): void {
     for (const session of this.#sessions) session.isWillVoid = true;
   }
@@ -153,12 +154,12 @@ export class Gatekeeper {
     this.#newest.leave(session);
   }
 
-  /** Whether the session may send one more packet. */
+  /** Takes a token for one more packet of the session. */
   admitPacket(session: Session): boolean {
     return session.packets.take(this.#clock.monotonicMs());
   }
 
-  /** Hands on what a client published, unless it sends more than it may. */
+  /** Passes a published message on, unless the client is above its rate. */
   consume(packet: PublishPacket, client: Client): void {
     this.#refusals.judged(() => this.#handOn(packet, client));
   }
@@ -168,12 +169,11 @@ export class Gatekeeper {
     for (const topic of topics) session?.subscriptions.delete(topic);
   }
 
-  /** Counts and logs, and marks the session, so that its end is not counted again. */
+  /** Counts and logs a refusal, and marks the session, so that its end is not counted again. */
   refuse(session: Session, reason: RefusalReason | PacketFault): Error {
     return this.#refusals.refuse(session, reason);
   }
 
-  /** Counts and logs that the TLS handshake failed. */
   failHandshake(session: Session, error: unknown): void {
     this.#refusals.failHandshake(session, error);
   }
@@ -208,12 +208,12 @@ export class Gatekeeper {
     this.#connectionLimits.spoke(session);
     session.claim = { clientId: packet.clientId, keepaliveS: packet.keepalive ?? 0, will: packet.will };
     packet.clean = true;
-    // aedes tells sessions apart by client id alone, which is unique only inside its tenant.
+    // aedes distinguishes sessions by client id alone, which is unique only inside its tenant.
     packet.clientId = packet.username ?? session.address;
     return undefined;
   }
 
-  /** Why the client may not come in, as aedes is told it. */
+  /** The refusal of a client with a return code for aedes; undefined if it is admitted. */
   async #refusalOf(
     client: Client,
     username: string | undefined,
@@ -238,7 +238,7 @@ export class Gatekeeper {
     const { address, claim } = session;
     if (claim === undefined) throw new Error('a client that signs in before its CONNECT was read');
     const held = username === undefined ? undefined : this.#logins.find(username);
-    // Before the password is looked at: who cannot be that charger can use up none of its attempts.
+    // Before the check of the password: a client with a wrong certificate must use up no attempts of the charger.
     if (held !== undefined && !isNamedByCertificate(held.login, session)) return 'certificate';
     const verdict = await this.#signIn.check(address, username, password);
     if ('refusal' in verdict) return verdict.refusal;
@@ -258,13 +258,13 @@ export class Gatekeeper {
 
   #judgePublish(client: Client, packet: PublishPacket): Error | null {
     const session = this.#find(client);
-    // A will was judged when its client connected.
+    // A will was checked when its client connected.
     if (packet === session.claim?.will) return null;
     const reason = refusalOfPublish(session, packet);
     return reason === undefined ? null : this.refuse(session, reason);
   }
 
-  /** False where the session may not. */
+  /** @returns false if the session may not subscribe */
   #subscribe(client: Client, subscription: Subscription): boolean {
     const session = this.#find(client);
     const reason = refusalOfSubscribe(session, subscription, this.#settings);

@@ -1,4 +1,4 @@
-// Limits on their way to chargers: a grant as the contract's message, on the connector's own topic.
+// Publishes limits to chargers: a grant as the contract's message, on the connector's own topic.
 import type { Grant } from '../../../machines/power/grant.js';
 import type { ConnectorAddress } from '../../../machines/values/ids.js';
 import type { LimitPublisher, MessageBus } from '../../ports/telemetry.js';
@@ -7,12 +7,13 @@ import { buildTopic } from '../../wire/topics.js';
 
 const OPTIONS = { qos: 1, retain: false } as const;
 
-/** `grant` as a charger is told it. */
+/** `grant` as a message to the charger. */
 export function limitMessageOf(grant: Grant): LimitMessage {
   const { epoch, seq, boot, ref, limitW, thenW, lent, reason } = grant;
   const ttlS = grant.ttlMs / 1000;
   const [limitA, thenA] = [grant.limitTenthsA / 10, grant.thenTenthsA / 10];
-  // Each shape by itself: a spread would cost more than all the rest, and a limit leaves with every heartbeat.
+  // Each shape is a literal of its own: a spread would cost more than all the
+  // rest, and a limit leaves with every heartbeat.
   if (lent !== undefined)
     return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, ...lent, reason };
   if (thenW === undefined) return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, reason };
@@ -20,7 +21,7 @@ export function limitMessageOf(grant: Grant): LimitMessage {
 }
 
 export function createLimitPublisher(bus: Pick<MessageBus, 'publish'>): LimitPublisher {
-  // A limit leaves with every heartbeat; the topic of a connector is long.
+  // A limit leaves with every heartbeat, so the connector's long topic is cached.
   const topics = new WeakMap<ConnectorAddress, string>();
 
   function topicOf(connector: ConnectorAddress): string {

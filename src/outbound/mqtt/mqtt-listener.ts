@@ -1,4 +1,5 @@
-// Where chargers' connections arrive, with TLS or without: each becomes a session of the gatekeeper before it is served.
+// Accepts connections of chargers, with TLS or without. Each becomes a
+// session of the MQTT authorizer before it is served.
 import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { namesOf } from '../../certificate-names.js';
@@ -10,7 +11,7 @@ type Serve = (socket: Socket, session: Session) => void;
 
 export interface MqttListener {
   readonly server: Server;
-  /** Ends every connection, those in their TLS handshake too. */
+  /** Ends every connection, also during its TLS handshake. */
   dropConnections(): void;
 }
 
@@ -50,7 +51,7 @@ export function createMqttListener(options: {
     server,
     dropConnections() {
       for (const [socket, session] of sessions) {
-        // We end the connection: that it breaks off is not counted as an error.
+        // The broker ends the connection itself: that is not counted as an error.
         session.isRefused = true;
         socket.destroy();
       }
@@ -66,7 +67,7 @@ function createTlsListener(options: {
   readonly serve: Serve;
 }): Server {
   const { gatekeeper, tlsFiles, accept, serve } = options;
-  /** Node gives no way from an encrypted socket to the one it runs over, but both have the same peer. */
+  /** Node has no way from an encrypted socket to its TCP socket, but both have the same peer. */
   const handshakes = new Map<string, Session>();
 
   function claimSession(socket: Socket): Session | undefined {
@@ -81,7 +82,7 @@ function createTlsListener(options: {
     noDelay: true,
     handshakeTimeout: options.handshakeTimeoutMs,
     requestCert: tlsFiles.asksForCertificates(),
-    // A client without a trusted one is refused below, where that is counted and logged.
+    // A client without a trusted certificate is refused below, which counts and logs it.
     rejectUnauthorized: false,
   });
   tlsFiles.onChange(() => server.setSecureContext(tlsFiles.brokerContext()));

@@ -1,4 +1,4 @@
-// Checks the name and password of a client that connects, slowed for those who guess; every failure is logged and counted.
+// Checks the name and password of a client, and slows down guesses. Every failure is logged and counted.
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
@@ -7,12 +7,12 @@ import type { Log } from '../../ports/log.js';
 import type { MqttLogin, MqttLogins } from '../../ports/telemetry.js';
 import { SignInLog } from '../../sign-in-log.js';
 
-/** `attempts`: it is not checked now, and may be tried again. The login is undefined where it went away meanwhile. */
+/** `attempts`: not checked now; the client may try again. The login is undefined if it was removed meanwhile. */
 export type SignInVerdict =
   | { readonly refusal: 'credentials' | 'attempts' }
   | { readonly login: MqttLogin | undefined };
 
-// When a whole site reconnects, its passwords are checked by this many threads.
+// This many threads check the passwords of a site that reconnects as a whole.
 const PASSWORD_CHECKS_AT_ONCE = 2;
 
 export class MqttSignIn {
@@ -59,7 +59,7 @@ export class MqttSignIn {
       return { refusal: 'credentials' };
     }
     const found = this.#logins.find(username);
-    // Changed while it was checked: the next attempt is checked against what is stored now.
+    // It changed during the check: the next attempt is checked against the new value.
     return found?.secretHash === stored ? { login: found?.login } : { refusal: 'attempts' };
   }
 }

@@ -1,13 +1,14 @@
-// Which connection of a client is its newest, at this broker or at another one: the last wills of older ones are out of date.
+// Tracks the newest connection of each client, at this broker or at
+// another one: last wills of older ones are out of date.
 import type { Siblings } from '../../ports/telemetry.js';
 import type { Session } from './session.js';
 
-/** Why a session ends that is not its client's newest, or may not be. */
+/** Reason to end a session that is not its client's newest, or may not be. */
 type Ending = 'elsewhere' | 'bus';
 
 export class NewestSessions {
   readonly #siblings: Siblings | undefined;
-  /** Of each client, oldest first. One that ends before it was let in leaves those before it where they were. */
+  /** Sessions of each client, oldest first. A session that ends before its login leaves the earlier ones in place. */
   readonly #sessions = new Map<string, Session[]>();
   readonly #onWill: (topic: string, payload: Buffer) => void;
 
@@ -19,7 +20,7 @@ export class NewestSessions {
     readonly siblings: Siblings | undefined;
     /** Ends a session whose will is void from now on. */
     readonly end: (session: Session, why: Ending) => void;
-    /** Takes the wills where there are no other brokers. */
+    /** Receives the wills if there are no other brokers. */
     readonly onWill: (topic: string, payload: Buffer) => void;
   }) {
     this.#siblings = siblings;
@@ -31,20 +32,21 @@ export class NewestSessions {
     siblings?.onElsewhere((username) => {
       for (const session of [...(this.#sessions.get(username) ?? [])]) endVoid(session, 'elsewhere');
     });
-    // Who is here may be elsewhere, too, by now. Whoever is not comes again, and says how it is.
+    // Clients of this broker may have logged in elsewhere meanwhile. The others connect again and report their state.
     siblings?.onLost(() => {
       for (const session of [...this.#sessions.values()].flat()) endVoid(session, 'bus');
     });
   }
 
-  /** Whether a client may log in: the other brokers can be told. */
+  /** Clients may log in: the other brokers can be informed. */
   get isOpen(): boolean {
     return this.#siblings?.isHealthy() ?? true;
   }
 
   /**
-   * The session has logged in, and is its client's newest. Resolves once the other brokers are sure to hear of it before
-   * any login that the client begins after it was let in; to false where they cannot be told.
+   * The session has logged in, and is its client's newest.
+   * @returns true once the other brokers will receive this before any later login
+   * of the client; false if they cannot be informed
    */
   async enter(session: Session): Promise<boolean> {
     const { login } = session;
@@ -57,7 +59,7 @@ export class NewestSessions {
     return this.#siblings === undefined || this.#siblings.settled();
   }
 
-  /** Its connection has ended. */
+  /** The connection of the session has ended. */
   leave(session: Session): void {
     session.entry?.leave();
     const username = session.login?.username;
@@ -67,12 +69,12 @@ export class NewestSessions {
       if (others.length > 0) this.#sessions.set(username, others);
       else this.#sessions.delete(username);
     };
-    // Until all logins elsewhere are heard of, its will may be void.
+    // The will may be void until all logins elsewhere have arrived here.
     if (this.#siblings === undefined) forget();
     else void this.#siblings.settled().then(forget);
   }
 
-  /** Hands the will on, unless the client is back already, here or elsewhere: then what its lost connection had to say is out of date. */
+  /** Passes the will on, unless the client is connected again, here or elsewhere: then the will is out of date. */
   sayWill(session: Session, topic: string, payload: Buffer): void {
     const isNewest = () => {
       const newest = session.login && this.#sessions.get(session.login.username)?.at(-1);
@@ -82,7 +84,7 @@ export class NewestSessions {
       if (isNewest()) this.#onWill(topic, payload);
       return;
     }
-    // What is already known elsewhere spares the service a word; what it cannot know yet is judged there.
+    // A will that is known to be void here is not sent. The service judges the others.
     void this.#siblings
       .settled()
       .then((isSure) => isSure && isNewest() && session.entry?.sayWill(topic, payload));

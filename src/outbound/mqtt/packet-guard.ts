@@ -1,8 +1,9 @@
-// Checks packets before the MQTT parser, which would buffer any announced length and accept what the standard forbids.
+// Checks packets before the MQTT parser, which would buffer any announced
+// length and accept packets that the standard forbids.
 
 /**
- * Why a connection is cut: a packet too long, one that MQTT 3.1.1 does not allow, another version of MQTT, or too many
- * packets.
+ * Reason to cut a connection: a packet too long, one that MQTT 3.1.1 does not
+ * allow, another version of MQTT, or too many packets.
  */
 export type PacketFault = 'oversized' | 'malformed' | 'version' | 'flood';
 
@@ -14,7 +15,7 @@ const CONNECT = 1;
 const PUBLISH = 3;
 const SUBSCRIBE = 8;
 const UNSUBSCRIBE = 10;
-/** How long the body of each packet type may be. Types that are missing are sent by servers only, or reserved. */
+/** Bounds for the body of each packet type. Missing types are sent by servers only, or are reserved. */
 const BODY_BYTES: Readonly<Record<number, { readonly least: number; readonly most: number }>> = {
   [CONNECT]: { least: 12, most: Number.POSITIVE_INFINITY },
   [PUBLISH]: { least: 3, most: Number.POSITIVE_INFINITY },
@@ -29,7 +30,7 @@ const BODY_BYTES: Readonly<Record<number, { readonly least: number; readonly mos
 };
 
 const NAME = 'MQTT';
-/** What MQTT 3.1 called itself. */
+/** Protocol name of MQTT 3.1. */
 const OLD_NAME = 'MQIsdp';
 const LEVEL = 4;
 const WILL_QOS = 0b0001_1000;
@@ -49,13 +50,13 @@ export class PacketGuard {
   #bodyBytes = 0;
   /** Bytes of the body that have passed. */
   #passed = 0;
-  /** The last two of them, as a number. */
+  /** The last two bytes of the body, as a number. */
   #word = 0;
-  /** How many bytes of the body have to be looked at; the rest passes unread. */
+  /** Bytes of the body to check; the rest passes unread. */
   #looksUntil = 0;
   #name = '';
 
-  /** `admitPacket` is asked once per packet, as soon as its first byte is there. */
+  /** `admitPacket` is called once for each packet, at its first byte. */
   constructor(packetLimitBytes: number, admitPacket: () => boolean) {
     this.#packetLimitBytes = packetLimitBytes;
     this.#admitPacket = admitPacket;
@@ -76,7 +77,7 @@ export class PacketGuard {
     return undefined;
   }
 
-  /** Skips the part of the body that is not looked at; returns how many bytes that was. */
+  /** Skips the unchecked part of the body. @returns the number of skipped bytes */
   #skip(available: number): number {
     const skipped = Math.min(this.#bodyBytes - this.#passed, available);
     this.#passed += skipped;
@@ -134,7 +135,7 @@ export class PacketGuard {
     return type === CONNECT || type === SUBSCRIBE || type === UNSUBSCRIBE;
   }
 
-  /** The packet id comes first, in PUBLISH behind the topic, whose length does; it is never 0. */
+  /** The packet id comes first; in PUBLISH it follows the topic, whose length comes first. It is never 0. */
   #lookAtId(): PacketFault | undefined {
     if (this.#passed < this.#looksUntil) return undefined;
     if (this.#type() === PUBLISH && this.#looksUntil === 2) {

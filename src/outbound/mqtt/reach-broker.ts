@@ -1,4 +1,4 @@
-// One connection to where an MQTT broker should be, on which nothing is said: whether somebody is there, and who by the certificate.
+// Opens one connection to the address of an MQTT broker and sends nothing: a check of the address and its certificate.
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, TLSSocket } from 'node:tls';
 import { isTlsUrl } from '../../broker-url.js';
@@ -15,12 +15,12 @@ const USUAL_PORTS: Readonly<Record<string, number>> = {
 export interface ReachedBroker {
   /** Host and port. */
   readonly place: string;
-  /** Of the certificate that was shown there, if one was; ms since 1970. */
+  /** Of the presented certificate, if any; ms since 1970. */
   readonly validity: { readonly startsAtMs: number; readonly expiresAtMs: number } | undefined;
 }
 
 /**
- * @param ca PEM of who may have signed its certificate; undefined for whom the system trusts
+ * @param ca PEM of the authorities that may sign its certificate; undefined for the system's own
  * @throws Error that names place and cause
  */
 export async function reachBroker(url: string, ca: string | undefined, clock: Clock): Promise<ReachedBroker> {
@@ -48,7 +48,7 @@ export async function reachBroker(url: string, ca: string | undefined, clock: Cl
   }
 }
 
-/** Where a name stands for several addresses, Node says why of each, and nothing of all. */
+/** For a name with several addresses, Node's error has a message for each, and none for all. */
 function causeOf(error: unknown): string {
   const one: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return one instanceof Error ? one.message : String(one);

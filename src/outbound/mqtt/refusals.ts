@@ -1,4 +1,4 @@
-// Everything that the embedded broker refuses: counted by reason, and logged once a minute per source.
+// Counts refusals of the embedded broker by reason, and logs them once a minute for each source.
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
@@ -6,7 +6,7 @@ import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { PacketFault } from './packet-guard.js';
 import type { RefusalReason, Session } from './session.js';
 
-/** Failed sign-ins are logged by SignInLog. That the bus is away is logged once; that a charger moves to another front is nothing wrong. */
+/** SignInLog logs failed sign-ins. A lost bus is logged once. A charger that moves to another front is no fault. */
 const LOGGED_ELSEWHERE: ReadonlySet<RefusalReason | PacketFault> = new Set([
   'credentials',
   'attempts',
@@ -25,7 +25,7 @@ export class Refusals {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** Counts and logs, and marks the session, so that its end is not counted again. */
+  /** Counts and logs a refusal, and marks the session, so that its end is not counted again. */
   refuse(session: Session, reason: RefusalReason | PacketFault): Error {
     session.isRefused = true;
     return this.count(session, reason);
@@ -42,7 +42,7 @@ export class Refusals {
     return new Error(`refused: ${reason}`);
   }
 
-  /** What `judge` returns. aedes crashes if a hook throws, so a defect of ours becomes an error that it can report. */
+  /** Result of `judge`. aedes crashes if a hook throws, so a defect of ours becomes an error that it can report. */
   judged<T>(judge: () => T): T | Error {
     try {
       return judge();
@@ -51,14 +51,13 @@ export class Refusals {
     }
   }
 
-  /** Counts and logs a mistake of this service. */
+  /** A defect of this service. */
   countDefect(error: unknown): Error {
     this.#metrics.mqttRefusals.inc({ reason: 'defect' });
     this.#rareLog('defect', () => this.#log.error({ err: error }, 'MQTT rule failed'));
     return error instanceof Error ? error : new Error(String(error));
   }
 
-  /** Counts and logs that the TLS handshake failed. */
   failHandshake(session: Session, error: unknown): void {
     if (session.isRefused) return;
     session.isRefused = true;
@@ -69,7 +68,7 @@ export class Refusals {
     );
   }
 
-  /** Counts and logs an error of the connection itself, unless it was cut by us. */
+  /** Counts and logs an error of the connection itself, unless the broker cut it. */
   failConnection(session: Session, error: Error): void {
     if (session.isRefused) return;
     this.#metrics.mqttRefusals.inc({ reason: 'connection' });

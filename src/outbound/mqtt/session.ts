@@ -1,4 +1,4 @@
-// One connection to the embedded broker: who it is, and what the contract lets it do.
+// One connection to the embedded broker, with the contract's rules for it.
 import type { Client, ConnectPacket } from 'aedes';
 import type { MqttLogin, SiblingEntry } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
@@ -13,7 +13,7 @@ export interface SessionLimits {
   readonly mqttSubscriptions: number;
 }
 
-/** What the broker refuses, as counted. */
+/** Refusals of the broker, as counted. */
 export type RefusalReason =
   | 'connections'
   | 'pending'
@@ -33,10 +33,10 @@ export type RefusalReason =
   | 'bus'
   | 'elsewhere';
 
-// A charger that sends more than it may loses messages; one that sends this many times more loses its connection.
+// A charger above its rate loses messages. Above this multiple of the rate it loses its connection.
 const FLOOD = 50;
 
-/** What a client asked for in its CONNECT, before it is known who it is. */
+/** Fields of a CONNECT before its authentication. */
 export interface Claim {
   readonly clientId: string;
   readonly keepaliveS: number;
@@ -44,7 +44,7 @@ export interface Claim {
 }
 
 export interface Session extends Connection {
-  /** Whom its certificate names; undefined where none is asked for. */
+  /** Names in the client's certificate; undefined if none is required. */
   certificateNames: ReadonlySet<string> | undefined;
   client: Client | undefined;
   claim: Claim | undefined;
@@ -53,11 +53,11 @@ export interface Session extends Connection {
   readonly subscriptions: Set<string>;
   messages: TokenBucket;
   packets: TokenBucket;
-  /** We ended it: errors that follow from that are not counted again. */
+  /** The broker ended it: resulting errors are not counted again. */
   isRefused: boolean;
-  /** Its last will is out of date: the charger is elsewhere, or may be. */
+  /** The last will is out of date: the charger is connected elsewhere, or may be. */
   isWillVoid: boolean;
-  /** At the siblings, where there are any. */
+  /** The session's entry at the other brokers, if there are any. */
   entry: SiblingEntry | undefined;
 }
 
@@ -78,7 +78,7 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
   };
 }
 
-/** From now on the session speaks for the login's chargers; a gateway may do for each what a charger may for itself. */
+/** From now on the session speaks for the login's chargers. A gateway has for each charger the charger's own rights. */
 export function admit(session: Session, login: MqttLogin, limits: SessionLimits): void {
   session.login = login;
   session.prefixes = new Set(login.prefixes);
@@ -94,7 +94,7 @@ function bucketsOf(limits: SessionLimits, chargers: number) {
   };
 }
 
-/** Whether the client's certificate, where one is asked for, names the user or the client id of `login`. */
+/** The client's certificate, if one is required, names the user or the client id of `login`. */
 export function isNamedByCertificate(
   login: MqttLogin,
   { certificateNames }: Pick<Session, 'certificateNames'>,
@@ -103,7 +103,7 @@ export function isNamedByCertificate(
   return certificateNames.has(login.username) || certificateNames.has(login.clientId);
 }
 
-/** Why the client may not connect as `login`, or undefined. */
+/** undefined if the client may connect as `login`. */
 export function refusalOfConnect(
   login: MqttLogin,
   claim: Claim,
@@ -120,7 +120,7 @@ export function refusalOfConnect(
   return isOwnState && will.qos !== 2 ? undefined : 'will';
 }
 
-/** Why the session may not publish this, or undefined. */
+/** undefined if the session may publish this. */
 export function refusalOfPublish(
   session: Session,
   message: { readonly topic: string; readonly qos: number; readonly retain: boolean },
@@ -131,7 +131,7 @@ export function refusalOfPublish(
   return message.retain && kind !== 'state' ? 'retain' : undefined;
 }
 
-/** Why the session may not subscribe to this, or undefined. */
+/** undefined if the session may subscribe to this. */
 export function refusalOfSubscribe(
   session: Session,
   subscription: { readonly topic: string; readonly qos: number },

@@ -1,4 +1,5 @@
-// A front's side of NATS: what its chargers say goes to the nodes, what nodes say to them comes back, and fronts tell each other who logged in.
+// A front's connection to NATS: messages of its chargers go to the nodes, and the nodes' messages to the
+// chargers. Fronts announce logins to each other.
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../../ports/log.js';
 import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
@@ -20,7 +21,7 @@ import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 
 type OnMessage = (topic: string, payload: Buffer) => void;
 
-/** A prefix that chargers of this front speak for, and how many connections do. */
+/** A prefix of chargers at this front, with the number of connections for it. */
 interface Heard {
   connections: number;
   readonly unsubscribe: () => void;
@@ -36,7 +37,10 @@ export class FrontBus implements Siblings {
   #onLost: () => void = () => {};
   readonly #heard = new Map<string, Heard>();
   #logins = 0;
-  /** The newest login of each name that this front has told and not yet heard itself; logins heard meanwhile are older. */
+  /**
+   * Newest login of each name that this front has announced and not yet
+   * received back. Logins received meanwhile are older.
+   */
   readonly #told = new Map<string, number>();
   readonly #order = new LoginOrder();
 
@@ -46,7 +50,9 @@ export class FrontBus implements Siblings {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** Begins to hand on what is for chargers of this front. Resolves after the first attempt to connect, good or bad. */
+  /**
+   * Begins to pass on messages for chargers of this front. Resolves after the first attempt to connect, good or bad.
+   */
   start(onMessage: OnMessage): Promise<void> {
     this.#onMessage = onMessage;
     return this.#link.start({
@@ -60,7 +66,7 @@ export class FrontBus implements Siblings {
     });
   }
 
-  /** Hands what a charger said to the node of its tenant; drops it where there is no connection. */
+  /** Sends a charger's message to the node of its tenant; drops it without a connection. */
   send(topic: string, payload: Buffer): void {
     this.#link.publish(upSubjectOf(topic), payload);
   }
@@ -103,7 +109,7 @@ export class FrontBus implements Siblings {
     this.#onLost = listener;
   }
 
-  /** Until what it returns is called as often as this was, each time by its own. */
+  /** The subscription lasts until every caller has called the function that it got. */
   #hear(prefix: string): () => void {
     const heard = this.#heard.get(prefix) ?? { connections: 0, unsubscribe: this.#subscribe(prefix) };
     heard.connections++;
@@ -112,7 +118,7 @@ export class FrontBus implements Siblings {
       heard.connections--;
       if (heard.connections > 0) return;
       heard.unsubscribe();
-      // After a loss another may be there.
+      // After a loss another entry may be there.
       if (this.#heard.get(prefix) === heard) this.#heard.delete(prefix);
     };
   }
@@ -123,7 +129,7 @@ export class FrontBus implements Siblings {
     );
   }
 
-  /** All fronts hear all logins in the same order, their own included: so each knows which of two is the newer one. */
+  /** NATS delivers all logins to all fronts in the same order, their own included. So all agree on the newer of two. */
   #hearLogin(payload: Buffer): void {
     let told: LoginMessage;
     try {

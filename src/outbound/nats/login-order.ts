@@ -1,14 +1,14 @@
-// Tells a login that a front told now from one that it told before: whatever comes twice ends no session.
+// Separates new login announcements of a front from repeated ones, which must end no session.
 import { boundedCache } from '../../bounded-cache.js';
 import type { LoginMessage } from '../../wire/bus.js';
 
-/** Fronts that are started again have another id; those that were heard of last are remembered. */
+/** A front has a new id after each start; the latest ids are remembered. */
 const FRONTS = 1_000;
 
 export class LoginOrder {
   readonly #newest = boundedCache<number>(FRONTS);
 
-  /** NATS keeps the order of what one front sends. */
+  /** NATS keeps the order of one front's messages. */
   isNew({ front, login }: Pick<LoginMessage, 'front' | 'login'>): boolean {
     if (login <= (this.#newest.get(front) ?? 0)) return false;
     this.#newest.set(front, login);

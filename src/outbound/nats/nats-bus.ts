@@ -1,4 +1,4 @@
-// A node's way to the chargers over NATS, where fronts have their connections.
+// A node's bus to the chargers over NATS; fronts hold their connections.
 
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { type Shard, shardOf } from '../../../machines/values/shards.js';
@@ -19,7 +19,7 @@ import {
 import { LoginOrder } from './login-order.js';
 import { type BusLink, type LinkOptions, NatsLink } from './nats-link.js';
 
-/** What is published while there is no connection is dropped, because it would be out of date by the time there is one. */
+/** Messages without a connection are dropped, because they would be out of date later. */
 export class NatsBus implements MessageBus {
   readonly #link: BusLink;
   #onMessage: (topic: string, payload: Buffer) => void = () => {};
@@ -27,7 +27,7 @@ export class NatsBus implements MessageBus {
   #shards: Set<Shard> | undefined;
   readonly #log: Log;
   readonly #rareLog: RareLog;
-  /** By username, the newest login that was heard of on this connection. One for each client of the tenants at most. */
+  /** The newest login of each username on this connection: at most one for each client of the tenants. */
   readonly #order = new LoginOrder();
   readonly #newestLogins = new Map<string, Pick<LoginMessage, 'front' | 'login'>>();
 
@@ -54,7 +54,7 @@ export class NatsBus implements MessageBus {
         this.#order.forget();
       },
     });
-    // A first attempt that failed leaves a gap, too.
+    // A failed first attempt leaves a gap, too.
     wasLost ||= !this.#link.isConnected;
     return { url: this.#link.url };
   }
@@ -93,8 +93,8 @@ export class NatsBus implements MessageBus {
   }
 
   /**
-   * A front tells of a login before it hands on a word of that connection, and NATS keeps that order. So a will that comes after
-   * what the client has said elsewhere since comes after that login, too, and is out of date.
+   * A front announces a login before it passes on a message of that connection, and NATS keeps that order. So a will
+   * that arrives after newer messages of the client also arrives after the newer login, and is out of date.
    */
   #hearWill(payload: Buffer): void {
     const { front, login, username, topic, payload: said } = parseBusMessage(willSchema, payload);

@@ -1,4 +1,4 @@
-// One connection to NATS, made again whenever it is lost: nothing waits for it, and nothing of before is sent after.
+// One connection to NATS, which reconnects by itself. Messages are never queued while it is lost.
 import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
 import { busServersOf, withoutSecrets } from '../../broker-url.js';
 import type { Metrics } from '../../metrics.js';
@@ -8,22 +8,22 @@ import { createRareLog, type RareLog } from '../../rare-log.js';
 
 const CONNECT_WITHIN_MS = 2_000;
 const AGAIN_AFTER_MS = 500;
-// A server that is frozen is given up after two of these that it did not answer.
+// A frozen server is given up after this many unanswered pings.
 const PING_EVERY_MS = 1_000;
 const PINGS_UNANSWERED = 2;
-/** The server is asked whether it has taken what was sent, whenever it was so much. */
+/** After this many bytes the server is asked to confirm them. */
 const CONFIRM_BYTES = 64 * 1024;
-/** What it has not taken yet is never more. */
+/** Most unconfirmed bytes. */
 const UNCONFIRMED_BYTES = 8 * 1024 * 1024;
 
-/** Loaded where it is used: most services have no bus. */
+/** Loaded on demand: most services have no bus. */
 export const loadNatsClient = () => import('@nats-io/transport-node');
 
 type OnMessage = (subject: string, payload: Buffer) => void;
 
-/** Who uses the link. Neither function throws. */
+/** The user of the link. Neither function throws. */
 export interface LinkUser {
-  /** Subscribes anew, and sends. */
+  /** The user subscribes again, and sends. */
   onConnected(): void;
   onLost(): void;
 }
@@ -31,16 +31,15 @@ export interface LinkUser {
 export interface LinkOptions {
   /** `nats://…` or `tls://…`, several with commas between them. */
   readonly url: string;
-  /** Who may have signed the servers' certificates, as PEM; undefined for whom the system trusts. */
+  /** PEM of the authorities that may sign the servers' certificates; undefined for the system's own. */
   readonly ca?: string | undefined;
-  /** What the servers are told that this is. */
+  /** Client name for the servers. */
   readonly name: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** What a front or a node uses of it. */
 export type BusLink = Pick<NatsLink, keyof NatsLink>;
 
 export class NatsLink {
@@ -50,11 +49,11 @@ export class NatsLink {
   #user: LinkUser = { onConnected() {}, onLost() {} };
   #attempts = 0;
   #connection: NatsConnection | undefined;
-  /** Bytes of this connection: sent, and of these known to be taken. */
+  /** Bytes of this connection: sent, and confirmed. */
   #sent = 0;
   #taken = 0;
   #isConfirming = false;
-  /** Who waits until the server has taken what was sent: told where the connection is lost. */
+  /** Pending confirmations; each function is called if the connection is lost. */
   readonly #asking = new Set<() => void>();
   #isStopped = false;
   #cancel: Cancel = () => {};
@@ -66,7 +65,7 @@ export class NatsLink {
     this.#servers = busServersOf(options.url);
   }
 
-  /** Without what signs in there. */
+  /** The URLs without secrets. */
   get url(): string {
     return this.#servers.map(withoutSecrets).join(',');
   }
@@ -83,7 +82,7 @@ export class NatsLink {
     return this.#connecting;
   }
 
-  /** False where there is no connection, or the server does not take what was sent: then it is not sent later, either. */
+  /** @returns false without a connection, or with too many unconfirmed bytes: then the message is dropped */
   publish(subject: string, payload: string | Buffer): boolean {
     const connection = this.#connection;
     if (connection === undefined || this.#sent - this.#taken > UNCONFIRMED_BYTES) return this.#drop();
@@ -100,7 +99,7 @@ export class NatsLink {
     return true;
   }
 
-  /** Until the connection is lost; returns what ends it before. */
+  /** Lasts until the connection is lost. @returns a function that ends it before */
   subscribe(subject: string, onMessage: OnMessage): () => void {
     const subscription = this.#connection?.subscribe(subject, {
       callback: (error, message) => {
@@ -112,7 +111,7 @@ export class NatsLink {
     return () => subscription?.unsubscribe();
   }
 
-  /** Resolves to true once all that the server had for this process before is heard; to false where that cannot be known. */
+  /** @returns true once this process has received all earlier messages of the server; false if that is uncertain */
   async settled(): Promise<boolean> {
     return this.#connection !== undefined && (await this.#hasTaken(this.#connection));
   }
@@ -124,7 +123,7 @@ export class NatsLink {
     await this.#connecting;
     const connection = this.#connection;
     if (connection === undefined) return;
-    // What was sent is taken first, unless the server no longer answers.
+    // Sent messages are confirmed first, unless the server no longer answers.
     await this.#hasTaken(connection);
     this.#lose(connection);
     await connection.close().catch(() => {});
@@ -179,7 +178,7 @@ export class NatsLink {
           ? { token: user }
           : { user, pass: decodeURIComponent(password) }),
       ...(protocol === 'tls:' && { tls: ca === undefined ? {} : { ca } }),
-      // The library would send later what was to be sent while there was no connection.
+      // The library would queue messages without a connection and send them later.
       reconnect: false,
       timeout: CONNECT_WITHIN_MS,
       pingInterval: PING_EVERY_MS,
@@ -203,10 +202,10 @@ export class NatsLink {
     this.#user.onLost();
   }
 
-  /** Resolves to true once the server has taken all that was sent until now, to false where the connection is lost before. */
+  /** @returns true once the server has taken all messages sent so far; false if the connection is lost before */
   #hasTaken(connection: NatsConnection): Promise<boolean> {
     return new Promise((resolve) => {
-      // The library never answers who waits while the connection ends.
+      // The library leaves its callers without an answer if the connection ends meanwhile.
       const isLost = () => resolve(false);
       this.#asking.add(isLost);
       connection

@@ -2,12 +2,11 @@
 import type { Knex } from 'knex';
 import { type Engine, engineOf } from '../engine.js';
 
-/** Creates every table. */
 export async function up(knex: Knex): Promise<void> {
   for (const statement of statements(engineOf(knex))) await knex.raw(statement);
 }
 
-/** Drops every table, and with them everything. */
+/** Drops every table with all data. */
 export async function down(knex: Knex): Promise<void> {
   for (const statement of statements(engineOf(knex)).reverse()) {
     const table = /^\s*create table (\w+)/.exec(statement)?.[1];
@@ -17,11 +16,11 @@ export async function down(knex: Knex): Promise<void> {
 
 function statements(engine: Engine): string[] {
   const sqlite = engine === 'sqlite';
-  // Text compares by its bytes on both.
+  // Text compares by its bytes on both engines.
   const text = sqlite ? 'text' : 'text collate "C"';
-  // Rows lie in the order of their key, so a tenant's are together.
+  // Rows are stored in the order of their key, so a tenant's are together.
   const end = sqlite ? 'without rowid' : '';
-  // Counts what was submitted; SQLite has no such columns in a composite key, there the insert counts.
+  // Counts submissions. SQLite has no identity column in a composite key: there the insert counts.
   const counted = sqlite ? 'bigint not null' : 'bigint generated always as identity';
   return [
     ...credentials(text, end),
@@ -123,7 +122,7 @@ function sites(text: string, end: string, counted: string): string[] {
 
 function profiles(text: string, end: string, counted: string): string[] {
   return [
-    // A location's, a connector's, or, with neither, the organization's.
+    // Of a location, of a connector or, with neither, of the organization.
     `create table profiles (
       tenant_uuid ${text} not null references tenants,
       submission ${counted},
@@ -143,7 +142,7 @@ function profiles(text: string, end: string, counted: string): string[] {
       check ((controller_uuid is null) = (connector_id is null)),
       check (location_id is null or controller_uuid is null)
     ) ${end}`,
-    // One holder a slot; coalesce, because null differs from null in a unique index.
+    // One holder for each slot. `coalesce` is needed because null differs from null in a unique index.
     `create unique index profile_holders on profiles (
       tenant_uuid, coalesce(location_id, ''), coalesce(controller_uuid, ''), coalesce(connector_id, ''), priority
     ) where superseded_at_ms is null`,

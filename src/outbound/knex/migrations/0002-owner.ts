@@ -1,4 +1,4 @@
-// Who owns the database: one running service at a time, known by the epoch it raised when it started.
+// The owner of the database: one running service at a time, identified by the epoch that it raised at its start.
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {

@@ -1,4 +1,4 @@
-// What enforcement keeps: reservations that survive a crash, alarms, and the minutes of measured power.
+// Rows of enforcement: reservations, which outlast a crash, alarms, and minutes of measured power.
 import type { Knex } from 'knex';
 import { type Engine, engineOf } from '../engine.js';
 
@@ -12,7 +12,7 @@ export async function down(knex: Knex): Promise<void> {
   for (const table of TABLES) await knex.schema.dropTable(table);
 }
 
-/** No foreign keys: these rows share commits with clients' writes, which none of them may fail. */
+/** No foreign keys: these rows share commits with clients' writes, and must not make those fail. */
 function statements(engine: Engine): string[] {
   const sqlite = engine === 'sqlite';
   const text = sqlite ? 'text' : 'text collate "C"';
@@ -40,7 +40,7 @@ function statements(engine: Engine): string[] {
       primary key (tenant_uuid, alarm_id)
     ) ${end}`,
     'create index alarms_open on alarms (tenant_uuid, began_at_ms, alarm_id) where ended_at_ms is null',
-    // The end comes along, so that alarms that ended before a window are passed over inside the index.
+    // The index includes the end, so alarms that ended before a window are skipped inside the index.
     'create index alarms_by_tenant on alarms (tenant_uuid, began_at_ms, alarm_id, ended_at_ms)',
     'create index alarms_by_location on alarms (tenant_uuid, location_id, began_at_ms, alarm_id, ended_at_ms)',
     `create table power_minutes (

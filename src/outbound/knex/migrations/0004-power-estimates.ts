@@ -1,9 +1,11 @@
-// Minutes of power beside the limit that was in force on average, and how much of the power nobody measured.
+// Adds to each minute of power the mean of the limit in force, and the part of the power that is estimated.
 import type { Knex } from 'knex';
 
 const COLUMNS = ['mean_limit_w', 'estimated_w'] as const;
 
-/** Minutes of before have neither: NULL is "as the lowest limit" for the one, "all measured" for the other. */
+/**
+ * NULL in earlier minutes means "equal to the lowest limit" for the first column, and "all measured" for the second.
+ */
 export async function up(knex: Knex): Promise<void> {
   for (const column of COLUMNS) {
     await knex.raw(`alter table power_minutes add column ${column} double precision`);

@@ -1,4 +1,4 @@
-// Which database this is and how many commits it has taken: what a start compares with what was acknowledged before it.
+// The id of a database and the number of its commits: a start compares them with the last acknowledged commit.
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 

@@ -1,4 +1,4 @@
-// The reason an alarm began with, where it has another now.
+// The reason at the begin of an alarm, if the present one differs.
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {

@@ -1,4 +1,4 @@
-// The grid operator of a location, and everything its limit ever stood at.
+// The grid operator of a location, and the history of its limit.
 import type { Knex } from 'knex';
 import { type Engine, engineOf } from '../engine.js';
 
@@ -26,7 +26,7 @@ function statements(engine: Engine): string[] {
       primary key (tenant_uuid, location_id),
       foreign key (tenant_uuid, location_id) references locations
     ) ${end}`,
-    // No foreign key: these rows share commits with clients' writes, which none of them may fail.
+    // No foreign key: these rows share commits with clients' writes, and must not make those fail.
     `create table operator_events (
       tenant_uuid ${text} not null,
       location_id ${text} not null,

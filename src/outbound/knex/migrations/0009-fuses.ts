@@ -1,4 +1,4 @@
-// The fuses of a location and how its connectors hang on them: connection and feeders as JSON.
+// The fuses of a location and the wiring of its connectors: connection and feeders as JSON.
 import type { Knex } from 'knex';
 
 const COLUMNS = [
@@ -8,7 +8,7 @@ const COLUMNS = [
   ['connectors', 'rotation'],
 ] as const;
 
-/** Where nothing was provisioned of them, NULL is "not known". */
+/** NULL means "unknown": none was provisioned. */
 export async function up(knex: Knex): Promise<void> {
   for (const [table, column] of COLUMNS) await knex.raw(`alter table ${table} add column ${column} text`);
 }

@@ -1,4 +1,4 @@
-// What shows a later provisioning that passwords have not changed: for each tenant its seals, as JSON.
+// Seals by which a later provisioning recognizes unchanged passwords, for each tenant as JSON.
 import type { Knex } from 'knex';
 import { engineOf } from '../engine.js';
 

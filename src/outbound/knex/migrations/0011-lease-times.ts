@@ -1,4 +1,4 @@
-// Chargers with a heartbeat and a lease of their own, and how long what was promised lasts.
+// Chargers with their own heartbeat and lease, and the lease of each reservation.
 import type { Knex } from 'knex';
 
 const COLUMNS = [
@@ -7,7 +7,7 @@ const COLUMNS = [
   ['reservations', 'ttl_ms'],
 ] as const;
 
-/** NULL is "as the service is set". */
+/** NULL means "by the settings of the service". */
 export async function up(knex: Knex): Promise<void> {
   for (const [table, column] of COLUMNS) await knex.raw(`alter table ${table} add column ${column} integer`);
 }

@@ -1,4 +1,4 @@
-// What a DC connector can do, as JSON: NULL for the AC connectors that there were before.
+// The rating of a DC connector, as JSON: NULL for all earlier connectors, which are AC.
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {

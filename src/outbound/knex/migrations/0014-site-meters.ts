@@ -1,4 +1,4 @@
-// The meter of a location that tells what the building beside its chargers takes.
+// The site meter of a location, which measures the building beside its chargers.
 import type { Knex } from 'knex';
 import { engineOf } from '../engine.js';
 

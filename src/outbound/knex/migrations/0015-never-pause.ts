@@ -1,4 +1,4 @@
-// Connectors whose cars do not wake up after a pause: none, before the file could say so.
+// Connectors whose cars do not wake up after a pause: none in earlier databases.
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {

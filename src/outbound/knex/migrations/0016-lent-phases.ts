@@ -1,7 +1,7 @@
-// On how many of its phases a connector was promised what it was.
+// The number of phases of a connector's reserved grant.
 import type { Knex } from 'knex';
 
-/** NULL is "on all of them". */
+/** NULL means "all phases". */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw('alter table reservations add column phases integer');
 }

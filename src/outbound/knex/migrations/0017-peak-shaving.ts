@@ -1,8 +1,8 @@
-// The average import that a location keeps to over the windows that its tariff bills, and what was counted of the last one.
+// The average import to which a location keeps over billed windows, and the counted part of the last window.
 import type { Knex } from 'knex';
 import { engineOf } from '../engine.js';
 
-/** Where nothing was provisioned of it, NULL is "not limited". */
+/** NULL means "not limited": none was provisioned. */
 export async function up(knex: Knex): Promise<void> {
   const sqlite = engineOf(knex) === 'sqlite';
   const text = sqlite ? 'text' : 'text collate "C"';

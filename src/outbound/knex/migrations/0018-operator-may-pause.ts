@@ -1,4 +1,4 @@
-// Connectors that the grid operator's limit may pause while they are locked: none, before the file could say so.
+// Connectors that the grid operator's limit may pause while they are locked: none in earlier databases.
 import type { Knex } from 'knex';
 
 export async function up(knex: Knex): Promise<void> {

@@ -1,10 +1,10 @@
-// Where several nodes share the tenants: who owns each shard, under which epoch, and which nodes live.
+// For nodes that share the tenants: the owner and the epoch of each shard, and the nodes that are alive.
 import type { Knex } from 'knex';
 import { engineOf } from '../engine.js';
 
 const SHARDS = 16;
 
-/** A shard of which nobody is the owner has NULLs. All leases end by the database's clock. */
+/** A shard without an owner has NULLs. All leases end by the database's clock. */
 export async function up(knex: Knex): Promise<void> {
   const text = engineOf(knex) === 'sqlite' ? 'text' : 'text collate "C"';
   await knex.raw(`create table shards (

@@ -1,7 +1,7 @@
-// Which shards a node could not run, where several nodes share the tenants: they are for others.
+// Shards that a node could not run, if several nodes share the tenants: other nodes take them.
 import type { Knex } from 'knex';
 
-/** Numbers with spaces between them; NULL from a node of a version that declines none. */
+/** Numbers separated by spaces; NULL for a node of a version that declines none. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw('alter table members add column declined text');
 }

@@ -1,7 +1,7 @@
-// What flowed through each feeder, beside the power of each minute.
+// Adds the currents of each feeder to the minutes of power.
 import type { Knex } from 'knex';
 
-/** NULL where the location had no feeders, and in minutes of before. */
+/** NULL for a location without feeders, and in earlier minutes. */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw('alter table power_minutes add column feeders text');
 }

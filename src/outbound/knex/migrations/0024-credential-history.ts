@@ -1,4 +1,4 @@
-// Who created a credential, when it was last used, and who ended it; and the expiry of OAuth clients.
+// The creator, the last use and the ender of a credential, and the expiry of OAuth clients.
 import type { Knex } from 'knex';
 
 const COLUMNS = [
@@ -16,7 +16,7 @@ const ADDED = [
   { table: 'oauth_clients', column: 'expires_at_ms', type: 'bigint' },
 ];
 
-/** NULL where a release before this one did not keep it. */
+/** NULL in rows of earlier releases, which did not keep it. */
 export async function up(knex: Knex): Promise<void> {
   for (const { table, column, type } of ADDED)
     await knex.raw(`alter table ${table} add column ${column} ${type}`);
