@@ -1,4 +1,4 @@
-// Looking ahead of a write: whether locks and 6 A floors will fit the limits to come, and from when to when they do not.
+// Preview of a write: finds the times at which locks and 6 A floors do not fit the coming limits.
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
@@ -6,24 +6,26 @@ import type { Writable } from '../values/writable.js';
 import type { LimitSegment } from './limit-in-force.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
-/** A connector as far as locks and floors concern it. */
+/** A connector with the data that locks and floors need. */
 export interface ConnectorAhead {
   readonly stack: ProfileStack;
   readonly maxTenthsA: number;
   /** Power of a tenth of an ampere, mW. */
   readonly milliwattsPerTenth: number;
-  /** The least it can be told other than 0: 6 A for AC. */
+  /** Smallest limit other than 0: 6 A for AC. */
   readonly leastTenthsA: number;
 }
 
 /**
- * What does not fit, from worst: the floors of the locked connectors, so that the limit cannot be kept; the limits of
- * their locks, so that they are throttled as a last resort; the floors of all connectors, so that they take turns.
+ * Shortages, worst first.
+ * - `unattainable`: the floors of locked connectors do not fit, so the limit cannot be kept.
+ * - `lastResort`: the limits of locks do not fit, so locked connectors are throttled.
+ * - `turns`: the floors of all connectors do not fit, so connectors take turns (rotation).
  */
 export const SHORTAGES = ['unattainable', 'lastResort', 'turns'] as const;
 export type Shortage = (typeof SHORTAGES)[number];
 
-/** A window throughout which the same thing does not fit. Whole W, as they are where most is missing. */
+/** A window with one shortage throughout. Whole W, from the time of the largest gap. */
 export interface Shortfall extends TimeWindow {
   readonly shortage: Shortage;
   readonly neededW: number;
@@ -31,8 +33,8 @@ export interface Shortfall extends TimeWindow {
 }
 
 /**
- * When `written`, which is in `stack`, can have changed what applies: inside its own window and the one of the profile it
- * `replaced`, from `now` on, wherever no profile of higher priority decides anyway.
+ * Windows in which `written`, already in `stack`, may have changed the limit, from `now` on: its own window, and that
+ * of the profile that it `replaced`. Times at which a profile of higher priority decides are left out.
  */
 export function spansOfProfile(
   stack: ProfileStack,
@@ -48,15 +50,16 @@ export function spansOfProfile(
   );
 }
 
-/** When the permanent limit decides, from `now` on without end. */
+/** Windows in which the permanent limit decides, from `now` on without end. */
 export function spansOfPermanentLimit(stack: ProfileStack, now: EpochMs): readonly TimeWindow[] {
   const ahead = { startsAtMs: now, endsAtMs: Number.POSITIVE_INFINITY };
   return compositeTimeline(stack, undefined, ahead).filter(({ priority }) => priority === undefined);
 }
 
 /**
- * Where locks and floors do not fit `limits`, which are in order and do not overlap; in order of time, those that touch
- * differing in what does not fit. O(n log n) in the windows of all connectors.
+ * O(n log n) in the windows of all connectors.
+ * @param limits in order and without overlap
+ * @returns shortfalls in order of time; adjacent ones differ in their shortage
  */
 export function findShortfalls(
   limits: readonly LimitSegment[],
@@ -75,7 +78,7 @@ export function findShortfalls(
   return sweep(limits, lockChanges(connectors, window), floorsW);
 }
 
-/** How much more, or less, the locks together need from an instant on than before it: W. */
+/** Change of the power that all locks need together, from an instant on, W. */
 interface LockChange {
   floorW: number;
   lockW: number;
@@ -86,9 +89,9 @@ function sweep(
   changes: ReadonlyMap<EpochMs, LockChange>,
   floorsW: number,
 ): readonly Shortfall[] {
-  // Written in place: there may be thousands of pieces to one window.
+  // Written in place: one window may have thousands of pieces.
   const found: Writable<Shortfall>[] = [];
-  // A typed array sorts its numbers without asking anybody which is less: five times as fast.
+  // A typed array sorts its numbers without a comparison function: five times as fast.
   const instants = Float64Array.from(changes.keys()).sort();
   let [lockedFloorsW, locksW, next] = [0, 0, 0];
   for (const limit of limits) {
@@ -110,7 +113,7 @@ function sweep(
   return found;
 }
 
-/** Appends a shortfall, or lets the last one go on where the same thing does not fit. */
+/** Appends a shortfall, or extends the last one if the shortage is the same. */
 function note(
   found: Writable<Shortfall>[],
   { startsAtMs, endsAtMs }: TimeWindow,
@@ -160,13 +163,13 @@ function floorWOf({ leastTenthsA, milliwattsPerTenth }: ConnectorAhead): number 
   return wattsOfTenths(leastTenthsA, milliwattsPerTenth);
 }
 
-/** What a lock at `limitKw` may use: at most the connector's maximum, at least its floor. */
+/** Power that a lock at `limitKw` may use: at most the connector's maximum, at least its floor. */
 function lockWOf({ leastTenthsA, maxTenthsA, milliwattsPerTenth }: ConnectorAhead, limitKw: number): number {
   const tenthsA = Math.min(tenthsWithin(wattsOfLimit(limitKw), milliwattsPerTenth), maxTenthsA);
   return wattsOfTenths(Math.max(tenthsA, leastTenthsA), milliwattsPerTenth);
 }
 
-/** The most any lock of the connector may use inside the window; 0 where it has none. */
+/** Highest power of any lock of the connector inside the window; 0 without a lock. */
 function mostLockWOf(connector: ConnectorAhead, window: TimeWindow): number {
   let mostKw = 0;
   for (const { startsAtMs, endsAtMs, limitKw } of connector.stack) {

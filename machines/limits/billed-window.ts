@@ -1,61 +1,61 @@
-// What a site may import on average over the windows that its tariff bills: what of it is used, and what that leaves now.
+// Average import of a site over the windows that its tariff bills: the energy used, and the power left for chargers.
 import type { EpochMs } from '../values/time.js';
 import type { LimitOutlook } from './limit-in-force.js';
 
-/** As it is provisioned for a location. */
+/** As provisioned for a location. */
 export interface PeakShavingRule {
-  /** What the import may be on average over a window. */
+  /** Highest average import over a window. */
   readonly limitKw: number;
-  /** Windows begin at whole multiples of this since the epoch, as the tariff's do. */
+  /** Windows begin at whole multiples of this since the epoch, as the tariff's windows do. */
   readonly windowMs: number;
 }
 
-/** What a window's import came to, kept over a restart. */
+/** Import of a window so far, kept over a restart. */
 export interface BilledSoFar {
   readonly startsAtMs: EpochMs;
   /** W s. */
   readonly usedWs: number;
-  /** Until when that is counted: what was imported later is not known. */
+  /** Import after this instant is not counted yet. */
   readonly countedUntilMs: EpochMs;
 }
 
-/** What the site imports, W. */
+/** Import of the site, W. */
 export interface SiteImport {
-  /** By the newest reports; what does not report counts with the most it may draw. */
+  /** By the newest reports; a source without reports counts with its maximum. */
   readonly measuredW: number;
-  /** Everything that is in reach has reported since. */
+  /** Everything in reach has reported since then. */
   readonly reportedSinceMs: EpochMs;
-  /** The most that it can be, whatever happened since. */
+  /** Upper bound of the import, for any change since the reports. */
   readonly mostW: number;
 }
 
-/** What is left for the chargers is rounded down to this, and what the site may import is raised no more often than this. */
+/** Step to which the chargers' power is rounded down, and the shortest time between two raises of the site's power. */
 const STEP_W = 100;
 const RAISED_EVERY_MS = 30_000;
-/** Reports that are farther apart do not tell what was between them. */
+/** Reports that are further apart leave the time between them unknown. */
 const LONGEST_GAP_MS = 60_000;
 
 export class BilledWindow {
   readonly rule: PeakShavingRule;
   readonly #mostEverW: number;
-  /** Of the window that is counted: it may have ended, and not everything in it have been reported yet. */
+  /** Start of the counted window. The window may have ended while some reports of it are missing. */
   #startsAtMs: EpochMs;
   #usedWms = 0;
   #countedMs: EpochMs;
-  /** The most that was reported since `#countedMs`; undefined before the first report. */
+  /** Highest reported import since `#countedMs`; undefined before the first report. */
   #reportedW: number | undefined;
-  /** The most that the import can have been since `#countedMs`. */
+  /** Upper bound of the import since `#countedMs`. */
   #mostW: number;
-  /** What the site may import from now on. */
+  /** Power that the site may import from now on. */
   #siteW = 0;
   #leavesW = 0;
   #raisedAtMs: EpochMs = Number.NEGATIVE_INFINITY;
   #now: EpochMs;
 
   /**
-   * @param mostEverW what the site can import at most, W: what was imported while nobody counted is taken to be that
-   * @param before what was counted before a restart; undefined where nothing ever was: then the window is taken to have been
-   * within its average until now
+   * @param mostEverW highest possible import of the site, W: uncounted time counts as this.
+   * @param before count from before a restart. Undefined if there never was one: the window so far then counts as
+   * within its average.
    */
   constructor(rule: PeakShavingRule, mostEverW: number, now: EpochMs, before: BilledSoFar | undefined) {
     this.rule = rule;
@@ -66,7 +66,7 @@ export class BilledWindow {
     this.#countedMs = now;
     const isSame = before?.startsAtMs === this.#startsAtMs;
     const isOver = before !== undefined && before.countedUntilMs <= this.#startsAtMs;
-    // What was counted of windows of another length, or by a clock that was ahead, says nothing of this one.
+    // A count of windows of another length, or by a clock that was ahead, does not apply to this window.
     if (before === undefined || before.countedUntilMs > now || !(isSame || isOver))
       this.#usedWms = this.#presumedWms(now);
     else {
@@ -75,7 +75,7 @@ export class BilledWindow {
     }
   }
 
-  /** The window of the last instant that was told. */
+  /** Start of the window at the newest instant. */
   get startsAtMs(): EpochMs {
     return this.#startOf(this.#now);
   }
@@ -84,17 +84,17 @@ export class BilledWindow {
     return this.startsAtMs + this.rule.windowMs;
   }
 
-  /** What is used of that window, W s: what nobody has reported yet counts with the most that it can be. */
+  /** Energy used in that window, W s: time without reports counts with the upper bound of the import. */
   get usedWs(): number {
     return this.#usedWmsAt(this.#now) / 1000;
   }
 
-  /** What the average leaves for the chargers until the window ends, W. */
+  /** Power that the average leaves for the chargers until the window ends, W. */
   get leavesW(): number {
     return this.#leavesW;
   }
 
-  /** To be kept over a restart. */
+  /** State to keep over a restart. */
   get soFar(): BilledSoFar {
     return {
       startsAtMs: this.#startsAtMs,
@@ -103,7 +103,9 @@ export class BilledWindow {
     };
   }
 
-  /** Counts what was imported until everything has reported; between two reports it was the higher of both. */
+  /**
+   * Counts the import up to the instant since which everything has reported. Between two reports the higher one counts.
+   */
   note({ measuredW, reportedSinceMs, mostW }: SiteImport, now: EpochMs): void {
     this.#now = Math.max(this.#now, now);
     const importW = Math.max(0, measuredW);
@@ -121,9 +123,9 @@ export class BilledWindow {
   }
 
   /**
-   * What the rest of the window leaves for the chargers, W: what is left of its energy, spread evenly, less what is beside them.
-   * What the site may import falls at once, and rises in steps.
-   * @param besideW what the building counts as, and what is kept free beside it
+   * Power that the rest of the window leaves for the chargers, W: the remaining energy, spread evenly, less `besideW`.
+   * The site's power falls at once, and rises in steps.
+   * @param besideW counted load of the building, and the reserve beside it
    */
   follow(besideW: number, now: EpochMs): number {
     const isNewWindow = this.#startOf(now) !== this.startsAtMs;
@@ -138,18 +140,18 @@ export class BilledWindow {
     return this.#leavesW;
   }
 
-  /** The same, and what the windows after this one leave when they begin. */
+  /** The result of `follow`, and the power that later windows leave at their start. */
   outlook(besideW: number, now: EpochMs): LimitOutlook {
     const limitKw = this.follow(besideW, now) / 1000;
     return { limitKw, endsAtMs: this.endsAtMs, thenKw: this.leavesAtFirstW(besideW) / 1000 };
   }
 
-  /** What a window that begins leaves for the chargers, W. */
+  /** Power that a window leaves for the chargers at its start, W. */
   leavesAtFirstW(besideW: number): number {
     return rounded(1000 * this.rule.limitKw - besideW);
   }
 
-  /** The clock was set: nobody knows what belongs to which window, so this one is taken to have been within its average. */
+  /** The clock was set, so the import of each window is unknown. This window so far counts as within its average. */
   restart(now: EpochMs): void {
     this.#now = now;
     this.#startsAtMs = this.#startOf(now);
@@ -172,7 +174,7 @@ export class BilledWindow {
     return countedWms + this.#mostW * Math.max(0, now - Math.max(this.#countedMs, startsAtMs));
   }
 
-  /** It was `importW` until `untilMs`, which may be in a later window. */
+  /** The import was `importW` until `untilMs`, which may be in a later window. */
   #count(untilMs: EpochMs, importW: number): void {
     const startsAtMs = this.#startOf(untilMs);
     if (startsAtMs !== this.#startsAtMs) {

@@ -1,4 +1,4 @@
-// What the building beside the chargers takes of a location's connection, from its meter: numbers that change with every reading.
+// Load of the building beside the chargers on a location's connection, from its meter: it changes with every reading.
 import type { EpochMs } from '../values/time.js';
 import { type ChargersDraw, LoadEstimate } from './load-estimate.js';
 import { MeterJudge } from './meter-judge.js';
@@ -6,26 +6,26 @@ import { MeterJudge } from './meter-judge.js';
 /** One value for each of L1, L2 and L3. */
 export type PerPhase = readonly [number, number, number];
 
-/** What a meter counts: everything at the connection, or the building without the chargers. */
+/** A meter counts everything at the connection, or the building without the chargers. */
 export const METER_COVERS = ['connection', 'building'] as const;
 export type MeterCovers = (typeof METER_COVERS)[number];
 
-/** A location's meter as it is provisioned. */
+/** A location's meter as provisioned. */
 export interface SiteMeterRule {
   readonly covers: MeterCovers;
-  /** What the building draws at most: it counts as that while the meter cannot be relied upon. */
+  /** Highest load of the building, which counts while the meter cannot be relied upon. */
   readonly maxBuildingKw: number;
-  /** Bounds of what is kept free beside the building. */
+  /** Bounds of the reserve beside the building. */
   readonly reserveKw: readonly [least: number, most: number];
-  /** Whether chargers may use what the site would feed back. */
+  /** Chargers may use power that the site would feed back. */
   readonly pvRaisesHeadroom: boolean;
 }
 
-/** What the meter measures at, and what it carries. */
+/** The connection at which the meter measures. */
 export interface MeteredConnection {
-  /** The most that may be imported, W. */
+  /** Highest import, W. */
   readonly limitW: number;
-  /** Of each phase, A; 0 where a phase has no fuse. undefined where no amperes are known. */
+  /** Capacity of each phase, A; 0 for a phase without a fuse. Undefined if amperes are unknown. */
   readonly currentA: PerPhase | undefined;
   /** Phase to neutral. */
   readonly voltageV: number;
@@ -39,30 +39,30 @@ export interface SiteReading {
   /** Positive: import. */
   readonly powerW: number;
   readonly currentA?: PerPhase | undefined;
-  /** Imported so far. */
+  /** Total import so far. */
   readonly energyWh?: number | undefined;
 }
 
-/** What the chargers draw, as of an instant. */
+/** Draw of the chargers, as of an instant. */
 export interface ChargersNow {
   readonly watts: ChargersDraw;
-  /** A of each phase of the grid; what is not known to be drawn on a phase is not in `measured`. */
+  /** A on each phase of the grid. `measured` leaves out current that may flow on another phase. */
   readonly amperes: readonly [ChargersDraw, ChargersDraw, ChargersDraw];
-  /** Of `watts.measured`, as much as a meter must show: by chargers that keep to their limits, W. */
+  /** Part of `watts.measured` that a meter must show, of chargers that keep to their limits, W. */
   readonly witnessedW: number;
-  /** Every charger that is in reach has reported since. */
+  /** Every charger in reach has reported since then. */
   readonly reportedSinceMs: EpochMs;
 }
 
-/** What of the connection is not for the chargers. */
+/** Part of the connection that is not for the chargers. */
 export interface Occupied {
-  /** What the building counts as, W. */
+  /** Counted load of the building, W. */
   readonly buildingW: number;
-  /** What is kept free beside it, W. */
+  /** Reserve beside the building, W. */
   readonly reserveW: number;
-  /** What both leave for the chargers, W. */
+  /** Remaining capacity for the chargers, W. */
   readonly headroomW: number;
-  /** What both take of each phase of the connection, tenths of an ampere; undefined where no amperes are known. */
+  /** Building and reserve on each phase of the connection, tenths of an ampere; undefined if amperes are unknown. */
   readonly occupiedTenthsA: readonly number[] | undefined;
 }
 
@@ -72,9 +72,9 @@ const LONGEST_CADENCE_MS = 60_000;
 const PRESUMED_CADENCE_MS = 10_000;
 const CADENCES = 5;
 const MISSED_READINGS = 3;
-/** The building rises to its maximum smoothly for so long before it counts as that. */
+/** The counted load rises smoothly to the building's maximum over this time. */
 const FADING_MS = 30_000;
-/** What the building counts as changes in steps of this. */
+/** Step of the building's counted load. */
 const STEP_W = 100;
 const STEP_A = 0.5;
 const NO_DRAW: ChargersDraw = { measured: 0, most: 0 };
@@ -83,12 +83,12 @@ const PHASES = [0, 1, 2] as const;
 export class BuildingLoad {
   readonly rule: SiteMeterRule;
   readonly connection: MeteredConnection;
-  /** It may be heard from then on. */
+  /** Readings can arrive from then on. */
   readonly awaitedSinceMs: EpochMs;
   readonly #judge: MeterJudge;
   readonly #watts: LoadEstimate;
   readonly #amperes: readonly LoadEstimate[];
-  /** How far apart the last readings were, newest last. */
+  /** Intervals between the last readings, newest last. */
   #cadencesMs: number[] = [];
   #heardAtMs: EpochMs | undefined;
   #reading: SiteReading | undefined;
@@ -101,7 +101,7 @@ export class BuildingLoad {
     const [leastKw, mostKw] = rule.reserveKw;
     const bounds = { least: leastKw * 1000, most: mostKw * 1000, highest: rule.maxBuildingKw * 1000 };
     this.#watts = new LoadEstimate({ step: STEP_W, bounds });
-    // It may rise evenly, or on one phase alone.
+    // The load may rise evenly, or on one phase alone.
     const onOnePhaseA = (powerW: number) => powerW / connection.voltageV;
     const boundsA = {
       least: this.#evenlyA(bounds.least),
@@ -111,7 +111,7 @@ export class BuildingLoad {
     this.#amperes = PHASES.map(() => new LoadEstimate({ step: STEP_A, bounds: boundsA }));
   }
 
-  /** As it was read last; undefined before the first reading. */
+  /** Undefined before the first reading. */
   get reading(): SiteReading | undefined {
     return this.#reading;
   }
@@ -124,17 +124,17 @@ export class BuildingLoad {
     return this.#judge.doubt;
   }
 
-  /** Whether the reserve follows from the building's past, and is not the provisioned maximum for want of one. */
+  /** The reserve follows from the building's past, and is not the provisioned maximum for lack of data. */
   get isReserveLearnt(): boolean {
     return this.#watts.isLearnt;
   }
 
-  /** Some reading waits for chargers to report. */
+  /** A reading waits for reports of the chargers. */
   get isUnconfirmed(): boolean {
     return this.#watts.isUnconfirmed;
   }
 
-  /** How often it is read: the middle of the last times. */
+  /** Median interval between the last readings. */
   get cadenceMs(): number {
     const sorted = [...this.#cadencesMs].sort((a, b) => a - b);
     return sorted[Math.floor(sorted.length / 2)] ?? PRESUMED_CADENCE_MS;
@@ -145,7 +145,7 @@ export class BuildingLoad {
     return this.#heardMs + Math.max(MISSED_READINGS * this.cadenceMs, FADING_MS);
   }
 
-  /** From then on, until it is stale, it counts as more and more. */
+  /** From then on, until the meter is stale, the counted load rises. */
   get fadesAtMs(): EpochMs {
     return Math.max(this.#heardMs + 2 * this.cadenceMs, this.staleAtMs - FADING_MS);
   }
@@ -154,7 +154,10 @@ export class BuildingLoad {
     return this.#heardAtMs ?? Number.NEGATIVE_INFINITY;
   }
 
-  /** False for one that is doubled or was overtaken; of one instant, `hb` tells which is newer. */
+  /**
+   * False for a doubled reading, and for one that a newer reading overtook. At the same instant the higher `hb` is
+   * newer.
+   */
   isNews({ atMs, hb }: Pick<SiteReading, 'atMs' | 'hb'>): boolean {
     const last = this.#reading;
     if (last === undefined || atMs > last.atMs) return true;
@@ -196,7 +199,7 @@ export class BuildingLoad {
     this.confirm(chargers, now);
   }
 
-  /** Chargers have reported: what the meter saw of them is known better. */
+  /** Chargers have reported, so their part of the reading is known better. */
   confirm({ watts, amperes, reportedSinceMs }: ChargersNow, now: EpochMs): void {
     const sinceMs = this.#isSeen ? reportedSinceMs : now;
     this.#watts.confirm(this.#isSeen ? watts.measured : 0, sinceMs, now);
@@ -204,12 +207,12 @@ export class BuildingLoad {
       this.#amperes[phase]?.confirm(this.#isSeen ? amperes[phase].measured : 0, sinceMs, now);
   }
 
-  /** @param lost 0 where its last reading counts, 1 where the building counts as its maximum */
+  /** @param lost 0: the last reading counts; 1: the building counts as its maximum */
   occupied(lost: number): Occupied {
     const { rule, connection } = this;
     const seenW = this.#within(this.#watts.counted ?? 0);
     const maxW = Math.max(rule.maxBuildingKw * 1000, seenW);
-    // Beyond its maximum nothing need be kept free.
+    // Above the building's maximum no reserve is necessary.
     const reserveW = Math.min(this.#watts.reserve, maxW - seenW);
     const takenW = seenW + reserveW;
     const buildingW = Math.round(seenW + lost * (maxW - seenW));
@@ -223,7 +226,7 @@ export class BuildingLoad {
     };
   }
 
-  /** The clock went back: what was heard stays as old as it was. */
+  /** The clock went back; readings keep their age. */
   shift(byMs: number): void {
     if (this.#heardAtMs !== undefined) this.#heardAtMs += byMs;
     // The sender's clock may have been set as well.
@@ -237,7 +240,7 @@ export class BuildingLoad {
     return this.rule.covers === 'connection';
   }
 
-  /** Where the meter does not tell amperes, the building is taken to load the phases alike. */
+  /** If the meter does not measure amperes, the building is assumed to load the phases alike. */
   #occupiedTenthsA(phase: number, occupiedW: number, maxW: number, lost: number): number {
     const estimate = this.#amperes[phase];
     const seenA = estimate?.counted;
@@ -246,7 +249,7 @@ export class BuildingLoad {
     return tenthsUp(takenA + lost * Math.max(0, this.#evenlyA(maxW) - takenA));
   }
 
-  /** What a site feeds back is nobody's to use unless that is provisioned. */
+  /** Power that a site feeds back is available only if the provisioning file allows it. */
   #within(load: number): number {
     return this.rule.pvRaisesHeadroom ? load : Math.max(0, load);
   }
@@ -262,7 +265,7 @@ export class BuildingLoad {
     if (this.#cadencesMs.length > CADENCES) this.#cadencesMs.shift();
   }
 
-  /** After a silence nothing that was heard before counts. */
+  /** After a silence no earlier reading counts. */
   #begin(): void {
     this.#judge.pause();
     for (const estimate of [this.#watts, ...this.#amperes]) estimate.clear();

@@ -1,45 +1,47 @@
-// A cluster's cap among its members: what each is due, and what it may use already while others still make room.
+// Shares of a cluster's cap: the due of each member, and the part usable already while others still make room.
 import { wattsOfLimit } from '../values/units.js';
 
-/** `min(1, clusterLimitKw / sumLocationLimitsKw)` (contract section 2.8); 1 where there is no cap. */
+/** `min(1, clusterLimitKw / sumLocationLimitsKw)` (contract section 2.8); 1 without a cap. */
 export function clusterScale(clusterLimitKw: number | null, sumLocationLimitsKw: number): number {
   if (clusterLimitKw === null || sumLocationLimitsKw <= 0) return 1;
   return Math.min(1, clusterLimitKw / sumLocationLimitsKw);
 }
 
-/** What the chargers of a member take: its supervisor, which is never copied. */
+/** Entitlement of a member's chargers. It is the member's supervisor itself, and never a copy. */
 export interface ReservedPower {
-  /** What they may be entitled to now, W. */
+  /** Present entitlement, W. */
   readonly reservedW: number;
-  /** What they cannot be lowered below by any grant, as of the last decision, W. */
+  /** Power below which no grant can lower the chargers, as of the last decision, W. */
   readonly neededW: number;
-  /** What they may be entitled to as long as nothing lower is granted and followed, W. */
+  /** Entitlement as long as no lower grant is sent and followed, W. */
   lastingW(): number;
-  /** As of the last decision: some may draw more still than they are left with, and that ends by itself. */
+  /** As of the last decision: an older, higher grant of some charger may still apply, and ends by itself. */
   readonly isLettingGo: boolean;
 }
 
-/** A member location of a cluster. */
 export interface ClusterMember {
   readonly locationId: string;
-  /** Its own effective limit, kW. */
+  /** The location's own effective limit, kW. */
   readonly setLimitKw: number;
   readonly reserved: ReservedPower;
 }
 
-/** What a cluster lets a member use, whole W. */
+/** Power that a cluster grants a member, whole W. */
 export interface GrantedShare {
   readonly shareW: number;
   /**
-   * What its chargers may be entitled to, so that all members stay within the cap: more than the share where they need more than
-   * that, as far as the others have made room. Infinite where that is not enough, and nobody is left to wait for.
+   * Bound for the entitlement of the member's chargers, so that all members stay within the cap. It exceeds the share
+   * if the chargers need more, as far as the others have made room. Infinite if that is not enough and no member is
+   * still lowering its power.
    */
   readonly roomW: number;
-  /** Up to where it may raise limits now: less than the share for as long as others are entitled to more than theirs. */
+  /**
+   * Bound up to which the member may raise limits now. It is below the share while others are entitled to more than
+   * theirs.
+   */
   readonly raisesToW: number;
 }
 
-/** The scale that the cap gives its members now. */
 export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>): number {
   let sumKw = 0;
   for (const { setLimitKw } of members) sumKw += setLimitKw;
@@ -47,9 +49,9 @@ export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>
 }
 
 /**
- * The shares, by location, that follow on `held`: a share falls to what its member is due at once, and rises only as far as
- * all shares, and what the members' chargers may still be entitled to, fit under the cap together. A first share begins with
- * what the member's chargers stay entitled to anyway: all it is due could be more than the others leave.
+ * Next shares by location, after `held`. A share falls to the due of its member at once. It rises only as far as all
+ * shares and entitlements fit under the cap together. A first share begins with the lasting entitlement of the member's
+ * chargers. The full due could be more than the others leave.
  */
 export function grantShares(
   held: ReadonlyMap<string, GrantedShare>,
@@ -92,9 +94,9 @@ export function grantShares(
 }
 
 /**
- * What each member is due, whole W: what it is set to, scaled. Where one needs more than that, because its locks have their
- * minimum whatever the limit is, or chargers cannot be told, the others are due less, in proportion to what they can go without.
- * `isShort` where that is not enough.
+ * Due of each member, whole W: its own limit, scaled. A member may need more, because its locks keep their minimum
+ * under any limit, or because its chargers cannot be lowered. Then the others are due less, in proportion to the power
+ * that they can do without. `isShort`: even that is not enough.
  */
 function duesOf(
   capW: number,

@@ -1,4 +1,5 @@
-// A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it leaves them alone (section 3.2).
+// A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it does not limit them (contract section
+// 3.2).
 import { type ActorRefFrom, assign, enqueueActions, setup } from 'xstate';
 import { type ClusterMember, type GrantedShare, grantShares, scaleOf } from './cluster-shares.js';
 
@@ -11,10 +12,12 @@ export type ClusterEvent =
   | { readonly type: 'cluster.activated' }
   | { readonly type: 'cluster.deactivated' }
   | { readonly type: 'members.changed'; readonly members: readonly ClusterMember[] }
-  /** Chargers of a member may be entitled to less than before, or to more than its share, or need other than that: the others have the rest. */
+  /**
+   * The entitlement of a member's chargers fell or exceeds its share, or their need changed. The others get the rest.
+   */
   | { readonly type: 'reserved.changed' };
 
-/** `share` is undefined where the cluster does not bind the location (any more). */
+/** `share` is undefined if the cluster does not limit the location (any more). */
 export interface ClusterShare {
   readonly locationId: string;
   readonly share: GrantedShare | undefined;
@@ -28,9 +31,9 @@ export interface ClusterEffect {
 export interface ClusterContext {
   readonly limitKw: number | null;
   readonly members: ReadonlyMap<string, ClusterMember>;
-  /** What members get of what each is set to, as of the last event; 1 while the cluster limits no member. */
+  /** Factor on each member's own limit, as of the last event; 1 while the cluster limits no member. */
   readonly scale: number;
-  /** What each member may use, by location: on its way to what it is due while others still make room. */
+  /** Share of each member by location, on its way to the due while others still make room. */
   readonly shares: ReadonlyMap<string, GrantedShare>;
 }
 
@@ -38,7 +41,7 @@ export type ClusterActor = ActorRefFrom<typeof clusterMachine>;
 
 const NO_SHARES: ReadonlyMap<string, GrantedShare> = new Map();
 
-/** What members have to be told: how two sets of shares differ. */
+/** Differences between two sets of shares, which the members have to receive. */
 function changedShares(
   before: ReadonlyMap<string, GrantedShare>,
   after: ReadonlyMap<string, GrantedShare>,
@@ -71,7 +74,7 @@ export const clusterMachine = setup({
     learnMembers: assign(({ context, event }) => {
       if (event.type !== 'members.changed') return context;
       const members = new Map(context.members);
-      // What is no member (any more) is not let in by a late message.
+      // A late message does not add a location that is no member (any more).
       for (const member of event.members) {
         if (members.has(member.locationId)) members.set(member.locationId, member);
       }
@@ -105,7 +108,7 @@ export const clusterMachine = setup({
         'cluster.deactivated': { target: 'inactive', actions: 'release' },
       },
     },
-    // What its members are set to meanwhile comes with `cluster.configured`, which goes before each `cluster.activated`.
+    // `cluster.configured` precedes each `cluster.activated`, and brings limits that members got in the meantime.
     inactive: {
       on: {
         'cluster.configured': { actions: 'configure' },

@@ -1,10 +1,10 @@
-// Actors that are where they belong from the first: a start makes tens of thousands, and XState's way there is long.
+// Actors that begin in their right state. A start creates tens of thousands, and XState's way into a state is long.
 import type { ActorLogic, EventObject, Snapshot } from 'xstate';
 
 /**
- * What actors of the machine run on where their input alone may say in which states they begin: that costs half or less of
- * what it takes to enter them one after the other.
- * @param firstOf undefined where the machine has to find its way itself, or has something to do on it
+ * Actor logic for a machine of which the input alone may name the first states. It costs at most half as much as
+ * entering the states one after the other.
+ * @param firstOf undefined if the machine must find its states itself, or has actions on the way
  */
 export function beginningWith<TSnapshot extends Snapshot<unknown>, TEvent extends EventObject, TInput>(
   machine: ActorLogic<TSnapshot, TEvent, TInput>,

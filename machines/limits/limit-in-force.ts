@@ -1,11 +1,11 @@
-// The limit in force at a location: the lowest of its own limit, its cluster shares, those from outside and its connection.
+// Limit in force at a location: the lowest of its own limit, its cluster shares, external limits and its connection.
 
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { GrantedShare } from './cluster-shares.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
-/** Which rule sets the limit in force. Of equal limits the first in this order is named. */
+/** Rule that sets the limit in force. Of equal limits the first in this order is named. */
 export type LimitCause =
   | { readonly kind: 'permanentLimit' }
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
@@ -18,24 +18,24 @@ export type LimitCause =
 export interface LimitInForce {
   readonly limitKw: number;
   readonly cause: LimitCause;
-  /** By the location's own profiles and permanent limit alone, kW. */
+  /** From the location's own profiles and permanent limit alone, kW. */
   readonly effectiveLimitKw: number;
 }
 
-/** What may limit a location at one instant. */
+/** Limits of a location at one instant. */
 export interface LimitParts {
-  /** The profile that decides; undefined where none is active. */
+  /** The deciding profile; undefined if none is active. */
   readonly activeProfile: LimitProfile | undefined;
   readonly permanentLimitKw: number;
-  /** By cluster id: only clusters that bind the location. */
+  /** By cluster id; only clusters that limit the location. */
   readonly clusterShares: Iterable<readonly [clusterId: string, share: Pick<GrantedShare, 'shareW'>]>;
-  /** What the grid operator lets the location use; undefined where it does not limit it. No priority lifts it. */
+  /** Limit of the grid operator; undefined without one. No priority lifts it. */
   readonly operatorLimitKw: number | undefined;
-  /** What the average that the tariff bills leaves for the chargers; undefined where none is limited. */
+  /** Power that the billed average leaves for the chargers; undefined without such an average. */
   readonly peakShavingKw: number | undefined;
-  /** undefined where no physical connection is known. */
+  /** Undefined without a known physical connection. */
   readonly connectionLimitKw: number | undefined;
-  /** What the building beside the chargers leaves of it; undefined where no meter tells. */
+  /** Remaining capacity of the connection beside the building; undefined without a meter. */
   readonly buildingLeavesKw: number | undefined;
 }
 
@@ -46,9 +46,9 @@ const BUILDING: LimitCause = { kind: 'building' };
 const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
 
 /**
- * The lowest of all parts. What the building leaves takes the place of the connection: where it feeds back, and that may be
- * used, it is more. A share counts in whole watts, as it is granted: one that takes less than a watt takes
- * nothing.
+ * The lowest of all parts. The remaining capacity beside the building replaces the connection: it is larger than that
+ * if the site feeds back and chargers may use it. A share counts in whole watts, as granted. A share that lowers the
+ * limit by less than a watt has no effect.
  */
 export function limitInForce(parts: LimitParts): LimitInForce {
   const { activeProfile, permanentLimitKw, clusterShares, operatorLimitKw, peakShavingKw } = parts;
@@ -79,45 +79,45 @@ export function limitInForce(parts: LimitParts): LimitInForce {
   return { limitKw, cause, effectiveLimitKw };
 }
 
-/** From `atMs` on, a cluster gives its members their effective limit times `scale`. */
+/** From `atMs` on, a cluster's members get their effective limit times `scale`. */
 export interface ScaleStep {
   readonly atMs: EpochMs;
   readonly scale: number;
 }
 
-/** A cluster as far as its windows are known now: its scales in order, the first by the beginning of what is asked. */
+/** Known scales of a cluster in order of time. The first applies from the start of the requested time. */
 export interface ClusterOutlook {
   readonly clusterId: string;
   readonly steps: readonly ScaleStep[];
 }
 
-/** What limits a location over time, shares of clusters left aside. */
+/** Limits of a location over time, without shares of clusters. */
 export interface OwnLimits {
   readonly stack: ProfileStack;
   readonly permanentLimitKw: number;
   readonly operatorLimit: LimitOutlook | undefined;
   readonly peakShaving: LimitOutlook | undefined;
   readonly connectionLimitKw: number | undefined;
-  /** What the building leaves of the connection. */
+  /** Remaining capacity of the connection beside the building. */
   readonly buildingLeaves: LimitOutlook | undefined;
 }
 
-/** A limit that somebody outside sets, as far as it is known now. */
+/** An external limit, as far as known now. */
 export interface LimitOutlook {
   readonly limitKw: number;
-  /** Infinity where it names no end. */
+  /** Infinity without a named end. */
   readonly endsAtMs: EpochMs;
-  /** What it is from then on; left out where it is none. */
+  /** Limit from that end on; left out without one. */
   readonly thenKw?: number;
 }
 
-/** A stretch of time with one limit. */
 export interface LimitSegment extends TimeWindow, LimitInForce {}
 
 /**
- * The limit in force throughout `spans`, which are in order and do not overlap, as follows from what is known now: a share
- * that is still on its way to the location counts as there. Segments in order, without gaps inside a span, neighbours of
- * one span differing. It ends early where there would be more than `most` segments.
+ * Limit in force throughout `spans`, by present information. A share on its way to the location counts as arrived.
+ * @param spans in order and without overlap.
+ * @param most the result ends early at this number of segments.
+ * @returns segments in order, without gaps inside a span; neighbours of one span differ
  */
 export function limitsInForce(
   own: OwnLimits,
@@ -162,17 +162,17 @@ export function limitsInForce(
   return segments;
 }
 
-/** undefined where it does not limit then. */
+/** Undefined if the outlook sets no limit then. */
 export function limitKwAt(outlook: LimitOutlook | undefined, atMs: EpochMs): number | undefined {
   return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.limitKw : outlook?.thenKw;
 }
 
-/** When what is known of it ends, if that is after `atMs`. */
+/** End of the present limit if it is after `atMs`; otherwise infinite. */
 function endAfter(outlook: LimitOutlook | undefined, atMs: EpochMs): EpochMs {
   return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.endsAtMs : Number.POSITIVE_INFINITY;
 }
 
-/** Lets the last segment go on where nothing but the time differs. */
+/** Extends the last segment if only the time differs. */
 function appendSegment(segments: LimitSegment[], firstOfSpan: number, segment: LimitSegment): void {
   const last = segments.at(-1);
   const isSame =
@@ -191,7 +191,7 @@ function isSameCause(a: LimitCause, b: LimitCause): boolean {
   return a.kind === b.kind;
 }
 
-/** Walks the scales of one cluster; instants are asked in order. */
+/** Walks the scales of one cluster; callers pass instants in order. */
 class ScaleCursor {
   readonly clusterId: string;
   readonly #steps: readonly ScaleStep[];
@@ -207,7 +207,7 @@ class ScaleCursor {
     return this.#steps[this.#next - 1]?.scale ?? 1;
   }
 
-  /** When the scale changes next after the instant that was asked last. */
+  /** Next change of the scale after the last passed instant. */
   get nextAtMs(): EpochMs {
     return this.#steps[this.#next]?.atMs ?? Number.POSITIVE_INFINITY;
   }

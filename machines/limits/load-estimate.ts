@@ -1,12 +1,12 @@
-// What the rest of a site draws beside its chargers, from a meter that may count both: safe while either is late.
+// Estimates the load of a site beside its chargers, from a meter that may count both. It is safe if either is late.
 import type { EpochMs } from '../values/time.js';
 import { type RiseBounds, RiseHistory } from './rise-history.js';
 
-/** What the chargers behind a meter draw, in the meter's unit; all 0 where it does not count them. */
+/** Draw of the chargers behind a meter, in the meter's unit; all 0 if the meter does not count them. */
 export interface ChargersDraw {
-  /** At least this much, by their newest reports. */
+  /** Lower bound, by the newest reports. */
   readonly measured: number;
-  /** At most this much: what they may be entitled to. */
+  /** Upper bound: the entitlement. */
   readonly most: number;
 }
 
@@ -15,27 +15,27 @@ interface Entry {
   metered: number;
   measured: number;
   most: number;
-  /** Once every charger has reported since. */
+  /** Set once every charger has reported since the reading. */
   load: number | undefined;
-  /** What the load counted as from then on. */
+  /** Counted load from the reading on. */
   counted: number;
-  /** The highest the load was seen at within the time chargers take to follow. */
+  /** Highest load within the time that chargers need to follow. */
   highestAfter: number;
 }
 
-/** A load that falls counts as before for this long: it may rise again, and a report that came late makes it look lower. */
+/** A load that falls counts on for this long: it may rise again, and a late report makes it look lower. */
 const FALLS_AFTER_MS = 60_000;
-/** A charger that has not reported by then is not waited for: it soon counts as silent. */
+/** A reading does not wait longer for a charger's report: the charger soon counts as silent. */
 const CONFIRMED_AFTER_MS = 15_000;
-/** Readings that come faster are taken together. */
+/** Readings in quicker succession are taken together. */
 const TOGETHER_MS = 500;
-/** Chargers that can be reached follow a lower limit within this time. */
+/** Reachable chargers follow a lower limit within this time. */
 export const FOLLOWED_AFTER_MS = 15_000;
 
 export interface LoadOptions {
-  /** What it counts as is rounded up to this. */
+  /** The counted load is rounded up to a multiple of this. */
   readonly step: number;
-  /** Bounds of what is kept free beside it, and how high it can come. */
+  /** Bounds of the reserve beside the load, and the highest load. */
   readonly bounds: RiseBounds;
 }
 
@@ -44,7 +44,7 @@ export class LoadEstimate {
   readonly #rises: RiseHistory;
   #entries: Entry[] = [];
   #heardAtMs: EpochMs = 0;
-  /** A rise later than this after a reading is one that chargers have had time to follow. */
+  /** Chargers have had time to follow a rise that comes later than this after a reading. */
   #followedMs = FOLLOWED_AFTER_MS;
 
   constructor({ step, bounds }: LoadOptions) {
@@ -52,7 +52,7 @@ export class LoadEstimate {
     this.#rises = new RiseHistory(bounds);
   }
 
-  /** What may have to be kept free beside what it counts as, at the time of day of its last reading. */
+  /** Reserve beside the counted load, at the time of day of the last reading. */
   get reserve(): number {
     return this.#rises.reserveAt(this.#heardAtMs, this.counted ?? 0);
   }
@@ -61,12 +61,12 @@ export class LoadEstimate {
     return this.#rises.isLearnt;
   }
 
-  /** Readings that not every charger has reported after. */
+  /** Some charger has not reported since the last reading. */
   get isUnconfirmed(): boolean {
     return this.#entries.at(-1)?.load === undefined && this.#entries.length > 0;
   }
 
-  /** @param cadenceMs how often readings come */
+  /** @param cadenceMs interval between readings */
   hear(metered: number, { measured, most }: ChargersDraw, now: EpochMs, cadenceMs: number): void {
     this.#heardAtMs = now;
     const last = this.#entries.at(-1);
@@ -83,8 +83,8 @@ export class LoadEstimate {
   }
 
   /**
-   * Every charger has reported since `reportedSinceMs`, and they draw `measured` now. A charger that changed between its two
-   * reports drew one or the other: the load is the lower of the two that follow from it.
+   * Every charger has reported since `reportedSinceMs`, and they draw `measured` now. A charger that changed between
+   * its two reports drew one or the other value. The load is the lower of the two results.
    */
   confirm(measured: number, reportedSinceMs: EpochMs, now: EpochMs): void {
     for (const entry of this.#entries) {
@@ -101,8 +101,9 @@ export class LoadEstimate {
   }
 
   /**
-   * What the load counts as: the most it was lately. A reading that chargers may explain counts only as far as they cannot,
-   * until they have reported: by more than that, no import could exceed what they are held to. undefined before the first.
+   * Counted load: the recent maximum. Until every charger has reported, a reading counts only beyond the chargers'
+   * entitlement. That part shows any import above the connection at once (site-meter.md). Undefined before the first
+   * reading.
    */
   get counted(): number | undefined {
     if (this.#entries.length === 0) return undefined;
@@ -115,17 +116,17 @@ export class LoadEstimate {
     return Math.ceil(highest / this.#step - 1e-9) * this.#step;
   }
 
-  /** Forgets its readings, not what was learnt. */
+  /** Forgets the readings, and keeps the learnt rises. */
   clear(): void {
     this.#entries = [];
   }
 
-  /** The clock went back: what was heard stays as old as it was. */
+  /** The clock went back; readings keep their age. */
   shift(byMs: number): void {
     this.#entries = this.#entries.map((entry) => ({ ...entry, atMs: entry.atMs + byMs }));
   }
 
-  /** Lets go of what is too old to count, and learns from it. */
+  /** Drops readings that are too old to count, and learns from them. */
   #forget(now: EpochMs, cadenceMs: number): void {
     const keptMs = Math.max(FALLS_AFTER_MS, 2 * cadenceMs) + TOGETHER_MS;
     const firstKept = this.#entries.findIndex(({ atMs }) => now - atMs <= keptMs);

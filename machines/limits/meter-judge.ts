@@ -1,9 +1,11 @@
-// Decides if a site meter can be believed: its readings are compared with the power that the chargers behind it report.
+// Decides if a site meter can be relied upon: compares its readings with the power that its chargers report.
 import type { EpochMs } from '../values/time.js';
 
 /**
- * The reason to disbelieve the meter. `tooLow`: it shows less than its chargers draw. `signSwapped`: the same, and it shows an
- * export, or it falls by the steps by which the chargers rise. `jumped`: it changed by more than building and chargers can.
+ * Reason to distrust the meter.
+ * - `tooLow`: it shows less than its chargers draw.
+ * - `signSwapped`: the same, and it shows an export; or it falls by the steps of the chargers' rises.
+ * - `jumped`: it changed by more than building and chargers can.
  */
 export type MeterDoubt = 'signSwapped' | 'tooLow' | 'stuck' | 'jumped';
 
@@ -11,47 +13,47 @@ export interface JudgedReading {
   readonly powerW: number;
   /** Reported power of all chargers that the meter counts, W. */
   readonly chargersW: number;
-  /** The part of `chargersW` that the meter must show: chargers that break their limits are no witnesses. */
+  /** The part of `chargersW` that the meter must show: chargers that break their limits do not count. */
   readonly witnessedW: number;
   /** Age of the oldest report in `chargersW`. */
   readonly reportAgeMs: number;
   /** Time from the reading to its arrival. */
   readonly delayMs: number;
-  /** The most by which building and chargers together can change at once, W. */
+  /** Largest change of building and chargers together at one instant, W. */
   readonly mostChangeW: number;
 }
 
-/** Chargers have reported a change of theirs by then. */
+/** Chargers report a change within this time. */
 const REPORTED_AFTER_MS = 12_000;
-/** The smallest step of the chargers that is compared with the meter's. */
+/** Smallest step of the chargers that is compared with the meter. */
 const STEP_W = 2_000;
 /** Two readings that are further apart are not compared: the building has changed as well. */
 const STEP_WITHIN_MS = 180_000;
-/** A reading that stays the same to the watt for so long, and so often, while chargers change, is stuck. */
+/** A meter is stuck if its reading stays the same to the watt for so long and so often. Chargers must change meanwhile. */
 const STUCK_AFTER_MS = 30_000;
 const STUCK_READINGS = 3;
 const STUCK_STEP_W = 1_000;
-/** So many steps of chargers in a row that the meter shows upside down, each to within this part of it. */
+/** Number of charger steps in a row that the meter shows upside down, each to within this share. */
 const SWAPPED_STEPS = 3;
 const SWAPPED_WITHIN = 0.3;
-/** Meter and chargers measure with errors: a reading this much below is still right. */
+/** Meter and chargers measure with errors: a reading this much too low is still right. */
 const TOLERANCE_W = 500;
 const TOLERANCE_SHARE = 0.1;
-/** The smallest power that a shortfall is compared with: a site where nobody charges. */
+/** Smallest power that a shortfall is compared with, for a site at which no car charges. */
 const LEAST_COMPARED_W = 2_000;
 const SHORTFALL_READINGS = 3;
 /** A reading stands for no longer than this. */
 const LONGEST_GAP_MS = 60_000;
-/** A doubt ends once nothing has spoken for it for this long. */
+/** A doubt ends after this time without further evidence. */
 const TRUSTED_AFTER_MS = 60_000;
-/** A meter that shows too little again within this time after it was trusted waits twice as long each time, up to this. */
+/** If a trusted meter shows too little again within this time, the next doubt lasts twice as long, up to this time. */
 const RELAPSE_MS = 3_600_000;
 
 export class MeterJudge {
-  /** The site may feed back: a building below zero is possible. */
+  /** The site may feed back, so a building load below zero is possible. */
   readonly #mayFeedBack: boolean;
   #doubt: MeterDoubt | undefined;
-  /** The last reading that spoke for the doubt. */
+  /** Instant of the last reading that supports the doubt. */
   #doubtedAtMs: EpochMs = Number.NEGATIVE_INFINITY;
   #trustedAtMs: EpochMs = Number.NEGATIVE_INFINITY;
   #trustedAfterMs = TRUSTED_AFTER_MS;
@@ -80,7 +82,10 @@ export class MeterJudge {
     else if (this.#doubt !== undefined && now - this.#doubtedAtMs >= this.#trustedAfterMs) this.#trust(now);
   }
 
-  /** The meter was silent, or the clock was set: it may be another meter, and later readings are compared among themselves. */
+  /**
+   * The meter was silent, or the clock was set. It may be another meter, so later readings are compared among
+   * themselves.
+   */
   pause(): void {
     this.#lastW = undefined;
     this.#steps = new Steps();
@@ -99,7 +104,7 @@ export class MeterJudge {
     this.#doubtedAtMs = now;
   }
 
-  /** The first reason stays: reports that are late would exchange the two for a moment. */
+  /** The first reason stays: late reports would exchange the two for a moment. */
   #disbelieve(doubt: MeterDoubt, now: EpochMs): void {
     const isKnown = this.#doubt === 'signSwapped' || this.#doubt === 'tooLow';
     if (!isKnown) {
@@ -121,14 +126,14 @@ export class MeterJudge {
 }
 
 /**
- * Energy that chargers reported and the meter did not show. A late report or reading explains as much as the chargers draw in
- * the time by which it is late, and not more, however often the chargers change. What the building draws makes up for it.
+ * Energy that chargers reported and the meter did not show. A late report or reading explains at most the chargers'
+ * draw during its delay, for any number of changes. The draw of the building reduces the shortfall.
  */
 class Shortfall {
   #lastAtMs: EpochMs | undefined;
-  /** W ms; 0 where the meter shows enough. */
+  /** W ms; 0 if the meter shows enough. */
   #missing = 0;
-  /** So many readings since it was 0 showed too little. */
+  /** Number of readings since 0 that showed too little. */
   #readings = 0;
   #mostW = 0;
   #lateMs = 0;
@@ -145,19 +150,19 @@ class Shortfall {
       this.#lateMs = 0;
       return false;
     }
-    // One reading that is wrong proves nothing, however wrong it is.
+    // A single wrong reading proves nothing, however wrong it is.
     if (missingW > 0) this.#readings++;
     this.#mostW = Math.max(this.#mostW, witnessedW, LEAST_COMPARED_W);
     this.#lateMs = Math.max(this.#lateMs, REPORTED_AFTER_MS + reportAgeMs + Math.max(0, delayMs) + gapMs);
     const explained = this.#mostW * this.#lateMs;
     const isProven = this.#readings >= SHORTFALL_READINGS && this.#missing > explained;
-    // A meter that is right again has not to make up for a whole day.
+    // A meter that is right again need not make up for a whole day.
     if (isProven) this.#missing = explained;
     return isProven;
   }
 }
 
-/** A reading, and the range in which the chargers' power was when it was taken. */
+/** A reading, and the range of the chargers' power at that time. */
 interface Point {
   readonly powerW: number;
   readonly atMs: EpochMs;
@@ -166,26 +171,27 @@ interface Point {
 }
 
 /**
- * Steps of the chargers that show upside down. A report comes up to 12 s after the change, so the power at a reading is only
- * known to be within a range; two readings with ranges that are apart show a step, and no charger has to rest for that.
+ * Steps of the chargers that the meter shows upside down. A report comes up to 12 s after the change. So the power at a
+ * reading is only known within a range. Two readings with disjoint ranges show a step, and no charger has to rest for
+ * that.
  */
 class Steps {
-  /** Newest last; the oldest is the one that the last step ended with. */
+  /** Newest last; the oldest is the end of the last step. */
   #points: Point[] = [];
   #swapped = 0;
-  /** Since when the reading is above a swapped sign's. */
+  /** Since then the reading has been above that of a swapped sign. */
   #aboveSinceMs: EpochMs | undefined;
   #known = 0;
 
   /**
-   * Steps count only while the reading is below the chargers' power, negated: with a swapped sign it always is. Then the
-   * building counts as nothing, so no step of the chargers is an answer to one of its own.
+   * Steps count only while the reading is below the negated power of the chargers, as it always is with a swapped sign.
+   * The building then counts as zero, so no step of the chargers answers a step of the building.
    */
   areSwapped({ powerW, chargersW, delayMs }: JudgedReading, now: EpochMs): boolean {
     const isAbove = powerW + chargersW > TOLERANCE_W;
     if (!isAbove) this.#aboveSinceMs = undefined;
     else this.#aboveSinceMs ??= now;
-    // For a moment it may seem so, until the chargers have reported.
+    // A reading may be above for a moment, until the chargers have reported.
     if (this.#aboveSinceMs !== undefined && now - this.#aboveSinceMs >= REPORTED_AFTER_MS) {
       this.#points = [];
       this.#known = 0;
@@ -202,7 +208,7 @@ class Steps {
       before.leastW = Math.min(before.leastW, point.leastW);
       before.mostW = Math.max(before.mostW, point.leastW);
     }
-    // A reading that was long on its way is of then.
+    // A delayed reading belongs to an earlier time.
     for (const { atMs, leastW, mostW } of this.#points) {
       if (atMs < now - delayMs) continue;
       point.leastW = Math.min(point.leastW, leastW);
@@ -214,7 +220,10 @@ class Steps {
     this.#known = Math.max(0, this.#known - firstKept);
   }
 
-  /** Readings of which the chargers' reports have come by now, each with the newest one before it that shows a step. */
+  /**
+   * Takes readings to which the chargers' reports have arrived. Each is compared with the newest earlier reading that
+   * shows a step.
+   */
   #compare(now: EpochMs): void {
     for (let after = this.#points[this.#known]; after !== undefined; after = this.#points[this.#known]) {
       if (now - after.atMs < REPORTED_AFTER_MS) return;
@@ -241,7 +250,7 @@ function isUpsideDown(before: Point, after: Point): boolean {
   return shownW >= leastW * (1 - SWAPPED_WITHIN) && shownW <= mostW * (1 + SWAPPED_WITHIN);
 }
 
-/** Readings that are the same to the watt, one after the other. */
+/** Consecutive readings that are equal to the watt. */
 class Run {
   #powerW: number | undefined;
   #beganAtMs: EpochMs = 0;
@@ -258,7 +267,7 @@ class Run {
       this.#mostChargersW = Number.NEGATIVE_INFINITY;
     }
     this.#readings++;
-    // What chargers report at first they may have done before.
+    // The first reports of the chargers may describe an earlier time.
     if (now - this.#beganAtMs < REPORTED_AFTER_MS) return;
     this.#leastChargersW = Math.min(this.#leastChargersW, chargersW);
     this.#mostChargersW = Math.max(this.#mostChargersW, chargersW);

@@ -1,34 +1,37 @@
-// The grid operator's word on one location: the states of the EEBUS use case LPC (Limitation of Power Consumption).
+// The grid operator's limit on one location, with the states of EEBUS LPC (Limitation of Power Consumption).
 import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
 import type { LimitOutlook } from './limit-in-force.js';
 
-/** As it is provisioned for a location. */
+/** As provisioned for a location. */
 export interface OperatorRule {
-  /** What the location may use while the operator is not heard, kW. */
+  /** Limit while the operator is lost, kW. */
   readonly failsafeKw: number;
-  /** How long that holds where the operator stays silent (LPC-022: 2 to 24 hours). */
+  /** Duration of that limit if the operator stays silent (LPC-022: 2 to 24 hours). */
   readonly failsafeMinMs: number;
-  /** Silence of this length means that the operator is lost (LPC-911: 120 s where heartbeats are due every 60 s). */
+  /** Silence of this length means that the operator is lost (LPC-911: 120 s if heartbeats are due every 60 s). */
   readonly missingAfterMs: number;
 }
 
 /** A limit as the operator sent it. */
 export interface OperatorOrder {
-  /** Who sent it, in the operator's own words: shown and recorded. */
+  /** Sender, in the operator's own words: shown and recorded. */
   readonly source: string;
-  /** undefined: it is inactive, the location is free. */
+  /** Undefined: the order is inactive, and the location is free. */
   readonly limitKw: number | undefined;
-  /** When it ends by itself; undefined: it holds until it is taken back (LPC test case APCL_DUR_02). */
+  /**
+   * Instant at which the order ends by itself; undefined: the order holds until it is revoked (LPC test case
+   * APCL_DUR_02).
+   */
   readonly endsAtMs: EpochMs | undefined;
-  /** By the sender's clock: an order that is not newer than the last one is a doubled or late one. */
+  /** By the sender's clock: an order that is not newer than the last one is doubled or late. */
   readonly sentAtMs: EpochMs;
 }
 
 export type OperatorEvent =
   /** The operator is alive. */
   | { readonly type: 'heartbeat.received'; readonly now: EpochMs }
-  /** It sent a limit, which says that it is alive as well. */
+  /** The operator sent a limit, and so is alive as well. */
   | { readonly type: 'order.received'; readonly order: OperatorOrder; readonly now: EpochMs }
   | { readonly type: 'boundary.reached'; readonly now: EpochMs };
 
@@ -41,43 +44,43 @@ export const OPERATOR_STATES = [
 ] as const;
 export type OperatorState = (typeof OPERATOR_STATES)[number];
 
-/** What is kept over a restart. */
+/** State that outlasts a restart. */
 export interface OperatorStanding {
   readonly state: OperatorState;
-  /** Since when the state lasts: the instant it was due, however late the event that told so. */
+  /** Start of the state: the instant at which it was due, however late its event was. */
   readonly sinceMs: EpochMs;
-  /** What the location may use, kW; undefined where the operator does not limit it. */
+  /** Limit of the location, kW; undefined if the operator does not limit it. */
   readonly limitKw: number | undefined;
-  /** What the operator ordered last; undefined before its first order, and once it was lost (LPC-918). */
+  /** Last order of the operator; undefined before its first order, and once the operator was lost (LPC-918). */
   readonly order: OperatorOrder | undefined;
-  /** `sentAtMs` of the newest order ever taken: older ones are doubled or late. */
+  /** `sentAtMs` of the newest order ever taken: older orders are doubled or late. */
   readonly newestSentAtMs: EpochMs | undefined;
 }
 
 export interface OperatorContext extends Omit<OperatorStanding, 'state' | 'limitKw'> {
   readonly rule: OperatorRule;
-  /** When it was heard last; undefined where it never was. */
+  /** Instant of the operator's last message; undefined without one. */
   readonly heardAtMs: EpochMs | undefined;
-  /** When it was heard again for the first time in the fail-safe that lasts. */
+  /** Instant of the operator's first message in the present fail-safe. */
   readonly returnedAtMs: EpochMs | undefined;
   /** As of the last event. */
   readonly now: EpochMs;
   /** The state before a restart. */
   readonly resumed: OperatorState;
-  /** Since when it could be heard: nobody hears it while the service is down. */
+  /** Start of the time in which messages can arrive: none arrive while the service is down. */
   readonly startedAtMs: EpochMs;
-  /** It stood at nothing before, or at another limit: the fail-safe limit was provisioned anew while it held. */
+  /** The location had no operator before, or the fail-safe limit was provisioned anew while it held. */
   readonly isNews: boolean;
 }
 
 export interface OperatorInput {
   readonly rule: OperatorRule;
   readonly now: EpochMs;
-  /** As it stood before a restart; undefined where the location had no operator until now. */
+  /** State before a restart; undefined if the location had no operator until now. */
   readonly standing: OperatorStanding | undefined;
 }
 
-/** What the location hears of it: the state or the order is another. */
+/** Report to the location after a change of state or order. */
 export interface OperatorReport {
   readonly type: 'operator.changed';
   readonly standing: OperatorStanding;
@@ -87,7 +90,7 @@ export type OperatorActor = ActorRefFrom<typeof operatorMachine>;
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** When the operator counts as lost if nothing more is heard of it (LPC-911). */
+/** Instant at which the operator counts as lost without a further message (LPC-911). */
 function lostAtMs({ rule, heardAtMs, sinceMs }: OperatorContext): EpochMs {
   return (heardAtMs ?? sinceMs) + rule.missingAfterMs;
 }
@@ -96,17 +99,17 @@ function orderEndsAtMs({ order }: OperatorContext): EpochMs {
   return order?.endsAtMs ?? NEVER;
 }
 
-/** When a location that was never sent an order goes on by itself (LPC-906). */
+/** Instant at which a location that never received an order goes on by itself (LPC-906). */
 function initEndsAtMs({ rule, startedAtMs }: OperatorContext): EpochMs {
   return startedAtMs + rule.missingAfterMs;
 }
 
-/** When the fail-safe is left without an order: the operator is back and sends none (LPC-921), or stays silent (LPC-922). */
+/** End of the fail-safe without an order: the operator is back and sends none (LPC-921), or stays silent (LPC-922). */
 function failsafeEndsAtMs({ rule, sinceMs, returnedAtMs }: OperatorContext): EpochMs {
   return Math.min(sinceMs + rule.failsafeMinMs, (returnedAtMs ?? NEVER) + rule.missingAfterMs);
 }
 
-/** When the state changes by itself; undefined where it waits for the operator. */
+/** Instant of the next change by itself; undefined while the state waits for the operator. */
 export function nextOperatorBoundary(actor: OperatorActor): EpochMs | undefined {
   const { value, context } = actor.getSnapshot();
   if (value === 'init') return initEndsAtMs(context);
@@ -115,10 +118,7 @@ export function nextOperatorBoundary(actor: OperatorActor): EpochMs | undefined 
   return value === 'failsafe' ? failsafeEndsAtMs(context) : undefined;
 }
 
-/**
- * What the operator lets the location use, kW; undefined where it does not limit it. Until its first order the fail-safe limit
- * holds (LPC-901/1).
- */
+/** Limit of the operator, kW; undefined without one. Until the first order the fail-safe limit holds (LPC-901/1). */
 function limitKwIn(state: OperatorState, { rule, order }: OperatorContext): number | undefined {
   if (state === 'limited') return order?.limitKw;
   return state === 'init' || state === 'failsafe' ? rule.failsafeKw : undefined;
@@ -128,13 +128,13 @@ function isAnotherFailsafe({ state, limitKw }: OperatorStanding, { failsafeKw }:
   return (state === 'init' || state === 'failsafe') && limitKw !== failsafeKw;
 }
 
-/** The same, as of the last event. */
+/** Limit as of the last event, kW; undefined without one. */
 export function operatorLimitKwOf(actor: OperatorActor): number | undefined {
   const { value, context } = actor.getSnapshot();
   return limitKwIn(value === 'starting' ? context.resumed : value, context);
 }
 
-/** What is known now of what it lets the location use from now on; undefined where it does not limit it. */
+/** Limit of the operator from now on, as far as known; undefined without one. */
 export function operatorOutlookOf(actor: OperatorActor): LimitOutlook | undefined {
   const limitKw = operatorLimitKwOf(actor);
   if (limitKw === undefined) return undefined;
@@ -143,7 +143,7 @@ export function operatorOutlookOf(actor: OperatorActor): LimitOutlook | undefine
   return { limitKw, endsAtMs: value === 'failsafe' ? failsafeEndsAtMs(context) : initEndsAtMs(context) };
 }
 
-/** What it stands at, to be kept over a restart and shown. */
+/** State to keep over a restart and to show. */
 export function operatorStandingOf(actor: OperatorActor): OperatorStanding {
   const { value, context } = actor.getSnapshot();
   return standingIn(value === 'starting' ? context.resumed : value, context);
@@ -165,7 +165,7 @@ export const operatorMachine = setup({
     input: {} as OperatorInput,
   },
   actions: {
-    // A wall clock that steps back unnoticed does not take the operator back.
+    // A wall clock that steps back unnoticed does not set the operator back.
     rememberNow: assign({ now: ({ context, event }) => Math.max(context.now, event.now) }),
     rememberHeard: assign({ heardAtMs: ({ context, event }) => Math.max(context.now, event.now) }),
     rememberReturn: assign({
@@ -222,7 +222,7 @@ export const operatorMachine = setup({
     sinceMs: standing?.sinceMs ?? now,
     order: standing?.order,
     newestSentAtMs: standing?.newestSentAtMs,
-    // It could not be heard while the service was down: the time it may be silent begins anew.
+    // No message could arrive while the service was down, so the permitted silence begins anew.
     heardAtMs: standing === undefined || standing.state === 'failsafe' ? undefined : now,
     returnedAtMs: undefined,
   }),
@@ -240,7 +240,7 @@ export const operatorMachine = setup({
     ],
   },
   states: {
-    // Goes on in the state before the restart, which is no news; the first of all is.
+    // Continues in the state before the restart, which is no news; the very first state is news.
     starting: {
       exit: 'reportNews',
       always: [
@@ -284,8 +284,8 @@ export const operatorMachine = setup({
 });
 
 /**
- * Two orders that say different things of one instant are both taken, in the order they come: clocks may tell whole seconds.
- * One that has ended by itself and comes again says nothing of now.
+ * Two different orders of one instant are both taken, in order of arrival: clocks may count whole seconds. An order
+ * that has ended by itself does not apply again if it arrives again.
  */
 function isNew(
   { newestSentAtMs, order: held }: OperatorContext,

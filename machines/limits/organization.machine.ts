@@ -1,4 +1,4 @@
-// The organization's profiles: recorded and followed through their states, never enforced (section 1).
+// Profiles of an organization: recorded and followed through their states, never enforced (contract section 1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
 import {

@@ -1,4 +1,4 @@
-// What location, connector and organization share: a stack of profiles, and actors for those in play.
+// Profiles of a location, connector or organization: a stack, and actors for the profiles in play.
 
 import { type EpochMs, type ProfileStatus, statusAt } from '../values/time.js';
 import { type ProfileActor, type ProfileLogic, profileLogic, statusOfActor } from './profile.machine.js';
@@ -12,24 +12,23 @@ import {
 } from './profile-stack.js';
 
 /**
- * The part of a machine's context that holds profiles. Actors are keyed by priority. A profile has one from its
- * submission until it has ended; one that is taken from rows gets it when its window begins, because a hundred thousand
- * waiting actors cost a quarter of a gigabyte and know nothing that the stack does not.
+ * The part of a machine's context that holds profiles. Actors are keyed by priority. A profile has an actor from its
+ * submission to its end. A profile restored from rows gets its actor at the start of its window: a hundred thousand
+ * idle actors take a quarter of a gigabyte, and hold no more information than the stack.
  */
 export interface ProfileHolder {
   readonly stack: ProfileStack;
   readonly profiles: ReadonlyMap<number, ProfileActor>;
-  /** The actors were told the time up to and including this instant. */
+  /** The actors have received the time up to and including this instant. */
   readonly toldAtMs: EpochMs;
 }
 
-/** How a machine's `spawn` makes a profile's actor. */
 type SpawnProfile = (
   logic: ProfileLogic,
   options: { readonly input: { readonly window: LimitProfile; readonly now: EpochMs } },
 ) => ProfileActor;
 
-/** What `enqueueActions` hands a machine that holds profiles, as far as its profiles need it. */
+/** Arguments of `enqueueActions`, as far as profiles need them. */
 interface HolderArgs {
   readonly context: ProfileHolder;
   readonly enqueue: {
@@ -55,13 +54,13 @@ export interface BoundaryReached {
   readonly now: EpochMs;
 }
 
-/** What every holder of profiles is told. What has begun or ended by `now` is told before anything else that happens at `now`. */
+/** Events of every holder of profiles. A begin or end due by `now` precedes any other event at `now`. */
 export type HolderEvent = ProfileSubmitted | ProfileCancelled | BoundaryReached;
 
-// Shared by all who have no actor: most connectors have none, ever.
+// Shared by all holders without actors: most connectors never have one.
 const NO_ACTORS: ReadonlyMap<number, ProfileActor> = new Map();
 
-/** The holder of a stack taken from rows at `now`, with an actor for every profile whose window has begun. */
+/** Holder of a stack from rows at `now`, with an actor for each active profile. */
 export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile): ProfileHolder {
   const active = stack.filter((profile) => statusAt(profile, now) === 'ACTIVE');
   if (active.length === 0) return holdIdle(stack, now);
@@ -71,21 +70,21 @@ export function holdStack(stack: ProfileStack, now: EpochMs, spawn: SpawnProfile
   return { stack, profiles, toldAtMs: now };
 }
 
-/** Whether `holdStack` would start any actor. */
+/** True if `holdStack` would start an actor. */
 export function isAnyActive(stack: ProfileStack, now: EpochMs): boolean {
   return stack.some((profile) => statusAt(profile, now) === 'ACTIVE');
 }
 
-/** The same of a stack in which nothing is active at `now`. */
+/** The same for a stack without an active profile at `now`. */
 export function holdIdle(stack: ProfileStack, now: EpochMs): ProfileHolder {
   return { stack, profiles: NO_ACTORS, toldAtMs: now };
 }
 
-/** Puts a profile that was submitted in its slot, in the place of what held it. */
+/** Puts a submitted profile into its slot, and replaces the profile there. */
 export function holdSubmitted({ context, enqueue }: HolderArgs, { profile, now }: ProfileSubmitted): void {
   const replaced = context.profiles.get(profile.priority);
   if (replaced !== undefined) enqueue.stopChild(replaced);
-  // A wall clock that steps back unnoticed does not take the holder back: what all others were told counts.
+  // A wall clock that steps back unnoticed does not set the holder back: the newest time sent to the actors counts.
   const toldAtMs = Math.max(now, context.toldAtMs);
   const isOver = statusAt(profile, toldAtMs) === 'EXPIRED';
   enqueue.assign(({ spawn }) => {
@@ -97,7 +96,7 @@ export function holdSubmitted({ context, enqueue }: HolderArgs, { profile, now }
   });
 }
 
-/** Frees the slot of a profile that was cancelled. */
+/** Frees the slot of a cancelled profile. */
 export function releaseCancelled({ context, enqueue }: HolderArgs, { priority }: ProfileCancelled): void {
   const cancelled = context.profiles.get(priority);
   if (cancelled !== undefined) enqueue.stopChild(cancelled);
@@ -106,16 +105,16 @@ export function releaseCancelled({ context, enqueue }: HolderArgs, { priority }:
   enqueue.assign(() => ({ stack: dropProfile(context.stack, priority), profiles }));
 }
 
-/** Whether a profile of the holder has begun or ended since it was told the time last. */
+/** True if a profile has begun or ended since the actors last received the time. */
 export function isAnyDue({ stack, toldAtMs }: ProfileHolder, now: EpochMs): boolean {
   const boundary = nextBoundaryAfter(stack, toldAtMs);
   return boundary !== undefined && boundary <= now;
 }
 
 /**
- * Tells the profiles' actors that it is `now`. They are told at once, and not when the holder is done: what follows from
- * their states is the same event's. Those whose window begins get an actor; the actors of those that have ended go.
- * @returns the profiles that are in another state now, what ends before what starts, so that an end makes room for a start.
+ * Sends `now` to the profiles' actors at once, and not after the holder's event: the consequences belong to the same
+ * event. Profiles at the start of their window get an actor; actors of ended profiles stop.
+ * @returns profiles with a changed state, ends before starts, so that an end makes room for a start
  */
 export function tellProfiles(
   { context, enqueue }: HolderArgs,
@@ -149,8 +148,8 @@ export function tellProfiles(
 }
 
 /**
- * The status of a profile of the stack: the state of its actor. One that has none is waiting for its window, or was let
- * go of after it ended.
+ * Status of a profile in the stack: the state of its actor. A profile without an actor waits for its window, or has
+ * ended.
  */
 export function statusOf({ profiles, toldAtMs }: ProfileHolder, profile: LimitProfile): ProfileStatus {
   const actor = profiles.get(profile.priority);
@@ -158,7 +157,7 @@ export function statusOf({ profiles, toldAtMs }: ProfileHolder, profile: LimitPr
   return profile.startsAtMs > toldAtMs ? 'SCHEDULED' : 'EXPIRED';
 }
 
-/** The profile of highest priority whose actor is active: the one that decides. */
+/** The deciding profile: of all active ones, the profile of highest priority. */
 export function activeProfileOf({ stack, profiles }: ProfileHolder): LimitProfile | undefined {
   if (profiles.size === 0) return undefined;
   for (let i = stack.length - 1; i >= 0; i--) {

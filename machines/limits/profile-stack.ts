@@ -1,11 +1,11 @@
-// The priority stack of one target: at most one profile per priority, the highest active one decides.
+// Priority stack of one target: at most one profile per priority; the highest active one decides.
 import type { EpochMs, ProfileStatus, TimeWindow } from '../values/time.js';
 import { nextBoundaryOf, statusAt } from '../values/time.js';
 
 /** Highest priority; 0 is the lowest (contract section 8). */
 export const HIGHEST_PRIORITY = 10;
 
-/** A limit profile: `limitKw` applies inside the window at its priority. */
+/** `limitKw` applies inside the window, at this priority. */
 export interface LimitProfile extends TimeWindow {
   readonly priority: number;
   readonly limitKw: number;
@@ -16,24 +16,23 @@ export type ProfileStack = readonly LimitProfile[];
 
 export const EMPTY_STACK: ProfileStack = [];
 
-/** The stack with `profile` in its slot; the profile that held the slot, if any, is replaced. */
+/** Replaces the profile in the same slot, if there is one. */
 export function putProfile(stack: ProfileStack, profile: LimitProfile): ProfileStack {
   const found = stack.findIndex((held) => held.priority >= profile.priority);
   const at = found === -1 ? stack.length : found;
   return stack.toSpliced(at, stack[at]?.priority === profile.priority ? 1 : 0, profile);
 }
 
-/** The stack without the profile of `priority`. */
 export function dropProfile(stack: ProfileStack, priority: number): ProfileStack {
   return stack.filter((held) => held.priority !== priority);
 }
 
-/** The profile of `priority`, whatever its status; undefined where the slot is free. */
+/** Profile of any status; undefined if the slot is free. */
 export function profileAtPriority(stack: ProfileStack, priority: number): LimitProfile | undefined {
   return stack.find((held) => held.priority === priority);
 }
 
-/** The highest-priority profile whose window is active at `now`. */
+/** Profile of highest priority with an active window at `now`. */
 export function activeProfileAt(stack: ProfileStack, now: EpochMs): LimitProfile | undefined {
   for (let i = stack.length - 1; i >= 0; i--) {
     const profile = stack[i];
@@ -42,7 +41,7 @@ export function activeProfileAt(stack: ProfileStack, now: EpochMs): LimitProfile
   return undefined;
 }
 
-/** The limit in force at `now`, in kW: the active profile's, else `fallbackKw`. */
+/** Limit at `now`, kW: that of the active profile, or `fallbackKw`. */
 export function effectiveLimitKwAt<F extends number | undefined>(
   stack: ProfileStack,
   fallbackKw: F,
@@ -51,7 +50,7 @@ export function effectiveLimitKwAt<F extends number | undefined>(
   return activeProfileAt(stack, now)?.limitKw ?? fallbackKw;
 }
 
-/** The first instant strictly after `now` at which any profile of the stack begins or ends. */
+/** First instant strictly after `now` at which a profile of the stack begins or ends. */
 export function nextBoundaryAfter(stack: ProfileStack, now: EpochMs): EpochMs | undefined {
   let next: EpochMs | undefined;
   for (const profile of stack) {
@@ -61,15 +60,15 @@ export function nextBoundaryAfter(stack: ProfileStack, now: EpochMs): EpochMs | 
   return next;
 }
 
-/** One stretch of a composite timeline; `limitKw` is undefined where neither profile nor fallback applies. */
+/** One stretch of a composite timeline; `limitKw` is undefined without profile and fallback. */
 export interface TimelineSegment extends TimeWindow {
   readonly limitKw: number | undefined;
   readonly priority: number | undefined;
 }
 
 /**
- * Which profile applies when inside `window`: segments in order, without gaps, neighbours differing in what applies.
- * The same idea as OCPP 2.0.1's composite schedule, over priorities of windows instead of charging profiles.
+ * Deciding profiles inside `window`: segments in order and without gaps; neighbours differ in their profile or limit.
+ * This resembles the composite schedule of OCPP 2.0.1, with windows and priorities instead of charging profiles.
  */
 export function compositeTimeline(
   stack: ProfileStack,
@@ -92,7 +91,9 @@ export function compositeTimeline(
   return segments;
 }
 
-/** Who decides at `at`, and how long at least: one pass, because nothing below the one that decides can end it. */
+/**
+ * Deciding profile at `at`, and its shortest duration. One pass suffices: no profile below the deciding one can end it.
+ */
 function decidingFrom(
   stack: ProfileStack,
   at: EpochMs,
@@ -108,13 +109,13 @@ function decidingFrom(
   return { active: undefined, until };
 }
 
-/** A profile and the status it changed to. */
+/** A profile and its new status. */
 export interface ProfileCrossing {
   readonly profile: LimitProfile;
   readonly status: ProfileStatus;
 }
 
-/** The profiles that changed status in the half-open span `(since, now]`, ends before starts. */
+/** Profiles that changed status in the half-open span `(since, now]`, ends before starts. */
 export function crossingsBetween(
   stack: ProfileStack,
   since: EpochMs,

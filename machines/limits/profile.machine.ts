@@ -1,4 +1,4 @@
-// The lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED by the passing of time (section 3.1).
+// Lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED as time passes (contract section 3.1).
 import { type ActorLogic, type ActorRefFrom, assign, type SnapshotFrom, setup } from 'xstate';
 import { type EpochMs, type ProfileStatus, statusAt, type TimeWindow } from '../values/time.js';
 import { beginningWith } from './first-snapshot.js';
@@ -17,9 +17,9 @@ export type ProfileLogic = ActorLogic<SnapshotFrom<typeof profileMachine>, Profi
 export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 
 /**
- * Time enters as data: every `boundary.reached` carries `now`, and the state follows from the window at that instant,
- * however late the event is. EXPIRED is an ordinary state, not a final one: reaching `final` makes XState walk all
- * events scheduled in the system. A profile that is replaced or cancelled has no state of its own: its actor is stopped.
+ * Time enters as data: every `boundary.reached` carries `now`. The state follows from the window at that instant,
+ * however late the event is. EXPIRED is an ordinary state and not a final one: in `final`, XState walks all events
+ * scheduled in the system. A replaced or cancelled profile has no state of its own: its actor is stopped.
  */
 export const profileMachine = setup({
   types: {
@@ -40,14 +40,14 @@ export const profileMachine = setup({
   initial: 'scheduled',
   on: { 'boundary.reached': { actions: 'rememberNow' } },
   states: {
-    // One that has ended as well goes on at once, through active.
+    // A window that has ended as well goes on at once, through active.
     scheduled: { always: { guard: 'hasBegun', target: 'active' } },
     active: { always: { guard: 'hasEnded', target: 'expired' } },
     expired: {},
   },
 });
 
-/** What profiles' actors run on. One whose window lasts is active from the first. */
+/** Logic of profiles' actors. A profile inside its window is active from the first. */
 export const profileLogic: ProfileLogic = beginningWith(profileMachine, (input: ProfileInput) =>
   statusAt(input.window, input.now) === 'ACTIVE'
     ? profileMachine.resolveState({ value: 'active', context: input })
@@ -60,7 +60,7 @@ const STATUSES: Readonly<Record<'scheduled' | 'active' | 'expired', ProfileStatu
   expired: 'EXPIRED',
 };
 
-/** The status of a profile is the state of its actor, as of the instant it was told last. */
+/** Status as of the newest instant that the actor received. */
 export function statusOfActor(actor: ProfileActor): ProfileStatus {
   return STATUSES[actor.getSnapshot().value];
 }

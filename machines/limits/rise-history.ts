@@ -1,23 +1,23 @@
-// How far a load rises while chargers follow it, learnt from its own past: what has to be kept free beside it.
+// Learns from a load's past how far the load rises while chargers follow: the reserve to keep free beside it.
 import type { EpochMs } from '../values/time.js';
 
-/** Of all seconds of its past at this time of day, in this part the load rose by no more than the reserve while chargers followed. */
+/** The load rose by no more than the reserve, while chargers followed, in this share of its past at this time of day. */
 export const RESERVE_QUANTILE = 0.999;
 
 const BINS = 100;
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
-/** A kitchen is not on time: what happens in an hour of the day may happen this much earlier or later. */
+/** Daily routines, as in a kitchen, are not exact: events of an hour may happen this much earlier or later. */
 const EARLY_MS = 1_800_000;
-/** Before this much of its past is known, the most is kept free. */
+/** With less data than this, the largest reserve is kept free. */
 const LEARNT_AFTER_S = 3_600;
-/** An hour of the day of which less is known counts as all of them together. */
+/** An hour of the day with less data than this uses the data of all hours together. */
 const HOUR_LEARNT_AFTER_S = 1_800;
-/** What was seen this long ago counts half. */
+/** Data of this age counts half. */
 const HALF_LIFE_S = 7 * 86_400;
 const FORGET_EVERY_S = 3_600;
 
-/** For how many seconds a value was in each bin; the last one has all that is more. */
+/** Seconds that a value spent in each bin; the last bin holds all larger values. */
 class Histogram {
   readonly #seconds = new Float32Array(BINS + 1);
   readonly #binWidth: number;
@@ -37,7 +37,7 @@ class Histogram {
     this.#totalS += lastedS;
   }
 
-  /** What all but the rest beyond the quantile did not exceed; Infinity where that is in the last bin. */
+  /** Value exceeded for no longer than the share beyond the quantile; Infinity if it is in the last bin. */
   get quantile(): number {
     let beyondS = (1 - RESERVE_QUANTILE) * this.#totalS;
     let bin = BINS;
@@ -54,7 +54,7 @@ class Histogram {
   }
 }
 
-/** What a load did within the time chargers take to follow: by how much it rose, and how high it came. */
+/** History of a load within the time that chargers need to follow: its rises and the heights that it reached. */
 class Past {
   readonly rises: Histogram;
   readonly heights: Histogram;
@@ -65,20 +65,20 @@ class Past {
   }
 }
 
-/** Of one load, in its unit. */
+/** Bounds of one load, in its unit. */
 export interface RiseBounds {
-  /** What is kept free at least. */
+  /** Smallest reserve. */
   readonly least: number;
-  /** What is kept free at most. */
+  /** Largest reserve. */
   readonly most: number;
-  /** How high it can come. */
+  /** Highest load. */
   readonly highest: number;
 }
 
 export class RiseHistory {
   readonly #bounds: RiseBounds;
   readonly #ofDay: Past;
-  /** Of each hour of the day in UTC; of those of which nothing is known yet, nothing. */
+  /** By hour of the day in UTC; an hour without data is absent. */
   readonly #ofHours = new Map<number, Past>();
   #seenS = 0;
   #unforgottenS = 0;
@@ -88,7 +88,10 @@ export class RiseHistory {
     this.#ofDay = new Past(bounds);
   }
 
-  /** From `atMs` on, for `lastedS`, the load was about to rise by `rise` to `height` within the time chargers take to follow. */
+  /**
+   * From `atMs` on, for `lastedS`, the load was about to rise by `rise` to `height`, within the time chargers need to
+   * follow.
+   */
   add({ rise, height }: { readonly rise: number; readonly height: number }, lastedS: number, atMs: EpochMs) {
     const hour = hourOf(atMs);
     const ofHour = this.#ofHours.get(hour) ?? new Past(this.#bounds);
@@ -107,8 +110,8 @@ export class RiseHistory {
   }
 
   /**
-   * What is to be kept free beside a load that counts as `counted` now: the quantile of its rises at this time of day, but no
-   * more than up to the quantile of how high it came. Between least and most; the most before anything is learnt.
+   * Reserve beside a load that counts as `counted`: the quantile of its rises at this time of day. The reserve does not
+   * reach above the quantile of the load's heights. It lies between least and most, and is the most before enough data.
    */
   reserveAt(now: EpochMs, counted: number): number {
     const { least, most } = this.#bounds;
@@ -135,7 +138,7 @@ export class RiseHistory {
   }
 }
 
-/** Of the day, in UTC. */
+/** Hour of the day, in UTC. */
 function hourOf(atMs: EpochMs): number {
   return ((Math.floor(atMs / HOUR_MS) % HOURS) + HOURS) % HOURS;
 }

@@ -1,4 +1,4 @@
-// A location's meter: whether what it says can be relied upon, and so what the building beside the chargers counts as.
+// A location's meter: decides if its readings can be relied upon, and so the counted load of the building.
 import { type ActorRefFrom, assign, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
 import type { BuildingLoad, ChargersNow, Occupied, SiteReading } from './building-load.js';
@@ -19,33 +19,33 @@ export type SiteMeterEvent =
 export const SITE_METER_STATES = ['stale', 'fresh', 'fading', 'distrusted'] as const;
 export type SiteMeterState = (typeof SITE_METER_STATES)[number];
 
-/** What the location hears of it after every event. */
+/** Report to the location after every event. */
 export interface SiteMeterReport extends Occupied {
   readonly type: 'siteMeter.changed';
   readonly state: SiteMeterState;
-  /** Why it is distrusted. */
+  /** Reason for the distrust. */
   readonly doubt: MeterDoubt | undefined;
 }
 
 export interface SiteMeterContext {
-  /** The machine owns it: it is handed readings with their time, and read from. */
+  /** Owned by the machine, which adds readings with their time and reads the results. */
   readonly load: BuildingLoad;
   /** As of the last event. */
   readonly now: EpochMs;
 }
 
 export interface SiteMeterInput {
-  /** Kept where the location is built anew: it says by itself whether what it heard still counts. */
+  /** Kept if the location is built anew: it decides by itself if its readings still count. */
   readonly load: BuildingLoad;
   readonly now: EpochMs;
 }
 
 export type SiteMeterActor = ActorRefFrom<typeof siteMeterMachine>;
 
-/** While the building fades into its maximum it counts as more this often. */
+/** Interval of rises while the building's counted load fades to its maximum. */
 const FADES_EVERY_MS = 1_000;
 
-/** When the building counts as something else by itself; undefined where it waits for a reading. */
+/** Next change of the counted load by itself; undefined while the state waits for a reading. */
 export function nextSiteMeterBoundary(actor: SiteMeterActor): EpochMs | undefined {
   const { value, context } = actor.getSnapshot();
   const { load, now } = context;
@@ -54,12 +54,11 @@ export function nextSiteMeterBoundary(actor: SiteMeterActor): EpochMs | undefine
   return value === 'distrusted' ? load.staleAtMs : undefined;
 }
 
-/** What the building leaves for the chargers, as far as that is known now: nobody knows it to be otherwise later. */
+/** Remaining capacity beside the building. No later change is known, so it has no end. */
 export function siteMeterOutlookOf(actor: SiteMeterActor): LimitOutlook {
   return { limitKw: siteMeterReportOf(actor).headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY };
 }
 
-/** Whether it leaves the chargers the same, and is as much in doubt. */
 export function isSameReport(a: SiteMeterReport, b: SiteMeterReport): boolean {
   return (
     a.state === b.state &&
@@ -70,7 +69,7 @@ export function isSameReport(a: SiteMeterReport, b: SiteMeterReport): boolean {
   );
 }
 
-/** What it says as of the last event. */
+/** As of the last event. */
 export function siteMeterReportOf(actor: SiteMeterActor): SiteMeterReport {
   const { value, context } = actor.getSnapshot();
   return reportIn(value === 'weighing' ? stateOf(context) : value, context);
@@ -81,7 +80,7 @@ function reportIn(state: SiteMeterState, { load, now }: SiteMeterContext): SiteM
   return { type: 'siteMeter.changed', state, doubt, ...load.occupied(lostIn(state, load, now)) };
 }
 
-/** How much of the building's maximum counts beyond what was seen of it, 0 to 1. */
+/** Part of the gap from the measured load to the building's maximum that counts, 0 to 1. */
 function lostIn(state: SiteMeterState, load: BuildingLoad, now: EpochMs): number {
   if (state === 'fresh') return 0;
   if (state !== 'fading') return 1;
@@ -134,7 +133,7 @@ export const siteMeterMachine = setup({
     'boundary.reached': { target: '.weighing', actions: 'rememberNow' },
   },
   states: {
-    // However late the time is told, what was heard and when decides.
+    // The readings and their times decide, however late the event is.
     weighing: {
       always: [
         { guard: is('distrusted'), target: 'distrusted', actions: report('distrusted') },
