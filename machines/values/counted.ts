@@ -1,6 +1,6 @@
-// How many of something there are, as a sentence says it.
+// A count with its noun, for sentences.
 
-/** `1 connector`, `2 connectors`; `many` is how more than one, or none, are called. */
+/** `1 connector`, `2 connectors`. `many` is the noun for every count but one. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }

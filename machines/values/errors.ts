@@ -1,6 +1,6 @@
-// Rejections: the closed list of things a caller can be told, whatever the way in.
+// Rejections: the closed list of error codes, for every inbound path.
 
-/** Every code of the contract's section 7 and of the decisions that complete it. */
+/** All codes of the contract's section 7 and of the decisions that complete it. */
 export const ERROR_CODES = [
   'INVALID_REQUEST_BODY',
   'TARGET_INACTIVE',
@@ -24,7 +24,7 @@ export const ERROR_CODES = [
 
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** A request the domain refuses. Anything else that is thrown is a defect of ours. */
+/** A request that the domain refuses. Any other thrown error is a defect of Headroom. */
 export class DomainError extends Error {
   readonly code: ErrorCode;
 

@@ -11,12 +11,12 @@ export type ClusterId = Id<'cluster'>;
 
 const ID_PATTERN = /^[A-Za-z0-9._:-]{1,128}$/;
 
-/** Whether `text` may name anything: 1 to 128 characters of `A-Za-z0-9._:-` (they appear in MQTT topics). */
+/** True for 1 to 128 characters of `A-Za-z0-9._:-`, as identifiers appear in MQTT topics. */
 export function isId(text: string): boolean {
   return ID_PATTERN.test(text);
 }
 
-/** `text` as an identifier of kind `T`, or undefined where it could name nothing. */
+/** Undefined if `text` is no valid identifier. */
 export function asId<T extends Id<string>>(text: string): T | undefined {
   return isId(text) ? (text as T) : undefined;
 }
@@ -27,12 +27,12 @@ export interface ConnectorRef {
   readonly connectorId: ConnectorId;
 }
 
-/** The key of a connector inside its tenant. `/` is in no identifier, so keys cannot collide. */
+/** Key of a connector inside its tenant. No identifier contains `/`, so keys cannot collide. */
 export function connectorKey(ref: ConnectorRef): string {
   return `${ref.controllerUuid}/${ref.connectorId}`;
 }
 
-/** The charger a message is of or for. The location is part of it because it is the unit of partition. */
+/** Charger that a message comes from or goes to. The location is part of it because it is the unit of partition. */
 export interface ChargerAddress {
   readonly tenantUuid: TenantUuid;
   readonly locationId: LocationId;

@@ -1,4 +1,4 @@
-// The rights that a credential may carry: those of the contract's section 5, and those that extensions add.
+// Scopes that a credential may carry: those of the contract's section 5, and those of extensions.
 
 export const SCOPES = [
   'locations:read',
@@ -13,8 +13,8 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** Never implied: a credential has these scopes only where its issue names them. */
+/** Never implied: a credential has these scopes only if its issue names them. */
 export const NAMED_SCOPES: readonly Scope[] = ['operator:write', 'meter:write', 'credentials:write'];
 
-/** The scopes of a credential whose issue names none. */
+/** Scopes of a credential whose issue names none. */
 export const USUAL_SCOPES: readonly Scope[] = SCOPES.filter((scope) => !NAMED_SCOPES.includes(scope));

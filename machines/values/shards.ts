@@ -1,7 +1,7 @@
-// Which tenants belong together where several nodes share them, and which node each such part is for. Pure, so that all nodes agree.
+// Divides the tenants into shards, and assigns each shard to a node. Pure, so that all nodes agree.
 import type { TenantUuid } from './ids.js';
 
-/** How many parts the tenants are divided into. It is in databases, and never changes. */
+/** Number of parts of the tenants. Databases contain it, so it never changes. */
 export const SHARDS = 16;
 
 /** One part of the tenants: a whole number from 0 on, below `SHARDS`. */
@@ -9,20 +9,20 @@ export type Shard = number;
 
 export const ALL_SHARDS: readonly Shard[] = Array.from({ length: SHARDS }, (_, shard) => shard);
 
-/** The shard of a tenant: the same for ever. */
+/** A tenant keeps its shard for ever. */
 export function shardOf(tenantUuid: TenantUuid): Shard {
   return hashOf(tenantUuid) % SHARDS;
 }
 
 /**
- * The node that each shard is for. All nodes get as many shards, give or take one, and no shard leaves a node that lives unless it
- * has to for that. Which of them leave, and where to, is decided by rendezvous hashing (Thaler and Ravishankar, 1998), so that all
- * nodes come to the same answer.
- *
- * @param holders who owns each shard now; undefined where nobody does.
- * @param nodeIds of the nodes that live, in any order.
- * @param declined by node, the shards that it could not run: it gets one of them only where every node has declined it.
- * @returns the node of each shard; undefined for all where no node lives.
+ * Node for each shard. All nodes get an equal number of shards, give or take one. A shard leaves a living node only if
+ * that balance requires it. Rendezvous hashing (Thaler and Ravishankar, 1998) decides which shards move and where to,
+ * so that all nodes find the same answer.
+ * @param holders present owner of each shard; undefined without one.
+ * @param nodeIds living nodes, in any order.
+ * @param declined by node, the shards that it could not run: it gets one of them only if every node has declined that
+ * one.
+ * @returns node of each shard; undefined for all without a living node.
  */
 export function assignShards(
   holders: readonly (string | undefined)[],
@@ -44,7 +44,7 @@ export function assignShards(
     room.set(nodeId, (room.get(nodeId) ?? 0) - 1);
   };
   for (const [nodeId, shards] of held) {
-    // What fewer nodes can run stays where it is.
+    // A shard that fewer nodes can run stays in its place before others.
     const choicesOf = (shard: Shard) => takers[shard]?.length ?? 0;
     const byWeight = [...shards].sort(
       (a, b) => choicesOf(a) - choicesOf(b) || weightOf(b, nodeId) - weightOf(a, nodeId) || a - b,
@@ -62,7 +62,7 @@ export function assignShards(
   return assigned;
 }
 
-/** How many shards each node gets: one more, where they do not divide evenly, those that hold most. */
+/** Number of shards for each node. If they do not divide evenly, the nodes that hold most get one more. */
 function quotasOf(held: ReadonlyMap<string, readonly Shard[]>, shards: number): Map<string, number> {
   const each = Math.floor(shards / held.size);
   const left = shards - each * held.size;
@@ -78,7 +78,7 @@ function weightOf(shard: Shard, nodeId: string): number {
   return hashOf(`${nodeId}/${shard}`);
 }
 
-/** FNV-1a of 32 bits, stirred by the last step of MurmurHash3, so that texts that end alike do not lie side by side. */
+/** FNV-1a of 32 bits, and the last step of MurmurHash3, so that texts with equal endings do not lie side by side. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

@@ -1,4 +1,4 @@
-// Instants and windows: the only notion of time in the domain, so that no rule ever asks a clock.
+// Instants and windows: the only notion of time in the domain, so that no rule reads a clock.
 
 /** An instant in integer milliseconds since the Unix epoch (UTC). */
 export type EpochMs = number;
@@ -12,13 +12,13 @@ export interface TimeWindow {
 /** The contract's `ProfileStatus` (section 2.2). */
 export type ProfileStatus = 'SCHEDULED' | 'ACTIVE' | 'EXPIRED';
 
-/** The status of a window at `now`, exact to the millisecond (section 3.1). */
+/** Exact to the millisecond (contract section 3.1). */
 export function statusAt(window: TimeWindow, now: EpochMs): ProfileStatus {
   if (now >= window.endsAtMs) return 'EXPIRED';
   return now >= window.startsAtMs ? 'ACTIVE' : 'SCHEDULED';
 }
 
-/** The first boundary of the window strictly after `now`, or undefined when it has ended. */
+/** First boundary of the window strictly after `now`; undefined once the window has ended. */
 export function nextBoundaryOf(window: TimeWindow, now: EpochMs): EpochMs | undefined {
   if (now < window.startsAtMs && window.startsAtMs < window.endsAtMs) return window.startsAtMs;
   return now < window.endsAtMs ? window.endsAtMs : undefined;

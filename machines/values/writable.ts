@@ -1,4 +1,4 @@
-// The writing side of a view: a ledger hands out entries to read, and alone writes them.
+// Write access behind a view: a ledger hands out entries to read, and only the ledger writes them.
 
-/** `T` with fields that can be written. Of its lists the contents still cannot. */
+/** `T` with writable fields. The contents of its lists stay read-only. */
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
