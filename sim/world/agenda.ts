@@ -1,15 +1,15 @@
-// What is to happen when in a world, on one heap beside the virtual clock; ties in the order they were made.
+// Due work of a world, on one heap beside the virtual clock; ties keep the order of their insertion.
 import FlatQueue from 'flatqueue';
 
-/** Something that is to happen, as an object where a closure would be made for each. */
+/** Due work as an object, which saves a closure for each. */
 export interface Happening {
   happen(): void;
 }
 
-// Doubles hold 2^53: a world may run for days of ms with a million things at one of them.
+// Doubles hold integers up to 2^53: a world may run for days with a million entries at one millisecond.
 const TIES = 2 ** 20;
 
-/** What waits for its instant, a whole number of ms: the earliest first, ties in the order they were put there. */
+/** Items by instant, a whole number of ms: the earliest comes first, ties keep the order of their insertion. */
 export class ByInstant<T> {
   readonly #heap = new FlatQueue<T>();
   #made = 0;
@@ -20,13 +20,13 @@ export class ByInstant<T> {
     this.#heap.push(item, atMs * TIES + this.#made);
   }
 
-  /** Of the first; infinite where nothing waits. */
+  /** Instant of the first item; infinite without items. */
   get nextMs(): number {
     const rank = this.#heap.peekValue();
     return rank === undefined ? Number.POSITIVE_INFINITY : Math.floor(rank / TIES);
   }
 
-  /** The first, which stays. */
+  /** Returns the first item, which stays. */
   get next(): T | undefined {
     return this.#heap.peek();
   }
@@ -48,24 +48,23 @@ export class Agenda {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Does it at `atMs` of the monotonic clock, or at once where that has passed. Whole ms. */
+  /** Runs `work` at `atMs` of the monotonic clock, rounded up to whole ms, or at once if that instant has passed. */
   at(atMs: number, work: Happening | (() => void)): void {
     this.#waiting.put(work, Math.max(Math.ceil(atMs), this.#monotonicMs()));
   }
 
-  /** When something happens next; infinite where nothing will. */
+  /** Instant of the next work; infinite without work. */
   get nextMs(): number {
     return this.#waiting.nextMs;
   }
 
-  /** Does what is next, at the instant that has come. */
+  /** Runs the next work, after the caller has moved the clock to its instant. */
   happen(): void {
     const work = this.#waiting.take();
     if (typeof work === 'function') work();
     else work?.happen();
   }
 
-  /** What waits. */
   get length(): number {
     return this.#waiting.length;
   }

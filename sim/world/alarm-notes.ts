@@ -1,4 +1,4 @@
-// Learns of alarms where the service writes them down, and tells the trace when one begins and ends.
+// Adds the begin and the end of each alarm to the trace, from the changes that the service stores.
 import type { AlarmRecord } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
 import type { Tracer } from './tracer.js';

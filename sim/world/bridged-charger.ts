@@ -1,4 +1,4 @@
-// A virtual OCPP charger with the gateway's session of it: to the world, a charger that speaks MQTT like any other.
+// A virtual OCPP charger with its gateway session. For the world the pair is an MQTT charger like any other.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { LimitReason } from '../../machines/power/grant.js';
@@ -19,10 +19,10 @@ import { GatewaySession } from './gateway-session.js';
 import { WAY_MS, Wire } from './wire.js';
 import type { WorldGateway } from './world-gateway.js';
 
-/** A charger tries to connect again after this, and up to as much later. */
+/** Shortest time before a charger reconnects; the longest is twice that. */
 const RECONNECT_MS = 1_500;
 const DEVICE_PINGS_EVERY_MS = 30_000;
-/** The gateway's last words for a charger have left by then. */
+/** The gateway's last messages for a charger have left by then. */
 const LINGERS_MS = 1_000;
 const REASONS_KEPT = 64;
 const HALF_A = 0.5;
@@ -36,7 +36,7 @@ export interface BridgedChargerOptions {
   readonly luck: RandomGenerator;
   readonly seed: number;
   readonly monotonicMs: () => number;
-  /** Before virtual time goes on, all that was promised is done. */
+  /** Completes all pending promises before virtual time goes on. */
   readonly settle: () => void;
 }
 
@@ -44,7 +44,7 @@ export class BridgedCharger implements WorldCharger {
   readonly address: ChargerAddress;
   readonly takesLimits = true;
   readonly traits: OcppTraits;
-  /** Between the charger and the gateway. */
+  /** Wire between the charger and the gateway. */
   readonly line: Wire;
   readonly outlets: readonly BridgedOutlet[];
   readonly #options: BridgedChargerOptions;
@@ -52,7 +52,7 @@ export class BridgedCharger implements WorldCharger {
   #broker: BrokerSide = { isUp: () => false, setWill() {}, connect() {}, end() {}, cut() {}, wake() {} };
   #session: GatewaySession | undefined;
   #isArriving = false;
-  /** Counts what it tries, so that what was planned before is over. */
+  /** Number of attempts to connect; a newer attempt cancels the plans of older ones. */
   #attempts = 0;
   #said: ChargerMessage[] = [];
   readonly #reasons = new Map<string, LimitReason>();
@@ -76,28 +76,28 @@ export class BridgedCharger implements WorldCharger {
     return this.#device.evses.map(({ spec }) => spec);
   }
 
-  /** How it reaches the broker; to be said before anything else. */
+  /** Sets the charger's access to the broker; must be the first call. */
   joins(broker: BrokerSide): void {
     this.#broker = broker;
   }
 
-  /** By how much it may draw more than it was told before that shows, A per phase. */
+  /** Excess of its draw over the limit sent to it, before any report shows the excess; A per phase. */
   get unforeseenA(): number {
     return this.traits.behaviours.includes('rounds-up') ? HALF_A : 0;
   }
 
-  /** The gateway does not trust its clock. */
+  /** The gateway treats its clock as unreliable. */
   get isClockDoubted(): boolean {
     const connectors = this.#session?.bridge.session.connectors() ?? [];
     return connectors.some(({ whyNot }) => whyNot?.startsWith(CLOCK_DOUBTED));
   }
 
-  /** It is, or wants to be, connected to the broker. */
+  /** It is connected to the broker, or is about to be. */
   get isWanted(): boolean {
     return this.#isArriving || this.#session !== undefined;
   }
 
-  /** It tries to connect to the gateway then. */
+  /** Plans an attempt to connect to the gateway. */
   arriveIn(ms: number): void {
     const attempt = ++this.#attempts;
     const { agenda, monotonicMs, gateway, luck } = this.#options;
@@ -108,7 +108,7 @@ export class BridgedCharger implements WorldCharger {
         return;
       }
       this.#isArriving = true;
-      // Its session of before is still believed to be there.
+      // The broker still holds its earlier session.
       if (this.#broker.isUp()) {
         this.#session?.loseUplink();
         this.#broker.cut();
@@ -117,7 +117,9 @@ export class BridgedCharger implements WorldCharger {
     });
   }
 
-  /** Its connection to the gateway breaks, and is made again `downMs` later; the gateway may notice at once, or by its pings. */
+  /**
+   * Breaks its connection to the gateway, for `downMs` or more. The gateway notices that at once, or by its pings.
+   */
   breakLine(downMs: number): void {
     const { luck, agenda, monotonicMs } = this.#options;
     const session = this.#session;
@@ -128,7 +130,7 @@ export class BridgedCharger implements WorldCharger {
     this.#lost(downMs + uniformInt(luck, 0, RECONNECT_MS));
   }
 
-  /** The gateway is gone, and with it everything that it knew. */
+  /** The gateway is gone with all its state. */
   gatewayDied(): void {
     this.#session = undefined;
     this.#isArriving = false;
@@ -148,7 +150,7 @@ export class BridgedCharger implements WorldCharger {
     return this.#said.length > 0 ? nowMs : Math.max(nowMs, this.#device.nextDueMs(nowMs));
   }
 
-  /** The gateway has a session with the broker for it: of a charger that has just come, or again. */
+  /** The gateway has a broker session for the charger: for a charger that has just arrived, or again. */
   connected(nowMs: number): void {
     this.advance(nowMs);
     if (this.#isArriving) this.#open();
@@ -203,7 +205,7 @@ export class BridgedCharger implements WorldCharger {
     return { held, reason };
   }
 
-  /** The charger's side of its connection is gone; it tries again. */
+  /** The charger's side of its connection is gone; the charger reconnects after `againMs`. */
   #lost(againMs: number): void {
     this.line.isUp = false;
     this.#device.disconnected();
@@ -211,7 +213,7 @@ export class BridgedCharger implements WorldCharger {
     this.#broker.wake();
   }
 
-  /** The gateway lets it in. */
+  /** The gateway accepts the connection. */
   #open(): void {
     const { gateway, agenda, monotonicMs } = this.#options;
     const { clock } = gateway;
@@ -221,7 +223,7 @@ export class BridgedCharger implements WorldCharger {
       this.#broker.end();
       return;
     }
-    // The newer of two sockets counts.
+    // Of two sockets the newer one counts.
     if (this.#session !== undefined) this.#leave(this.#session);
     const session = new GatewaySession({
       gateway,
@@ -238,7 +240,7 @@ export class BridgedCharger implements WorldCharger {
       },
       answer: (method, params) => {
         const answer = this.#device.answer(method, params, monotonicMs());
-        // What it says by itself does not overtake its answer.
+        // The charger's own calls must not overtake its answer.
         agenda.at(monotonicMs(), this.#broker.wake);
         return answer;
       },
@@ -252,7 +254,7 @@ export class BridgedCharger implements WorldCharger {
     this.#pingGateway(this.line.connection);
   }
 
-  /** The gateway gives its connection up. */
+  /** The gateway gives up its connection to the charger. */
   #leave(session: GatewaySession): void {
     if (this.#session !== session) return;
     this.#session = undefined;
@@ -271,7 +273,7 @@ export class BridgedCharger implements WorldCharger {
     this.#broker.wake();
   }
 
-  /** Who does not answer a ping before the next one is gone. */
+  /** If no pong arrives before the next ping, the gateway is gone. */
   #pingGateway(connection: number, isPongDue = { now: false }): void {
     const { agenda, monotonicMs, luck } = this.#options;
     agenda.at(monotonicMs() + DEVICE_PINGS_EVERY_MS, () => {
@@ -289,14 +291,14 @@ export class BridgedCharger implements WorldCharger {
     });
   }
 
-  /** The charger calls the gateway, one call at a time. */
+  /** Sends the charger's next call to the gateway, one call at a time. */
   #pump(nowMs: number): void {
     const { monotonicMs } = this.#options;
     const call = this.#device.takeCall(nowMs);
     if (call === undefined) return;
     const { outstandingId } = this.#device;
     const back = (answer: object | undefined) => {
-      // What is doubled on the way has the same id, and so has what comes after it was given up.
+      // A doubled answer, or one after the charger gave up, has an id that is no longer outstanding.
       if (this.#device.outstandingId !== outstandingId) return;
       if (answer === undefined) this.#device.failed();
       else this.#device.answered(answer, monotonicMs());

@@ -1,4 +1,4 @@
-// A connector of a virtual OCPP charger as a world sees it: what it truly does, and what the gateway holds it to.
+// A connector of a virtual OCPP charger in a world: its physical state, and the grant that the gateway holds for it.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { HeldLease } from '../../machines/session/held-lease.js';
 import type { PerPhase } from '../charger/car.js';
@@ -6,7 +6,7 @@ import type { HeldLimit } from '../charger/grant-holder.js';
 import type { OcppEvse } from '../charger/ocpp-evse.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 
-/** What the gateway believes, undefined where it knows nothing of it now, and why that limit was given. */
+/** The gateway's lease for the connector, undefined if the gateway has none now, and the reason of that limit. */
 export interface HeldWith {
   readonly held: HeldLease | undefined;
   readonly reason: LimitReason;
@@ -31,7 +31,7 @@ export class BridgedOutlet implements OutletState {
     return this.#evse.outlet.status;
   }
 
-  /** The grant that the gateway holds it to; the limit, and when it ends, are those of the charger's own profiles. */
+  /** Grant that the gateway holds for it. The limit and its end are those of the charger's own profiles. */
   get holder(): { readonly applied: HeldLimit } {
     const nowMs = this.#monotonicMs();
     const limitA = this.#evse.mayDrawA(nowMs);

@@ -1,5 +1,6 @@
-// Carries messages through the production's broker over real connections, in no virtual time: when they arrive is decided
-// by the wires. What the broker delivers is kept until then, and exactly that is handed over.
+// Carries messages through the production broker over real connections, in no virtual time. The wires decide the
+// instants of arrival. Until then the carrier keeps the bytes that the broker delivered, and then hands over exactly
+// those bytes.
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../../src/ports/log.js';
 import type { MessageBus } from '../../src/ports/telemetry.js';
@@ -15,19 +16,19 @@ import type { Wire } from './wire.js';
 
 type OnMessage = (topic: string, payload: Buffer) => void;
 
-/** One publication: `payload` is what came out of the broker, undefined where nothing did. */
+/** One publication; `payload` is the broker's output, undefined if there was none. */
 interface Copy {
   payload?: Buffer;
 }
 
-/** A charger's end of its wire. Its tasks run one after another, in the order they were given. */
+/** A charger's end of its wire. Its tasks run one after another, in the order of their creation. */
 interface Line {
   readonly wire: Wire;
   readonly topics: ReadonlySet<string>;
   done: Promise<void>;
   session: BrokerSession | undefined;
   lastWill: ChargerMessage | undefined;
-  /** The last will that the broker sent when the newest session broke; the service hears it later. */
+  /** Last will that the broker published when the newest session broke; the service receives it later. */
   spokenWill: Copy;
 }
 
@@ -50,25 +51,25 @@ export class BrokerCarrier implements Carrier {
   readonly #events: CarrierEvents;
   readonly #passwords: ReadonlyMap<string, string>;
   readonly #lines = new Map<Wire, Line>();
-  /** The lines that wait for the broker to deliver a message, by topic: each waits for one message at a time. */
+  /** Lines that await a message from the broker, by topic; each awaits one message at a time. */
   readonly #awaited = new Map<
     string,
     { readonly line: Line; readonly arrived: (payload?: Buffer) => void }
   >();
-  /** The broker of this life of the service, and the service behind it. */
+  /** The broker of this life of the service; `#hear` is the service behind it. */
   #url = '';
   #hear: OnMessage = () => {};
 
   constructor(options: {
-    /** With the password of every charger. */
+    /** Must include the password of every charger. */
     readonly tenants: readonly TenantEntry[];
-    /** Who signed the certificate of a broker that speaks TLS, as PEM. */
+    /** Certificate that signed the certificate of a broker with TLS, as PEM. */
     readonly ca: string | undefined;
     readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
-    /** What the charger subscribes to. */
+    /** Topics that the charger subscribes to. */
     readonly topicsOf: (charger: ChargerAddress) => readonly string[];
     readonly monotonicMs: () => number;
-    /** Counts what is under way in true time. */
+    /** Counts the work that is under way in true time. */
     readonly outstanding: Outstanding;
     readonly log: Log;
     readonly events: CarrierEvents;
@@ -106,7 +107,7 @@ export class BrokerCarrier implements Carrier {
     const copies = this.#passAll(count, this.#lineOf(wire), topic, (session) => session.publish(message));
   }
 
-  // Straight to the service, as from a broker: what sends it is no charger of this world.
+  // The message goes straight to the service, as from a broker: its sender is no charger of this world.
   hearOfSite(topic: string, payload: string): boolean {
     this.#hear(topic, Buffer.from(payload));
     return true;
@@ -194,14 +195,14 @@ export class BrokerCarrier implements Carrier {
     const waiting = this.#awaited.get(topic);
     waiting?.arrived(payload);
     if (waiting !== undefined) return;
-    // No line caused this message: the broker ended a session by itself, and sends its last will.
+    // No line caused this message: the broker ended a session by itself, and publishes its last will.
     for (const line of this.#lines.values())
       if (line.lastWill?.topic === topic) line.spokenWill.payload = payload;
   }
 
   async #beginSession(line: Line): Promise<void> {
     const { address } = line.wire;
-    // One that did not break was over in order.
+    // A session that did not break ends in order.
     await line.session?.leave();
     line.session = await openBrokerSession({
       url: this.#url,
@@ -219,7 +220,7 @@ export class BrokerCarrier implements Carrier {
     });
   }
 
-  /** The broker sends the last will of a connection that breaks, if there is one. */
+  /** The broker publishes the last will of a connection that breaks, if there is one. */
   #endSession(line: Line): void {
     const end = (session: BrokerSession) => {
       line.session = undefined;
@@ -260,7 +261,7 @@ export class BrokerCarrier implements Carrier {
     };
   }
 
-  /** @param publish has the broker deliver it once. */
+  /** @param publish makes the broker deliver the message once */
   #sendDown(topic: string, payload: string, publish: () => void): void {
     const to = parseTopic(topic);
     if (to === undefined) return;
@@ -273,7 +274,7 @@ export class BrokerCarrier implements Carrier {
       if (bytes !== undefined) this.#deliverTo(wire, topic, bytes);
     };
     const count = wire.travelDown({ arrive });
-    // The broker delivers nothing to a charger that has not subscribed.
+    // The broker delivers nothing to a charger without a subscription.
     const copies = this.#passAll(line.topics.has(topic) ? count : 0, line, topic, publish);
   }
 }

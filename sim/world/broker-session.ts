@@ -1,4 +1,4 @@
-// One virtual charger's session with the real broker: its client, its last will, and what it listens to.
+// One virtual charger's session with the real broker: its client, its last will and its subscriptions.
 import { Socket } from 'node:net';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { ChargerAddress } from '../../machines/values/ids.js';
@@ -6,18 +6,18 @@ import type { ChargerMessage } from '../charger/charger-message.js';
 
 export interface BrokerSession {
   publish(message: ChargerMessage): void;
-  /** Breaks the connection without a goodbye, so that the broker speaks the last will. */
+  /** Breaks the connection without a goodbye, so that the broker publishes the last will. */
   cut(): void;
-  /** Ends it in order: nobody speaks the last will. */
+  /** Ends the session in order: the broker publishes no last will. */
   leave(): Promise<void>;
 }
 
-/** Virtual time runs at any speed, keepalives in true time: neither side is to take a long wait for silence. */
+/** Virtual time runs at any speed, keepalives in true time, so neither side may treat a long wait as silence. */
 export const KEEPALIVE_S = 65_535;
 
 /**
- * Connects as the contract says, and resolves once `topics` are subscribed.
- * @param options.onClose called when the broker ends the session, not after `cut` or `leave`.
+ * Connects as the contract requires, and resolves once `topics` are subscribed.
+ * @param options.onClose called when the broker ends the session, not after `cut` or `leave`
  */
 export async function openBrokerSession(options: {
   readonly url: string;
@@ -48,7 +48,7 @@ export async function openBrokerSession(options: {
   );
   sendAtOnce(client);
   client.on('message', onMessage);
-  // Whatever it is, `close` follows.
+  // `close` follows every error.
   client.on('error', () => {});
   if (topics.length > 0) await client.subscribeAsync([...topics], { qos: 1 });
   client.on('close', onClose);
@@ -71,7 +71,7 @@ function willOf({ topic, payload, qos, retain }: ChargerMessage) {
   return { topic, payload: Buffer.from(payload), qos, retain };
 }
 
-/** A small packet would wait for the answer to the one before it, 40 ms of true time. */
+/** Otherwise a small packet waits 40 ms of true time for the answer to the packet before it. */
 function sendAtOnce({ stream }: MqttClient): void {
   if (stream instanceof Socket) stream.setNoDelay(true);
 }

@@ -1,14 +1,14 @@
-// A building beside the chargers of a location: what it draws at each instant, and what its meter says of the connection.
+// A building beside a location's chargers: its load at each instant, and its meter's readings at the connection.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ImportWatch } from '../checks/import-watch.js';
 import type { Building } from '../scenario/scenario.js';
 import type { Agenda } from './agenda.js';
 
 const STEP_MS = 1_000;
-/** A meter that jumps reads this many times what flows, once. */
+/** Factor of a single false reading, for a meter that jumps. */
 const JUMP = -8;
 
-/** A number from 0 to 1 that looks random, the same for the same arguments. */
+/** Pseudo-random number from 0 to 1, the same for the same arguments. */
 function noise(seed: number, nth: number): number {
   let bits = (seed ^ Math.imul(nth + 1, 0x9e3779b1)) >>> 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b) >>> 0;
@@ -16,14 +16,14 @@ function noise(seed: number, nth: number): number {
   return ((bits ^ (bits >>> 16)) >>> 0) / 2 ** 32;
 }
 
-/** Whether something that lasts `lastsMs`, once in each `everyMs` at an instant drawn from the seed, is on. */
+/** True during an event of `lastsMs`, which happens once in each `everyMs` at an instant drawn from the seed. */
 function isOn(atMs: EpochMs, everyMs: number, lastsMs: number, seed: number): boolean {
   const nth = Math.floor(atMs / everyMs);
   const beginsMs = nth * everyMs + noise(seed, nth) * Math.max(0, everyMs - lastsMs);
   return atMs >= beginsMs && atMs < beginsMs + lastsMs;
 }
 
-/** The last step that has begun by then, or the first. */
+/** Index of the last step that has begun by then, or of the first step. */
 function stepAt(base: Building['base'], atMs: EpochMs): number {
   let [low, high] = [0, base.length - 1];
   while (low < high) {
@@ -34,7 +34,7 @@ function stepAt(base: Building['base'], atMs: EpochMs): number {
   return low;
 }
 
-/** What it draws at `atMs`, W; below 0 where it feeds back. A cloud comes and goes by the minute. */
+/** Load at `atMs`, W; below 0 while the building feeds back. Clouds change by the minute. */
 export function buildingWAt(building: Building, seed: number, atMs: EpochMs): number {
   const { base, lift, peaks, pv } = building;
   let kw = base[stepAt(base, atMs)]?.kw ?? 0;
@@ -46,7 +46,7 @@ export function buildingWAt(building: Building, seed: number, atMs: EpochMs): nu
     const clouds = 0.5 + 0.5 * noise(seed + 99, Math.floor(atMs / 60_000));
     kw -= pv.kw * height * clouds;
   }
-  // A real meter never reads the same twice.
+  // A real meter never reads the same value twice.
   return Math.round(1000 * kw + 40 * noise(seed + 7, Math.floor(atMs / STEP_MS)));
 }
 
@@ -55,10 +55,10 @@ interface BuildingRunOptions {
   readonly agenda: Agenda;
   readonly nowMs: () => EpochMs;
   readonly monotonicMs: () => number;
-  /** What the location's chargers draw, W. */
+  /** Draw of the location's chargers, W. */
   readonly drawnW: () => number;
   readonly watch: ImportWatch;
-  /** The message reaches the service, where one lives: true. */
+  /** True if the message reaches a running service. */
   readonly say: (message: object) => boolean;
 }
 
@@ -74,7 +74,6 @@ export class BuildingRun {
     this.#options = options;
   }
 
-  /** From now on. */
   begin(): void {
     const { agenda, monotonicMs } = this.#options;
     const atMs = monotonicMs();

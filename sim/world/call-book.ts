@@ -1,10 +1,10 @@
-// Tells the oracle of the calls that a service accepted: which limits apply from then on, and which former ones still may.
+// Applies accepted calls to the oracle: limits that apply from then on, and earlier limits that may still apply.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, NewProfile } from './limit-oracle.js';
 import type { PowerWatch } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
 
-/** A call of the interface; `path` begins after `/v1`. */
+/** A REST call; `path` begins after `/v1`. */
 export interface Call {
   readonly method: string;
   readonly path: string;
@@ -12,9 +12,9 @@ export interface Call {
 }
 
 export interface BookEvents {
-  /** A profile counts from now on. */
+  /** The profile applies from now on. */
   profile(target: string, profile: NewProfile): void;
-  /** What was submitted there counts no more. */
+  /** The submission of that priority no longer applies. */
   cancelled(target: string, priority: number): void;
   /** The limits of these locations may have changed. */
   changed(locationIds: readonly string[]): void;
@@ -25,13 +25,13 @@ const STEP_MS = 1_000;
 interface BookOptions {
   readonly oracle: LimitOracle;
   readonly watch: PowerWatch;
-  /** The longest that a limit given before may still be in force (rule 10). */
+  /** Longest time for which an earlier limit may still be in force (R10). */
   readonly horizonMs: number;
   readonly nowMs: () => EpochMs;
   readonly events: BookEvents;
 }
 
-/** What an accepted call changes in what the oracle knows. */
+/** Changes that an accepted call makes to the oracle. */
 class AcceptedCalls {
   readonly #oracle: LimitOracle;
   readonly #watch: PowerWatch;
@@ -47,7 +47,7 @@ class AcceptedCalls {
     this.#events = options.events;
   }
 
-  /** The highest limit of the location from now until what was given before is over, in W. */
+  /** Highest limit of the location from now until earlier limits have ended, in W. */
   highestAheadW(locationId: string): number {
     let highestW = 0;
     for (let ms = 0; ms <= this.#horizonMs; ms += STEP_MS) {
@@ -87,7 +87,7 @@ class AcceptedCalls {
     const locationIds = [...new Set(change.locationIds ?? known?.locationIds ?? [])];
     const limitKw = change.limitKw === undefined ? (known?.limitKw ?? null) : change.limitKw;
     const isActive = change.status === undefined ? (known?.isActive ?? true) : change.status === 'ACTIVE';
-    // What its members were allowed together before it bound them.
+    // Sum of the members' limits before the cluster bound them.
     const uncappedW = locationIds.reduce((sum, locationId) => sum + this.highestAheadW(locationId), 0);
     const cappedW =
       known?.isActive === true && known.limitKw !== null && known.locationIds.length >= locationIds.length
@@ -108,12 +108,12 @@ type Params = Readonly<Record<string, string>>;
 interface CallKind {
   readonly method: string;
   readonly path: RegExp;
-  /** Locations whose limit the call may lower; none where it is not said. */
+  /** Locations whose limit the call may lower; none if left out. */
   readonly mayLower?: (params: Params, accepted: AcceptedCalls) => readonly string[];
   readonly learn: (accepted: AcceptedCalls, params: Params, body: unknown, answer: unknown) => void;
 }
 
-/** Every call that changes what must hold. */
+/** Every call that changes a checked limit. */
 const CALL_KINDS: readonly CallKind[] = [
   {
     method: 'POST',
@@ -201,7 +201,7 @@ export class CallBook {
     this.#events = options.events;
   }
 
-  /** To be called before the call is made: remembers what applies without it. */
+  /** Must precede the call: records the limits that apply without that call. */
   before(call: Call): void {
     const found = kindOf(call);
     const locationIds = found?.kind.mayLower?.(found.params, this.#accepted) ?? [];
@@ -211,12 +211,12 @@ export class CallBook {
     );
   }
 
-  /** What the service answered to the call of the last `before`. */
+  /** Handles the service's answer to the call of the last `before`. */
   after(call: Call, { status, body }: RestAnswer): void {
     const found = kindOf(call);
     if (found === undefined) return;
     if (status === 200 || status === 201) found.kind.learn(this.#accepted, found.params, call.body, body);
-    // A call without an answer may have been stored or not: both limits are allowed for as long as either may be in force.
+    // A call without an answer may be stored or not. Both limits are allowed as long as either may be in force.
     const isRefused = status >= 400 && status < 500;
     if (!isRefused)
       for (const [id, limitW] of this.#withoutCallW)

@@ -1,4 +1,4 @@
-// Keeps one virtual charger going in a world: wakes it when it has something to do, and puts what it says on its wire.
+// Drives one virtual charger in a world: wakes it at its due instants, and puts its messages on its wire.
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerMessage } from '../charger/charger-message.js';
@@ -7,7 +7,7 @@ import { seedFor } from '../scenario/draw.js';
 import type { Agenda, Happening } from './agenda.js';
 import { type Receiver, Wire } from './wire.js';
 
-/** What a world has to know of a charger, whatever it speaks. */
+/** The world's side of a charger, the same for MQTT and OCPP. */
 export interface WorldCharger
   extends Pick<
     VirtualCharger,
@@ -27,21 +27,21 @@ export interface WorldCharger
     | 'limits'
     | 'physicalPowerW'
   > {
-  /** Where another speaks for it: whether that is, or wants to be, connected. */
+  /** For a charger behind the gateway: its gateway session is connected to the broker, or is about to be. */
   readonly isWanted?: boolean;
-  /** Between it and who speaks for it. */
+  /** Wire between the charger and the gateway. */
   readonly line?: Wire;
-  /** By how much it may draw more than it was told before that shows, A per phase. */
+  /** Excess of its draw over the limit sent to it, before any report shows the excess; A per phase. */
   readonly unforeseenA?: number;
-  /** Who speaks for it does not trust its clock. */
+  /** The gateway treats its clock as unreliable. */
   readonly isClockDoubted?: boolean;
 }
 
 export class ChargerRun implements Happening {
   readonly charger: WorldCharger;
-  /** Between the broker and the charger, or who speaks for it. */
+  /** Wire between the broker and the charger or its gateway. */
   readonly wire: Wire;
-  /** When it tries to connect, and the like: drawn for it alone, so that nobody else changes it. */
+  /** Random numbers for this charger alone, for example for its reconnects, so that no other charger changes them. */
   readonly luck: RandomGenerator;
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
@@ -57,7 +57,7 @@ export class ChargerRun implements Happening {
     readonly seed: number;
     readonly monotonicMs: () => number;
     readonly wallMs: () => number;
-    /** It says this now. */
+    /** The charger sends the message now. */
     readonly say: (run: ChargerRun, message: ChargerMessage) => void;
     /** Its draw, limit or status may have changed. */
     readonly onChange: (run: ChargerRun) => void;
@@ -78,25 +78,25 @@ export class ChargerRun implements Happening {
     return this.wire.isUp;
   }
 
-  /** Whether it wants to be connected to the broker. */
+  /** True if it is to be connected to the broker. */
   get isWanted(): boolean {
     return this.charger.isWanted ?? true;
   }
 
-  /** Its wires, the charger's own first. */
+  /** Its wires; the charger's own comes first. */
   get wires(): readonly Wire[] {
     const { line } = this.charger;
     return line === undefined ? [this.wire] : [line, this.wire];
   }
 
-  /** The link comes up, by itself or again: the charger says that it is there. */
+  /** The connection comes up, for the first time or again, and the charger reports its state. */
   connect(): void {
     this.wire.isUp = true;
     this.charger.connected(this.#monotonicMs());
     this.wake();
   }
 
-  /** The link is gone until `connect`. */
+  /** The connection is down until `connect`. */
   disconnect(): void {
     this.wire.isUp = false;
   }
@@ -106,7 +106,7 @@ export class ChargerRun implements Happening {
     this.wake();
   }
 
-  /** Takes its messages now, whatever was planned. */
+  /** Takes its messages now, regardless of the plan. */
   wake(): void {
     const nowMs = this.#monotonicMs();
     if (this.wire.isUp) {
@@ -117,7 +117,7 @@ export class ChargerRun implements Happening {
     this.#plan(nowMs);
   }
 
-  /** It has something to do now, unless it planned otherwise since. */
+  /** Wakes the charger, unless the plan has changed since. */
   happen(): void {
     if (this.#plannedMs !== this.#monotonicMs()) return;
     this.#plannedMs = Number.POSITIVE_INFINITY;
@@ -126,7 +126,7 @@ export class ChargerRun implements Happening {
 
   #plan(nowMs: number): void {
     let dueMs = Math.ceil(this.charger.nextDueMs(nowMs));
-    // Without a link its messages wait, and its cars go on.
+    // Without a connection its messages wait, and its cars go on.
     if (dueMs <= nowMs) dueMs = nowMs + (this.wire.isUp ? 1 : 1_000);
     if (dueMs >= this.#plannedMs && this.#plannedMs > nowMs) return;
     this.#plannedMs = dueMs;

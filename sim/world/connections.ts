@@ -1,4 +1,4 @@
-// Which chargers are connected in a world, when a broken connection is noticed, and when it is made again.
+// The chargers' connections in a world, with the delays until a broken one is noticed and until it is made again.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { Agenda } from './agenda.js';
@@ -6,29 +6,29 @@ import type { Carrier } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
 import { WAY_MS } from './wire.js';
 
-/** A charger tries to connect again this long after it lost its connection, and up to as much later. */
+/** Shortest time before a charger reconnects after it lost its connection; the longest is twice that. */
 export const RECONNECT_MS = 2_000;
-/** A broker notices a broken connection at once, or when nothing came for one and a half keepalives. */
+/** A broker notices a broken connection at once, or after one and a half keepalives without a message. */
 const NOTICED_WITHIN_MS = 45_000;
-/** A session that does not end in order by then is broken off. */
+/** A session that has not ended in order by then is cut. */
 const LEAVES_WITHIN_MS = 5_000;
 
-/** How a charger behind the gateway reaches the broker. */
+/** Access to the broker for a charger behind the gateway. */
 export interface BrokerSide {
   readonly isUp: () => boolean;
-  /** It leaves in order, and logs in anew where its last will is another. */
+  /** Sets the last will. For another one than before, the session ends in order and logs in anew. */
   readonly setWill: (will: ChargerMessage) => void;
-  /** As soon as the service and its broker are there. */
+  /** Connects as soon as the service and its broker are up. */
   readonly connect: () => void;
-  /** In order: nobody speaks a last will. */
+  /** Ends the session in order, without a last will. */
   readonly end: () => void;
-  /** Another takes its place: its last will is spoken. */
+  /** Another session replaces this one: the broker publishes the last will. */
   readonly cut: () => void;
-  /** It has something to say, or something of it changed. */
+  /** The charger has a message to send, or its state changed. */
   readonly wake: () => void;
 }
 
-/** Times in ms. */
+/** Times are in ms. */
 export class Connections {
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
@@ -37,11 +37,11 @@ export class Connections {
   readonly #isServiceUp: () => boolean;
   readonly #soon: (task: () => Promise<void>) => void;
   readonly #onChange: (run: ChargerRun) => void;
-  /** Connections that broke and that nobody misses yet, each with its number. */
+  /** Broken connections that the broker has not noticed yet, each with its number. */
   readonly #unnoticed = new Map<ChargerRun, number>();
-  /** The last will of each, as it was said at its newest login. */
+  /** Last will of each charger, from its newest login. */
   readonly #wills = new Map<ChargerRun, ChargerMessage | undefined>();
-  /** The connection, by its number, that each is leaving in order: nothing more is said by it. */
+  /** Number of the connection that each charger is leaving in order: no further message uses that connection. */
   readonly #leaving = new Map<ChargerRun, number>();
   #isBrokerDown = false;
   #broken = 0;
@@ -52,7 +52,7 @@ export class Connections {
     readonly runs: readonly ChargerRun[];
     readonly carrier: Carrier;
     readonly isServiceUp: () => boolean;
-    /** Before virtual time goes on. */
+    /** Runs `task` before virtual time goes on. */
     readonly soon: (task: () => Promise<void>) => void;
     readonly onChange: (run: ChargerRun) => void;
   }) {
@@ -65,7 +65,7 @@ export class Connections {
     this.#onChange = options.onChange;
   }
 
-  /** Connects it `afterMs` from now, or once there is something to connect to. */
+  /** Connects the charger `afterMs` from now, or once the service and the broker are up. */
   connectLater(run: ChargerRun, afterMs: number): void {
     this.#agenda.at(this.#monotonicMs() + afterMs, () => {
       if (run.isConnected || !run.isWanted) return;
@@ -74,7 +74,6 @@ export class Connections {
     });
   }
 
-  /** How the session of a charger behind the gateway reaches the broker. */
   brokerSideOf(run: ChargerRun): BrokerSide {
     return {
       isUp: () => this.#isUp(run),
@@ -89,7 +88,10 @@ export class Connections {
     };
   }
 
-  /** Nobody is left who could speak a last will. Who tries again does so some time within `spreadMs` after `downMs`. */
+  /**
+   * Ends all sessions without last wills. A charger reconnects at a random time after `downMs`, `from` to `to` ms
+   * later.
+   */
   loseAll(downMs: number, [from, to]: readonly [number, number]): void {
     this.#unnoticed.clear();
     this.#carrier.loseAll();
@@ -100,12 +102,12 @@ export class Connections {
     for (const run of this.#runs) this.connectLater(run, downMs + uniformInt(run.luck, from, to));
   }
 
-  /** Its connection breaks; the broker notices that sooner or later, and speaks its last will. */
+  /** Breaks the connection; the broker notices that sooner or later, and publishes the last will. */
   cut(run: ChargerRun): void {
     if (!run.isConnected) return;
     run.disconnect();
     this.#carrier.cut(run.wire);
-    // The same waiting with every carrier, whether it needs it or not: else the same seed would go different ways.
+    // The wait is the same with every carrier, needed or not; otherwise one seed would give different runs.
     this.#soon(async () => {});
     this.#onChange(run);
     const number = ++this.#broken;
@@ -117,7 +119,7 @@ export class Connections {
     });
   }
 
-  /** The broker is gone for `downMs`. */
+  /** The broker is down for `downMs`. */
   restartBroker(downMs: number): void {
     this.#isBrokerDown = true;
     this.#agenda.at(this.#monotonicMs() + downMs, () => {
@@ -130,7 +132,10 @@ export class Connections {
     return run.isConnected && this.#leaving.get(run) !== run.wire.connection;
   }
 
-  /** A last will is said at a login: with another it leaves in order, behind all that it has said, and logs in anew. */
+  /**
+   * MQTT takes a last will at a login only. For another one the session ends in order, after all its messages, and
+   * logs in anew.
+   */
   #renew(run: ChargerRun, will: ChargerMessage): void {
     if (!this.#isUp(run) || this.#wills.get(run)?.payload === will.payload) return;
     const { connection } = run.wire;
@@ -149,7 +154,8 @@ export class Connections {
   }
 
   #connect(run: ChargerRun): void {
-    // Who comes back before anybody noticed that it was gone takes its old session's place, whose last will is spoken first.
+    // A charger that is back before the broker noticed the break replaces its old session, whose last will comes
+    // first.
     if (this.#unnoticed.delete(run)) this.#carrier.lose(run.wire);
     const will = run.charger.lastWill();
     this.#wills.set(run, will);

@@ -1,33 +1,32 @@
-// What truly flows through each phase of each fuse of a world: never more than it carries (P1), for no instant.
+// Checks the physical current through each phase of each fuse of a world: at no instant above its rating (P1).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Violation } from './power-watch.js';
 import { capacitiesOf, type PoleName, polesAbove, wiredTo } from './site-fuses.js';
 
-/** Sums of floating-point currents. */
+/** Allows for rounding in sums of floating-point currents. */
 const TOLERANCE_A = 0.001;
 
 interface DrawingOutlet {
   readonly spec: { readonly connectorId: string };
-  /** A of each of its own phases, in their order. */
+  /** In A, for each of its own phases, in their order. */
   physicalCurrentA(): readonly number[];
 }
 
-/** A charger, as far as fuses are concerned. */
 export interface DrawingCharger {
   readonly address: { readonly locationId: string; readonly controllerUuid: string };
   readonly outlets: readonly DrawingOutlet[];
 }
 
-/** A phase of a fuse over the run. Currents in A. */
+/** Load of one phase of a fuse over the run. Currents are in A. */
 export interface FuseLoad {
   readonly locationId: string;
-  /** Such as `L2 of the connection`. */
+  /** For example `L2 of the connection`. */
   readonly name: PoleName;
   readonly carriesA: number;
-  /** The most that flowed. */
+  /** Highest current so far. */
   readonly mostA: number;
-  /** What was over what it carries, A·s. */
+  /** Current above the rating, integrated over time, A·s. */
   readonly overAs: number;
 }
 
@@ -37,21 +36,21 @@ interface Pole {
   flowsA: number;
   mostA: number;
   atMs: EpochMs;
-  /** Above what it carries, while that was so. */
+  /** Current above the rating, integrated over time, A·s. */
   overAs: number;
   isOver: boolean;
 }
 
 export class FuseWatch {
-  /** By location; those alone that have fuses. */
+  /** By location; only locations with fuses. */
   readonly #poles = new Map<string, ReadonlyMap<PoleName, Pole>>();
-  /** By charger and connector: the poles above each of its own phases. */
+  /** By charger and connector: the circuit phases above each of its own phases. */
   readonly #above = new Map<string, readonly (readonly Pole[])[]>();
   readonly #flows = new Map<string, readonly number[]>();
   readonly #refresh: (locationId: string) => void;
   readonly #onViolation: (violation: Violation) => void;
 
-  /** @param options.refresh brings the location's chargers up to date, and reports by `note` what they draw. */
+  /** @param options.refresh advances the location's chargers to the present, and reports their draw by `note` */
   constructor(options: {
     readonly tenants: readonly TenantEntry[];
     readonly refresh: (locationId: string) => void;
@@ -62,7 +61,7 @@ export class FuseWatch {
     for (const { locations } of options.tenants) for (const location of locations) this.#add(location);
   }
 
-  /** Of each phase of each fuse, since the beginning. */
+  /** One entry for each phase of each fuse, since the beginning. */
   get loads(): readonly FuseLoad[] {
     return [...this.#poles].flatMap(([locationId, poles]) =>
       [...poles.values()].map(({ name, capacityA: carriesA, mostA, overAs }) => {
@@ -71,14 +70,14 @@ export class FuseWatch {
     );
   }
 
-  /** The charger may draw another current than before. */
+  /** The charger's current may have changed. */
   note({ address, outlets }: DrawingCharger, atMs: EpochMs): void {
     const { locationId, controllerUuid } = address;
     if (!this.#poles.has(locationId)) return;
     for (const outlet of outlets) this.#noteOutlet(keyOf(controllerUuid, outlet.spec), outlet, atMs);
   }
 
-  /** Holds what flows against what the fuses carry; only a charger that is up to date can break them. */
+  /** Compares the currents with the ratings. Only chargers that `refresh` has advanced can cause a violation. */
   check(locationId: string, atMs: EpochMs): void {
     const poles = this.#poles.get(locationId);
     if (poles === undefined) return;

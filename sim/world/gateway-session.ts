@@ -1,4 +1,4 @@
-// One connection of a virtual OCPP charger as the gateway has it: the production's session of it between two simulated wires.
+// One connection of a virtual OCPP charger at the gateway: the production session between two simulated wires.
 import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
 import { TIME_WAITS_MS } from '../../src/gateway/charger-calls.js';
 import { answerCall } from '../../src/gateway/dialect.js';
@@ -11,7 +11,7 @@ import type { Words } from '../charger/ocpp-words.js';
 import type { Wire } from './wire.js';
 import type { WorldGateway } from './world-gateway.js';
 
-/** What it asks is given up where no answer came by then, ms. */
+/** The gateway gives up its call to the charger after this time without an answer. */
 const ANSWERED_WITHIN_MS = 15_000;
 
 /** A login at the service whose connection is the charger's wire to the broker. */
@@ -49,7 +49,7 @@ class BridgedUplink implements ChargerUplink {
     if (this.#isUp) this.#options.say(publishedMessage(topic, body, this.#read(topic)));
   }
 
-  /** A charger has few topics, and says much on each. */
+  /** Caches parsed topics: a charger has few topics, and sends many messages on each. */
   #read(topic: string): Topic | undefined {
     const known = this.#topics.get(topic);
     if (known !== undefined) return known;
@@ -63,18 +63,18 @@ export interface GatewaySessionOptions {
   readonly gateway: WorldGateway;
   readonly bridge: ChargerBridge;
   readonly protocol: OcppProtocol;
-  /** Of the life of the gateway that has it. */
+  /** Clock of the gateway's present life. */
   readonly clock: Clock;
   readonly line: Wire;
   readonly isUplinkUp: () => boolean;
   readonly say: (message: ChargerMessage) => void;
-  /** The broker is to say this should the connection break. */
+  /** The broker publishes `will` if the connection breaks. */
   readonly setWill: (will: ChargerMessage) => void;
-  /** A call of it reached the charger: what that answers. */
+  /** Hands over a call that reached the charger, and returns the charger's answer. */
   readonly answer: (method: string, params: object) => unknown;
-  /** The gateway gives it up. */
+  /** The gateway gives up the connection. */
   readonly onOver: () => void;
-  /** Before virtual time goes on, all that was promised is done. */
+  /** Completes all pending promises before virtual time goes on. */
   readonly settle: () => void;
 }
 
@@ -107,7 +107,7 @@ export class GatewaySession {
     this.#ping();
   }
 
-  /** Another connection of the same name took its place at the broker. */
+  /** Another connection with the same name replaced this one at the broker. */
   loseUplink(): void {
     this.#uplink.isEnded = true;
   }
@@ -118,7 +118,7 @@ export class GatewaySession {
     this.#uplink.isEnded = true;
   }
 
-  /** A call of the charger reached the gateway; what comes of it goes back. */
+  /** Handles a charger's call that reached the gateway, and sends the answer back. */
   hear([method, params]: Words, back: (answer: object | undefined) => void): void {
     const { clock, line, settle } = this.#options;
     const reply = (answer: object | undefined) => {
@@ -126,11 +126,11 @@ export class GatewaySession {
     };
     answerCall(this.#socket.dialect, method, params).then(reply, () => reply(undefined));
     settle();
-    // It may wait for the service, and be answered by a timer.
+    // A Heartbeat may wait for the service, and a timer then answers it.
     if (method === 'Heartbeat') clock.after(TIME_WAITS_MS, settle);
   }
 
-  /** Who does not answer a ping before the next one is gone. */
+  /** If no pong arrives before the next ping, the charger is gone. */
   #ping(): void {
     const { clock, line, onOver } = this.#options;
     clock.after(this.bridge.heartbeatMs, () => {

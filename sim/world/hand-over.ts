@@ -11,17 +11,17 @@ import type { ChargerMessage } from '../charger/charger-message.js';
 import type { CarriedNode, Carrier, CarrierEvents, CarrierLife } from './carrier.js';
 import type { Passenger, Wire } from './wire.js';
 
-/** The way in of one life of the service. */
+/** Inbound side of one life of the service. */
 interface Listener {
   readonly node: CarriedNode | undefined;
-  /** undefined: it listens to all. */
+  /** Undefined means all tenants. */
   readonly tenants: () => ReadonlySet<TenantUuid> | undefined;
   readonly sink: MeterSink;
-  /** For what may be no message at all. */
+  /** Handles bytes that may not be a valid message. */
   readonly telemetry: Telemetry;
 }
 
-/** Where a charger's wire ends: what is kept of the charger there. */
+/** State of a charger at the service's end of its wire. */
 class WireEnd {
   readonly wire: Wire;
   lastWill: ChargerMessage | undefined;
@@ -32,7 +32,7 @@ class WireEnd {
     this.wire = wire;
   }
 
-  /** Where the connector's values go; looked up once in the life of a location's actors. */
+  /** Target of the connector's values; looked up once in the life of a location's actors. */
   meterOf(connectorId: ConnectorId, sink: MeterSink): ConnectorMeter | undefined {
     if (sink !== this.#sink) this.#meters.clear();
     this.#sink = sink;
@@ -84,9 +84,9 @@ export class HandOver implements Carrier {
   readonly #metrics: Metrics;
   readonly #events: CarrierEvents;
   readonly #ends = new Map<Wire, WireEnd>();
-  /** Of the service's life. */
+  /** Valid for one life of the service, which keeps its address objects. */
   readonly #wires = new WeakMap<ConnectorAddress, Wire>();
-  /** One of a tenant, but while a node does not know yet that another has followed it. */
+  /** One for each tenant, except while a node has not yet noticed its successor. */
   readonly #listeners = new Set<Listener>();
 
   constructor(options: {
@@ -147,7 +147,7 @@ export class HandOver implements Carrier {
 
   async close(): Promise<void> {}
 
-  /** What the charger said reaches the service, where one lives. */
+  /** Delivers a charger's message to the running service, if any. */
   hear(end: WireEnd, message: ChargerMessage): void {
     for (const listener of this.#listeners) {
       const { node } = listener;

@@ -1,4 +1,4 @@
-// Hours in which everything goes wrong, drawn from a seed, and a while in which nothing does: what must hold then, too.
+// Runs hours of faults drawn from a seed, and then a calm phase in which everything must recover.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { STEADY_MS } from '../../machines/session/charger-clock.js';
@@ -10,22 +10,22 @@ import { drawStrengths, Misfortune } from './misfortune.js';
 import type { Violation } from './power-watch.js';
 import { createWorld, type World } from './world.js';
 
-/** Whom they befall, and for how long. */
+/** Size and length of the run. */
 export interface HostileSetting {
-  /** At each of two locations of one tenant; there are a few elsewhere. */
+  /** At each of two locations of one tenant; there are a few more elsewhere. */
   readonly chargers: number;
   readonly durationMs: number;
-  /** Several that stand by for each other; one service if left out. */
+  /** Number of nodes that stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
-  /** They share the tenants instead. */
+  /** The nodes share the tenants instead of standing by. */
   readonly isSharded?: boolean | undefined;
-  /** Its chargers speak OCPP, and the gateway speaks for them. */
+  /** Most chargers use OCPP, through the gateway. */
   readonly speaksOcpp?: boolean | undefined;
 }
 
 interface HostileOptions extends HostileSetting {
   readonly seed: number;
-  /** It stops at the first violation. */
+  /** The run stops at the first violation. */
   readonly isFirstEnough?: boolean;
   readonly onEvent?: (event: TraceEvent) => void;
 }
@@ -36,16 +36,19 @@ export interface HostileHours {
   readonly struck: Misfortune['struck'];
   readonly reached: ReadonlyMap<RareBranch, number>;
   readonly counts: World['counts'];
-  /** How often a node became the one that runs. */
+  /** Number of times that a node became active. */
   readonly terms: number;
 }
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
-/** Once faults have stopped, all is well within this (P12). */
+/** After the last fault everything recovers within this time (P12). */
 const HEALED_MS = 101_000;
-/** A charger's clock that went wrong before is found out by then: both ends have noticed a dead connection, and made another. */
+/**
+ * By then the gateway has found a charger's clock that went wrong before: both ends have replaced a dead
+ * connection.
+ */
 const CLOCKS_SEEN_MS = 30_000;
-/** Power is looked at so often, for so long before that: turns pass from one car to another meanwhile. */
+/** Interval of the last `LOOKS` samples of the power before that; meanwhile the rotation passes from car to car. */
 const LOOK_EVERY_MS = 5_000;
 const LOOKS = 9;
 const BEST_SHARE = 0.95;
@@ -95,11 +98,11 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
   }
 }
 
-/** Power is at its best where cars do not come and go: those leave none to compare with. */
+/** Power is compared with its best only if cars do not come and go; otherwise no best is known. */
 async function heal(world: World, { locationIds, isHungry }: HostileSite): Promise<void> {
   const best = new Map((isHungry ? locationIds : []).map((locationId) => [locationId, 0]));
   await world.advance(CLOCKS_SEEN_MS);
-  // Its lease is none before its clock has been steady for so long; all else follows from then on.
+  // The charger has no lease before its clock has been steady for `STEADY_MS`; the rest follows from then on.
   const isClockDoubted = world.runs.some(({ charger }) => charger.isClockDoubted === true);
   if (isClockDoubted) await world.advance(CLOCKS_SEEN_MS + STEADY_MS);
   await world.advance(HEALED_MS - CLOCKS_SEEN_MS - LOOKS * LOOK_EVERY_MS);
@@ -112,7 +115,7 @@ async function heal(world: World, { locationIds, isHungry }: HostileSite): Promi
     for (const [locationId, share] of best)
       best.set(locationId, Math.max(share, world.checks.recovery.shareOfBest(locationId)));
   }
-  // A charger may give up its lease as its car leaves, and has the next one within a second: one look is too few.
+  // A charger may give up its lease as its car leaves, and get the next one within a second: one sample is too few.
   for (const target of leaseless.filter((each) => before.has(each)))
     world.report({ invariant: 'P12', target, detail: 'it holds no lease though nothing went wrong lately' });
   for (const [target, share] of best) {

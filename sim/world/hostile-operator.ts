@@ -1,4 +1,4 @@
-// What operators do on a hostile day, drawn from its seed: every call of the interface, at the worst of times.
+// The actions of operators on a hostile day, drawn from its seed: every call of the interface, at the worst of times.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { toInstant } from '../../src/wire/instants.js';
@@ -17,7 +17,7 @@ export class HostileOperator {
   readonly #deeds: readonly (() => Promise<void>)[];
   #clusterId: string | undefined;
   #deedsDone = 0;
-  /** By location, what the grid operator sent last. */
+  /** Last order of the grid operator, by location. */
   readonly #sentLast = new Map<string, object>();
 
   constructor(world: World, site: HostileSite, random: RandomGenerator) {
@@ -36,7 +36,7 @@ export class HostileOperator {
     ];
   }
 
-  /** Does one thing, or asks one thing. */
+  /** Performs one action; now and then also a probe. */
   async act(): Promise<void> {
     const { probes } = this.#world.checks;
     this.#deedsDone++;
@@ -46,7 +46,7 @@ export class HostileOperator {
     if (this.#site.hasOperator) await this.#order();
   }
 
-  /** The grid operator takes back what it ordered. */
+  /** The grid operator withdraws its orders. */
   async leave(): Promise<void> {
     if (!this.#site.hasOperator) return;
     for (const locationId of this.#site.locationIds)
@@ -66,7 +66,7 @@ export class HostileOperator {
     return uniformInt(this.#random, this.#site.leastKw, MOST_KW);
   }
 
-  /** Begins a minute ago to five minutes ahead, rarely hours ahead; never over when it is sent. */
+  /** Begins from a minute ago to five minutes ahead, rarely up to two hours ahead; never over at the submission. */
   #window(): { startTime: string; endTime: string } {
     const now = this.#world.nowMs();
     const startsAtMs = now + 1_000 * uniformInt(this.#random, -60, this.#upTo(9) === 0 ? 7_200 : 300);
@@ -92,7 +92,7 @@ export class HostileOperator {
     await this.#world.call('POST', `/chargers/${charger}/connectors/1/schedules`, body);
   }
 
-  /** The grid operator limits, frees or says that it is alive, sometimes late or twice, or out of order. */
+  /** The grid operator limits, lifts its limit or sends a heartbeat, sometimes late, twice or out of order. */
   async #order(): Promise<void> {
     const locationId = this.#aLocation();
     const sentAt = toInstant(this.#world.nowMs() - 1_000 * (this.#upTo(3) === 0 ? this.#upTo(90) : 0));
@@ -105,11 +105,14 @@ export class HostileOperator {
     if (choice === 9) await this.#tell(locationId, order);
     const before = this.#sentLast.get(locationId);
     this.#sentLast.set(locationId, order);
-    // What came before the newest comes again after it.
+    // The order before the newest one comes again after the newest.
     if (before !== undefined && this.#deedsDone % REPEATED_EACH === 0) await this.#tell(locationId, before);
   }
 
-  /** True where it was heard. What cannot be written might be lost again: it is not told. */
+  /**
+   * True if the service received the order. None is sent while the database is busy, since an unwritten order might
+   * be lost.
+   */
   async #tell(locationId: string, order: object): Promise<boolean> {
     if (this.#world.isDatabaseBusy) return false;
     const body = { source: 'grid', ...order };
@@ -117,7 +120,7 @@ export class HostileOperator {
     return status === 200;
   }
 
-  /** Takes back what is planned, applies or has ended: the last is refused. */
+  /** Cancels a planned, active or ended profile; the service refuses the ended one. */
   async #cancel(): Promise<void> {
     const locationId = this.#aLocation();
     const charger = `${locationId}-${this.#upTo(this.#site.lockable - 1)}`;
@@ -149,7 +152,7 @@ export class HostileOperator {
     else if ((await this.#world.call('DELETE', path)).status === 200) this.#clusterId = undefined;
   }
 
-  /** Limits that cannot be kept are for the location whose chargers keep none. */
+  /** Limits that cannot be kept go to the location whose chargers keep none. */
   async #pressYard(): Promise<void> {
     const hasYard = this.#world.oracle.locationIds.includes(YARD);
     const path = `/locations/${hasYard ? YARD : FAR}/limit`;
@@ -157,7 +160,7 @@ export class HostileOperator {
     await this.#world.call('PUT', path, { limitKw }, hasYard ? TENANT : OTHER_TENANT);
   }
 
-  /** The service dies while the call is on its way. */
+  /** The service dies or freezes while the call is under way. */
   async #dieWriting(): Promise<void> {
     this.#world.dieAtNextWrite(oneOf(this.#world.fates, this.#random), 1 + this.#upTo(LONGEST_OUTAGE_MS));
     const writes = [

@@ -1,4 +1,5 @@
-// The sites of a hostile day, drawn from its seed: two tenants, locations under caps and locks, and chargers that do their worst.
+// The sites of a hostile day, drawn from its seed: two tenants, locations under caps and locks, and chargers with
+// Byzantine faults.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerAddress } from '../../machines/values/ids.js';
@@ -13,29 +14,29 @@ export interface HostileSite {
   /** Locations of the first tenant whose limits must hold, in the order of their names. */
   readonly locationIds: readonly string[];
   readonly chargers: number;
-  /** No limit of theirs is lower than this, kW: fail-safes fit, or the floor of one lock. */
+  /** Lowest limit of these locations, kW: their fail-safes fit, or the minimum of one lock. */
   readonly leastKw: number;
-  /** How many of a location's chargers may be locked at once. */
+  /** Number of a location's chargers that may be locked at once. */
   readonly lockable: number;
   readonly hasCluster: boolean;
   readonly isHungry: boolean;
-  /** A grid operator limits them. */
+  /** A grid operator limits these locations. */
   readonly hasOperator: boolean;
   visitorsOf(): Traffic;
   traitsOf(charger: ChargerAddress, random: RandomGenerator): Partial<ChargerTraits>;
-  /** Of those that speak OCPP. */
+  /** Undefined for a charger with MQTT. */
   ocppOf(charger: ChargerAddress, random: RandomGenerator): Partial<OcppTraits> | undefined;
 }
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10';
 export const OTHER_TENANT = '1c7d01d5-7e10-4f1f-8a1b-6a7d4c2e3b21';
-/** The location of the other tenant, and the one whose chargers break their word. */
+/** The location of the other tenant, and the location whose chargers break the contract. */
 export const FAR = 'far';
 export const YARD = 'yard';
 const LOCATIONS = ['north', 'south'];
 const BUSY_STREET: Traffic = { ...EVERYDAY, firstArrivalS: [0, 600], gapS: [10, 300], stayS: [300, 3600] };
 
-/** All want more than there is; half of them use one phase, and each stays for half an hour at most. */
+/** Every car wants more than there is; half of the cars use one phase, and each stays for half an hour at most. */
 const MIXED: Traffic = {
   ...HUNGRY,
   gapS: [0, 300],
@@ -44,7 +45,7 @@ const MIXED: Traffic = {
   maxCurrentsA: [32, 1000],
 };
 
-/** The same with cars of two phases, and some that go on to all three while they charge. */
+/** The same with cars of two phases, and some that go on to all three phases while they charge. */
 const CHANGING: Traffic = {
   ...MIXED,
   stayS: [60, 1200],
@@ -54,13 +55,16 @@ const CHANGING: Traffic = {
   morePhasesShare: 0.3,
 };
 
-/** Within the contract, however odd; the last two go without a lease or without acks, so that they live by themselves. */
+/**
+ * Odd, but within the contract. Chargers of `ODDEST` have no lease or send no acks, so they are at a location of
+ * their own.
+ */
 const ODD: readonly Misbehaviour[] = ['garbage', 'others-ids', 'backward-counters'];
 const ODDEST: readonly Misbehaviour[] = ['old-boot', 'no-ack'];
-/** Beyond it: what is reserved for these is their maximum. */
+/** Outside the contract: the service reserves the maximum of these chargers. */
 const BROKEN: readonly Misbehaviour[] = ['ignore-limits', 'overdraw', 'impossible-power', 'power-only'];
 
-/** What chargers that speak OCPP may do and keep a lease all the same. */
+/** Behaviours with which an OCPP charger still keeps a lease. */
 const HARMLESS: readonly OcppBehaviour[] = [
   'watts-only',
   'whole-amperes',
@@ -69,11 +73,11 @@ const HARMLESS: readonly OcppBehaviour[] = [
 ];
 const SETTLE_MS = 10_000;
 
-/** Of the six chargers of a site with fuses, all but the DC one: four with 6 A on one phase, one with 6 A on three. */
+/** All chargers of a site with fuses but the DC one: four with 6 A on one phase, one with 6 A on three. */
 const FUSED_LOCKABLE = 5;
 const FUSED_LEAST_KW = Math.ceil(((4 + 3) * 6 * 253) / 1000);
 
-/** As wired as can be, on fuses that carry the least of each and not the most. */
+/** Every kind of wiring, on fuses that carry the minimum of each connector and not the maximum. */
 function fused(location: { readonly locationId: string }, failsafeA: number) {
   const { locationId } = location;
   const charger = (nth: number, feeder: string | undefined, connector: object) => ({
@@ -105,10 +109,16 @@ function fused(location: { readonly locationId: string }, failsafeA: number) {
   };
 }
 
-/** Four chargers whose phases can be lent, wired in turn, on fuses that carry less than half of what they could take. */
+/**
+ * Four chargers whose phases can be reallocated, each wired differently, on fuses for less than half of their
+ * maximum.
+ */
 const LENDING_LEAST_KW = Math.ceil((4 * 3 * 6 * 253) / 1000);
 
-/** The same where chargers switch phases: 6 A on three for a lock, and on one for each of the others, with a tenth of voltage. */
+/**
+ * The same with phase switching: 6 A on three phases for a lock, on one phase for each other charger, and 10 % more
+ * voltage.
+ */
 const SWITCHING_LEAST_KW = Math.ceil(((3 + 3) * 6 * 253) / 1000);
 
 function lending(location: { readonly locationId: string }, failsafeA: number) {
@@ -151,11 +161,14 @@ function plainLocation(locationId: string, count: number, failsafeA: number) {
   };
 }
 
-/** Its fail-safe is among what its other limits are; it is lost in ten minutes, and back to its own limits in two hours. */
+/**
+ * Its fail-safe is in the range of the other limits. The operator counts as lost after ten minutes, and its
+ * fail-safe ends after two hours.
+ */
 const operatorOf = (locationId: string, leastKw: number) => ({
   operator: { operatorUuid: `${locationId}-grid`, failsafeKw: leastKw + 10, heartbeatS: 300 },
 });
-/** Less than its connection, so that it is what binds now and then. */
+/** Less than the connection, so that the average binds now and then. */
 const PEAK_SHAVING = { peakShaving: { limitKw: 30, windowS: 900 } };
 
 interface Surroundings {
@@ -169,7 +182,7 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
   const isForgetful = hasFailsafe && seed % 6 === 1;
   const isFused = seed % 10 === 7;
   const isLending = seed % 10 === 3;
-  // Which order was heard is not known where another service may have answered.
+  // With several nodes the order that the service received is unknown: another node may have answered.
   const isLimitedFromOutside = !hasNodes;
   const lendingLeastKw = isSwitching ? SWITCHING_LEAST_KW : LENDING_LEAST_KW;
   const ownLeastKw = hasFailsafe ? Math.ceil((chargers * 6 * 253 * 3) / 1000) : 5;
@@ -201,17 +214,19 @@ function ownLocations(
 }
 
 /**
- * The seed decides what a site is:
- * - even: no fail-safes. Odd: fail-safes, and some chargers do not keep what they are told over a restart. 1, 7, 19, 25 and so on: no charger
- *   does (odd, 1 when divided by 6, but not 13, 73 and so on).
- * - divisible by 3: ordinary cars. Every other pair: a cluster.
- * - ends with 7: fuses, with cars of one phase and of three.
- * - ends with 3: fuses, and most chargers lend phases until a session ends. By odd tens (13, 33 and so on) these also switch phases, without
- *   fail-safes, and limits are below 6 A on three phases for each.
- * - ends with 4 or 9: a grid operator. Ends with 5: an average that the tariff bills.
+ * The seed decides the kind of a site:
+ * - An even seed has no fail-safes. An odd seed has fail-safes, and some chargers do not keep `thenA` over a
+ *   restart.
+ * - For 1, 7, 19, 25 and so on no charger keeps it (odd, 1 when divided by 6, but not 13, 73 and so on).
+ * - A multiple of 3 has ordinary cars. Every other pair of seeds has a cluster.
+ * - A seed that ends with 7 has fuses, with cars of one phase and of three.
+ * - A seed that ends with 3 has fuses, and most chargers reallocate phases until a session ends. With odd tens (13,
+ *   33 and so on) these chargers also switch phases, have no fail-safes, and limits are below 6 A on three phases for
+ *   each.
+ * - A seed that ends with 4 or 9 has a grid operator, one that ends with 5 an average that the tariff bills.
  *
- * On all other sites one charger in four lends phases. Half of the chargers that lend also switch phases. Behind OCPP one charger in four speaks
- * MQTT, because OCPP has no words for either.
+ * On all other sites one charger in four reallocates phases. Half of these chargers also switch phases. Behind OCPP
+ * one charger in four uses MQTT, because OCPP has no messages for either.
  */
 export function hostileSiteOf(seed: number, chargers: number, surroundings: Surroundings = {}): HostileSite {
   const { speaksOcpp = false } = surroundings;
@@ -250,7 +265,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     leastKw,
     lockable: isFused ? FUSED_LOCKABLE : isSwitching ? 1 : isLending ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
-    // What is best where fuses bind, or an average does, is not known to the checks.
+    // The checks know no best for sites on which fuses or an average bind.
     isHungry: isHungry && !isFused && !isLending && !isShaved,
     hasOperator,
     visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
@@ -258,7 +273,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
       drawTraits(charger, random, { hasFailsafe, isForgetful, isLending, isSwitching }),
     ocppOf({ locationId }, random) {
       if (!speaksOcpp || locationId === FAR) return undefined;
-      // Only by MQTT can a charger declare that it lends or switches phases.
+      // Only MQTT lets a charger declare that it reallocates or switches phases.
       const isOcpp = uniformInt(random, 0, 3) > 0 || locationId === YARD;
       return isOcpp
         ? drawnOcpp(random, { hasFuses: isFused || isLending, isBroken: locationId === YARD })
@@ -267,13 +282,14 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
   };
 }
 
-/** Most set their clocks, which are good; the others' run as wrong as they may. */
+/** Most chargers set their clocks, which are good; the clocks of the others drift as far as permitted. */
 function drawnOcpp(
   random: RandomGenerator,
   { hasFuses, isBroken }: { readonly hasFuses: boolean; readonly isBroken: boolean },
 ): Partial<OcppTraits> {
   const setsClock = uniformInt(random, 0, 2) > 0;
-  // Watts say nothing of phases: until a car has shown how many it uses, one may carry what is meant for three.
+  // A limit in watts has no phases: until a car has shown its number, one phase may carry the current meant for
+  // three.
   const harmless = hasFuses ? HARMLESS.filter((each) => each !== 'watts-only') : HARMLESS;
   const behaviours = [
     ...harmless.filter(() => uniformInt(random, 0, 3) === 0),
@@ -301,7 +317,7 @@ function drawTraits(
   const misbehaviours: Misbehaviour[] = ['late-reaction'];
   if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
   else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
-  // Its fail-safe is reserved for good where there is room for it.
+  // The fail-safe of such a charger is always reserved if it fits.
   if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
   const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
   const lendsHere = isLending && uniformInt(random, 0, 3) > 0;

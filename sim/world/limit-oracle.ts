@@ -1,4 +1,4 @@
-// What the limits must be, worked out naively from everything that was ever accepted: shares no code with the service.
+// Computes the required limits naively from everything that was ever accepted; it shares no code with the service.
 import type { EpochMs } from '../../machines/values/time.js';
 
 export interface Submission {
@@ -9,7 +9,7 @@ export interface Submission {
   readonly submittedAtMs: EpochMs;
 }
 
-/** From `fromMs` until the next one. */
+/** Applies from `fromMs` until the next segment. */
 interface Segment {
   readonly fromMs: EpochMs;
   readonly limitKw: number;
@@ -19,9 +19,9 @@ interface Segment {
 interface KnownLocation {
   readonly gridLimitKw: number | null;
   permanentKw: number;
-  /** Newest of each priority, by priority. */
+  /** Newest submission of each priority, by priority. */
   readonly submissions: Map<number, Submission>;
-  /** What follows from them, in order; where it was looked at last. */
+  /** Resulting limits, in order; `at` is the index of the last look-up. */
   segments: readonly Segment[];
   at: number;
 }
@@ -39,13 +39,13 @@ export interface NewProfile {
   readonly priority?: number;
 }
 
-/** Limits in W, rounded down; instants of the wall clock. */
+/** Limits are in W, rounded down; instants are those of the wall clock. */
 export class LimitOracle {
   readonly #locations = new Map<string, KnownLocation>();
   #locationIds: readonly string[] = [];
   /** Profiles of connectors, by `controllerUuid/connectorId` and priority. */
   readonly #locks = new Map<string, Map<number, Submission>>();
-  /** When a profile of the connector was last cancelled: what locks it from then on may have waited below. */
+  /** Last cancellation of a profile of the connector: a lower profile may lock the connector only from then on. */
   readonly #cancelledAtMs = new Map<string, EpochMs>();
   readonly clusters = new Map<string, KnownCluster>();
 
@@ -56,7 +56,7 @@ export class LimitOracle {
     divide(known);
   }
 
-  /** The newest profile of each priority counts. */
+  /** Of each priority the newest profile counts. */
   submit(locationId: string, profile: NewProfile, atMs: EpochMs): void {
     const known = this.#known(locationId);
     const submission = submissionOf(profile, atMs);
@@ -71,7 +71,7 @@ export class LimitOracle {
     held.set(submission.priority, submission);
   }
 
-  /** The profile of that priority is gone: of a location, or of a connector by its key. */
+  /** Removes the profile of that priority: of a location, or of a connector by its key. */
   cancel(target: string, priority: number, atMs: EpochMs): void {
     const known = this.#locations.get(target);
     if (known === undefined) {
@@ -97,7 +97,7 @@ export class LimitOracle {
     return this.#known(locationId).permanentKw;
   }
 
-  /** The profiles that nobody has replaced or cancelled: of a location, or of a connector by its key. */
+  /** Profiles that were neither replaced nor cancelled: of a location, or of a connector by its key. */
   profilesOf(target: string): Iterable<Submission> {
     return (this.#locations.get(target)?.submissions ?? this.#locks.get(target))?.values() ?? [];
   }
@@ -107,12 +107,12 @@ export class LimitOracle {
     return segmentAt(this.#known(locationId), atMs)?.limitKw ?? 0;
   }
 
-  /** What it may draw, clusters left aside. */
+  /** Limit of the location within its connection, without clusters. */
   limitW(locationId: string, atMs: EpochMs): number {
     return segmentAt(this.#known(locationId), atMs)?.limitW ?? 0;
   }
 
-  /** The lowest that `limitW` is from one instant to another, both included. */
+  /** Lowest `limitW` from one instant to another, both included. */
   lowestW(locationId: string, fromMs: EpochMs, toMs: EpochMs): number {
     const known = this.#known(locationId);
     let lowestW = segmentAt(known, fromMs)?.limitW ?? 0;
@@ -124,19 +124,19 @@ export class LimitOracle {
     return lowestW;
   }
 
-  /** The physical connection alone; Infinity where none is known. */
+  /** The physical connection alone; Infinity if none is known. */
   connectionW(locationId: string): number {
     return wattsOf(this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The caps, W, that bind the location with others, by cluster. */
+  /** Caps, W, that bind the location together with others, by cluster. */
   *capsOf(locationId: string): Generator<readonly [clusterId: string, capW: number]> {
     for (const [clusterId, { limitKw, isActive, locationIds }] of this.clusters) {
       if (limitKw !== null && isActive && locationIds.includes(locationId)) yield [clusterId, 1000 * limitKw];
     }
   }
 
-  /** The smallest share of a cluster's cap, kW (section 2.8); Infinity where none binds it. */
+  /** Smallest share of a cluster's cap, kW (contract section 2.8); Infinity if no cap binds the location. */
   shareKw(locationId: string, atMs: EpochMs): number {
     let smallestKw = Number.POSITIVE_INFINITY;
     for (const [clusterId, capW] of this.capsOf(locationId)) {
@@ -148,13 +148,13 @@ export class LimitOracle {
     return smallestKw;
   }
 
-  /** The lock's limit; undefined where the connector is not locked. */
+  /** Limit of the lock; undefined for a connector without a lock. */
   lockKw(key: string, atMs: EpochMs): number | undefined {
     const held = this.#locks.get(key);
     return held === undefined ? undefined : activeAmong(held, atMs)?.limitKw;
   }
 
-  /** The instant since when the connector has been locked by what locks it now; undefined where it is not. */
+  /** Instant since which the present lock has locked the connector; undefined without a lock. */
   lockedSinceMs(key: string, atMs: EpochMs): EpochMs | undefined {
     const active = activeAmong(this.#locks.get(key) ?? new Map(), atMs);
     const cancelledAtMs = this.#cancelledAtMs.get(key) ?? Number.NEGATIVE_INFINITY;
@@ -176,7 +176,7 @@ export function submissionOf(
   return { priority, limitKw, startsAtMs, endsAtMs: Date.parse(endTime), submittedAtMs: atMs };
 }
 
-/** Of those that are active the highest decides: the start belongs to a window, the end does not. */
+/** The active profile of the highest priority decides. A window includes its start and excludes its end. */
 function activeAmong(submissions: ReadonlyMap<number, Submission>, atMs: EpochMs): Submission | undefined {
   for (let priority = 10; priority >= 0; priority--) {
     const newest = submissions.get(priority);
@@ -189,7 +189,7 @@ function wattsOf(limitKw: number): number {
   return Math.floor(limitKw * 1000 + 1e-6);
 }
 
-/** Works out anew what applies between any two instants at which something begins or ends. */
+/** Computes anew the limits between all instants at which a profile begins or ends. */
 function divide(known: KnownLocation): void {
   const { submissions, permanentKw, gridLimitKw } = known;
   const instants = new Set([Number.NEGATIVE_INFINITY]);
@@ -203,7 +203,7 @@ function divide(known: KnownLocation): void {
   known.at = 0;
 }
 
-/** Time goes on, so it is usually the span of the last look-up, or the next one. */
+/** Time moves on, so the result is usually the segment of the last look-up, or the next one. */
 function segmentAt(known: KnownLocation, atMs: EpochMs): Segment | undefined {
   const { segments } = known;
   let { at } = known;

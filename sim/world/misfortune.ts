@@ -1,4 +1,4 @@
-// Bad luck by seed: when which wire fails, which charger starts again, when the service dies and the database is busy.
+// Random faults by seed: of wires, chargers, the service, the gateway, the broker and the database.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
@@ -9,7 +9,7 @@ import { CALM, type Weather, type Wire } from './wire.js';
 import type { World } from './world.js';
 import type { NodeFault } from './world-nodes.js';
 
-/** How often each happens, in ms between two of its kind, per charger or for the service. */
+/** Mean time between two faults of a kind, in ms, per charger or for the service. */
 export interface Strengths {
   readonly weatherEveryMs: number;
   readonly partitionEveryMs: number;
@@ -17,11 +17,11 @@ export interface Strengths {
   readonly crashEveryMs: number;
   readonly databaseBusyEveryMs: number;
   readonly brokerRestartEveryMs: number;
-  /** Undefined where there is no gateway. */
+  /** Undefined without a gateway. */
   readonly gatewayCrashEveryMs?: number;
 }
 
-/** Everything at once and often, or one thing often and the others now and then: drawn anew for every seed. */
+/** Draws the intervals for a seed: all kinds often, or one kind often and the others now and then. */
 export function drawStrengths(random: RandomGenerator, hasGateway = false): Strengths {
   const minutes = (least: number, most: number) => 60_000 * least * (most / least) ** uniformFloat64(random);
   return {
@@ -53,14 +53,14 @@ const TROUBLED_EVERY_MS = 30_000;
 const LONGEST_NODE_FAULT_MS = 30_000;
 
 export class Misfortune {
-  /** How often each kind has struck. */
+  /** Number of faults so far, by kind. */
   readonly struck = new Map<FaultKind | NodeFault, number>();
   readonly #world: World;
   readonly #random: RandomGenerator;
   readonly #strengths: Strengths;
   #isOver = false;
 
-  /** Begins at once. */
+  /** The faults begin at once. */
   constructor(world: World, seed: number, strengths: Strengths) {
     this.#world = world;
     this.#random = mersenne(seed);
@@ -71,7 +71,7 @@ export class Misfortune {
     if (world.nodeCount > 0) this.#strikeNodes();
   }
 
-  /** From now on nothing more goes wrong, and what is wrong is mended. */
+  /** Ends the faults and repairs their effects. */
   end(): void {
     this.#isOver = true;
     this.#world.setDatabaseBusy(false);
@@ -102,7 +102,7 @@ export class Misfortune {
     });
   }
 
-  /** The one it has, or one of those on the way through the gateway. */
+  /** The charger's only wire, or one of its wires through the gateway. */
   #wireOf({ wires, wire }: ChargerRun): Wire {
     if (wires.length === 1) return wire;
     return wires[uniformInt(this.#random, 0, wires.length - 1)] ?? wire;
@@ -130,13 +130,13 @@ export class Misfortune {
     });
   }
 
-  /** Something is always wrong somewhere. */
+  /** Some fault is active at any time. */
   #trouble(): void {
     this.#world.noteTrouble();
     this.#later(TROUBLED_EVERY_MS, () => this.#trouble());
   }
 
-  /** The one that runs or another, for less than its lease or for longer. */
+  /** Faults of the active node or another one, shorter than its ownership lease or longer. */
   #strikeNodes(): void {
     this.#every(NODE_FAULT_EVERY_MS, () => {
       this.#count('serviceCrash');
@@ -148,7 +148,7 @@ export class Misfortune {
   #strikeNodesBy(fault: NodeFault): void {
     this.#every(NODE_FAULT_EVERY_MS, () => {
       this.#count(fault);
-      // Half of them befall the one that runs.
+      // Half of the faults hit the active node.
       const drawn = uniformInt(this.#random, 0, 2 * this.#world.nodeCount - 1);
       const place = drawn < this.#world.nodeCount ? drawn : 'active';
       this.#world.strikeNode(fault, place, this.#upTo(LONGEST_NODE_FAULT_MS), this.#share() < 0.5 ? 1 : -1);
@@ -173,7 +173,7 @@ export class Misfortune {
     });
   }
 
-  /** Again and again, at random times (exponentially distributed). */
+  /** Repeats `strike` at random intervals (exponentially distributed). */
   #every(meanMs: number, strike: () => void): void {
     const waitMs = Math.ceil(-Math.log(1 - this.#share()) * meanMs);
     this.#later(waitMs, () => {

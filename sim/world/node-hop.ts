@@ -1,29 +1,29 @@
-// The way from one node of a world to the others: what a node hands on does not arrive while it is cut, or what is answered.
+// The path from one node of a world to the others. While it is cut, either requests or answers are lost.
 import type { Dispatcher } from 'undici';
 import type { Hop } from '../../src/inbound/http/forwarding.js';
 import type { NodeHost } from './node-host.js';
 
-/** A connection that is not made in time; nothing of the request has left the node. */
+/** A timeout of the connection: no part of the request has left the node. */
 const NO_CONNECTION = Object.assign(new Error('no way to the node'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
 
 export class NodeHop implements Hop {
   readonly #host: Pick<NodeHost, 'cutFromNodes'>;
   readonly #onWaiting = new Set<() => void>();
   #onLeft: (() => void)[] = [];
-  /** Requests that are another node's to answer, and whose clients are there. */
+  /** Number of requests for other nodes whose clients are still connected. */
   #open = 0;
 
   constructor(host: Pick<NodeHost, 'cutFromNodes'>) {
     this.#host = host;
   }
 
-  /** Calls it whenever a request that was handed to this node waits for another; returns what ends that. */
+  /** Calls `tell` whenever a request to this node waits for another node. Returns the function that ends this. */
   whenWaiting(tell: () => void): () => void {
     this.#onWaiting.add(tell);
     return () => this.#onWaiting.delete(tell);
   }
 
-  /** Resolves once the next client is gone; at once where none is there: what it asked may have been answered meanwhile. */
+  /** Resolves once the next client has left, or at once without a client: its request may have an answer by now. */
   clientLeft(): Promise<void> {
     if (this.#open === 0) return Promise.resolve();
     return new Promise((resolve) => this.#onLeft.push(resolve));
@@ -54,7 +54,7 @@ export class NodeHop implements Hop {
     for (const tell of this.#onLeft.splice(0)) tell();
   }
 
-  /** The request is carried out, and nobody hears of it: the node waits until its client leaves. */
+  /** The other node executes the request, but no answer comes back: this node waits until its client leaves. */
   #losingAnswers(handler: Dispatcher.DispatchHandlers): Dispatcher.DispatchHandlers {
     return {
       onConnect: () => handler.onConnect?.((reason) => handler.onError?.(reason ?? NO_CONNECTION)),

@@ -1,9 +1,10 @@
-// The host of one node in a world: it may be killed, freeze and thaw, be cut off from database or broker, and have a wrong clock.
+// The host of one node in a world. It can die, freeze and thaw, lose the database or the broker, and have a wrong
+// clock.
 
 import type { Clock } from '../../src/ports/clock.js';
 import { StoreUnavailableError } from '../../src/ports/store.js';
 
-/** Longer than any node waits for itself to end; what a dead one goes on asking for without end is a defect. */
+/** More than any node needs to end; a dead node that sets timers without end has a defect. */
 const MOST_TIMERS_OF_THE_DEAD = 10_000;
 
 interface Waiter {
@@ -14,20 +15,20 @@ interface Waiter {
 export class NodeHost {
   isCutFromDatabase = false;
   isCutFromBroker = false;
-  /** What it asks of other nodes does not arrive, or what they answer does not. */
+  /** Its requests to other nodes are lost, or their answers are. */
   cutFromNodes: 'requests' | 'answers' | undefined;
   wasFrozen = false;
-  /** By how much its wall clock is ahead, ms. */
+  /** Lead of its wall clock, ms. */
   aheadMs = 0;
-  /** The clocks and timers of what runs on it. */
+  /** Clock and timers of the software on this host. */
   readonly clock: Clock;
   readonly #trueClock: Clock;
   #isLiving = true;
   #isFrozen = false;
-  /** What came while it was frozen, in order. */
+  /** Work that arrived while the host was frozen, in order. */
   #late: (() => void)[] = [];
   readonly #waiters = new Set<Waiter>();
-  /** Told when it freezes or dies. */
+  /** Called when the host freezes or dies. */
   #whenStill: (() => void)[] = [];
   #timersOfTheDead = 0;
 
@@ -48,7 +49,10 @@ export class NodeHost {
     return this.#isFrozen;
   }
 
-  /** It is gone: no timer that it set fires, and whatever it waits for fails. What is left is to close its sockets and files. */
+  /**
+   * Kills the host: none of its timers fires, and all its waits fail. Only its sockets and files remain to be
+   * closed.
+   */
   die(): void {
     this.#isLiving = false;
     this.#late = [];
@@ -57,12 +61,12 @@ export class NodeHost {
     this.#tellStill();
   }
 
-  /** Resolves when it freezes or dies. */
+  /** Resolves when the host freezes or dies. */
   still(): Promise<void> {
     return new Promise((resolve) => this.#whenStill.push(resolve));
   }
 
-  /** Nothing of it moves; what comes meanwhile waits. */
+  /** Stops all work; work that arrives meanwhile waits. */
   freeze(): void {
     this.wasFrozen = true;
     this.#isFrozen = true;
@@ -75,19 +79,19 @@ export class NodeHost {
     for (const work of this.#late.splice(0)) work();
   }
 
-  /** Now, or once it thaws; never where it is dead. */
+  /** Runs `work` now, or once the host thaws; never on a dead host. */
   whenItMoves(work: () => void): void {
     if (!this.#isLiving) return;
     if (this.#isFrozen) this.#late.push(work);
     else work();
   }
 
-  /** Resolves once it moves. @throws StoreUnavailableError where it is dead. */
+  /** Resolves once the host is not frozen. @throws StoreUnavailableError if the host is dead */
   moving(): Promise<void> {
     return this.#waitFor((done) => this.whenItMoves(done));
   }
 
-  /** Resolves when so much time has passed for it. @throws StoreUnavailableError where it is dead. */
+  /** Resolves after `ms` of the host's time. @throws StoreUnavailableError if the host is dead */
   pass(ms: number): Promise<void> {
     return this.#waitFor((done) => void this.clock.after(ms, done));
   }
@@ -112,7 +116,7 @@ export class NodeHost {
     const fire = () => {
       if (!isCancelled) callback();
     };
-    // What closes the sockets and files of the dead waits for nothing: no time passes for it.
+    // Closing the sockets and files of a dead host takes no virtual time.
     if (!this.#isLiving) {
       if (++this.#timersOfTheDead > MOST_TIMERS_OF_THE_DEAD)
         throw new Error('a dead node does not come to rest');

@@ -1,4 +1,5 @@
-// The database as one node of a world reaches it: not while it is cut off, and no answer while it is frozen.
+// The database as one node of a world reaches it: not while the node is cut off, and without an answer while it is
+// frozen.
 
 import type { Shard } from '../../machines/values/shards.js';
 import type { Clock } from '../../src/ports/clock.js';
@@ -10,13 +11,13 @@ import type { NodeHost } from './node-host.js';
 import type { Outstanding } from './outstanding.js';
 import { type CommitFate, whileOutstanding } from './service-life.js';
 
-/** After so long a driver gives up on a database that does not answer. */
+/** A driver gives up on a silent database after this time. */
 const SILENT_MS = 5_000;
 const LOOK_EVERY_MS = 250;
 
 export interface NodeReach {
   readonly name: string;
-  /** What it owns to write: the database, or a shard. */
+  /** Resource that the node must own for writing: the database, or a shard. */
   readonly owned: string;
   readonly host: NodeHost;
   readonly clock: Clock;
@@ -24,11 +25,11 @@ export interface NodeReach {
   readonly writers: WriterWatch;
   readonly isDatabaseBusy: () => boolean;
   readonly onWritten: (changes: readonly Change[]) => void;
-  /** Asked before every commit; the node dies or freezes by whoever says so. */
+  /** Called before every commit; the implementation kills or freezes the node itself. */
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
 }
 
-/** The same of a database that nodes share. */
+/** Wraps a database that nodes share in the same way. */
 export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'owned'>): SharedDatabase {
   const { membership, common } = database;
   const storeOf = (store: Store, owned: string) => new NodeStore(store, { ...at, owned });
@@ -46,7 +47,7 @@ export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'o
       revisionSince: (since) => reach(() => common.revisionSince(since)),
       glanceAtTenant: (tenantUuid) => reach(() => common.glanceAtTenant(tenantUuid)),
       ping: () => reach(() => common.ping()),
-      // No rule of a world depends on it, and each would be a commit.
+      // No rule of a world depends on the uses of credentials, and each would be a commit.
       noteCredentialUses: async () => {},
     },
     shard(shard) {
@@ -58,7 +59,7 @@ export function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'o
   };
 }
 
-/** How a node asks the database: where it freezes meanwhile, it hears the answer once it thaws. */
+/** A node that freezes during a request receives the answer once it thaws. */
 function reachOf({ host, outstanding }: Pick<NodeReach, 'host' | 'outstanding'>) {
   async function reach<T>(work: () => Promise<T>): Promise<T> {
     await host.moving();
@@ -86,7 +87,7 @@ export class NodeStore {
     this.#reach = reachOf(at).reach;
   }
 
-  /** Nobody but the nodes writes to a world's database: what others changed need not be asked. */
+  /** Only the nodes write to a world's database, so changes by others need no query. */
   asStore(): Store {
     const store = this.#store;
     const reach = <T>(work: () => Promise<T>) => this.#reach(work);
@@ -119,7 +120,7 @@ export class NodeStore {
       writers.wrote(name, owned);
       onWritten(changes);
     };
-    // What was on its way when the node froze is taken, and what was not leaves once it thaws.
+    // A commit under way when the node froze succeeds; one that had not left is sent once the node thaws.
     if (fate !== 'frozenAfter' && fate !== 'diedAfter') return this.#reach(written);
     await whileOutstanding(outstanding, written);
     await host.moving();
@@ -143,7 +144,7 @@ export class NodeStore {
     };
   }
 
-  /** As the production's own, whose waiting between two looks would be taken for work on the way. */
+  /** Like the production's own wait, whose pause between two looks would count as outstanding work. */
   async #awaitVacancy(signal: AbortSignal): Promise<void> {
     const { ownership } = this.#store;
     for (;;) {

@@ -1,4 +1,4 @@
-// Work of the service outside the thread, which takes no virtual time: the world sleeps until it is done.
+// Counts work of the service outside the thread. Such work takes no virtual time: the world sleeps until it is done.
 
 export class Outstanding {
   #count = 0;
@@ -20,7 +20,7 @@ export class Outstanding {
     this.#wake();
   }
 
-  /** Resolves when nothing is under way any more. Looking again and again instead would keep a core busy. */
+  /** Resolves when no work is under way any more. Polling instead would keep a core busy. */
   async idle(): Promise<void> {
     if (this.isIdle) return;
     this.#idle ??= new Promise((resolve) => {

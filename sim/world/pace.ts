@@ -1,10 +1,10 @@
-// How time goes on in a world: from one event to the next, and only once the service has finished its work on the one before.
+// Moves the time of a world from event to event, once the service has finished its work on the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VirtualClock } from '../virtual-clock.js';
 import { Agenda } from './agenda.js';
 import type { Outstanding } from './outstanding.js';
 
-/** One and the same for all, as what is awaited: `null` would be made a promise each time. */
+/** One promise for all awaits: `await null` would create a new promise each time. */
 const SETTLED = Promise.resolve();
 
 export class Pace {
@@ -19,12 +19,12 @@ export class Pace {
     this.agenda = new Agenda(() => clock.monotonicMs());
   }
 
-  /** Does it before time goes on. */
+  /** Runs `task` before time goes on. */
   soon(task: () => Promise<void>): void {
     this.#tasks.push(task);
   }
 
-  /** Waits for what the service does outside the thread, which takes no virtual time. */
+  /** Waits for the service's work outside the thread, which takes no virtual time. */
   async untilIdle(): Promise<void> {
     await SETTLED;
     await SETTLED;
@@ -36,12 +36,13 @@ export class Pace {
     }
   }
 
-  /** Lets `ms` pass; everything that falls due happens at its own instant, timers of the service first. */
+  /** Lets `ms` pass; each due event happens at its own instant, timers of the service first. */
   async advance(ms: number): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + ms;
     for (let why = this.#goOn(untilMs); why !== 'end'; why = this.#goOn(untilMs)) {
       if (why === 'timer') {
-        // What it promised is done, so far as it needs nobody else; a call of `untilIdle` for each would cost more.
+        // Promises that need no work outside the thread are settled by now; calling `untilIdle` for each timer would
+        // cost more.
         await SETTLED;
         await SETTLED;
         await SETTLED;
@@ -52,8 +53,8 @@ export class Pace {
   }
 
   /**
-   * Does what falls due up to `untilMs`, until something has to be waited for: a timer of the service went off, or there is
-   * work outside the thread. No function that may wait runs as fast as one that may not.
+   * Runs due work up to `untilMs`, until the caller has to wait: a timer of the service fired, or there is work
+   * outside the thread. A synchronous function is faster than one that may wait.
    */
   #goOn(untilMs: number): 'timer' | 'work' | 'end' {
     const [clock, { agenda }] = [this.#clock, this];
@@ -65,7 +66,7 @@ export class Pace {
         clock.step();
         return 'timer';
       }
-      // The service promises nothing when it hears of something: what it leaves for later, it leaves to a timer.
+      // The service creates no promise for an incoming message: it leaves later work to a timer.
       clock.passTo(agendaMs);
       agenda.happen();
       if (!this.#isIdle()) return 'work';

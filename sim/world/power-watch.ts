@@ -1,4 +1,5 @@
-// The central invariant: what truly flows never exceeds the limit, except for a while after an unannounced decrease.
+// The central invariant: the physical power never exceeds the limit, except for a while after an unannounced
+// decrease.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle } from './limit-oracle.js';
 
@@ -9,10 +10,10 @@ export interface Violation {
   readonly detail: string;
 }
 
-/** How a check reports a violation: the receiver adds the time. */
+/** A check's way to report a violation; the receiver adds the time. */
 export type Report = (violation: Omit<Violation, 'atMs'>) => void;
 
-/** What still applies for a while after a limit was lowered without warning (rule 10). */
+/** Limit that still applies for a while after an unannounced decrease (R10). */
 interface Grace {
   readonly untilMs: EpochMs;
   readonly limitW: number;
@@ -31,7 +32,7 @@ export class PowerWatch {
   readonly #pardoned = new Set<string>();
   readonly peakW = new Map<string, number>();
 
-  /** @param options.refresh advances the location's chargers to the present, and reports by `change` what they draw. */
+  /** @param options.refresh advances the location's chargers to the present, and reports their draw by `change` */
   constructor(options: {
     readonly oracle: LimitOracle;
     readonly refresh: (locationId: string) => void;
@@ -42,7 +43,7 @@ export class PowerWatch {
     this.#onViolation = options.onViolation;
   }
 
-  /** The chargers of the location draw `changeMw` more: whole mW, so that a day of changes adds up to what flows. */
+  /** The chargers of the location draw `changeMw` more. Whole mW keep the sum exact over a day of changes. */
   change(locationId: string, changeMw: number): void {
     this.#powerMw.set(locationId, (this.#powerMw.get(locationId) ?? 0) + changeMw);
   }
@@ -51,24 +52,24 @@ export class PowerWatch {
     return (this.#powerMw.get(locationId) ?? 0) / 1000;
   }
 
-  /** The limit may have fallen at `atMs` from `fromW`: that much may be drawn until `untilMs`. */
+  /** The limit may have fallen from `fromW`: the chargers may draw that much until `untilMs`. */
   grant(locationId: string, fromW: number, untilMs: EpochMs): void {
     const held = this.#grace.get(locationId);
     const limitW = Math.max(fromW, held?.limitW ?? 0);
     this.#grace.set(locationId, { limitW, untilMs: Math.max(untilMs, held?.untilMs ?? 0) });
   }
 
-  /** Whether more than its limit may still be drawn there, because that was lowered unannounced. */
+  /** True while an earlier, higher limit still applies after an unannounced decrease. */
   isGraced(target: string, atMs: EpochMs): boolean {
     return atMs < (this.#grace.get(target)?.untilMs ?? 0);
   }
 
-  /** A charger there obeys no limit, so its power says nothing about the service. */
+  /** A charger of the location obeys no limit, so its power is no evidence about the service. */
   pardon(locationId: string): void {
     this.#pardoned.add(locationId);
   }
 
-  /** Holds what is drawn against what is allowed; only a charger that is up to date can break a limit. */
+  /** Compares the draw with the limit. Only chargers that `refresh` has advanced can cause a violation. */
   check(locationId: string, atMs: EpochMs): void {
     const limitW = this.allowedW(locationId, atMs);
     if (this.powerW(locationId) > limitW + TOLERANCE_W) this.#refresh(locationId);
@@ -90,7 +91,7 @@ export class PowerWatch {
     else this.#over.delete(target);
   }
 
-  /** What the location may draw, W: its limit, or what rule 10 leaves it for a while; clusters left aside. */
+  /** Power that the location may draw, W: its limit, or the earlier one that R10 still allows; without clusters. */
   allowedW(locationId: string, atMs: EpochMs): number {
     const limitW = this.#oracle.limitW(locationId, atMs);
     const grace = this.#grace.get(locationId);

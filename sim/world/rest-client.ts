@@ -1,4 +1,4 @@
-// Requests to a world's service, over real HTTP: what an operator's back end would send.
+// REST requests to a world's service over real HTTP, as an operator's back end sends them.
 import { Agent, type IncomingMessage, request as sendPlain } from 'node:http';
 import { request as sendEncrypted, Agent as TlsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -11,15 +11,18 @@ export interface RestAnswer {
 }
 
 /**
- * A connection that was idle for so long, ms of true time, is not used again. The service ends those that were idle for five
- * seconds: hours of virtual time may have passed meanwhile without a turn of the thread's event loop.
+ * A connection that was idle for this true time, in ms, is not used again. The service ends connections after five
+ * idle seconds. Hours of virtual time may have passed meanwhile without a turn of the thread's event loop.
  */
 const IDLE_AT_MOST_MS = 1_000;
 
 const agent = new Agent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 const tlsAgent = new TlsAgent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 
-/** `ca` has signed the certificate of a service that speaks HTTPS; `signal`: the client waits no longer. @throws what the connection throws. */
+/**
+ * `ca` signed the certificate of a service with HTTPS; `signal` ends the client's wait.
+ * @throws the errors of the connection
+ */
 export async function callService(
   httpUrl: string,
   apiKey: string,
@@ -33,7 +36,7 @@ export async function callService(
       ? {}
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
   };
-  // What was idle for too long is ended in a turn of its own, which may have to come yet.
+  // A connection that was idle for too long ends in a turn of its own, which may still have to come.
   await nextTurn();
   await nextTurn();
   return new Promise((resolve, reject) => {

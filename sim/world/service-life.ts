@@ -1,4 +1,4 @@
-// One life of the production service in a world: it starts on what is stored, and may be killed at any instant.
+// One life of the production service in a world: it starts on the stored state, and may be killed at any instant.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Config } from '../../src/config.js';
@@ -14,13 +14,13 @@ export interface ServiceLife {
   readonly httpUrl: string;
   readonly mqttUrl: string;
   readonly metrics: Metrics;
-  /** Ends it at once: no timer fires, nothing is written, nothing is sent. */
+  /** Ends the service at once: no timer fires, no write and no message leaves. */
   kill(): Promise<void>;
-  /** As an operator stops it. */
+  /** Stops the service as an operator does. */
   stop(): Promise<void>;
 }
 
-/** What the service writes by itself: nobody asked for it, and nobody but the service waits for it. */
+/** Batched writes: the service makes them by itself, and no client waits for them. */
 export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
   'reservation.put',
   'alarm.begin',
@@ -30,26 +30,28 @@ export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
 ]);
 
 /**
- * What becomes of a commit; one that the service did not survive is never acknowledged. A node among several may freeze in the middle
- * of one, before or after it reached the database.
+ * Outcome of a commit. A commit that the service did not survive is never acknowledged. A node among several may
+ * freeze in the middle of a commit, before or after it reached the database.
  */
 export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter' | 'frozenBefore' | 'frozenAfter';
 
-/** What a world is told of the service, through all its lives. */
+/** Events of the service, through all its lives. */
 export interface LifeEvents {
   readonly onWritten: (changes: readonly Change[]) => void;
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
-  /** A service runs from now on: it may be another than before. */
+  /** A service runs from now on, which may be another one than before. */
   readonly onBegan: () => Promise<void>;
 }
 
-/** What may befall what it writes. */
+/** Faults of the service's writes. */
 interface Mortality {
-  /** While true, nothing can be written. */
+  /** While true, every write fails. */
   readonly isDatabaseBusy: () => boolean;
-  /** Told of everything that was written. */
+  /** Receives everything that was written. */
   readonly onWritten: (changes: readonly Change[]) => void;
-  /** Asked before every commit: the service may die before or after it, and is killed then by whoever says so. */
+  /**
+   * Called before every commit. The service may die before or after the commit; the implementation kills it itself.
+   */
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
 }
 
@@ -58,7 +60,7 @@ export async function startService(
     readonly config: Config;
     readonly clock: Clock;
     readonly log: Log;
-    /** How it reaches the chargers. */
+    /** Its connection to the chargers. */
     readonly carrier: CarrierLife;
     readonly createActors: Seams['createActors'] | undefined;
     readonly newId: () => string;
@@ -92,7 +94,7 @@ export async function startService(
     async kill() {
       life.isLiving = false;
       carrier.end();
-      // What remains is to close sockets and files, as the host does for a process that is gone.
+      // Only sockets and files remain to be closed, as the host does for a dead process.
       await service.stop();
     },
     async stop() {
@@ -102,12 +104,12 @@ export async function startService(
   };
 }
 
-/** Writes that wait, at most. */
+/** Most writes that are held. */
 const HELD = 500;
 
 /**
- * What the service writes of its own accord is on disk as soon as somebody could see that it is not: at the next change that
- * a client asks for, when it is read, when the service ends or is killed. A day has thousands of such commits.
+ * Holds batched writes until their absence could show: at the next change for a client, at a read, or when the
+ * service ends or is killed. A day has thousands of such commits.
  */
 class HeldWrites {
   readonly #store: Store;
@@ -117,7 +119,7 @@ class HeldWrites {
     this.#store = store;
   }
 
-  /** False where it is not to be held. */
+  /** False for changes that must not be held. */
   hold(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
     if (this.#held.length >= HELD || !changes.every(({ kind }) => BOOKKEEPING.has(kind))) return false;
     this.#held.push({ tenantUuid, changes });
@@ -141,7 +143,7 @@ export async function whileOutstanding<T>(outstanding: Outstanding, work: () => 
   }
 }
 
-/** Nobody else writes to a world's database, so that who owns it and what others changed need not be asked. */
+/** Only the service writes to a world's database, so its ownership and changes by others need no query. */
 function mortalStore(
   store: Store,
   life: { readonly isLiving: boolean },
@@ -190,7 +192,7 @@ function mortalStore(
         await own.write();
         await store.forgetPowerBefore(beforeMs);
       }),
-    // No rule of a world depends on it, and each would be a commit.
+    // No rule of a world depends on the uses of credentials, and each would be a commit.
     noteCredentialUses: async () => {},
     async close() {
       await own.write();

@@ -1,17 +1,17 @@
-// The fuses of provisioned sites as the simulator reads them, without the service's code: which of them a connector loads, and on which phase.
+// The fuses of provisioned sites, read without the service's code: which circuit phases each connector loads.
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 
 type Location = TenantEntry['locations'][number];
 type Charger = Location['chargers'][number];
 type Connector = Charger['connectors'][number];
 
-/** `L2 of the connection`, `L1 of hall`. */
+/** For example `L2 of the connection` or `L1 of hall`. */
 export type PoleName = string;
 
 const PHASES = ['L1', 'L2', 'L3'] as const;
 const LETTERS = 'RST';
 
-/** A of each pole of the location; empty where no fuse is known. */
+/** Rating of each circuit phase of the location, A; empty if no fuse is known. */
 export function capacitiesOf({ connection, feeders }: Location): ReadonlyMap<PoleName, number> {
   const capacities = new Map<PoleName, number>();
   const fuses = [
@@ -23,7 +23,7 @@ export function capacitiesOf({ connection, feeders }: Location): ReadonlyMap<Pol
   return capacities;
 }
 
-/** The poles that the grid's phase `place` of a charger loads, up to the connection. */
+/** Circuit phases that a charger loads by its grid phase `place`, up to the connection. */
 export function polesAbove(location: Location, charger: Charger, place: number): readonly PoleName[] {
   const phase = PHASES[place] ?? 'L1';
   const names: (string | undefined)[] = location.connection === undefined ? [] : [undefined];
@@ -31,19 +31,19 @@ export function polesAbove(location: Location, charger: Charger, place: number):
   return names.map((name) => poleName(phase, name));
 }
 
-/** On which phase of the grid each of its own phases truly is; where nobody said it, on one that its name decides. */
+/** True grid phase of each of its own phases; without a provisioned rotation the charger's name decides. */
 export function wiredTo(charger: Charger, { rotation, phases }: Connector): readonly number[] {
   if (rotation !== undefined) return [...rotation].map((letter) => LETTERS.indexOf(letter));
   const turned = [...charger.controllerUuid].reduce((sum, letter) => sum + letter.charCodeAt(0), 0);
   return [0, 1, 2].slice(0, phases).map((own) => (own + turned) % 3);
 }
 
-/** Where a reservation for it counts: what is not known may be on any phase, and three phases are all. */
+/** Grid phases on which a reservation counts: all three if the phase is unknown, or if there are three. */
 export function countedOn({ rotation, phases }: Connector): readonly number[] {
   return phases === 1 && rotation !== undefined ? [LETTERS.indexOf(rotation)] : [0, 1, 2];
 }
 
-/** Where its own phase number `own` may be: on any where nobody said it. */
+/** Possible grid phases of its own phase number `own`: all three without a provisioned rotation. */
 export function placesOf({ rotation }: Connector, own: number): readonly number[] {
   const place = LETTERS.indexOf(rotation?.charAt(own) || '?');
   return place < 0 ? [0, 1, 2] : [place];

@@ -1,4 +1,4 @@
-// What the sites of a world import: their buildings with their meters, and what is held against connection and tariff.
+// The imports of a world's sites: buildings with their meters, and the checks against connection and tariff.
 import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Change } from '../../src/ports/store.js';
@@ -21,11 +21,11 @@ interface SiteImportsOptions {
   readonly agenda: Agenda;
   readonly nowMs: () => EpochMs;
   readonly monotonicMs: () => number;
-  /** What the chargers of a location draw, W. */
+  /** Draw of a location's chargers, W. */
   readonly drawnW: (locationId: string) => number;
-  /** The longest that a lease may last. */
+  /** Longest time that a lease may last. */
   readonly horizonMs: number;
-  /** A meter's message on its way to the service: true where it is heard. */
+  /** True if the meter's message reaches the service. */
   readonly say: (topic: string, message: string) => boolean;
   readonly reached: Pick<Reached, 'note'>;
   readonly report: Report;
@@ -45,19 +45,17 @@ export class SiteImports {
     });
   }
 
-  /** From now on. */
   begin(): void {
     for (const building of this.#options.buildings) this.#run(building).begin();
     if (this.billed.isNeeded) this.#lookAtBilled();
   }
 
-  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  /** A fault affects chargers or the service now: leases may end unseen. */
   disturbed(): void {
     this.connection.disturbed();
     this.billed.disturbed();
   }
 
-  /** The service wrote this down. */
   written(changes: readonly Change[]): void {
     for (const change of changes)
       if (change.kind === 'alarm.begin' && change.alarm.kind === 'SITE_METER_IMPLAUSIBLE')

@@ -1,4 +1,4 @@
-// What flows in a world, charger by charger: held against the limits whenever it or they may have changed.
+// The physical power in a world, charger by charger, checked whenever the power or a limit may have changed.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { ChargerRun } from './charger-run.js';
@@ -20,7 +20,7 @@ export class SitePower {
     readonly tenants: readonly TenantEntry[];
     readonly oracle: LimitOracle;
     readonly runs: readonly ChargerRun[];
-    /** undefined where nobody listens. */
+    /** Undefined without a listener of the trace. */
     readonly tracer: Tracer | undefined;
     readonly nowMs: () => EpochMs;
     readonly monotonicMs: () => number;
@@ -42,7 +42,7 @@ export class SitePower {
     });
   }
 
-  /** The charger's draw, limit, state or link may have changed. */
+  /** The charger's draw, limit, state or connection may have changed. */
   noteChange(run: ChargerRun): void {
     this.#tracer?.charger(run);
     if (!this.#measure(run)) return;
@@ -52,19 +52,19 @@ export class SitePower {
     this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 
-  /** What the chargers of the location draw at this instant. */
+  /** Draw of the location's chargers at this instant. */
   drawnW(locationId: string): number {
     this.#refresh(locationId);
     return this.watch.powerW(locationId);
   }
 
-  /** The location's limit may have changed: it can be exceeded without any change of draw. */
+  /** The location's limit may have changed: the chargers can exceed it without any change of draw. */
   look(locationId: string): void {
     this.#tracer?.limit(locationId, this.watch.allowedW(locationId, this.#nowMs()));
     this.watch.check(locationId, this.#nowMs());
   }
 
-  /** True where it draws more or less than it did. */
+  /** True if the draw has changed. */
   #measure(run: ChargerRun): boolean {
     const powerMw = Math.round(1000 * run.charger.physicalPowerW());
     const changeMw = powerMw - (this.#drawnMw.get(run) ?? 0);
@@ -75,7 +75,7 @@ export class SitePower {
     return true;
   }
 
-  /** A charger without a connection is advanced only now and then: its cars may have done something since. */
+  /** A charger without a connection is advanced only now and then: its cars may have changed since. */
   #refresh(locationId: string): void {
     let isAnother = false;
     for (const run of this.#runs) {
@@ -83,7 +83,7 @@ export class SitePower {
       run.charger.advance(this.#monotonicMs());
       if (this.#measure(run)) isAnother = true;
     }
-    // Whoever looks sees it first, so nobody else would record it.
+    // This measurement consumed the change, so no other call would record it.
     if (isAnother) this.#tracer?.power(locationId, this.watch.powerW(locationId));
   }
 }

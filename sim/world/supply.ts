@@ -1,4 +1,4 @@
-// Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts part.
+// Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts differ.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { PerPhase } from '../charger/car.js';
 import type { GridLine } from '../scenario/scenario.js';
@@ -8,16 +8,16 @@ import type { Tracer } from './tracer.js';
 
 type Rotation = ChargerRun['charger']['connectors'][number]['rotation'];
 
-/** How often the voltage follows the load. */
+/** Interval at which the voltage follows the load. */
 const STEP_MS = 1_000;
 const PHASES = [0, 1, 2] as const;
 const LETTERS = 'RST';
 
 /**
- * Phase to neutral at the end of `line`, V in tenths: U = U0 − R · I on each phase, all loads at a power factor of 1 (the
- * approximate line segment in W. H. Kersting, Distribution System Modeling and Analysis). What others draw is spread over
- * the phases, and counted at the voltage of the source.
- * @param currentA what the chargers draw
+ * Phase-to-neutral voltages at the end of `line`, in V to a tenth: U = U0 − R · I on each phase. All loads have a
+ * power factor of 1 (the approximate line segment in W. H. Kersting, Distribution System Modeling and Analysis).
+ * The draw of others is spread over the phases, and counted at the voltage of the source.
+ * @param currentA draw of the chargers
  */
 export function voltagesOf(line: GridLine, baseKw: number, currentA: PerPhase): PerPhase {
   const { sourceVoltageV, resistanceOhm } = line;
@@ -29,7 +29,7 @@ export function voltagesOf(line: GridLine, baseKw: number, currentA: PerPhase): 
   return [sagged(currentA[0]), sagged(currentA[1]), sagged(currentA[2])];
 }
 
-/** What others draw from it at `atMs`. */
+/** Draw of others from the line at `atMs`. */
 export function baseKwOf({ base }: GridLine, atMs: EpochMs): number {
   return (base.findLast(({ fromMs }) => fromMs <= atMs) ?? base[0])?.kw ?? 0;
 }
@@ -61,7 +61,7 @@ export class Supply {
     this.#tracer = options.tracer;
   }
 
-  /** Follows the load from now on. */
+  /** The voltage follows the load from now on. */
   begin(): void {
     const atMs = this.#monotonicMs();
     this.#follow(atMs);
@@ -100,7 +100,7 @@ export class Supply {
 
 type Phase = (typeof PHASES)[number];
 
-/** The phases of the grid that feed L1, L2 and L3 of a connector; where nobody told of it, they are the same. */
+/** Grid phases that feed L1, L2 and L3 of a connector; without a provisioned rotation, the same ones. */
 function phasesOf(rotation: Rotation): readonly [Phase, Phase, Phase] {
   const placeOf = (letter: string | undefined, otherwise: Phase) =>
     PHASES.find((phase) => LETTERS[phase] === letter) ?? otherwise;

@@ -1,4 +1,4 @@
-// Turns what happens in a world into the events of a trace, each when something of it changed and only then.
+// Turns the events of a world into trace events, each only when something of it changed.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
@@ -11,7 +11,7 @@ import type { ChargerRun } from './charger-run.js';
 
 type Untimed<E> = E extends unknown ? Omit<E, 'atMs'> : never;
 
-/** A connector as it was last told of. */
+/** Last traced state of a connector. */
 interface Told {
   status: ChargingStatus;
   powerW: number;
@@ -21,10 +21,10 @@ interface Told {
   isOnline: boolean;
 }
 
-/** Voltages change with every load: a trace tells of those that somebody would notice. */
+/** Voltages change with every load: the trace has only changes that a person would notice. */
 const LEAST_TENTHS_V = 10;
 
-/** A limit as it was last told of. */
+/** Last traced limit. */
 interface Granted {
   epoch: number;
   limitA: number;
@@ -39,7 +39,7 @@ export class Tracer {
   readonly #limitW = new Map<string, number>();
   readonly #voltages = new Map<string, readonly number[]>();
   readonly #granted = new Map<string, Granted>();
-  /** The same, of a life of the service: its addresses are the same objects all along. */
+  /** The same by address object, for one life of the service, which keeps its address objects. */
   readonly #grantedTo = new WeakMap<ConnectorAddress, Granted>();
 
   constructor(emit: (event: TraceEvent) => void, nowMs: () => EpochMs) {
@@ -47,17 +47,16 @@ export class Tracer {
     this.#nowMs = nowMs;
   }
 
-  /** Any event that is not about a connector, limit, power or grant. */
+  /** Takes any event that is not about a connector, limit, power or grant. */
   add(event: Untimed<TraceEvent>): void {
     this.#emit({ atMs: this.#nowMs(), ...event } as TraceEvent);
   }
 
-  /** The charger may be in another state than it was. */
+  /** The charger's state may have changed. */
   charger(run: ChargerRun): void {
     for (const state of run.charger.outlets) this.#outlet(run, state);
   }
 
-  /** The location draws `powerW`. */
   power(locationId: string, drawnW: number): void {
     const rounded = Math.round(drawnW);
     if (this.#powerW.get(locationId) === rounded) return;
@@ -65,14 +64,13 @@ export class Tracer {
     this.#emit({ atMs: this.#nowMs(), kind: 'power', locationId, powerW: rounded });
   }
 
-  /** The location is held to `limitW`. */
   limit(locationId: string, allowedW: number): void {
     if (this.#limitW.get(locationId) === allowedW) return;
     this.#limitW.set(locationId, allowedW);
     this.#emit({ atMs: this.#nowMs(), kind: 'limit', locationId, limitW: allowedW });
   }
 
-  /** A line of the grid has these voltages, V: told when one of them is a volt from what was told. */
+  /** Voltages of a grid line, V; traced when one of them differs by a volt from its last traced value. */
   voltage(line: string, voltagesV: PerPhase): void {
     const tenthsV = voltagesV.map((phaseV) => Math.round(10 * phaseV));
     const told = this.#voltages.get(line);

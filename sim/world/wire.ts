@@ -1,4 +1,5 @@
-// The wire between one charger and the service: slow, and on request lossy, doubling, holding back, cut in either direction.
+// The wire between one charger and the service: slow, and on request lossy, doubling, delaying, or cut in either
+// direction.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
@@ -7,33 +8,33 @@ import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { seedFor } from '../scenario/draw.js';
 import type { Agenda, Happening } from './agenda.js';
 
-/** How badly a charger's wire behaves. Shares from 0 to 1, times in ms. */
+/** Faults of a charger's wire. Shares from 0 to 1, times in ms. */
 export interface Weather {
   readonly lossShare: number;
   readonly duplicateShare: number;
-  /** Added to a message's way, up to this much. */
+  /** Longest extra travel time of a message. */
   readonly delayMs: number;
-  /** Messages that are held back and released late, up to `holdMs`. */
+  /** Share of messages that are held and released late, up to `holdMs`. */
   readonly holdShare: number;
   readonly holdMs: number;
 }
 
 export const CALM: Weather = { lossShare: 0, duplicateShare: 0, delayMs: 0, holdShare: 0, holdMs: 0 };
 
-/** What the charger does with messages from above. */
+/** The charger's handling of messages from the service. */
 export interface Receiver {
   limit(connectorId: ConnectorId, limit: LimitMessage): void;
   sync(): void;
-  /** Nothing more comes at this instant. */
+  /** No further message arrives at this instant. */
   answer(): void;
 }
 
-/** A message on its way: what happens when it has arrived. */
+/** A message on its way, with the effect of its arrival. */
 export interface Passenger {
   arrive(): void;
 }
 
-/** What was said at one instant: a connection keeps the order of what it carries, so that it arrives at one instant. */
+/** The messages of one instant: a connection keeps their order, so they arrive at one instant. */
 class Flight implements Happening {
   readonly leftAtMs: number;
   readonly #way: LooseWay;
@@ -58,9 +59,9 @@ class Flight implements Happening {
 /** One direction of a wire. */
 interface Way {
   isCut: boolean;
-  /** Nothing goes wrong on it any more. */
+  /** Ends all faults of this direction. */
   mend(): void;
-  /** @returns how many copies are under way. */
+  /** @returns the number of copies under way */
   send(passenger: Passenger): number;
 }
 
@@ -68,11 +69,14 @@ interface WayOptions {
   readonly agenda: Agenda;
   readonly monotonicMs: () => number;
   readonly seed: number;
-  /** All that arrives at this instant has arrived. */
+  /** All messages that arrive at this instant have arrived. */
   readonly onLanded: () => void;
 }
 
-/** A way with luck of its own on which each message goes by itself: cut, it carries nothing, and what was under way is lost. */
+/**
+ * A direction with random numbers of its own, on which each message travels by itself. While it is cut, it carries
+ * nothing, and messages under way are lost.
+ */
 class LooseWay implements Way {
   isCut = false;
   readonly onLanded: () => void;
@@ -80,7 +84,7 @@ class LooseWay implements Way {
   readonly #agenda: Agenda;
   readonly #monotonicMs: () => number;
   readonly #luck: RandomGenerator;
-  /** The newest that left in calm weather. */
+  /** Newest flight that left without faults of the wire. */
   #newest: Flight | undefined;
 
   constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
@@ -95,7 +99,7 @@ class LooseWay implements Way {
     return this.#wire.isUp && !this.isCut;
   }
 
-  /** What is held comes late all the same: nothing waits behind it. */
+  /** A held message still comes late: no message waits behind it. */
   mend(): void {
     this.isCut = false;
   }
@@ -130,14 +134,14 @@ class LooseWay implements Way {
   }
 }
 
-/** What is lost is sent again after this, up to as much later. */
+/** A lost message is sent again after this time, or at most twice that. */
 const SENT_AGAIN_MS = 1_000;
-/** What waits at a cut is tried again so often. */
+/** Messages that wait at a cut are tried again at this interval. */
 const TRIED_EVERY_MS = 500;
 
 /**
- * One direction of a connection that keeps the order of what it carries, and carries all of it as long as it lasts: what is
- * lost or held comes late, and everything behind it too. What was under way when it broke is lost.
+ * One direction of a connection that keeps the order of its messages, and loses none while it lasts. A lost or held
+ * message comes late, and so does every message behind it. Messages under way when the connection breaks are lost.
  */
 class OrderedWay implements Way {
   isCut = false;
@@ -147,7 +151,7 @@ class OrderedWay implements Way {
   readonly #luck: RandomGenerator;
   #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] = [];
   readonly #onLanded: () => void;
-  /** When it is looked at what has arrived; infinite where nothing is under way. */
+  /** Instant of the next look for arrivals; infinite if no message is under way. */
   #plannedMs = Number.POSITIVE_INFINITY;
 
   constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
@@ -173,7 +177,7 @@ class OrderedWay implements Way {
     return copies;
   }
 
-  /** What was held goes on now, in its order: new words would wait behind it for minutes. */
+  /** Held messages go on now, in their order: new messages would wait behind them for minutes. */
   mend(): void {
     this.isCut = false;
     const byMs = this.#monotonicMs() + WAY_MS;
@@ -203,7 +207,7 @@ class OrderedWay implements Way {
   #planAt(atMs: number): void {
     this.#plannedMs = atMs;
     this.#agenda.at(atMs, () => {
-      // It was planned otherwise since.
+      // The plan has changed since.
       if (this.#plannedMs !== atMs) return;
       this.#plannedMs = Number.POSITIVE_INFINITY;
       this.#deliver();
@@ -216,7 +220,7 @@ class OrderedWay implements Way {
     this.#plan();
   }
 
-  /** Lets arrive what is due. True where something did. */
+  /** Delivers the due messages. True if there was one. */
   #land(nowMs: number): boolean {
     let hasLanded = false;
     for (let [next] = this.#queue; next !== undefined && next.atMs <= nowMs; [next] = this.#queue) {
@@ -238,8 +242,8 @@ export const WAY_MS = 10;
 const WAY_VARIES_MS = 40;
 
 /**
- * Each wire and direction has random numbers of its own, so that no charger changes another's, and whatever carries
- * the bytes, they arrive at the same instants.
+ * Each wire and direction has random numbers of its own, so no charger affects another. With every carrier the
+ * messages arrive at the same instants.
  */
 export class Wire {
   readonly address: ChargerAddress;
@@ -255,9 +259,9 @@ export class Wire {
     readonly receiver: Receiver;
     readonly agenda: Agenda;
     readonly monotonicMs: () => number;
-    /** Of the world: a wire's luck is drawn from it for its charger alone. */
+    /** Seed of the world; a wire derives random numbers for its charger alone. */
     readonly seed: number;
-    /** It is a connection that loses nothing as long as it lasts. */
+    /** The wire is a connection that loses nothing while it lasts. */
     readonly isOrdered?: boolean;
   }) {
     const { address, receiver, agenda, monotonicMs, seed, isOrdered = false } = options;
@@ -271,7 +275,6 @@ export class Wire {
     this.#down = way('down', () => receiver.answer());
   }
 
-  /** There is a connection. */
   get isUp(): boolean {
     return this.#isUp;
   }
@@ -281,19 +284,19 @@ export class Wire {
     this.#isUp = isUp;
   }
 
-  /** The number of the connection that there is, or was last. */
+  /** Number of the present connection, or of the last one. */
   get connection(): number {
     return this.#connections;
   }
 
-  /** Nothing goes wrong on it any more. */
+  /** Ends all faults of the wire. */
   mend(): void {
     this.weather = CALM;
     this.#up.mend();
     this.#down.mend();
   }
 
-  /** A way that is cut carries nothing, and what was under way is lost. */
+  /** A cut direction carries nothing. Messages under way are lost, unless the wire is ordered. */
   set isCutUp(isCut: boolean) {
     this.#up.isCut = isCut;
   }
@@ -303,14 +306,14 @@ export class Wire {
   }
 
   /**
-   * What the charger says now arrives at the service: never, once or twice, and not within the call.
-   * @returns how many copies are under way; who is cut off before they arrive gets fewer.
+   * Sends a charger's message to the service: it arrives never, once or twice, and not within the call.
+   * @returns the number of copies under way; after a cut before their arrival, fewer arrive
    */
   travelUp(passenger: Passenger): number {
     return this.#up.send(passenger);
   }
 
-  /** What is said to the charger now arrives there; returns as `travelUp` does. */
+  /** Sends a message to the charger; returns as `travelUp` does. */
   travelDown(passenger: Passenger): number {
     return this.#down.send(passenger);
   }

@@ -1,4 +1,4 @@
-// The chargers of a world: made from what is provisioned, found by their address, started again.
+// The chargers of a world: created from the provisioned sites, and found by their address.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
@@ -24,19 +24,18 @@ import type { WorldGateway } from './world-gateway.js';
 
 type Connectors = TenantEntry['locations'][number]['chargers'][number]['connectors'];
 
-/** What chargers do that others have to know. */
 export interface ChargerEvents {
   said(run: ChargerRun, message: ChargerMessage): void;
-  /** Its draw, limit, state or link may have changed. */
+  /** Its draw, limit, state or connection may have changed. */
   changed(run: ChargerRun): void;
   visited(charger: ChargerAddress, connectorId: ConnectorId, note: CarNote): void;
-  /** How the session of a charger behind the gateway reaches the broker. */
+  /** Access to the broker for a charger behind the gateway. */
   brokerSideOf(run: ChargerRun): BrokerSide;
-  /** All that was promised is done before virtual time goes on. */
+  /** Completes all pending promises before virtual time goes on. */
   settle(): void;
 }
 
-/** Of a charger that speaks OCPP; undefined of one that does not. */
+/** OCPP traits of a charger; undefined for a charger with MQTT. */
 export type OcppOf = (charger: ChargerAddress, random: RandomGenerator) => Partial<OcppTraits> | undefined;
 
 const FIRST_BOOT = 'boot-1';
@@ -73,7 +72,7 @@ export class WorldChargers {
     this.#traitsOf = options.traitsOf ?? (() => ({}));
   }
 
-  /** @param timing of the charger's own, where it has one */
+  /** @param timing the charger's own timing, if there is one */
   add(
     address: ChargerAddress,
     connectors: Connectors,
@@ -119,7 +118,7 @@ export class WorldChargers {
     });
   }
 
-  /** Undefined where it speaks MQTT itself. */
+  /** Undefined for a charger with MQTT. */
   #bridged(
     address: ChargerAddress,
     connectors: Connectors,
@@ -164,7 +163,6 @@ export class WorldChargers {
     return this.find(address)?.wire;
   }
 
-  /** What it subscribes to. */
   topicsOf(address: ChargerAddress): readonly string[] {
     const run = this.find(address);
     return run === undefined ? [] : topicsFor(run.charger);

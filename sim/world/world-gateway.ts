@@ -1,4 +1,4 @@
-// The OCPP gateway of a world, through all its lives: the production's sessions on the virtual clock, without its sockets.
+// The OCPP gateway of a world through all its lives: the production sessions on the virtual clock, without sockets.
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
 import type { ChargerBridge } from '../../src/gateway/charger-bridge.js';
@@ -10,7 +10,7 @@ import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { OcppProtocol } from '../charger/ocpp-traits.js';
 
-/** One life of it. */
+/** One life of the gateway. */
 interface GatewayLife {
   isLiving: boolean;
   readonly clock: Clock;
@@ -26,7 +26,7 @@ export interface WorldGatewayOptions {
 
 export class WorldGateway {
   readonly #options: WorldGatewayOptions;
-  /** What is on its disk. */
+  /** Content of the gateway's disk. */
   readonly #memory = openGatewayMemory(undefined);
   readonly #metrics = createGatewayMetrics({ processMetrics: false });
   #boots = 0;
@@ -36,12 +36,12 @@ export class WorldGateway {
     this.#options = options;
   }
 
-  /** The charger as the gateway that lives now knows it. */
+  /** The charger's bridge in the gateway's present life. */
   bridgeOf({ controllerUuid }: ChargerAddress): ChargerBridge | undefined {
     return this.#life?.bridges.get(controllerUuid);
   }
 
-  /** Of the life it has now: no timer of it fires once it is over. */
+  /** Clock of the present life: none of its timers fires after that life. */
   get clock(): Clock | undefined {
     return this.#life?.clock;
   }
@@ -52,7 +52,7 @@ export class WorldGateway {
     return speaking(protocol, bridge, { clock, log, idTags: { kind: 'all' } });
   }
 
-  /** Nothing where it lives: it died twice, and is back after the shorter time. */
+  /** Does nothing if the gateway runs: after two crashes it is back after the shorter outage. */
   start(): void {
     if (this.#life !== undefined) return;
     const { tenants, heartbeatMs, log } = this.#options;
@@ -73,7 +73,6 @@ export class WorldGateway {
     this.#life = Object.assign(life, { clock, bridges: byCharger });
   }
 
-  /** It is gone at once. */
   die(): void {
     if (this.#life !== undefined) this.#life.isLiving = false;
     this.#life = undefined;

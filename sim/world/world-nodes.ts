@@ -1,4 +1,5 @@
-// Several nodes of the production service in one world, on one database: one runs and the others stand by, or all share the tenants.
+// Several nodes of the production service in one world, on one database: one is active and the others stand by, or
+// all share the tenants.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { SHARDS, type Shard, shardOf } from '../../machines/values/shards.js';
 import type { Config } from '../../src/config.js';
@@ -20,7 +21,7 @@ import { callService, type RestAnswer } from './rest-client.js';
 import type { LifeEvents } from './service-life.js';
 import { NO_ANSWER, type ServiceHost, ServiceIds } from './world-service.js';
 
-/** What may befall one node. */
+/** Faults of one node. */
 export type NodeFault =
   | 'nodeFrozen'
   | 'nodeCutFromDatabase'
@@ -45,7 +46,7 @@ interface Node {
 
 interface WorldNodesOptions {
   readonly count: number;
-  /** They share the tenants; otherwise one runs at a time. */
+  /** The nodes share the tenants; otherwise one node is active at a time. */
   readonly isSharded: boolean;
   readonly config: Config;
   readonly keys: ReadonlyMap<string, string>;
@@ -53,23 +54,23 @@ interface WorldNodesOptions {
   readonly log: Log;
   readonly outstanding: Outstanding;
   readonly report: Report;
-  /** Before virtual time goes on. */
+  /** Runs `task` before virtual time goes on. */
   readonly soon: (task: () => Promise<void>) => void;
 }
 
 export class WorldNodes implements ServiceHost {
   isDatabaseBusy = false;
-  /** Chargers stay with the broker whichever node is lost. */
+  /** Chargers stay with the broker, whichever node is lost. */
   readonly hasBroker = false;
   readonly fates = ['diedBefore', 'diedAfter', 'frozenBefore', 'frozenAfter'] as const;
   readonly writers: WriterWatch;
   readonly #options: WorldNodesOptions;
   readonly #config: Config;
-  /** By their places; undefined where one is dead. */
+  /** By place; undefined for a dead node. */
   readonly #nodes: (Node | undefined)[];
-  /** The node that runs each tenant, as far as it knows. */
+  /** The node that runs each tenant, by the node's own report. */
   readonly #owners = new Map<string, Node>();
-  /** The one that wrote last. */
+  /** The node that wrote last. */
   #writing: Node | undefined;
   #whenActive = () => {};
   readonly ids = new ServiceIds();
@@ -78,19 +79,20 @@ export class WorldNodes implements ServiceHost {
 
   constructor(options: WorldNodesOptions) {
     this.#options = options;
-    // On a database of the world's own, whose clock is the true one; the settings refuse SQLite to several hosts.
+    // The fields are set directly: the settings refuse SQLite for several hosts. The world's own database has the
+    // true clock.
     const { isSharded } = options;
     this.#config = { ...options.config, standby: !isSharded, sharded: isSharded, ownerTtlS: OWNER_TTL_S };
     this.#nodes = Array.from({ length: options.count });
     this.writers = new WriterWatch(options.report);
   }
 
-  /** Every tenant has a node that can be asked. */
+  /** True if every tenant has a node that can answer. */
   get isUp(): boolean {
     return this.#tenants.every((tenantUuid) => isWell(this.#owners.get(tenantUuid)));
   }
 
-  /** A node that is about to find out that it was replaced still hears. */
+  /** A replaced node still receives messages until it notices that. */
   get isListening(): boolean {
     return true;
   }
@@ -99,7 +101,7 @@ export class WorldNodes implements ServiceHost {
     return this.isUp ? this.#active?.metrics : undefined;
   }
 
-  /** A node that runs was frozen at some time. */
+  /** True if an active node was frozen at some time. */
   get stoodStill(): boolean {
     return [...this.#owners.values()].some(({ host }) => host.wasFrozen);
   }
@@ -108,13 +110,13 @@ export class WorldNodes implements ServiceHost {
     return [...this.#options.keys.keys()];
   }
 
-  /** A node that runs: the one that wrote last, where it does still. */
+  /** An active node: the last writer, if that node is still active. */
   get #active(): Node | undefined {
     const running = [...this.#owners.values()];
     return running.find((node) => node === this.#writing) ?? running[0];
   }
 
-  /** On all nodes together; 0 where they do not share the tenants. */
+  /** Number of shards on all nodes together; 0 if the nodes do not share the tenants. */
   get shards(): number {
     return this.#options.isSharded ? SHARDS * this.count : 0;
   }
@@ -123,7 +125,7 @@ export class WorldNodes implements ServiceHost {
     return this.#nodes.length;
   }
 
-  /** Starts those that are dead; at first, resolves once one of them runs. */
+  /** Starts the dead nodes. The first call resolves once a node is active. */
   async start(carrier: Carrier, events: LifeEvents): Promise<void> {
     const isFirst = this.#lives === 0;
     const active = new Promise<void>((resolve) => {
@@ -142,7 +144,7 @@ export class WorldNodes implements ServiceHost {
     return this.#kill(dying);
   }
 
-  /** All at once, without a word: no time passes in which they could hand over. */
+  /** Kills all nodes at once, without a goodbye: no time passes in which they could hand over. */
   async stop(): Promise<void> {
     const living = this.#nodes.filter((node) => node !== undefined);
     this.#nodes.fill(undefined);
@@ -150,7 +152,7 @@ export class WorldNodes implements ServiceHost {
     for (const bury of living.map((node) => this.#kill(node))) await bury();
   }
 
-  /** A client asks any node, as a balancer has it; what watches asks the one that runs the tenant. */
+  /** A client asks any node, as through a balancer; a watch asks the node that runs the tenant. */
   async ask(question: Question, tenantUuid: string, who: 'client' | 'watch' = 'watch'): Promise<RestAnswer> {
     const asked = this.#owners.get(tenantUuid);
     if (asked === undefined || !isWell(asked)) return NO_ANSWER;
@@ -164,7 +166,7 @@ export class WorldNodes implements ServiceHost {
     const waiting = new Promise<'waits'>((resolve) => {
       stopListening = via.hop.whenWaiting(() => resolve('waits'));
     });
-    // A client gives up on a node that freezes or dies in the middle of an answer, and on one that waits for another.
+    // A client gives up on a node that freezes or dies during the answer, and on a node that waits for another.
     const still = Promise.race([asked.host.still(), via.host.still()]).then(() => NO_ANSWER);
     const answer = await Promise.race([answered, still, waiting]);
     stopListening();
@@ -177,14 +179,17 @@ export class WorldNodes implements ServiceHost {
     return isWell(asked) && this.#owners.get(tenantUuid) === asked ? answer : NO_ANSWER;
   }
 
-  /** As a balancer chooses: each in its turn, of those that are well. */
+  /** Chooses as a balancer does: each healthy node in its turn. */
   #anyWell(): Node | undefined {
     const first = this.#asked++ % this.count;
     const inTurn = [...this.#nodes.slice(first), ...this.#nodes.slice(0, first)];
     return inTurn.find((node) => isWell(node) && node?.httpUrl !== '');
   }
 
-  /** What befalls the node at `place` from now on; the function ends it. Clocks go wrong only where a node stands by; `ahead` says which half of its way to other nodes is cut. */
+  /**
+   * Starts a fault of the node at `place`; the returned function ends the fault. Only the clock of a standby node
+   * goes wrong. `ahead` selects the sign of the clock's error, or the half of the path to other nodes that is cut.
+   */
   strike(fault: NodeFault, place: number | 'active', ahead: 1 | -1): () => void {
     const node = place === 'active' ? this.#active : this.#nodes[place];
     if (node === undefined || (fault === 'nodeClockOff' && node === this.#active)) return () => {};
@@ -201,7 +206,7 @@ export class WorldNodes implements ServiceHost {
     };
   }
 
-  /** Whatever befell any of them is over. */
+  /** Ends all faults of all nodes. */
   endFaults(): void {
     for (const { host } of this.#nodes.filter((node) => node !== undefined)) {
       Object.assign(host, {
@@ -214,7 +219,7 @@ export class WorldNodes implements ServiceHost {
     }
   }
 
-  /** Freezes the node that runs, in the middle of what it does. */
+  /** Freezes the active node in the middle of its work. */
   freezeActive(): (() => void) | undefined {
     const host = this.#active?.host;
     host?.freeze();
@@ -279,7 +284,7 @@ export class WorldNodes implements ServiceHost {
     return this.#options.isSharded ? `shard ${shardOf(tenantUuid)}` : THE_DATABASE;
   }
 
-  /** The node says of which shards it runs the tenants from now on. */
+  /** The node reports the shards whose tenants it runs from now on. */
   #tell(node: Node, isRunning: (shard: Shard) => boolean, events: LifeEvents): void {
     if (!node.host.isLiving) return;
     const before = [...this.#owners].filter(([, owner]) => owner === node).length;
@@ -300,7 +305,10 @@ function isWell(node: Node | undefined): boolean {
   return node !== undefined && !node.host.isFrozen && !node.host.isCutFromDatabase;
 }
 
-/** That a node with a wrong clock, or without a database, does not take over is what it should do. The dead say nothing. */
+/**
+ * A node with a wrong clock, or without a database, must not take over, so these errors are expected. A dead node
+ * logs nothing.
+ */
 function withoutExpected(log: Log, host: NodeHost): Log {
   return {
     ...log,

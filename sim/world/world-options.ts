@@ -1,4 +1,4 @@
-// What a world is to be: its sites and chargers, who comes to them, what carries their messages, and who listens.
+// The options of a world: its sites and chargers, their cars, the transport of messages, and the listeners.
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -14,31 +14,31 @@ export interface WorldOptions {
   readonly tenants: readonly TenantEntry[];
   readonly seed: number;
   readonly startMs: EpochMs;
-  /** Who comes to the charger's connectors; times of cars are ms since the start of the world. */
+  /** Cars of the charger's connectors; times of cars are ms since the start of the world. */
   readonly visitorsOf: (charger: ChargerAddress) => Visitors;
-  /** Of each charger, drawn or given; what is not given is honest. */
+  /** Traits of each charger, drawn or given; traits that are left out are honest. */
   readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
-  /** Of each charger that speaks OCPP through the gateway; undefined of one that speaks MQTT itself. */
+  /** OCPP traits of each charger behind the gateway; undefined for a charger with MQTT. */
   readonly ocppOf?: OcppOf;
-  /** What feeds its locations; those on no line have the voltage of their rating. */
+  /** Lines that feed its locations; a location on no line has the voltage of its rating. */
   readonly grid?: readonly GridLine[];
-  /** What else draws at its locations, with a meter at the connection. */
+  /** Other loads at its locations, with a meter at the connection. */
   readonly buildings?: readonly Building[];
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
-   * What carries the messages: the objects themselves within the process, or their bytes through the production's broker.
-   * The same seed goes the same way with both.
+   * Transport of messages: as objects within the process, or as bytes through the production broker. The same seed
+   * gives the same run with both.
    */
   readonly transport?: 'inProcess' | 'mqtt';
-  /** Told of everything that happens, in order. */
+  /** Receives every event, in order. */
   readonly onEvent?: (event: TraceEvent) => void;
-  /** So many nodes stand by for each other, in process and beside a broker that none of them has. */
+  /** Number of nodes that stand by for each other, in this process, with a broker that belongs to none of them. */
   readonly nodes?: number;
-  /** They share the tenants instead. */
+  /** The nodes share the tenants instead of standing by. */
   readonly isSharded?: boolean;
-  /** For `checks.probes.tellAgain`. */
+  /** Required by `checks.probes.tellAgain`. */
   readonly keepsMessages?: boolean;
-  /** Listens to the service from within. Its errors are violations, whether anybody listens or not. */
+  /** Listens to the service from within. Errors of the service are violations with or without a listener. */
   readonly seams?: Pick<Seams, 'log' | 'createActors'>;
 }

@@ -1,4 +1,4 @@
-// What a world is made of: its clock and pace, chargers, wires and carrier, the service, what is recorded and what is checked.
+// The parts of a world: clock and pace, chargers, wires and carrier, the service, the record and the checks.
 import { longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -31,7 +31,7 @@ import { configOf, keysOf, longestHorizonMs } from './world-provision.js';
 import { WorldRecord } from './world-record.js';
 import { authorityOf, type ServiceHost, WorldService } from './world-service.js';
 
-/** Put together in the order in which one needs the other. What happens with them is the world's. */
+/** Creates the parts in the order of their dependencies. `World` drives them. */
 export class WorldParts {
   readonly tenants: readonly TenantEntry[];
   readonly dataDir = makeWorldFolder();
@@ -49,7 +49,7 @@ export class WorldParts {
   readonly power: SitePower;
   readonly carrier: Carrier;
   readonly service: ServiceHost;
-  /** The same, where the service has several. */
+  /** The same object as `service`, if the service has several nodes. */
   readonly nodes: WorldNodes | undefined;
   readonly connections: Connections;
   readonly grid: readonly GridLine[];
@@ -57,7 +57,7 @@ export class WorldParts {
   readonly operators: OperatorWatch;
   readonly book: CallBook;
   readonly checks: Checks;
-  /** Meter values, limits and acks that chargers and service exchanged. */
+  /** Numbers of messages that chargers and service exchanged: meter values, limits and acks. */
   readonly counts = { fromChargers: 0, toChargers: 0 };
   readonly #log: Log;
 
@@ -106,7 +106,7 @@ export class WorldParts {
     this.checks = this.#createChecks(startMs, options.keepsMessages ?? false);
   }
 
-  /** What chargers tell of: their messages leave with the carrier. */
+  /** Events of chargers; their messages leave with the carrier. */
   chargerEvents(): ChargerEvents {
     return {
       said: ({ charger, wire }, message) => {
@@ -124,7 +124,7 @@ export class WorldParts {
     };
   }
 
-  /** Of the chargers there are by now. */
+  /** Includes the chargers that exist by now. */
   createSupply(line: GridLine): Supply {
     return new Supply({
       line,
@@ -152,7 +152,7 @@ export class WorldParts {
     });
   }
 
-  /** Of the checks, which come last. */
+  /** Delegates to the checks, which are created last. */
   #reached(): Pick<Checks['reached'], 'note'> {
     return { note: (branch) => this.checks.reached.note(branch) };
   }

@@ -1,4 +1,4 @@
-// What a world's service finds when it starts for the first time: its settings, tenants and keys.
+// Settings, tenants and keys for the first start of a world's service.
 import { horizonMsOf } from '../../machines/power/grant.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
@@ -8,7 +8,7 @@ import { provisionFile } from '../../src/provisioning/provision-file.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { formatApiKey } from '../../src/secrets.js';
 
-/** An API key for each tenant, always the same. */
+/** One API key per tenant, always the same. */
 export function keysOf(tenants: readonly TenantEntry[]): ReadonlyMap<string, string> {
   return new Map(
     tenants.map(({ tenantUuid }, i) => [
@@ -25,7 +25,7 @@ export function configOf(dataDir: string, environment: Readonly<Record<string, s
       HEADROOM_HTTP_PORT: '0',
       HEADROOM_MQTT_PORT: '0',
       HEADROOM_DATA_DIR: dataDir,
-      // Given as such: a file would be looked at every virtual second.
+      // The keys are given directly: the service would look at a file every virtual second.
       HEADROOM_TOKEN_KEYS: newTokenKeys(),
       ...environment,
     },
@@ -48,7 +48,7 @@ export async function provisionWorld(
   await administration.close();
 }
 
-/** How far the longest lease reaches that a charger of the world may have, ms. */
+/** Reach of the longest lease that a charger of the world may have, ms. */
 export function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
   const own = tenants.flatMap(({ locations }) =>
     locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),

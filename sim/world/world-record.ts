@@ -1,4 +1,4 @@
-// What is written down of a world: each thing that happens, for whoever traces it, and every violation.
+// The record of a world: each event, for a listener of the trace, and every violation.
 import { createHash } from 'node:crypto';
 import type { ConnectorReport } from '../../machines/power/connector.machine.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
@@ -17,9 +17,9 @@ const SILENT: Omit<Log, 'error'> = { debug() {}, info() {}, warn() {} };
 
 export class WorldRecord {
   readonly violations: Violation[] = [];
-  /** undefined where nobody traces the world. */
+  /** Undefined without a listener of the trace. */
   readonly tracer: Tracer | undefined;
-  /** Alarms, as the service writes them down; undefined where nobody traces the world. */
+  /** Alarms, as the service stores them; undefined without a listener of the trace. */
   readonly alarms: AlarmNotes | undefined;
   readonly #nowMs: () => EpochMs;
 
@@ -30,8 +30,9 @@ export class WorldRecord {
   }
 
   /**
-   * For the service: its errors are violations, whether `listener` hears of the rest or nobody does. At level debug it tells
-   * every effect of an actor, among them locks, which no message to a charger tells.
+   * Log for the service: its errors are violations, with or without a `listener` for the other levels. At level
+   * debug the service logs every effect of an actor. Locks are among these effects, and no message to a charger
+   * contains locks.
    */
   log(listener: Omit<Log, 'error'> = SILENT): Log {
     return {
@@ -45,7 +46,7 @@ export class WorldRecord {
     };
   }
 
-  /** A violation at this instant. */
+  /** Records a violation at this instant. */
   report(violation: Omit<Violation, 'atMs'>): void {
     this.violate({ atMs: this.#nowMs(), ...violation });
   }
@@ -102,7 +103,7 @@ function isLockReport(fields: object): fields is ConnectorReport {
   return 'type' in fields && (fields.type === 'connector.locked' || fields.type === 'connector.unlocked');
 }
 
-/** An error is told with the id of its request, which is another each time, and alarms are numbered in each world. */
+/** Leaves out ids: an error has the id of its request, which differs each time, and each world numbers its alarms. */
 function digestOf(body: unknown): string {
   const text = JSON.stringify(body, (key, value: unknown) => (OWN_IDS.has(key) ? undefined : value));
   return createHash('sha256')

@@ -1,4 +1,4 @@
-// The service of a world, through all its lives: what starts it, asks it and ends it.
+// The service of a world through all its lives: its starts, its answers and its ends.
 
 import type { Config } from '../../src/config.js';
 import { variableOf } from '../../src/config.js';
@@ -15,39 +15,48 @@ import { type CommitFate, type LifeEvents, type ServiceLife, startService } from
 
 export const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 
-/** Who signed the certificate of a service that speaks TLS, as PEM: clients in a world trust its own certificate. */
+/**
+ * Certificate that signed the certificate of a service with TLS, as PEM: clients in a world trust its own
+ * certificate.
+ */
 export function authorityOf({ tlsCert }: Config): string | undefined {
   return tlsCert === undefined ? undefined : readCertificates(variableOf('tlsCert'), tlsCert);
 }
 
-/** What runs the production service in a world. */
+/** Runs the production service in a world. */
 export interface ServiceHost {
-  /** While true, nothing can be written. */
+  /** While true, every write fails. */
   isDatabaseBusy: boolean;
-  /** Its broker is its own: chargers lose it with the service. */
+  /** The service has a broker of its own: chargers lose the broker with the service. */
   readonly hasBroker: boolean;
-  /** What may become of it in the middle of a commit. */
+  /** Possible outcomes of a commit during which the service dies or freezes. */
   readonly fates: readonly CommitFate[];
-  /** It can be asked. */
+  /** True if the service can answer. */
   readonly isUp: boolean;
-  /** It hears chargers. */
+  /** True if the service receives messages of chargers. */
   readonly isListening: boolean;
   readonly ids: ServiceIds;
-  /** Of what can be asked now. */
+  /** Metrics of the service that can answer now. */
   readonly metrics: Metrics | undefined;
-  /** Begins its next life, on what is stored. */
+  /** Begins the next life of the service, on the stored state. */
   start(carrier: Carrier, events: LifeEvents): Promise<void>;
-  /** It is gone at once. @returns what closes its sockets and files; undefined where it was gone already. */
+  /**
+   * Kills the service at once.
+   * @returns a function that closes its sockets and files; undefined if the service was dead already
+   */
   die(): (() => Promise<void>) | undefined;
-  /** For good. */
+  /** Ends the service for good. */
   stop(): Promise<void>;
-  /** If the service died meanwhile, its answer is lost. */
+  /** If the service dies meanwhile, its answer is lost. */
   ask(question: Question, tenantUuid: string, who?: 'client' | 'watch'): Promise<RestAnswer>;
 }
 
-/** Ids that a service gives. What a call makes has an id of that call's, whatever else happens in its world. */
+/**
+ * Ids that the service assigns. The id of an object that a call creates depends on that call alone, and not on
+ * other events.
+ */
 export class ServiceIds {
-  /** The name of the call that is made now, where it has one. */
+  /** Name of the present call, if it has one. */
   #call: string | undefined;
   readonly #given = new Map<string | undefined, number>();
 
@@ -81,7 +90,7 @@ export class WorldService implements ServiceHost {
   readonly #ca: string | undefined;
   #life: ServiceLife | undefined;
 
-  /** @param options.keys the API key of each tenant. */
+  /** @param options.keys the API key of each tenant */
   constructor(options: {
     readonly config: Config;
     readonly keys: ReadonlyMap<string, string>;
@@ -134,7 +143,7 @@ export class WorldService implements ServiceHost {
     return dying && (() => dying.kill());
   }
 
-  /** As an operator stops it. */
+  /** Stops the service as an operator does. */
   async stop(): Promise<void> {
     await this.#life?.stop();
   }

@@ -1,4 +1,4 @@
-// A simulated world: the production service on a virtual clock, its chargers, the wires between them, and what is checked.
+// A simulated world: the production service on a virtual clock, its chargers, the wires between them, and the checks.
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -23,7 +23,7 @@ import { provisionWorld } from './world-provision.js';
 import { NO_ANSWER } from './world-service.js';
 
 const CONNECT_SPREAD_MS = 5_000;
-/** Provisions the world, starts its service, and has its chargers connect one after another. */
+/** Provisions the world, starts its service, and connects its chargers one after another. */
 export async function createWorld(options: WorldOptions): Promise<World> {
   const world = new World(options);
   await world.begin();
@@ -38,7 +38,7 @@ export class World {
     this.#parts = new WorldParts(options);
   }
 
-  /** Whatever is put on it happens between the events of the service. */
+  /** Work on the agenda happens between the events of the service. */
   get agenda(): Agenda {
     return this.#parts.pace.agenda;
   }
@@ -63,27 +63,27 @@ export class World {
     return this.#parts.checks;
   }
 
-  /** Meter values, limits and acks that chargers and service exchanged. */
+  /** Numbers of messages that chargers and service exchanged: meter values, limits and acks. */
   get counts(): Readonly<WorldParts['counts']> {
     return this.#parts.counts;
   }
 
-  /** Of each site whose average import is limited, since the beginning. */
+  /** For each site whose average import is limited, since the beginning. */
   get billedPeaks(): readonly BilledPeak[] {
     return this.#parts.imports.billed.peaks;
   }
 
-  /** Of each site with a building, since the beginning. */
+  /** For each site with a building, since the beginning. */
   get imports(): readonly ImportOver[] {
     return this.#parts.imports.connection.over;
   }
 
-  /** Of each phase of each fuse, since the beginning. */
+  /** For each phase of each fuse, since the beginning. */
   get fuses(): readonly FuseLoad[] {
     return this.#parts.power.fuses.loads;
   }
 
-  /** To be called once, before anything else. */
+  /** Must be called once, before anything else. */
   async begin(): Promise<void> {
     const { config, tenants, keys, power, chargers: fleet, connections, grid } = this.#parts;
     await provisionWorld(config, tenants, keys);
@@ -114,7 +114,7 @@ export class World {
     return this.#parts.clock.monotonicMs();
   }
 
-  /** Lets time pass; everything that falls due happens at its own instant. */
+  /** Lets time pass; each due event happens at its own instant. */
   advance(ms: number): Promise<void> {
     return this.#parts.pace.advance(ms);
   }
@@ -123,7 +123,10 @@ export class World {
     return this.advance(instant - this.nowMs());
   }
 
-  /** A request of the tenant, in no virtual time; `path` begins after `/v1`. Ids of what it makes have `name` in them. */
+  /**
+   * Sends a request of the tenant, in no virtual time; `path` begins after `/v1`. Ids of objects that the call
+   * creates contain `name`.
+   */
   async call(
     method: string,
     path: string,
@@ -137,7 +140,7 @@ export class World {
     book.before(call);
     const answer = await service.ids.during(name, () => service.ask(call, tenantUuid, 'client'));
     await pace.untilIdle();
-    // Death was meant for this call, or for nobody.
+    // A planned death applies to this call or to none.
     this.#doom = undefined;
     book.after(call, answer);
     operators.called(call, answer);
@@ -145,7 +148,7 @@ export class World {
     return answer;
   }
 
-  /** The service is killed, and starts again `downMs` later. */
+  /** Kills the service, and starts it again `downMs` later. */
   crash(downMs: number): void {
     const { service, pace, connections } = this.#parts;
     const bury = service.die();
@@ -157,39 +160,41 @@ export class World {
     pace.agenda.at(this.monotonicMs() + downMs, () => pace.soon(() => this.#live()));
   }
 
-  /** What may become of the service in the middle of a commit. */
+  /** Possible outcomes of a commit during which the service dies or freezes. */
   get fates(): readonly CommitFate[] {
     return this.#parts.service.fates;
   }
 
-  /** How many nodes stand by for each other, the one that runs included; 0 where the service is the only one. */
+  /** Number of nodes, the active one included; 0 for a single service. */
   get nodeCount(): number {
     return this.#parts.nodes?.count ?? 0;
   }
 
-  /** How often another node became the one that runs, the first included. */
+  /** Number of times that another node became active, the first included. */
   get terms(): number {
     return this.#parts.nodes?.writers.terms ?? 0;
   }
 
-  /** Befalls the node at `place`, or the one that runs, for `ms`; `ahead`: which way its clock goes wrong. */
+  /**
+   * Starts a fault of the node at `place`, or of the active one, for `ms`; `ahead` is the sign of a clock's error.
+   */
   strikeNode(fault: NodeFault, place: number | 'active', ms: number, ahead: 1 | -1): void {
     const end = this.#parts.nodes?.strike(fault, place, ahead);
     if (end !== undefined) this.#sufferFor(ms, end);
   }
 
-  /** Every node that lives is well from now on. */
+  /** Ends all faults of the living nodes. */
   endNodeFaults(): void {
     const { nodes } = this.#parts;
     if (nodes !== undefined) this.#sufferFor(0, () => nodes.endFaults());
   }
 
-  /** The service dies or freezes before or after the commit that the next call asks for, and is back `downMs` later. */
+  /** The service dies or freezes before or after the commit of the next call, and is back `downMs` later. */
   dieAtNextWrite(fate: CommitFate, downMs: number): void {
     this.#doom = { fate, downMs };
   }
 
-  /** The broker is gone for `downMs`, and with it every session. */
+  /** The broker is down for `downMs`, and every session ends. */
   restartBroker(downMs: number): void {
     this.#parts.operators.disturbed();
     this.#parts.connections.restartBroker(downMs);
@@ -204,7 +209,7 @@ export class World {
     this.checks.setDatabaseBusy(isBusy);
   }
 
-  /** The gateway is killed, and starts again `downMs` later. */
+  /** Kills the gateway, and starts it again `downMs` later. */
   crashGateway(downMs: number): void {
     const { gateway, pace, connections } = this.#parts;
     gateway.die();
@@ -217,7 +222,7 @@ export class World {
     pace.agenda.at(this.monotonicMs() + downMs, () => gateway.start());
   }
 
-  /** The charger starts again at once. */
+  /** Restarts the charger at once. */
   reboot(run: ChargerRun): void {
     if (run.charger instanceof BridgedCharger) {
       if (run.charger.traits.behaviours.includes('forgets-profiles')) this.checks.forgot(run);
@@ -229,25 +234,25 @@ export class World {
     this.#parts.connections.connectLater(run, uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
-  /** Its connection breaks and is made again `downMs` later. */
+  /** Breaks the charger's connection, which is made again `downMs` later. */
   disconnect(run: ChargerRun, downMs: number): void {
     if (run.charger instanceof BridgedCharger) run.charger.breakLine(downMs);
     else this.breakSession(run, downMs);
   }
 
-  /** The connection to the broker breaks, its own or that of who speaks for it. */
+  /** Breaks the connection to the broker: the charger's own, or that of its gateway session. */
   breakSession(run: ChargerRun, downMs: number): void {
     this.#parts.connections.cut(run);
     this.#parts.connections.connectLater(run, downMs + uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
-  /** Something of the kind begins or ends to befall `target`; '' for the service. */
+  /** A fault of `target` begins or ends; '' stands for the service. */
   noteFault(fault: FaultKind, target: string, isOn: boolean): void {
     this.noteTrouble();
     this.#parts.record.fault(fault, target, isOn);
   }
 
-  /** Something goes wrong with chargers or the service now. */
+  /** A fault affects chargers or the service now. */
   noteTrouble(): void {
     this.#parts.imports.disturbed();
   }
@@ -276,14 +281,14 @@ export class World {
       },
       fateOf: (changes) => this.#fateOf(changes),
       onBegan: async () => {
-        // Without a crash before: the one that runs now heard nothing of what another heard.
+        // No crash came before: the active node received none of the messages that another node received.
         if (!this.#parts.service.hasBroker) this.checks.ended();
         await this.#began();
       },
     });
   }
 
-  /** What befell a node ends after `ms`. What it had begun is over then, before anybody is asked what came of it. */
+  /** Ends a node's fault after `ms`. Its delayed work is then complete before a check asks for the result. */
   #sufferFor(ms: number, end: () => void): void {
     const { service, pace, outstanding } = this.#parts;
     if (!service.isUp) this.checks.setDatabaseBusy(true);
