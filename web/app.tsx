@@ -1,4 +1,4 @@
-// Who is signed in sees the page of the address; who is not, the sign-in.
+// Shows the page of the address to a signed-in user, and otherwise the sign-in.
 import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import { createApiClient } from './api/client.js';
 import { EventFeed } from './api/stream.js';
@@ -50,7 +50,7 @@ function SignedIn({
     const client = createApiClient({ credential, onUnauthorized: onEnd });
     return { client, feed: new EventFeed(client), signOut: () => onEnd() };
   }, [credential]);
-  // Before the first picture: everything that is read waits for the stream.
+  // Before the first paint, because every read waits for the stream.
   useLayoutEffect(() => {
     session.feed.open();
     return () => session.feed.close();

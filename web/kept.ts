@@ -1,4 +1,4 @@
-// What the page keeps in the browser. Where that is forbidden or full nothing is kept, and the page works all the same.
+// Data that the page stores in the browser. If storage is forbidden or full, the page works without it.
 type Place = 'localStorage' | 'sessionStorage';
 
 export function kept(place: Place, name: string): string | null {
@@ -9,12 +9,12 @@ export function kept(place: Place, name: string): string | null {
   }
 }
 
-/** Keeps `text`, or forgets what was kept where it is null. */
+/** Stores `text`; null removes the stored text. */
 export function keep(place: Place, name: string, text: string | null): void {
   try {
     if (text === null) window[place].removeItem(name);
     else window[place].setItem(name, text);
   } catch {
-    // Then it is kept only as long as the page is open.
+    // The text then lasts only as long as the page is open.
   }
 }

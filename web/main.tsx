@@ -1,4 +1,4 @@
-// Starts the page.
+// Entry point of the dashboard.
 import './style/tokens.css';
 import './style/base.css';
 import './style/parts.css';

@@ -1,4 +1,4 @@
-// The page of a route, fetched when it is first needed.
+// The page of a route, loaded on first use.
 import type { ComponentType } from 'preact';
 import { useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks';
 import { LocationsPage } from './locations/locations-page.js';
@@ -30,7 +30,7 @@ function Page({ route }: { readonly route: Route }) {
     case 'locations':
       return <LocationsPage />;
     case 'location':
-      // A page of its own for each: nothing of one location is carried over to the next.
+      // The key gives each location a page of its own, so that no state of one location is shown for the next.
       return <LocationPage key={route.locationId} locationId={route.locationId} />;
     case 'clusters':
       return <ClustersPage />;
@@ -65,7 +65,7 @@ function fetched<Props extends object>(load: () => Promise<ComponentType<Props>>
   return function Fetched(props: Props) {
     const [Page, setPage] = useState<ComponentType<Props> | undefined>(() => held);
     const [hasFailed, setFailed] = useState(false);
-    // Asked for while the rest is still being shown: the first view waits for nothing else as long.
+    // The load begins during the first rendering, before effects run: no other step delays the first view as much.
     const [asked] = useState(begin);
     useLayoutEffect(() => {
       if (Page !== undefined) return;

@@ -1,4 +1,4 @@
-// Addresses within the page: `#/locations/{id}` and so on; ids are percent-encoded.
+// Addresses within the dashboard, such as `#/locations/{id}`; ids are percent-encoded.
 import { useEffect, useState } from 'preact/hooks';
 
 export type Route =
@@ -26,7 +26,7 @@ export function hrefOf(page: string, id?: string): string {
   return id === undefined ? `#/${page}` : `#/${page}/${encodeURIComponent(id)}`;
 }
 
-/** The route of the address bar, kept up to date. */
+/** The route of the address bar; it follows changes. */
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The credentials of the organization: listed, created and ended by a credential that may.
+// Page of the organization's credentials: lists them, and creates and ends them if the signed-in credential may.
 import './access.css';
 import { useMemo, useState } from 'preact/hooks';
 import { useTitle } from '../shell/title.js';

@@ -1,4 +1,4 @@
-// The dialog that creates a credential, and then shows its secret: once, and kept nowhere.
+// Dialog that creates a credential. It shows the secret once, and no part of the page keeps it.
 import { useRef, useState } from 'preact/hooks';
 import type { IssuedApiKey, IssuedOauthClient } from '../../src/wire/credentials.js';
 import { fromLocalInput } from '../location/local-input.js';
@@ -169,7 +169,7 @@ function Copyable({ label, text }: { readonly label: string; readonly text: stri
       await navigator.clipboard.writeText(text);
       announce(`${label} copied.`);
     } catch {
-      // A browser lets no page copy that did not come over HTTPS.
+      // Browsers allow copying only on pages that came over HTTPS.
       shown.current?.querySelector('input')?.select();
       announce(`${label} selected: copy it with the keyboard.`, 'warning');
     }

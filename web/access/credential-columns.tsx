@@ -1,4 +1,3 @@
-// The columns of the tables of credentials.
 import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import type { Column } from '../ui/table.js';

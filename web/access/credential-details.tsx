@@ -1,4 +1,4 @@
-// All that is known of one credential, and its end, which is asked for twice.
+// Dialog with all details of one credential; a second click confirms its end.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { path } from '../api/client.js';

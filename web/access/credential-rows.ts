@@ -1,4 +1,4 @@
-// API keys and OAuth clients as rows of one shape.
+// Gives API keys and OAuth clients a common shape as rows.
 import type { ApiKeyView, OauthClientView } from '../../src/wire/credentials.js';
 
 export type CredentialKind = 'apiKey' | 'client';
@@ -18,7 +18,7 @@ export interface CredentialRow {
   readonly isCaller: boolean;
 }
 
-/** The words for each kind, and where the service keeps it. */
+/** Words for each kind, and its path in the API. */
 export const KINDS = {
   apiKey: {
     path: '/credentials/api-keys',
@@ -50,7 +50,7 @@ export function rowOfClient({ clientId, disabledAt, disabledBy, ...client }: Oau
   return { kind: 'client', id: clientId, endedAt: disabledAt, endedBy: disabledBy, ...client };
 }
 
-/** The reference by which other credentials name it as their creator. */
+/** Reference under which other credentials name this one as their creator. */
 export function refOf({ kind, id }: Pick<CredentialRow, 'kind' | 'id'>): string {
   return `${kind}:${id}`;
 }

@@ -1,4 +1,4 @@
-// What each scope opens, in words for the person who grants it.
+// Descriptions of the scopes for the person who grants them.
 import type { Scope } from '../../machines/values/scopes.js';
 
 const WORDS: Readonly<Record<Scope, string>> = {

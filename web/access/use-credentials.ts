@@ -1,4 +1,4 @@
-// The credentials of the tenant, and the bounds of what the signed-in one may grant.
+// Reads the credentials of the tenant, and the limits of new credentials that the signed-in one may create.
 import { useMemo } from 'preact/hooks';
 import type { ApiKeyList, OauthClientList } from '../../src/wire/credentials.js';
 import type { ApiError } from '../api/api-error.js';
@@ -7,14 +7,14 @@ import { useEvery } from '../location/server-clock.js';
 import { type CredentialRow, KINDS, rowOfClient, rowOfKey } from './credential-rows.js';
 
 export interface Credentials {
-  /** Of both kinds, each from the newest on. */
+  /** Both kinds; each kind begins with the newest credential. */
   readonly rows: readonly CredentialRow[];
   readonly grantableScopes: readonly string[];
-  /** Null: there is no bound. */
+  /** Null: no limit. */
   readonly latestExpiresAt: string | null;
 }
 
-/** No event tells of credentials. */
+/** The stream has no events about credentials. */
 const EVERY_MS = 30_000;
 
 export function useCredentials(): {

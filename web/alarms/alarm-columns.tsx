@@ -1,4 +1,4 @@
-// The columns of the tables of alarms: what is wrong and why, where, and since when or for how long.
+// Columns of the tables of alarms: problem and reason, place, start or duration.
 import { Sentence } from '../location/sentence.js';
 import { ALARM_WORDS } from '../location/words.js';
 import type { LocationNames } from '../locations/use-location-names.js';

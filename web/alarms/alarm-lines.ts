@@ -1,15 +1,16 @@
-// Alarms as lines of a list. Chargers of a location that never connected share one: each would hide the others behind it.
+// Groups alarms into lines of a list. Chargers of a location that never connected share a line: separate lines would
+// hide other alarms.
 import { NEVER_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { AlarmView } from '../../src/wire/operator-history.js';
 
 export interface AlarmLine {
-  /** The only one of its line, or the oldest. */
+  /** The only alarm of the line, or the oldest one. */
   readonly alarm: AlarmView;
-  /** Of a line for chargers that never connected; undefined of any other. */
+  /** Undefined unless the line is for chargers that never connected. */
   readonly chargers: readonly string[] | undefined;
 }
 
-/** In the order of the alarms, a shared line last. */
+/** In the order of the alarms, with shared lines last. */
 export function alarmLines(alarms: readonly AlarmView[]): readonly AlarmLine[] {
   const single: AlarmLine[] = [];
   const byLocation = new Map<string, AlarmView[]>();
@@ -30,7 +31,7 @@ function sharedLine(alarms: readonly AlarmView[]): AlarmLine[] {
 
 const NATURAL = new Intl.Collator(undefined, { numeric: true });
 
-/** Why a line is there: the reason of its alarm, or the chargers that share it. */
+/** The reason of the alarm, or the chargers that share the line. */
 export function reasonOf({ alarm, chargers }: AlarmLine): string {
   if (chargers === undefined) return alarm.reason;
   const [count, verb] =

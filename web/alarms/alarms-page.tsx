@@ -1,4 +1,4 @@
-// The alarms of all locations: open ones first, then past ones.
+// Page of the alarms of all locations: open ones first, then past ones.
 import './alarms.css';
 import { useMemo, useState } from 'preact/hooks';
 import { messagesByField } from '../location/profile-draft.js';

@@ -1,4 +1,4 @@
-// Which stretch of the past is asked for: the last hours or days, or from an instant to another.
+// Choice of a span of the past: the last hours or days, or from one instant to another.
 import { useState } from 'preact/hooks';
 import type { ApiError } from '../api/api-error.js';
 import { InstantField } from '../location/instant-field.js';
@@ -19,7 +19,7 @@ const LENGTHS: readonly (readonly [hours: string, text: string])[] = [
 ];
 const OTHER = 'other';
 
-/** The span that is shown first: a day until now. */
+/** The initial span: the last 24 hours. */
 export function lastDay(clock: ServerClock): AskedSpan {
   return lastHours(24, clock);
 }
@@ -30,7 +30,7 @@ export function SpanChoice({
   onChoose,
 }: {
   readonly clock: ServerClock;
-  /** Why the span that was chosen is refused. */
+  /** The service's reason for refusing the chosen span. */
   readonly error: ApiError | undefined;
   readonly onChoose: (span: AskedSpan) => void;
 }) {

@@ -1,4 +1,4 @@
-// Alarms as the page holds them: those that last, and past ones page by page, both kept up to date by the stream.
+// Reads open alarms, and past ones page by page; the stream keeps both up to date.
 import { useState } from 'preact/hooks';
 import type { AlarmList, AlarmView } from '../../src/wire/operator-history.js';
 import { type ApiError, asApiError } from '../api/api-error.js';
@@ -9,29 +9,27 @@ import { useSession } from '../session/session.js';
 
 const PAGE_ROWS = 100;
 
-/** A span of the past, as the contract writes instants; without `to` it ends now. */
+/** A span of the past with instants in the form of the contract; without `to` it ends now. */
 export interface AskedSpan {
   readonly from: string;
   readonly to: string | undefined;
 }
 
 export interface PastAlarms {
-  /** The pages read so far as one. */
+  /** All pages so far, combined. */
   readonly list: Resource<AlarmList>;
   readonly isReadingMore: boolean;
   readonly moreError: ApiError | undefined;
-  /** Reads the next page. */
   readMore(): Promise<void>;
 }
 
-/** Open alarms. */
 export function useOpenAlarms(): Resource<readonly AlarmView[]> {
   const resource = useResource(readOpenAlarms, []);
   useEvents('alarm', (events) => resource.update((alarms) => events.reduce(withOpenAlarm, alarms)));
   return resource;
 }
 
-/** Alarms that were open in `span` and have ended. Where it ends now, those that end from now on are added. */
+/** Alarms that were open in `span` and have ended. If the span ends now, later ends of alarms are added. */
 export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
   const { client } = useSession();
   const [more, setMore] = useState<{ isReading: boolean; error?: ApiError }>({ isReading: false });
@@ -57,7 +55,7 @@ export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
       setMore({ isReading: true });
       try {
         const next = await readEnded((address) => client.get(address), nextPageOf(before));
-        // Another span may have been asked for meanwhile.
+        // The user may have chosen another span meanwhile.
         list.update((held) => (held.nextCursor === before.nextCursor ? appended(held, next) : held));
         setMore({ isReading: false });
       } catch (thrown) {
@@ -68,7 +66,8 @@ export function usePastAlarms({ from, to }: AskedSpan): PastAlarms {
 }
 
 async function readOpenAlarms(client: ApiClient, signal: AbortSignal): Promise<readonly AlarmView[]> {
-  // The last millisecond of the service's own clock: alarms that are open now were open in it, and hardly any others.
+  // A span of 1 ms before now, by the clock of the service. It contains the alarms that are open now, and hardly any
+  // others.
   const { to } = await client.get<AlarmList>('/alarms?limit=1', signal);
   const from = new Date(Date.parse(to) - 1).toISOString();
   const read = (address: string) => client.get<AlarmList>(address, signal);
@@ -77,7 +76,7 @@ async function readOpenAlarms(client: ApiClient, signal: AbortSignal): Promise<r
   return list.alarms.filter(({ endedAt }) => endedAt === null);
 }
 
-/** Reads on until some that have ended were found: those that last may fill many pages. */
+/** Reads pages until enough ended alarms are found, because open alarms may fill many pages. */
 async function readEnded(
   read: (address: string) => Promise<AlarmList>,
   firstAddress: string,
@@ -101,7 +100,7 @@ function appended(list: AlarmList, next: AlarmList): AlarmList {
   return { ...list, alarms: joined(list.alarms, next.alarms), nextCursor: next.nextCursor };
 }
 
-/** Of an alarm that both tell of, what the first says. */
+/** If both lists have an alarm, the entry of `first` wins. */
 function joined(first: readonly AlarmView[], second: readonly AlarmView[]): AlarmView[] {
   const told = new Set(first.map(({ alarmId }) => alarmId));
   return [...first, ...second.filter(({ alarmId }) => !told.has(alarmId))];

@@ -1,4 +1,5 @@
-// Shows the description of the API with Swagger UI, in the dashboard's theme, and corrects parts that Swagger UI leaves without a name.
+// Shows the description of the API with Swagger UI in the dashboard's theme. Adds accessible names where Swagger UI has
+// none.
 import { chosenTheme, THEME_KEY } from '../shell/theme.js';
 
 type Component = (properties: { readonly text?: string }) => unknown;
@@ -7,7 +8,7 @@ interface SwaggerSystem {
   readonly React: { createElement(tag: string, properties: null, text: string | undefined): unknown };
 }
 
-/** A component of the page, made from the one that Swagger UI brings. */
+/** Replaces a component of Swagger UI. */
 type Wrapper = (original: Component, system: SwaggerSystem) => Component;
 
 declare const SwaggerUIBundle: (options: Readonly<Record<string, unknown>>) => void;
@@ -15,7 +16,7 @@ declare const SwaggerUIBundle: (options: Readonly<Record<string, unknown>>) => v
 const PLACE = 'api';
 const SYSTEM_DARK = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** Of parts that have no name, or another than the text they show. */
+/** Accessible names of elements without a name, or with a name that differs from their text. */
 const NAMES: Readonly<Record<string, string>> = {
   'textarea.body-param__text': 'Request body',
   'button.close-modal': 'Close',
@@ -40,7 +41,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     (_, { React }) =>
     ({ text }) =>
       React.createElement('span', null, text),
-  // The page has one server: the service that serves it.
+  // The page has only one server, which is the service itself.
   ServersContainer: () => () => null,
 };
 
@@ -58,9 +59,9 @@ if (place !== null) {
     url: place.dataset.url,
     domNode: place,
     deepLinking: true,
-    // The description is shown to nobody else.
+    // Without this, Swagger UI would send the description to an external validator.
     validatorUrl: null,
-    // The numbers of the theme that is used otherwise have too little contrast.
+    // The contrast of numbers in the default theme is too low.
     syntaxHighlight: { theme: 'tomorrow-night' },
     plugins: [{ wrapComponents: WRAPPERS }],
   });

@@ -1,15 +1,15 @@
-// A request that did not succeed, in the words of the error envelope.
+// A failed request, with the fields of the error envelope.
 import type { ErrorCode } from '../../machines/values/errors.js';
 
-/** `UNREACHABLE` where no answer came at all, `UNREADABLE` where the answer is none of this service's. */
+/** `UNREACHABLE`: no answer at all. `UNREADABLE`: the answer does not come from this service. */
 export type ApiErrorCode = ErrorCode | 'UNREACHABLE' | 'UNREADABLE';
 
 export class ApiError extends Error {
-  /** 0 where no answer came. */
+  /** 0 if there was no answer. */
   readonly status: number;
   readonly code: ApiErrorCode;
   readonly requestId: string | undefined;
-  /** The field of the request body that is wrong, such as `limitKw`. */
+  /** The invalid field of the request body, such as `limitKw`. */
   readonly field: string | undefined;
 
   constructor(status: number, code: ApiErrorCode, message: string, requestId?: string) {
@@ -34,7 +34,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   );
 }
 
-/** Whatever was thrown, as an `ApiError`. */
+/** Converts any thrown value. */
 export function asApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   return new ApiError(0, 'UNREACHABLE', 'The service does not answer.');

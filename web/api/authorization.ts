@@ -1,16 +1,16 @@
-// The headers that say who asks: the API key, or a token that is renewed before it expires.
+// Headers that authenticate a request: the API key, or a token that is renewed before it expires.
 import type { TokenResponse } from '../../src/wire/oauth.js';
 import type { Credential } from '../session/credential.js';
 import { ApiError, errorOf } from './api-error.js';
 
 export interface Authorization {
-  /** @throws ApiError where no token is given. */
+  /** @throws ApiError if the service issues no token. */
   headers(): Promise<Readonly<Record<string, string>>>;
-  /** Forgets the token. False where there is none to forget: the credential itself was refused. */
+  /** Drops the token. False if there is none to drop: the service refused the credential itself. */
   renew(): boolean;
 }
 
-/** A token is not used in the last tenth of its life. */
+/** A token is not used in the last tenth of its lifetime. */
 const USED_SHARE = 0.9;
 const VISIBLE_ASCII = /^[!-~]*$/;
 
@@ -19,7 +19,7 @@ export function createAuthorization(credential: Credential): Authorization {
     const { apiKey } = credential;
     return {
       async headers() {
-        // A browser cannot send such a header, and its error would look like one of the service.
+        // A browser cannot send such a header, and its error would look like an error of the service.
         if (!VISIBLE_ASCII.test(apiKey))
           throw new ApiError(401, 'UNAUTHORIZED', 'The API key has characters that are in no key.');
         return { 'x-api-key': apiKey };
@@ -34,7 +34,7 @@ export function createAuthorization(credential: Credential): Authorization {
     const asked = token ?? ask();
     const held = await asked;
     if (performance.now() < held.usedUntilMs) return held;
-    // When several requests find the token expired, only one of them asks for a new one.
+    // If several requests find the token expired, only one of them requests a new one.
     if (token === asked) token = undefined;
     return token ?? ask();
   }
@@ -70,7 +70,7 @@ async function requestToken(clientId: string, clientSecret: string): Promise<Tok
   const askedAtMs = performance.now();
   const response = await fetch('/v1/oauth/token', {
     method: 'POST',
-    // Without this header the browser would show its own password prompt when it is refused.
+    // Without this option the browser would show its own password prompt after a refusal.
     credentials: 'omit',
     headers: { authorization: `Basic ${btoa(`${encoded(clientId)}:${encoded(clientSecret)}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),

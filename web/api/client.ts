@@ -1,27 +1,27 @@
-// Requests to the service: the credential as a header, refusals as `ApiError`, warnings beside what was written.
+// Requests to the service: adds the credential as a header, and converts refusals to `ApiError`.
 import type { Credential } from '../session/credential.js';
 import { ApiError, asApiError, errorOf } from './api-error.js';
 import { createAuthorization } from './authorization.js';
 
-/** What a write answered. */
+/** Answer to a write. */
 export interface Written<T> {
   readonly body: T;
-  /** What was written will not fit, in sentences for people. */
+  /** Sentences for the user about a limit that was written but will not fit. */
   readonly warnings: readonly string[];
 }
 
-/** Paths are below `/v1`, made with `path`. Every method throws `ApiError` and nothing else, but for an abort. */
+/** Paths are below `/v1`, built with `path`. Every method throws only `ApiError`, or the error of an abort. */
 export interface ApiClient {
   get<T>(path: string, signal?: AbortSignal): Promise<T>;
   post<T>(path: string, body: object): Promise<Written<T>>;
   put<T>(path: string, body: object): Promise<Written<T>>;
   patch<T>(path: string, body: object): Promise<Written<T>>;
   delete<T>(path: string): Promise<Written<T>>;
-  /** The answer itself, for streams. */
+  /** The response itself, for streams. */
   open(path: string, signal: AbortSignal): Promise<Response>;
 }
 
-/** `path\`/locations/${id}/live\``: an id with any characters stays one segment of the path. */
+/** Such as `path\`/locations/${id}/live\``: an id with any characters stays one segment of the path. */
 export function path(texts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
   return texts
     .map((text, i) => text + (i < values.length ? encodeURIComponent(values[i] ?? '') : ''))
@@ -30,7 +30,7 @@ export function path(texts: TemplateStringsArray, ...values: readonly (string | 
 
 export function createApiClient(options: {
   readonly credential: Credential;
-  /** The credential is not valid, or no longer. */
+  /** Called after the service refused the credential, at the start or later. */
   readonly onUnauthorized?: (why: string) => void;
 }): ApiClient {
   const { credential, onUnauthorized = () => {} } = options;
@@ -44,7 +44,7 @@ export function createApiClient(options: {
   async function send(method: string, below: string, init: RequestInit): Promise<Response> {
     try {
       let response = await attempt(method, below, init);
-      // A token may have been revoked early: a new one shows whether the credential still holds.
+      // The token may have been revoked early: a request with a new one shows if the credential is still valid.
       if (response.status === 401 && authorization.renew()) response = await attempt(method, below, init);
       if (!response.ok) throw await errorOf(response);
       return response;

@@ -1,6 +1,6 @@
-// Server-sent events out of the pieces in which a stream arrives.
+// Parses server-sent events from the pieces of a stream.
 
-/** Takes text as it comes; calls `onEvent` with the name and data of each event that is complete. */
+/** Takes pieces of text; calls `onEvent` with the name and data of each complete event. */
 export function createEventParser(onEvent: (name: string, data: string) => void): (text: string) => void {
   let unfinished = '';
   return (text) => {

@@ -1,4 +1,5 @@
-// Events wait here for the next frame, so that a thousand events a second cause no more renderings than the screen shows.
+// Delays events until the next frame, so that a thousand events a second cause no more renderings than the screen
+// shows.
 import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 
 type Handler = (events: readonly unknown[]) => void;
@@ -9,11 +10,11 @@ export interface FrameQueue {
     name: Name,
     handler: (events: readonly StreamEventData<Name>[]) => void,
   ): () => void;
-  /** Drops what waits. */
+  /** Drops the delayed events. */
   clear(): void;
 }
 
-/** A hidden tab draws no frames: then events are handed on this often. */
+/** A hidden tab draws no frames; its events are delivered at this interval. */
 const LATEST_AFTER_MS = 1_000;
 
 export function createFrameQueue(): FrameQueue {
@@ -43,7 +44,7 @@ export function createFrameQueue(): FrameQueue {
 
   return {
     add(name, data) {
-      // An event that nobody listens to is not parsed.
+      // An event without a handler is not parsed.
       if (!handlers.has(name)) return;
       if (waiting.size === 0) schedule();
       const event: unknown = JSON.parse(data);
@@ -53,7 +54,7 @@ export function createFrameQueue(): FrameQueue {
     },
     subscribe(name, handler) {
       const held = handlers.get(name) ?? new Set();
-      // The name decides the shape of the event, and the service sends no other.
+      // The name decides the shape of the event; the service sends no other shape under this name.
       const kept = handler as Handler;
       handlers.set(name, held.add(kept));
       return () => {

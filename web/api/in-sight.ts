@@ -1,10 +1,10 @@
-// Whether the page is visible. A hidden page closes its stream: a browser has six connections to a
-// service for all its tabs together, and a seventh tab would wait for as long as the first six are open.
+// Visibility of the page. A hidden page closes its stream, because a browser has six connections to a service for all
+// its tabs. A seventh tab would wait until one of the first six closes.
 
 /** A page that is hidden for less than this keeps its stream. */
 const UNSEEN_AT_MOST_MS = 5_000;
 
-/** Resolves when the page is visible, or with `until`. */
+/** Resolves after the page becomes visible, or after `until` aborts. */
 export function inSight(until: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     function look(): void {
@@ -19,7 +19,7 @@ export function inSight(until: AbortSignal): Promise<void> {
   });
 }
 
-/** Calls `act` when the page was hidden for a while. Returns the function that ends it. */
+/** Calls `act` after the page was hidden for a while. Returns a function that stops this. */
 export function onOutOfSight(act: () => void): () => void {
   let timer: number | undefined;
   function look(): void {

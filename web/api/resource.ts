@@ -1,25 +1,25 @@
-// What a page reads from the service: read once the stream is open, and again after each reconnect.
+// Data of the service for a page: read after the stream opens, and again after each reconnect.
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useFeedState, useSession } from '../session/session.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
 
 export interface Resource<T> {
-  /** The newest that was read; stays while it is read again or that fails. */
+  /** The newest value; kept during another read, and after a failed one. */
   readonly value: T | undefined;
-  /** Why the newest reading failed; undefined after one that succeeded. */
+  /** Error of the newest read; undefined after a successful one. */
   readonly error: ApiError | undefined;
   readonly isLoading: boolean;
-  /** Reads again, at the latest `withinMs` from now; several calls cause one reading. */
+  /** Reads again within `withinMs`; several calls cause one read. */
   reread(withinMs?: number): void;
   /**
-   * Changes the value by what an event said. What comes while a reading is under way is applied to what it brings,
-   * too, so `change` sets values and does not count.
+   * Changes the value by the content of an event. A change during a read also applies to the result of this read.
+   * Therefore `change` may set values but must not count.
    */
   update(change: (value: T) => T): void;
 }
 
-/** An error that may pass by itself: it is read again. */
+/** After an error that may be temporary, the value is read again. */
 const PASSING: ReadonlySet<string> = new Set([
   'UNREACHABLE',
   'UNREADABLE',
@@ -28,7 +28,7 @@ const PASSING: ReadonlySet<string> = new Set([
 ]);
 const AGAIN_WITHIN_MS = 3_000;
 
-/** Reads with `load` whenever one of `inputs` has changed. */
+/** Calls `load` after each change of one of `inputs`. */
 export function useResource<T>(
   load: (client: ApiClient, signal: AbortSignal) => Promise<T>,
   inputs: readonly (string | number | undefined)[],
@@ -51,7 +51,7 @@ export function useResource<T>(
     }, withinMs);
   }, []);
 
-  // A layout effect: an ordinary one would start the reading only after the page was drawn without its data.
+  // A layout effect: an ordinary one would start the read only after the page was drawn without data.
   useLayoutEffect(() => {
     if (epoch === 0) return;
     const abort = new AbortController();

@@ -1,4 +1,5 @@
-// The event stream of the service: opened before pages read, opened again whenever it is lost, told once a frame.
+// The event stream of the service. It opens before pages read data, reopens after a loss, and delivers events once a
+// frame.
 import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
@@ -10,18 +11,18 @@ export type Connection = 'connecting' | 'live' | 'lost';
 
 export interface FeedState {
   readonly connection: Connection;
-  /** Why it is lost. */
+  /** Reason of the loss. */
   readonly reason?: string;
   /** The service answers, but refuses the stream. */
   readonly isRefused?: boolean;
   /**
-   * 0 until it is known whether the stream opens, then one more each time it has opened: nothing is replayed, so
-   * what was read before is read again.
+   * 0 until the first attempt to open the stream has a result, then one more after each opening. The service replays no
+   * events, so a new epoch means that data must be read again.
    */
   readonly epoch: number;
 }
 
-/** The service sends a comment every 15 s: when two are missing, the connection counts as lost. */
+/** The service sends a comment every 15 s. After two missing comments the connection counts as lost. */
 const SILENCE_AT_MOST_MS = 35_000;
 const OPENS_WITHIN_MS = 10_000;
 const FIRST_WAIT_MS = 500;
@@ -57,13 +58,16 @@ export class EventFeed {
     this.#queue.clear();
   }
 
-  /** Calls `listener` whenever `state` has changed. Returns the function that ends it. */
+  /** Calls `listener` after each change of `state`. Returns a function that stops this. */
   onState(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls `handler` at most once a frame with all that came since, in order. Returns the function that ends it. */
+  /**
+   * Calls `handler` at most once a frame with all events since the last call, in order. Returns a function that stops
+   * this.
+   */
   subscribe<Name extends StreamEventName>(
     name: Name,
     handler: (events: readonly StreamEventData<Name>[]) => void,
@@ -84,7 +88,7 @@ export class EventFeed {
       const { openForMs, refusal } = await this.#listenOnce(closed);
       if (closed.aborted) return;
       if (openForMs > FIRST_WAIT_MS) {
-        // The service also ends a stream when its token expires: the next try comes at once and shows which it was.
+        // The service also ends a stream at the expiry of its token. An immediate retry shows the cause.
         waitMs = FIRST_WAIT_MS;
         this.#become({ connection: 'connecting', epoch: this.#state.epoch });
         continue;
@@ -95,7 +99,7 @@ export class EventFeed {
     }
   }
 
-  /** Resolves once the stream has ended, with how long it was open (0 where it did not open), and why it broke. */
+  /** Resolves after the stream has ended, with the reason and the time that it was open (0 if it did not open). */
   async #listenOnce(closed: AbortSignal): Promise<{ openForMs: number; refusal: ApiError | undefined }> {
     let openedAtMs: number | undefined;
     let refusal: ApiError | undefined;
@@ -110,7 +114,7 @@ export class EventFeed {
     return { openForMs: openedAtMs === undefined ? 0 : performance.now() - openedAtMs, refusal };
   }
 
-  /** Resolves once the stream has ended; throws where it did not open or broke. */
+  /** Resolves after the stream has ended; throws if it did not open, or broke. */
   async #listen(closed: AbortSignal, onOpen: () => void): Promise<void> {
     const watchdog = new AbortController();
     const cancel = () => watchdog.abort();

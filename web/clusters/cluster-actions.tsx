@@ -1,4 +1,4 @@
-// What can be done with a cluster: a schedule for all members, a change, and its end.
+// Actions on a cluster: a schedule for all members, a change, and deletion.
 import { useState } from 'preact/hooks';
 import type { Cluster, ClusterDetail } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
@@ -86,7 +86,7 @@ function Change({
       submitText="Change the cluster"
       write={(client, draft) => {
         const change = changeOf(draft, before);
-        // A change without any field is not sent: the service would refuse it.
+        // An empty change is not sent, because the service would refuse it.
         if (Object.keys(change).length === 0) return Promise.resolve({ body: cluster, warnings: [] });
         return client.patch<Cluster>(path`/clusters/${cluster.clusterId}`, change);
       }}

@@ -1,4 +1,4 @@
-// How a cluster stands, in a word: whether it binds, and whether its members keep to its cap.
+// Badges for the status of a cluster, and for the compliance of its members with the cap.
 import type { Cluster } from '../../src/wire/rest.js';
 import { Badge } from '../ui/badge.js';
 

@@ -1,5 +1,3 @@
-// The columns of the table of clusters.
-
 import { kw } from '../../machines/values/figures.js';
 import { hrefOf } from '../route.js';
 import { DrawnKw, estimateText } from '../ui/drawn.js';

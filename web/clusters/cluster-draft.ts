@@ -1,4 +1,4 @@
-// A cluster while it is being typed: text in each field, until the service accepts or refuses it.
+// A cluster in a form: each field is text until the service accepts or refuses it.
 import type { Cluster } from '../../src/wire/rest.js';
 import { kwOf } from '../location/profile-draft.js';
 
@@ -16,12 +16,12 @@ export function draftOf({ name, limitKw, locationIds, status }: Cluster): Cluste
   return { name, limitKw: limitKw === null ? '' : String(limitKw), locationIds, status };
 }
 
-/** What is sent for a new cluster. */
+/** Request body of a new cluster. */
 export function creationOf({ name, limitKw, locationIds }: ClusterDraft): object {
   return { name, limitKw: capOf(limitKw), locationIds };
 }
 
-/** The body of a change: only fields that were edited, so that nothing that others changed meanwhile is undone. */
+/** Request body of a change. It holds only edited fields, so that it does not undo changes of other users. */
 export function changeOf(draft: ClusterDraft, before: ClusterDraft): object {
   const isOther = (key: 'name' | 'limitKw' | 'status') => draft[key] !== before[key];
   const members = new Set(before.locationIds);
@@ -35,7 +35,7 @@ export function changeOf(draft: ClusterDraft, before: ClusterDraft): object {
   };
 }
 
-/** Text that is no number is sent as it is and refused; to leave it out would mean no cap. */
+/** Text that is not a number is sent unchanged, and the service refuses it. An omitted field would mean no cap. */
 function capOf(text: string): number | string | null {
   return text.trim() === '' ? null : (kwOf(text) ?? text);
 }

@@ -1,4 +1,4 @@
-// Creates or changes a cluster: name, cap and members, and what the service thinks of each.
+// Form that creates or changes a cluster: name, cap and members, with the service's message for each field.
 import { useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import type { Cluster } from '../../src/wire/rest.js';
@@ -19,7 +19,7 @@ interface Props {
   readonly submitText: string;
   readonly write: (client: ApiClient, draft: ClusterDraft) => Promise<Written<Cluster>>;
   readonly onWritten: () => void;
-  /** It was written, and no warnings are left to read. */
+  /** Called after a write without warnings, or after the user has read them. */
   readonly onDone: () => void;
 }
 
@@ -57,7 +57,7 @@ interface FieldsProps {
   readonly draft: ClusterDraft;
   readonly locations: readonly LocationSummary[];
   readonly isNew: boolean;
-  /** What is wrong, by field. */
+  /** Error messages by field. */
   readonly messages: ReadonlyMap<string, string>;
   readonly onChange: (part: Partial<ClusterDraft>) => void;
 }

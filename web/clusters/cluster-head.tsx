@@ -1,4 +1,4 @@
-// A cluster as it is now: the power of its members together, and how its cap scales their limits.
+// Current state of a cluster: the total power of its members, and the scaling of their limits by the cap.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';

@@ -1,19 +1,19 @@
-// What members of a cluster draw and may draw, by the rule of the contract (section 2.8), as events change it.
+// Power and effective limits of the members of a cluster by the rule of the contract (section 2.8), updated by events.
 import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { sumOfEstimates } from '../ui/drawn.js';
 
 type Member = ClusterDetail['liveStatus']['locations'][number];
 
-/** What an event says of a member. */
+/** Fields of a member that an event changes. */
 export type MemberChange = Partial<Pick<Member, 'setLimitKw' | 'actualKw' | 'estimatedKw'>>;
 
-/** What the cluster multiplies each member's set limit by: 1 while it limits no member. */
+/** Factor that the cluster applies to each member's set limit; 1 if it limits no member. */
 export function scaleOf({ status, limitKw, liveStatus }: ClusterDetail): number {
   return status === 'ACTIVE' ? clusterScale(limitKw, liveStatus.sumLocationLimits) : 1;
 }
 
-/** `detail` with what is new of its members, by their ids; the same object where nothing concerns them. */
+/** `detail` with the changes of its members, by their ids; the same object if no change concerns them. */
 export function changed(detail: ClusterDetail, changes: ReadonlyMap<string, MemberChange>): ClusterDetail {
   const { locations } = detail.liveStatus;
   if (!locations.some(({ locationId }) => changes.has(locationId))) return detail;
@@ -40,7 +40,7 @@ export function isWithin(actualTotalKw: number, limitKw: number | null): boolean
   return limitKw === null || actualTotalKw <= limitKw;
 }
 
-/** A member that is as it was stays the same object, and its row is not drawn again. */
+/** An unchanged member stays the same object, and its row is not drawn again. */
 function scaled(member: Member, scale: number): Member {
   const effectiveLimitKw = member.setLimitKw * scale;
   return member.effectiveLimitKw === effectiveLimitKw ? member : { ...member, effectiveLimitKw };

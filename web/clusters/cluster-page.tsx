@@ -1,4 +1,4 @@
-// The page of one cluster: what its members draw of its cap, share by share, and what can be done with it.
+// Page of one cluster: the power of its members against the cap, their shares, and actions.
 import '../location/location.css';
 import './clusters.css';
 import { useStreamClock } from '../location/server-clock.js';
@@ -17,7 +17,7 @@ export function ClusterPage({ clusterId }: { readonly clusterId: string }) {
   const { value, error, reread } = useCluster(clusterId);
   const names = useLocationNames();
   const clock = useStreamClock();
-  // It was deleted meanwhile: its last state is not shown.
+  // The cluster was deleted meanwhile, so its last state is not shown.
   const cluster = error?.code === 'CLUSTER_NOT_FOUND' ? undefined : value;
   useTitle(cluster?.name ?? 'Cluster');
   return (

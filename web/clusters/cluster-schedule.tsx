@@ -1,4 +1,4 @@
-// One schedule for all members of a cluster: each takes it or fails by itself, and both are shown.
+// Form for one schedule for all members of a cluster. Each member accepts or refuses it on its own, and both are shown.
 import { useState } from 'preact/hooks';
 import type { ClusterSchedule } from '../../src/wire/cluster-schedule.js';
 import { path } from '../api/client.js';
@@ -22,7 +22,7 @@ export function ClusterScheduleForm({
   readonly clock: ServerClock;
   readonly names: LocationNames;
   readonly onWritten: () => void;
-  /** The outcome was read. */
+  /** Called after the user has read the outcome. */
   readonly onDone: () => void;
 }) {
   const [draft, setDraft] = useState<ProfileDraft>(() => freshDraft(clock.nowMs()));

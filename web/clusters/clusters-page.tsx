@@ -1,4 +1,4 @@
-// All clusters at a glance: what the members of each draw of its cap; and the way to create one.
+// Page of all clusters: the power of each against its cap, and a button to create one.
 import './clusters.css';
 import { useState } from 'preact/hooks';
 import type { Cluster } from '../../src/wire/rest.js';

@@ -1,4 +1,4 @@
-// Asks before something is taken away, and shows where the service refuses it or warns of what comes of it.
+// Asks for confirmation before a removal, and shows the service's refusal or warnings.
 import type { ComponentChildren } from 'preact';
 import type { ApiClient, Written } from '../api/client.js';
 import { Taken } from '../location/submission-form.js';
@@ -22,14 +22,14 @@ export function ConfirmDialog({
   readonly title: string;
   readonly text: string;
   readonly actionText: string;
-  /** Of the button that leaves everything as it is. */
+  /** Text of the button that cancels. */
   readonly keepText?: string;
   readonly doneText: string;
   readonly write: (client: ApiClient) => Promise<Written<object>>;
-  /** It was done, and there are no warnings left to read. */
+  /** Called after the action, if it has no warnings, or after the user has read them. */
   readonly onDone: () => void;
   readonly onClose: () => void;
-  /** What should be known before answering. */
+  /** Information for the decision. */
   readonly children?: ComponentChildren;
 }) {
   const { isBusy, error, written, send } = useSubmission<object>(({ warnings }) => {

@@ -1,4 +1,4 @@
-// Which locations belong to a cluster: boxes to tick, those chosen before first, found by name or id.
+// Choice of the members of a cluster: a checkbox for each location, members first, with a filter by name or id.
 import { useId, useMemo, useState } from 'preact/hooks';
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
@@ -14,7 +14,7 @@ export function MemberPicker({
   onChange,
 }: {
   readonly locations: readonly LocationSummary[];
-  /** Ids in the order in which they were chosen. */
+  /** Ids in the order of the clicks. */
   readonly chosen: readonly string[];
   readonly error: string | undefined;
   readonly onChange: (chosen: readonly string[]) => void;

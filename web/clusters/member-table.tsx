@@ -1,4 +1,4 @@
-// The members of a cluster: the effective limit of each, its share of the cap, and its power.
+// Table of the members of a cluster: the effective limit of each, its share of the cap, and its power.
 import { useMemo, useState } from 'preact/hooks';
 import { kw } from '../../machines/values/figures.js';
 import type { ClusterDetail } from '../../src/wire/rest.js';

@@ -1,4 +1,4 @@
-// What became of a schedule for all members: who did not take it and why, before who did.
+// Outcome of a schedule for all members: first the members that refused it and their reasons, then the others.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { ClusterSchedule } from '../../src/wire/cluster-schedule.js';
@@ -24,7 +24,7 @@ export function ScheduleOutcome({
   const summary = useRef<HTMLParagraphElement>(null);
   const columns = useMemo(() => outcomeColumns(names), [names]);
   const rows = useMemo((): readonly Outcome[] => [...errors, ...applied], [errors, applied]);
-  // It replaces the form, whose button had the focus.
+  // The outcome replaces the form, whose button had the focus.
   useEffect(() => summary.current?.focus(), []);
   return (
     <div class="stack outcome">

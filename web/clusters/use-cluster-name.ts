@@ -1,9 +1,9 @@
-// What a cluster is called, for sentences that would otherwise tell people its id.
+// Reads the name of a cluster, for sentences that would otherwise show its id.
 import type { Cluster } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 
-/** The cluster's name; its id until it was read, and where the viewer may not read clusters. */
+/** The cluster's name. Before it is read, or if the viewer may not read clusters, its id. */
 export function useClusterName(clusterId: string | undefined): string {
   const { value } = useResource(
     async (client, signal) =>

@@ -1,4 +1,4 @@
-// One cluster, kept up to date by what the stream says of its members.
+// Reads one cluster; events about its members keep it up to date.
 import type { ClusterDetail } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
@@ -6,7 +6,7 @@ import { useEvents } from '../api/use-events.js';
 import { useEvery } from '../location/server-clock.js';
 import { changed, type MemberChange } from './cluster-live.js';
 
-/** No event tells what others change about a cluster. */
+/** The stream has no events about changes of a cluster by others. */
 const EVERY_MS = 30_000;
 
 export function useCluster(clusterId: string): Resource<ClusterDetail> {

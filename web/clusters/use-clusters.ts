@@ -1,4 +1,4 @@
-// The clusters of the tenant, each with what its members draw together now.
+// Reads the clusters of the tenant, each with the current total power of its members.
 import { useMemo } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import type { Cluster, ClusterList } from '../../src/wire/rest.js';
@@ -10,19 +10,19 @@ import { sumOfEstimates } from '../ui/drawn.js';
 
 export interface ListedCluster extends Cluster {
   readonly actualTotalKw: number;
-  /** How much of it is an estimate; null where all was measured. */
+  /** Estimated part of the total; null if all of it was measured. */
   readonly estimatedTotalKw: number | null;
 }
 
 export interface Clusters {
-  /** The newest first. */
+  /** Newest first. */
   readonly clusters: readonly ListedCluster[] | undefined;
   readonly locations: readonly LocationSummary[] | undefined;
   readonly error: ApiError | undefined;
   reread(): void;
 }
 
-/** No event tells what others change about clusters. */
+/** The stream has no events about changes of clusters by others. */
 const EVERY_MS = 30_000;
 
 export function useClusters(): Clusters {

@@ -1,5 +1,3 @@
-// The columns of the table of locations.
-
 import { kw } from '../../machines/values/figures.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { hrefOf } from '../route.js';
@@ -67,7 +65,7 @@ function count(key: Count, header: string, tone: Tone, isWideOnly: boolean): Col
   };
 }
 
-/** A zero does not stand out. */
+/** A zero is not highlighted. */
 function Count({ value, tone }: { readonly value: number; readonly tone: Tone }) {
   if (value === 0) return <span class="quiet">0</span>;
   return tone === 'neutral' ? value : <Badge tone={tone}>{value}</Badge>;

@@ -1,4 +1,4 @@
-// All locations at a glance: what each draws of what it may, and what needs attention.
+// Page of all locations: the power of each against its limit, and the states that need attention.
 import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';

@@ -1,12 +1,12 @@
-// The names of the tenant's locations, for pages that know them by id.
+// Reads the names of the tenant's locations, for pages that have only their ids.
 import { useMemo } from 'preact/hooks';
 import { useResource } from '../api/resource.js';
 import { readLocations } from './use-locations.js';
 
-/** The name of a location by its id; the id where it is not known (yet). */
+/** The name of a location by its id; the id itself as long as the name is unknown. */
 export type LocationNames = (locationId: string) => string;
 
-/** Read once, as names rarely change. */
+/** Read once, because names rarely change. */
 export function useLocationNames(): LocationNames {
   const { value } = useResource(readLocations, []);
   return useMemo(() => {

@@ -1,16 +1,16 @@
-// The locations of the tenant, kept up to date by the stream.
+// Reads the locations of the tenant; the stream keeps them up to date.
 import { useEffect } from 'preact/hooks';
 import type { LocationList, LocationSummary } from '../../src/wire/operator-locations.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
 
-/** What an event says of a location, by its id. */
+/** Fields of a location that an event changes, by its id. */
 type Patch = Partial<Pick<LocationSummary, 'actualKw' | 'estimatedKw' | 'gridLimitKw' | 'effectiveLimitKw'>>;
 
-/** No event carries the counts: they are read again soon after an event that may have changed them. */
+/** No event carries the counts; they are read again soon after an event that may have changed them. */
 const COUNTS_WITHIN_MS = 1_500;
-/** No event tells of a new location: the list is read again this often. */
+/** The stream has no event about a new location; the list is read again at this interval. */
 const ALL_EVERY_MS = 60_000;
 
 export function useLocations(): Resource<readonly LocationSummary[]> {
@@ -37,7 +37,7 @@ export function useLocations(): Resource<readonly LocationSummary[]> {
   return resource;
 }
 
-/** All locations of the tenant, however many pages they fill. */
+/** All locations of the tenant, over any number of pages. */
 export async function readLocations(
   client: ApiClient,
   signal: AbortSignal,

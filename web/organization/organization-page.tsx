@@ -1,4 +1,4 @@
-// The organization's profiles: recorded, and not enforced, which the page says before anything else.
+// Page of the organization's profiles. It first states that they are recorded and not enforced.
 import '../location/location.css';
 import { useState } from 'preact/hooks';
 import type { OrganizationLimits } from '../../src/wire/rest.js';
@@ -15,7 +15,7 @@ import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
 
-/** No event tells what others write. */
+/** The stream has no events about changes by others. */
 const EVERY_MS = 30_000;
 
 export function OrganizationPage() {
@@ -59,7 +59,7 @@ interface LimitsProps {
 }
 
 function Profiles({ limits, clock, onCancelled }: LimitsProps & { readonly onCancelled: () => void }) {
-  // The highest decides nothing here: no charging follows it.
+  // No charging follows these profiles, so the highest one is not marked as deciding.
   const profiles = stackedAt(limits.profiles, clock.nowMs()).map((profile) => ({
     ...profile,
     isDeciding: false,

@@ -1,4 +1,4 @@
-// The credential of the person in front of the page: kept for this tab alone, and gone with it.
+// The credential of the user, stored for this tab only; the browser removes it with the tab.
 import { keep, kept } from '../kept.js';
 
 export type Credential =

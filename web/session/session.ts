@@ -1,4 +1,4 @@
-// What every part of the signed-in page shares: the client, the stream, and the way out.
+// Shared objects of the signed-in dashboard: the client, the stream, and sign-out.
 import { createContext } from 'preact';
 import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 import type { ApiClient } from '../api/client.js';
@@ -18,7 +18,7 @@ export function useSession(): Session {
   return session;
 }
 
-/** The state of the stream, kept up to date. */
+/** The state of the stream; it follows changes. */
 export function useFeedState(): FeedState {
   const { feed } = useSession();
   const [state, setState] = useState(feed.state);

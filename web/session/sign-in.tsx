@@ -1,4 +1,5 @@
-// The sign-in: an API key, or a client's id and secret, tried once before the page opens.
+// Sign-in with an API key, or with a client's id and secret. One request checks the credential before the dashboard
+// opens.
 import { useRef, useState } from 'preact/hooks';
 import { asApiError } from '../api/api-error.js';
 import { createApiClient } from '../api/client.js';
@@ -15,7 +16,7 @@ export function SignIn({
   reason,
   onSignIn,
 }: {
-  /** Why the session before ended. */
+  /** Reason for the end of the previous session. */
   readonly reason: string | undefined;
   readonly onSignIn: (credential: Credential) => void;
 }) {
@@ -57,7 +58,7 @@ export function SignIn({
         <Button kind="primary" type="submit" isBusy={isBusy}>
           Sign in
         </Button>
-        {/* After the fields: the first Tab of the page leads to what has to be typed. */}
+        {/* After the fields, so that the first Tab on the page leads to a field. */}
         <fieldset class="choice">
           <legend>Sign in with</legend>
           <KindChoice kind="apiKey" label="API key" chosen={kind} onChoose={setKind} />
@@ -72,7 +73,7 @@ export function SignIn({
   );
 }
 
-/** Whether it opens the locations; where it does not, it opens the administration of credentials. Throws where it is refused. */
+/** True if the credential may read locations; false if it may only administer credentials. Throws if it is refused. */
 async function mayRead(credential: Credential): Promise<boolean> {
   const client = createApiClient({ credential });
   try {

@@ -1,4 +1,4 @@
-// Says that what is shown may be old, for as long as the stream is lost, and that it is live again.
+// Banner that warns of outdated data while the stream is lost, and announces its return.
 import { useEffect, useRef } from 'preact/hooks';
 import { useFeedState } from '../session/session.js';
 import { announce } from '../ui/announce.js';

@@ -1,4 +1,4 @@
-// What surrounds every page: the way to the others, the state of the connection, and the way out.
+// Frame of every page: navigation, state of the connection, and sign-out.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefOf, type Route } from '../route.js';
@@ -15,7 +15,7 @@ const PAGES = [
   ['access', 'Access'],
 ] as const;
 
-/** The list a page belongs to. */
+/** The navigation entry of each page. */
 const LIST_OF: Readonly<Record<Route['page'], string>> = {
   locations: 'locations',
   location: 'locations',
@@ -34,7 +34,7 @@ export function Shell({ route, children }: { readonly route: Route; readonly chi
   const address = JSON.stringify(route);
   const isFirst = useRef(true);
   useEffect(() => {
-    // As after a link to another document, a screen reader goes on at the beginning of the new page.
+    // As after a link to another document, a screen reader continues at the beginning of the new page.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
     window.scrollTo(0, 0);

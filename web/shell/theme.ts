@@ -1,4 +1,4 @@
-// Light or dark: as the system says, until the viewer chooses otherwise.
+// Light or dark theme: follows the system until the viewer chooses one.
 import { keep, kept } from '../kept.js';
 
 export const THEME_KEY = 'headroom.theme';
@@ -11,7 +11,7 @@ export function chosenTheme(): Theme {
   return THEMES.find((theme) => theme === name) ?? 'system';
 }
 
-/** Applies the theme that was chosen, or chooses `theme`. Canvases hear of it by the `themechange` event of `window`. */
+/** Applies the stored theme, or stores and applies `theme`. The event `themechange` of `window` notifies canvases. */
 export function applyTheme(theme = chosenTheme()): void {
   keep('localStorage', THEME_KEY, theme);
   if (theme === 'system') delete document.documentElement.dataset.theme;

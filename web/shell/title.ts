@@ -1,7 +1,7 @@
-// The title of a page, so that tabs, bookmarks and the history can be told apart.
+// Sets the title of a page, which distinguishes tabs, bookmarks and entries of the history.
 import { useEffect } from 'preact/hooks';
 
-/** Puts `name` in front of the product's name; undefined while it is not known yet. */
+/** Puts `name` before the product's name; undefined as long as the name is unknown. */
 export function useTitle(name: string | undefined): void {
   useEffect(() => {
     document.title = name === undefined ? 'Headroom' : `${name} – Headroom`;

@@ -1,4 +1,4 @@
-// Short messages that come and go, shown at the edge of the page and read out by screen readers.
+// Temporary messages at the edge of the page, which screen readers read aloud.
 import { useEffect, useState } from 'preact/hooks';
 
 interface Message {
@@ -13,12 +13,12 @@ const SHOWN_MS = 8_000;
 let lastId = 0;
 let show: (message: Message) => void = () => {};
 
-/** Shows `text` for a while, and has it read out. */
+/** Shows `text` for a while; screen readers read it aloud. */
 export function announce(text: string, tone: Tone = 'good'): void {
   show({ id: ++lastId, text, tone });
 }
 
-/** The place of the messages; the page has one. */
+/** Container of the messages; the page has one. */
 export function Announcer() {
   const [messages, setMessages] = useState<readonly Message[]>([]);
   useEffect(() => {

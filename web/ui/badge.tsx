@@ -1,4 +1,4 @@
-// A word or number that stands out: how it is coloured never says more than its text.
+// A highlighted word or number. Its colour never adds information to the text.
 import type { ComponentChildren } from 'preact';
 
 export type Tone = 'neutral' | 'good' | 'info' | 'lock' | 'warning' | 'bad';

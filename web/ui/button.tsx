@@ -1,4 +1,4 @@
-// A button: primary for what a form is for, plain beside it, danger for what takes something away.
+// A button: `primary` for the main action of a form, `plain` for secondary ones, `danger` for a removal.
 import type { ComponentChildren } from 'preact';
 
 export function Button({
@@ -12,10 +12,10 @@ export function Button({
 }: {
   readonly kind?: 'primary' | 'normal' | 'plain' | 'danger';
   readonly type?: 'button' | 'submit';
-  /** Its work is under way: it can be focused, and does nothing. */
+  /** An action is in progress: the button keeps its focus but ignores clicks. */
   readonly isBusy?: boolean;
   readonly disabled?: boolean;
-  /** For screen readers, where the text alone does not say enough; it begins with the text. */
+  /** For screen readers, if the visible text is not enough; must begin with that text. */
   readonly label?: string;
   readonly onClick?: () => void;
   readonly children: ComponentChildren;

@@ -1,6 +1,9 @@
 // Colours of the style sheet for canvases, which cannot read them by themselves.
 
-/** The colour `--name` as it is now, in light or dark. Listen to `themechange` of `window` and to the system's scheme. */
+/**
+ * Current value of the colour `--name`. It changes with the event `themechange` of `window` and with the system's
+ * scheme.
+ */
 export function colourOf(name: string): string {
   const probe = document.createElement('i');
   probe.style.color = `var(--${name})`;
@@ -10,7 +13,7 @@ export function colourOf(name: string): string {
   return color;
 }
 
-/** Calls `listener` whenever the colours have changed. Returns the function that ends it. */
+/** Calls `listener` after each change of the colours. Returns a function that stops this. */
 export function onColours(listener: () => void): () => void {
   const scheme = matchMedia('(prefers-color-scheme: dark)');
   scheme.addEventListener('change', listener);

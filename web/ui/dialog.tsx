@@ -1,9 +1,9 @@
-// A dialog that the browser itself makes modal: focus, Escape and the backdrop are its business.
+// A modal dialog of the browser, which itself handles focus, Escape and the backdrop.
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import { Button } from './button.js';
 
-/** Shown for as long as it is rendered. `onClose` is asked for by Escape and by the button; it should stop rendering it. */
+/** Shown as long as it is rendered. Escape and the button call `onClose`, which should stop rendering it. */
 export function Dialog({
   title,
   onClose,
@@ -21,7 +21,7 @@ export function Dialog({
     const shown = dialog.current;
     shown?.showModal();
     return () => {
-      // While the dialog is modal, nothing outside it can take the focus.
+      // While the dialog is modal, no element outside it can take the focus.
       shown?.close();
       if (opener instanceof HTMLElement) opener.focus();
     };

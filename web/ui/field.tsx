@@ -1,11 +1,11 @@
-// A labelled input, with its hint and what is wrong with it told to screen readers as well.
+// A labelled input with a hint and an error; screen readers read both.
 import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 
 export interface FieldFrame {
   readonly label: string;
   readonly hint?: string | undefined;
-  /** What is wrong with the value. */
+  /** Error of the value. */
   readonly error?: string | undefined;
 }
 
@@ -59,7 +59,7 @@ interface Named {
   readonly 'aria-describedby': string | undefined;
 }
 
-/** Label, hint and error around an input of any kind: spread what `children` is given on it. */
+/** Label, hint and error around any input; spread the argument of `children` on the input. */
 export function Framed({
   label,
   hint,

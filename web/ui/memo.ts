@@ -1,9 +1,9 @@
-// A component that is rendered again only when one of its properties has changed.
+// A component that is rendered again only after a change of one of its properties.
 import { type ComponentChild, createElement, type FunctionComponent, type VNode } from 'preact';
 import { useRef } from 'preact/hooks';
 
 export function memo<Component extends (props: never) => ComponentChild>(component: Component): Component {
-  // Preact skips a subtree whose element is the very same one.
+  // Preact skips a subtree if its element is the same object.
   function Memo(props: object) {
     const held = useRef<{ readonly props: object; readonly element: VNode } | undefined>(undefined);
     if (held.current === undefined || !areSame(held.current.props, props)) {

@@ -1,8 +1,8 @@
-// A draw against its limit as a bar; the figures beside it say the same.
+// Bar that shows a power against its limit; the figures next to it carry the same information.
 
 const ABOVE_FROM_SHARE = 1.005;
 
-/** `value` of `limit`, both in one unit. Above `redAbove` it is red; screen readers hear the percentage. */
+/** `value` of `limit`, both in one unit. Above `redAbove` the bar is red; screen readers read the percentage. */
 export function MeterBar({
   value,
   limit,
@@ -11,9 +11,9 @@ export function MeterBar({
 }: {
   readonly value: number;
   readonly limit: number;
-  /** The limit where left out; more where chargers may still be following a lower limit. */
+  /** Default: `limit`. Higher while chargers may still follow an older, higher limit. */
   readonly redAbove?: number;
-  /** Red, whatever the value; where left out, the value decides. */
+  /** True forces red; if undefined, the value decides. */
   readonly isOver?: boolean | undefined;
 }) {
   const share = shareOf(value, limit);
@@ -27,13 +27,13 @@ export function MeterBar({
   );
 }
 
-/** How much of `limit` is used: 1 is all of it. */
+/** Used share of `limit`; 1 is all of it. */
 export function shareOf(value: number, limit: number): number {
   if (limit > 0) return value / limit;
   return value > 0 ? 1 : 0;
 }
 
-/** Whether `value` exceeds `limit` by more than a car may for a moment while it follows a new limit. */
+/** Tolerates the excess of a car that is following a new limit. */
 export function isAbove(value: number, limit: number): boolean {
   return shareOf(value, limit) > ABOVE_FROM_SHARE;
 }

@@ -1,4 +1,4 @@
-// A message that stays where it is: an error is told at once, anything else when the reader is free.
+// A permanent message. Screen readers read an error at once, and any other message after the current text.
 import type { ComponentChildren } from 'preact';
 import type { ApiError } from '../api/api-error.js';
 
@@ -16,7 +16,7 @@ export function Notice({
   );
 }
 
-/** A refusal in the service's words, with the id to report it by. */
+/** The message of the service, with the request id for a report. */
 export function ErrorNotice({ error }: { readonly error: ApiError }) {
   return (
     <Notice kind="error">

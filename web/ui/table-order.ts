@@ -1,10 +1,10 @@
-// The order of a table's rows: what its headers ask for, unmoved while somebody is about to use a row.
+// Order of a table's rows by its headers. Rows do not move while the user is about to use one.
 import { useRef, useState } from 'preact/hooks';
 import { compareNaturally } from '../../machines/values/natural-order.js';
 
 export interface SortableColumn<Row> {
   readonly key: string;
-  /** What it is sorted by; a column without it cannot be sorted. Numbers come largest first, text from A. */
+  /** Sort key; a column without it cannot be sorted. Numbers start with the largest, text with A. */
   readonly sortValue?: (row: Row) => number | string;
 }
 
@@ -15,12 +15,12 @@ export interface Order {
 
 type Value = number | string;
 
-/** How rows were put in order, and from what. */
+/** A computed order of rows, and the values behind it. */
 interface Arrangement {
   readonly order: Order | undefined;
   readonly keys: readonly string[];
   readonly values: readonly Value[];
-  /** By place in the table: which of `keys` is there. */
+  /** Index in `keys` for each position of the table. */
   readonly places: readonly number[];
 }
 
@@ -58,7 +58,7 @@ export function useOrder<Row>(
     order,
     sortBy,
     sorted: arrangement.current.places.flatMap((i) => rows[i] ?? []),
-    /** Keeps every row at its place until `release` by the same holder. */
+    /** Keeps every row at its position until `release` by the same holder. */
     hold: (holder: string) => void holders.current.add(holder),
     release: (holder: string) => void holders.current.delete(holder),
   };

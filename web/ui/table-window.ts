@@ -1,26 +1,26 @@
-// Which rows of a long table are in view: the document holds those and some around them.
+// Visible rows of a long table: the document holds only these rows and some around them.
 import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
-/** Shorter tables are in the document whole. */
+/** Tables up to this length are in the document completely. */
 const WHOLE_AT_MOST = 80;
 const ROWS_AROUND = 12;
-/** The window moves by so many rows at once, so that most frames of scrolling change nothing. */
+/** The window moves by this many rows at a time, so that most frames of scrolling change nothing. */
 const STEP = 8;
-/** Until a row was measured, px. */
+/** Used until a row has been measured, px. */
 const GUESSED_HEIGHT = 44;
 
 interface Window {
   readonly body: RefObject<HTMLTableSectionElement>;
-  /** Rows from `first` until before `end`. */
+  /** Rows from `first` to `end`, `end` excluded. */
   readonly first: number;
   readonly end: number;
-  /** Height of what is left out, px. */
+  /** Height of the omitted rows, px. */
   readonly above: number;
   readonly below: number;
 }
 
-/** The rows in view of a table of `count` rows; their height is that of the first shown. */
+/** The visible rows of a table with `count` rows. All rows count as high as the first visible one. */
 export function useWindow(count: number): Window {
   const body = useRef<HTMLTableSectionElement>(null);
   const [view, setView] = useState({ first: 0, end: WHOLE_AT_MOST, height: GUESSED_HEIGHT });
@@ -44,11 +44,11 @@ export function useWindow(count: number): Window {
       );
     };
     look();
-    // Of anything that scrolls: a dialog does so on its own, and such events do not bubble.
+    // Captures the scrolling of any element: a dialog scrolls on its own, and scroll events do not bubble.
     const scrolling = { passive: true, capture: true };
     window.addEventListener('scroll', look, scrolling);
     window.addEventListener('resize', look);
-    // What a dialog holds has its size only once that is shown.
+    // The content of a dialog has no size until the dialog is shown.
     const sizes = new ResizeObserver(look);
     if (body.current !== null) sizes.observe(body.current);
     return () => {

@@ -1,4 +1,4 @@
-// A table whose headers sort it; of many rows, only those in view and near it are in the document.
+// A table with sortable headers. Of many rows, the document holds only the visible ones and some around them.
 import type { ComponentChildren } from 'preact';
 import { memo } from './memo.js';
 import { type Order, type SortableColumn, useOrder } from './table-order.js';
@@ -10,15 +10,16 @@ export interface Column<Row> extends SortableColumn<Row> {
   readonly align?: 'end';
   /** The cell that names the row. */
   readonly isRowHeader?: boolean;
-  /** Left out where the screen is narrow. */
+  /** Omitted on a narrow screen. */
   readonly isWideOnly?: boolean;
-  /** A class for the column's cells, for its width. */
+  /** Class of the column's cells, which sets its width. */
   readonly class?: string;
 }
 
 /**
- * `rows` in the order in which they stay where the sorted values are equal. They are compared by identity: give a row that changed as a new object, and one that did not as the same. All rows
- * have one height. `columns` should be the same array from one rendering to the next.
+ * Rows with equal sort values keep the order of `rows`. Rows are compared by identity: pass a changed row as a new
+ * object, and an unchanged one as the same object. All rows have one height. `columns` should be the same array at each
+ * rendering.
  */
 export function Table<Row>({
   label,
@@ -126,7 +127,7 @@ function PlainRow<Row>({ row, columns, index }: RowProps<Row>) {
 
 const TableRow = memo(PlainRow);
 
-/** The room of the rows that are not in the document. */
+/** Space of the rows that are not in the document. */
 function Gap({ height }: { readonly height: number }) {
   return height > 0 ? <tr class="gap" style={{ height: `${height}px` }} /> : null;
 }

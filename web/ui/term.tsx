@@ -1,4 +1,4 @@
-// A word with its definition, shown where the pointer rests on it or the keyboard reaches it, until Escape is pressed.
+// A word with its definition. The definition appears on hover or keyboard focus, until Escape is pressed.
 import { useEffect, useId, useState } from 'preact/hooks';
 
 export function Term({ word, definition }: { readonly word: string; readonly definition: string }) {
@@ -13,7 +13,7 @@ export function Term({ word, definition }: { readonly word: string; readonly def
     if (!isReached || isDismissed) return;
     const dismiss = (event: KeyboardEvent) => {
       if (event.key !== 'Escape') return;
-      // The dialog around it stays open: that takes another Escape.
+      // The surrounding dialog stays open; it closes at the next Escape.
       event.preventDefault();
       setDismissed(true);
     };
@@ -28,7 +28,7 @@ export function Term({ word, definition }: { readonly word: string; readonly def
       onPointerLeave={leave}
       onFocusOut={leave}
     >
-      {/* A button, so that a tap shows it on a phone, too. */}
+      {/* A button, so that a tap shows the definition on a phone as well. */}
       <button type="button" aria-describedby={id}>
         {word}
       </button>

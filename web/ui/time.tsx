@@ -1,4 +1,4 @@
-// Instants in the viewer's time zone, with UTC where the pointer rests.
+// Instants in the viewer's time zone, with UTC in the tooltip.
 const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
   year: 'numeric',
   month: 'short',
@@ -9,7 +9,7 @@ const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, {
 });
 const TIME = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
 
-/** `at` as the contract writes it. Today's instants are shown without their day where `isShort`. */
+/** `at` in the form of the contract. With `isShort`, an instant of today is shown without its day. */
 export function Time({ at, isShort = false }: { readonly at: string; readonly isShort?: boolean }) {
   return (
     <time dateTime={at} title={utcText(at)}>
@@ -18,12 +18,12 @@ export function Time({ at, isShort = false }: { readonly at: string; readonly is
   );
 }
 
-/** Day and time in the viewer's zone, or the time alone where `isShort` and the day is today. */
+/** Day and time in the viewer's zone; with `isShort`, an instant of today has no day. */
 export function localText(at: string, isShort = false): string {
   return (isShort && isOfToday(at) ? TIME : DAY_AND_TIME).format(new Date(at));
 }
 
-/** Whether `at` is of the day it is now in the viewer's zone. */
+/** Today in the viewer's zone. */
 export function isOfToday(at: string): boolean {
   return new Date(at).toDateString() === new Date().toDateString();
 }
