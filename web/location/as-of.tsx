@@ -1,4 +1,4 @@
-// Looking back: choose a past instant, and see the limits and the power of then.
+// Looks back: chooses a past instant, and shows its limits and power.
 import { useEffect, useRef } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -20,7 +20,7 @@ function wholeSecond(atMs: EpochMs): EpochMs {
   return Math.floor(atMs / 1000) * 1000;
 }
 
-/** The first instant to choose: the location did not exist before `knownFromMs`. */
+/** Earliest instant of the slider: the location did not exist before `knownFromMs`. */
 function firstChoice({
   span,
   nowMs,
@@ -32,10 +32,10 @@ function firstChoice({
 
 interface AsOfProps {
   readonly atMs: EpochMs | undefined;
-  /** What the slider reaches over, as far as it is past. */
+  /** The slider covers the past part of this span. */
   readonly span: Span;
   readonly nowMs: EpochMs;
-  /** From here on the service can tell what was in force. */
+  /** Earliest instant for which the service has limits in force. */
   readonly knownFromMs: EpochMs;
   readonly onChange: (atMs: EpochMs | undefined) => void;
 }
@@ -47,7 +47,7 @@ export function AsOfBar(props: AsOfProps) {
   const isPast = atMs !== undefined;
   const wasPast = useRef(isPast);
   useEffect(() => {
-    // The control that was used is gone: the focus goes to the next one.
+    // The used control has disappeared, so the focus moves to the next one.
     if (wasPast.current !== isPast) controls.current?.querySelector<HTMLElement>('input, button')?.focus();
     wasPast.current = isPast;
   }, [isPast]);
@@ -99,7 +99,7 @@ function PastControls(props: AsOfProps & { readonly atMs: EpochMs }) {
   );
 }
 
-/** Takes the place of the live figures. */
+/** Replaces the live figures. */
 export function PastHead({
   atMs,
   past,
@@ -151,7 +151,7 @@ export function PastHead({
   );
 }
 
-/** Of that instant, where the chart knows it, and else of its minute. */
+/** The limit at that instant if the chart has it, and otherwise the mean of its minute. */
 function PastLimit({
   at: { atMs, power },
   lines: { inForceKw, lowestKw },

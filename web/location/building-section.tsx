@@ -1,4 +1,4 @@
-// What the building beside the chargers takes of the connection, and what it leaves: a bar, the figures, and the sentence.
+// The building behind the same connection: its load and the remaining capacity as a bar, as figures and as a sentence.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { SiteMeterView } from '../../src/wire/site-meter.js';
@@ -56,7 +56,7 @@ interface Part {
   readonly of: 'building' | 'reserve' | 'chargers';
 }
 
-/** The figures below say the same. */
+/** Hidden from screen readers, because the figures below carry the same information. */
 function StackedBar({ parts, wholeKw }: { readonly parts: readonly Part[]; readonly wholeKw: number }) {
   return (
     <span class="stacked" aria-hidden="true">

@@ -1,4 +1,4 @@
-// The profiles of a target, each of which can be cancelled before it ends. A dialog first shows what would apply instead.
+// The profiles of a target with a button to cancel each. A dialog first shows the limit that would apply instead.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
@@ -12,9 +12,9 @@ interface Props {
   readonly label: string;
   readonly profiles: readonly StackedProfile[];
   readonly empty: string;
-  /** Where they are submitted, below `/v1`. */
+  /** Address of the profiles, below `/v1`. */
   readonly address: string;
-  /** What would come of a change. */
+  /** Shows the effect of a change. */
   readonly preview: (change: LimitChange) => ComponentChildren;
   readonly onCancelled: () => void;
 }
@@ -61,7 +61,7 @@ function CancelDialog({
   readonly onClose: () => void;
 }) {
   const { priority, limitKw, startTime, endTime } = profile;
-  // As it was when the dialog opened: its text does not change while it is being read.
+  // The state at the opening of the dialog, so that its text does not change while the user reads it.
   const [isActive] = useState(profile.status === 'ACTIVE');
   const what = `The profile of priority ${priority} (${kwText(limitKw)})`;
   const text = isActive

@@ -1,4 +1,4 @@
-// A chart over time as everyone gets it: legend, step lines, what holds under the pointer, and the picture in a sentence.
+// A chart over time: legend, step lines, values under the pointer, and a description as text.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -7,7 +7,7 @@ import { type PlotLine, StepPlot } from './step-plot.js';
 import type { Span } from './time-view.js';
 
 export interface LegendEntry {
-  /** A name of the style sheet. */
+  /** Name of a colour in the style sheet. */
   readonly colour: string;
   readonly text: string;
 }
@@ -16,17 +16,17 @@ interface Props {
   readonly label?: string;
   readonly legend: readonly LegendEntry[];
   readonly lines: readonly PlotLine[];
-  /** What lies between the two lines of each is shaded: the labels of the upper and of the lower one. */
+  /** Shaded areas between two lines, given by the labels of the upper and the lower one. */
   readonly bands?: readonly (readonly [upper: string, lower: string])[];
   readonly unit: string;
   readonly heightPx: number;
   readonly span: Span;
-  /** Where the line that marks an instant stands. */
+  /** Position of the line that marks an instant. */
   readonly markMs: EpochMs;
   readonly onSelect: (span: Span) => void;
-  /** What holds at an instant, such as `power 11.0 kW`; none where nothing is known of it. */
+  /** Values at an instant, such as `power 11.0 kW`; empty if none is known. */
   readonly readingsAt: (atMs: EpochMs) => readonly string[];
-  /** What the picture shows, in sentences. */
+  /** Description of the chart in sentences. */
   readonly children: ComponentChildren;
 }
 

@@ -1,5 +1,3 @@
-// The columns of the table of connectors.
-
 import { kw, kwText } from '../../machines/values/figures.js';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
@@ -11,7 +9,7 @@ import { Lease } from './lease.js';
 import type { ServerClock } from './server-clock.js';
 import { REASON_WORDS } from './words.js';
 
-/** A connector as it was read, with when that was on the service's clock. */
+/** A connector, and the instant of its reading by the service's clock. */
 export interface ReadConnector extends ConnectorLive {
   readonly readAtMs: number;
 }
@@ -133,7 +131,7 @@ function State({ connector }: { readonly connector: ReadConnector }) {
   return tone === undefined ? term : <span class={`state-word ${tone}`}>{term}</span>;
 }
 
-/** Beside the reason on a phone, where the column of states has no room. */
+/** Shown next to the reason on a phone, whose screen has no space for the column of states. */
 function NarrowState({ connector }: { readonly connector: ReadConnector }) {
   const { word, tone } = stateOf(connector);
   return <span class={`narrow-only small state-word ${tone ?? 'quiet'}`}>{word}</span>;

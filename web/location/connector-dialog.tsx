@@ -1,4 +1,4 @@
-// "Why is this car slow?": one connector's limit in a sentence, its figures, and its locks, where one can be set.
+// Dialog about one connector: its limit and the reason in a sentence, its figures, and its locks, if it can have one.
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { ConnectorSchedules, GridLimitCause } from '../../src/wire/operator-locations.js';
@@ -25,7 +25,9 @@ import { type ServerClock, useEvery } from './server-clock.js';
 import { stackedAt } from './stacked-profiles.js';
 import { REASON_WORDS } from './words.js';
 
-/** The stream tells when a lock begins, changes or ends, and not that somebody planned one or took one back: read this often. */
+/**
+ * The stream reports the start, change and end of a lock, but not planned or cancelled ones; therefore this interval.
+ */
 const LOCKS_EVERY_MS = 5_000;
 
 export function ConnectorDialog({
@@ -36,7 +38,7 @@ export function ConnectorDialog({
   onClose,
 }: {
   readonly connector: ReadConnector;
-  /** What sets the limit in force of its location. */
+  /** The rule that sets the limit in force of its location. */
   readonly cause: GridLimitCause;
   readonly clock: ServerClock;
   readonly onWritten: () => void;
@@ -75,7 +77,7 @@ function Explanation({
   );
 }
 
-/** The connector's profiles, read again when the stream tells of a lock, and every few seconds. */
+/** The connector's profiles, read again after an event about a lock and at regular intervals. */
 function useSchedules(controllerUuid: string, connectorId: string): Resource<ConnectorSchedules> {
   const address = path`/chargers/${controllerUuid}/connectors/${connectorId}/schedules`;
   const schedules = useResource(
@@ -94,7 +96,7 @@ function useSchedules(controllerUuid: string, connectorId: string): Resource<Con
   return schedules;
 }
 
-/** The connector's profiles, and where one can be set. */
+/** The connector's profiles, and a form for a new one. */
 function Locks({
   connector: { controllerUuid, connectorId },
   clock,

@@ -1,16 +1,17 @@
-// A connector's state in a word that says what its car does. Why it gets no more is the reason of its limit, beside it.
+// State of a connector as a word for the activity of its car. The reason of the limit, next to it, explains a low
+// power.
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
 
 export interface ConnectorState {
   readonly word: string;
   readonly definition: string;
-  /** Of states that need attention; undefined of the others. */
+  /** Only for states that need attention. */
   readonly tone?: 'warning' | 'bad';
 }
 
 type ChargingStatus = NonNullable<ConnectorLive['chargingStatus']>;
 
-/** Defined as the glossary defines the words of OCPP 1.6. */
+/** With the definitions of the glossary for the states of OCPP 1.6. */
 export const BY_STATUS: Readonly<Record<ChargingStatus, ConnectorState>> = {
   Available: { word: 'Free', definition: 'No car is plugged in.' },
   Preparing: { word: 'Plugged in', definition: 'A car is plugged in; charging has not begun.' },

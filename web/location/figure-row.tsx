@@ -1,4 +1,4 @@
-// Figures in a row, each with its name: what counts about a location at a glance.
+// A row of named figures about a location.
 import type { ComponentChildren } from 'preact';
 import { Term } from '../ui/term.js';
 
@@ -13,7 +13,7 @@ export function Figure({
   children,
 }: {
   readonly name: string;
-  /** Of a name that is not plain by itself: shown where the pointer, a tap or the keyboard reaches it. */
+  /** Explanation of a name that is not clear on its own, shown on hover, tap or keyboard focus. */
   readonly explanation?: string;
   readonly note?: ComponentChildren;
   readonly children: ComponentChildren;

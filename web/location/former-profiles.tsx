@@ -1,4 +1,4 @@
-// Profiles that were replaced or cancelled, folded away below those that hold: read when somebody opens them.
+// Replaced or cancelled profiles, collapsed below the current ones, and read after the user expands them.
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { ConnectorHistory, OrganizationHistory, Submission } from '../../src/wire/operator-history.js';
@@ -11,14 +11,14 @@ import { Time } from '../ui/time.js';
 import type { ServerClock } from './server-clock.js';
 
 const DAY_MS = 86_400_000;
-/** The API answers with so much history at once; this is how far ahead one request reaches that begins a day ago. */
+/** The API limits the span of a request; a request that begins a day ago may reach this far ahead. */
 const AHEAD_MS = 365 * DAY_MS;
-/** More is not shown here: a program may write a profile every minute. The API has all of them. */
+/** A program may write a profile every minute, so more are not shown here. The API has all of them. */
 const SHOWN_AT_MOST = 50;
 
 interface FormerProfile extends Submission {
   readonly supersededAt: string;
-  /** Its place in the history: two may be alike in all else. */
+  /** Index in the history, as a key: two profiles may be equal in all other fields. */
   readonly place: number;
 }
 
@@ -48,9 +48,9 @@ const COLUMNS: readonly Column<FormerProfile>[] = [
 ];
 
 interface Props {
-  /** Of the history, below `/v1`. */
+  /** Address of the history, below `/v1`. */
   readonly address: string;
-  /** The profiles that hold now: when they change, there may be more former ones. */
+  /** The current profiles; after a change of them there may be more former ones. */
   readonly held: readonly ProfileView[];
   readonly clock: ServerClock;
 }
@@ -92,7 +92,7 @@ function FormerTable({ address, held, clock }: Props) {
   );
 }
 
-/** The newest first. */
+/** Newest first. */
 async function readFormer(
   client: ApiClient,
   signal: AbortSignal,

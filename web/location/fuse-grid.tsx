@@ -1,11 +1,14 @@
-// Fuses side by side, the first few in sight and the others folded away.
+// Fuses side by side; the first few are visible and the others collapsed.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 
-/** More are folded away: a site may have a feeder for each row of its car park. */
+/** More fuses are collapsed, because a site may have a feeder for each row of its car park. */
 const FUSES_SHOWN = 6;
 
-/** `fuse` draws one of them; those folded away are drawn once they are asked for, so that only then they read anything. */
+/**
+ * `fuse` renders one of them. Collapsed fuses are rendered only after the user expands them, so they read no data
+ * before.
+ */
 export function FuseGrid<F>({
   fuses,
   fuse,

@@ -1,19 +1,20 @@
-// The phases of the connection or of a feeder as a table: what each carries as a bar and in figures, beside what the fuse is rated for.
+// Table of the phases of a connection or a feeder: the current of each as a bar and in figures, and the rating of the
+// fuse.
 import type { ComponentChildren } from 'preact';
 import { MeterBar } from '../ui/meter-bar.js';
 
 /** One phase of a fuse. */
 export interface PhaseRow {
   readonly phase: string;
-  /** What stands beside its name. */
+  /** Shown next to the name. */
   readonly badge?: ComponentChildren;
-  /** As a bar; undefined where it is not known. */
+  /** Length of the bar; undefined if the current is unknown. */
   readonly usedA: number | undefined;
-  /** 0 where there is no fuse; undefined where none is known. */
+  /** 0 if there is no fuse; undefined if the rating is unknown. */
   readonly ratedA: number | undefined;
-  /** It carries, or may have to carry, more than it is rated for. */
+  /** The phase carries, or may have to carry, more than the rating. */
   readonly isOver?: boolean;
-  /** In A, one for each of `FuseTable`'s columns; undefined where it is not known. */
+  /** In A, one for each of `FuseTable`'s columns; undefined if unknown. */
   readonly figures: readonly (number | undefined)[];
 }
 
@@ -24,7 +25,7 @@ export function FuseTable({
   rows,
 }: {
   readonly caption: string;
-  /** The feeder that it hangs on; null where that is the connection. */
+  /** The feeder above this one; null if the connection is above it. */
   readonly parent: string | null;
   /** Headers of the figures between the bar and the rating. */
   readonly columns: readonly string[];

@@ -1,4 +1,4 @@
-// The connection and the feeders of a location: what each phase carries, what is reserved on it, and which one is full.
+// The connection and the feeders of a location: the current and the reserved current of each phase, and full phases.
 import type { FuseLive } from '../../src/wire/operator-locations.js';
 import { Badge } from '../ui/badge.js';
 import { FuseGrid } from './fuse-grid.js';
@@ -17,12 +17,12 @@ export function FusesSection({ fuses }: { readonly fuses: readonly FuseLive[] })
 
 type PhaseLive = FuseLive['phases'][number];
 
-/** Less than a tenth of an ampere is rounding. */
+/** A difference below a tenth of an ampere comes from rounding. */
 function isOverbooked({ reservedA, ratedA }: PhaseLive): boolean {
   return reservedA > ratedA + 0.05;
 }
 
-/** Overbooked fuses come first, then those that keep a connector from more. */
+/** Overbooked fuses come first, then fuses that keep a connector from a higher limit. */
 function urgencyOf({ phases }: FuseLive): number {
   if (phases.some(isOverbooked)) return 2;
   return phases.some(({ isFull }) => isFull) ? 1 : 0;

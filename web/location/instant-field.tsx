@@ -1,4 +1,4 @@
-// A field for an instant in the viewer's zone; below it stands the same in UTC, in which limits are set.
+// A field for an instant in the viewer's zone. The same instant appears below in UTC, which limits use.
 import { Field } from '../ui/field.js';
 import { utcText } from '../ui/time.js';
 import { fromLocalInput } from './local-input.js';
@@ -10,7 +10,7 @@ export function InstantField({
   onInput,
 }: {
   readonly label: string;
-  /** As a datetime-local input writes it. */
+  /** In the format of a datetime-local input. */
   readonly value: string;
   readonly error?: string | undefined;
   readonly onInput: (value: string) => void;

@@ -1,4 +1,4 @@
-// How long a connector's limit holds without being renewed, counted down.
+// Counts down the remaining time of a connector's lease.
 import { type ServerClock, useEverySecond } from './server-clock.js';
 
 export function Lease({
@@ -7,7 +7,7 @@ export function Lease({
   clock,
 }: {
   readonly leftSeconds: number | null;
-  /** The instant at which `leftSeconds` were left. */
+  /** The instant at which `leftSeconds` was correct. */
   readonly readAtMs: number;
   readonly clock: ServerClock;
 }) {

@@ -1,24 +1,33 @@
-// The limit in force of the past, drawn from roll-ups: each has the mean and the lowest of its stretch, and not when the limit changed.
-// A mean is no limit that ever was: inside a window of 22 kW that begins in the minute it says 29 kW. So the steps are put where they
-// are known to have been, wherever that agrees with what the roll-up has.
+// Derives the limit in force of the past from roll-ups. Each roll-up has the mean and the lowest limit of its interval,
+// but not the instants of changes. A mean need not be a limit that ever applied: if a window of 22 kW begins within a
+// minute, the mean of this minute may be 29 kW. Therefore steps come from lines with known steps, if these agree with
+// the roll-up.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationPower } from '../../src/wire/operator-history.js';
 import { combined, continued, type Step, type StepLine, since, valueAt } from './step-line.js';
 
 export interface LimitInForce {
-  /** Steps where they are known; the mean of a roll-up in which they are not. */
+  /** Known steps, or the mean of a roll-up with unknown steps. */
   readonly inForceKw: StepLine;
-  /** The lowest limit of the roll-ups in which the steps are not known; null elsewhere. */
+  /** The lowest limit of roll-ups with unknown steps; null elsewhere. */
   readonly lowestKw: StepLine;
-  /** The highest limit of the roll-ups in which it changed, for all of them: power is known as a mean only; null elsewhere. */
+  /**
+   * The highest limit of each roll-up with a change, for its whole duration, because only the mean of the power is
+   * known. Null elsewhere.
+   */
   readonly highestKw: StepLine;
 }
 
 /** Means are stored in whole watts. */
 const ROUNDING_KW = 0.001;
-/** A limit is in force this much after its boundary at most, as a rule: until the next decision. */
+/**
+ * Usual upper bound of the delay between a boundary and the limit that follows from it: the time to the next decision.
+ */
 const LATE_MS = 1_000;
-/** Stored roll-ups end with the last full minute, and events begin when the page was opened: the gap between them. */
+/**
+ * Upper bound of the gap between stored roll-ups, which end with the last full minute, and events since the page
+ * opened.
+ */
 export const UNTOLD_AT_MOST_MS = 65_000;
 
 interface RollUp {
@@ -29,8 +38,8 @@ interface RollUp {
 }
 
 /**
- * @param known lines that the limit in force may have followed, such as the effective limit: exact, each a candidate
- * @param live what was told since the page was opened
+ * @param known exact lines that the limit in force may have followed, such as the effective limit
+ * @param live the limit in force by events since the page opened
  */
 export function limitInForce(power: LocationPower, known: readonly StepLine[], live: StepLine): LimitInForce {
   const rollUps = rollUpsOf(power);
@@ -69,7 +78,7 @@ function isSettled({ meanKw, lowestKw }: RollUp): boolean {
   return Math.abs(meanKw - lowestKw) <= ROUNDING_KW;
 }
 
-/** The limit that holds where a roll-up ends: that of the next one, or what the page was told first. */
+/** The limit at the end of a roll-up: that of the next roll-up, or the first one by events. */
 function settledKwAfter(rollUps: readonly RollUp[], i: number, live: StepLine): number | undefined {
   const [ended, next] = [rollUps[i], rollUps[i + 1]];
   if (ended === undefined) return undefined;
@@ -79,7 +88,7 @@ function settledKwAfter(rollUps: readonly RollUp[], i: number, live: StepLine): 
   return valueAt(live, Math.max(ended.toMs, first.atMs)) ?? undefined;
 }
 
-/** undefined where nothing that is known agrees with the roll-up. */
+/** Undefined if no known line agrees with the roll-up. */
 function stepsIn(
   rollUp: RollUp,
   known: readonly StepLine[],
@@ -101,7 +110,7 @@ function stepsOf(line: StepLine, { fromMs, toMs }: RollUp, atMostKw: number): St
   return steps.map(({ atMs, value }) => ({ atMs, value: Math.min(value ?? 0, atMostKw) }));
 }
 
-/** Its mean and its lowest are those of the roll-up, but for the moment that a change takes. */
+/** True if mean and lowest value equal those of the roll-up, apart from the delay of each change. */
 function agrees(steps: StepLine, { fromMs, toMs, meanKw, lowestKw }: RollUp): boolean {
   let sum = 0;
   let late = 0;
@@ -117,7 +126,7 @@ function agrees(steps: StepLine, { fromMs, toMs, meanKw, lowestKw }: RollUp): bo
   );
 }
 
-/** A change from the limit before to the limit after has one place in which the mean is right. */
+/** For a single change from the previous to the next limit, the mean determines its instant. */
 function oneStep(
   { fromMs, toMs, meanKw, lowestKw }: RollUp,
   beforeKw: number | undefined,
@@ -134,7 +143,10 @@ function oneStep(
   ];
 }
 
-/** What the page was told goes on from the roll-ups. In the minute between them the limit is what a known line agrees with on both sides. */
+/**
+ * Appends the limits by events to the roll-ups. In the gap between them, a known line applies if it agrees on both
+ * sides.
+ */
 function withLive(stored: StepLine, live: StepLine, known: readonly StepLine[]): StepLine {
   const [first] = live;
   const end = stored.at(-1);
@@ -156,22 +168,22 @@ function flat(atMs: EpochMs, value: number): StepLine {
   return [{ atMs, value }];
 }
 
-/** Without the ends that the next roll-up goes on from. */
+/** Removes the end of a roll-up if the next one begins at the same instant. */
 function tidy(steps: readonly Step[]): StepLine {
   return steps.filter(({ atMs }, i) => steps[i + 1]?.atMs !== atMs);
 }
 
-/** The lower of both where both are known: two limits that hold at once. */
+/** The lower value, because two limits apply at once; if only one is known, that one. */
 export function lowerOf(one: StepLine, other: StepLine): StepLine {
   return combined(one, other, (a, b) => (a === null || b === null ? (a ?? b) : Math.min(a, b)));
 }
 
-/** The higher of both where either is known. */
+/** The higher value; if only one is known, that one. */
 export function higherOf(one: StepLine, other: StepLine): StepLine {
   return combined(one, other, (a, b) => (a === null || b === null ? (a ?? b) : Math.max(a, b)));
 }
 
-/** What is known until `atMs`, then what is planned: its steps after that instant. */
+/** `known` until `atMs`, and afterwards the steps of `planned`. */
 export function thenPlanned(known: StepLine, planned: StepLine, atMs: EpochMs): StepLine {
   return [...known.filter((step) => step.atMs <= atMs), ...planned.filter((step) => step.atMs > atMs)];
 }

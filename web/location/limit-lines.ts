@@ -1,4 +1,5 @@
-// Lines of the chart from what the service answers: the past from roll-ups and submissions, the future from the timeline.
+// Converts answers of the service to lines of the chart: the past from roll-ups and submissions, the future from the
+// timeline.
 import { compositeTimeline, EMPTY_STACK, putProfile } from '../../machines/limits/profile-stack.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
@@ -8,8 +9,9 @@ import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
 import type { Step, StepLine } from './step-line.js';
 
 /**
- * The mean power of each roll-up, kW, what a building took and that with its reserve, kW, and the
- * highest current on each phase of the grid, A: nothing where no roll-up or no meter is, and no phases where no current is known.
+ * From each roll-up: the mean power, kW; the load of a building, and this load with its reserve, kW; the highest
+ * current on each phase of the grid, A. A line has gaps without a roll-up or a meter; without known currents there are
+ * no phases.
  */
 export function pastLines(power: LocationPower): {
   readonly powerKw: StepLine;
@@ -41,7 +43,7 @@ export function pastLines(power: LocationPower): {
   };
 }
 
-/** What the location's own profiles and its permanent limit gave at each instant, as they were known then. */
+/** The effective limit at each instant, by the profiles and permanent limits as they were submitted then. */
 export function effectiveHistory(history: LocationHistory, window: TimeWindow): StepLine {
   const submissions = history.submissions.map(
     ({ submittedAt, supersededAt, startTime, endTime, ...held }) => ({
@@ -74,12 +76,12 @@ export function effectiveHistory(history: LocationHistory, window: TimeWindow): 
   });
 }
 
-/** What the grid operator let the location use, kW; nothing where it did not limit it. */
+/** The grid operator's limit, kW; null while there was none. */
 export function operatorLine({ events }: Pick<OperatorHistory, 'events'>): StepLine {
   return events.map(({ recordedAt, limitKw }) => ({ atMs: Date.parse(recordedAt), value: limitKw }));
 }
 
-/** What is planned: the effective limit, and the limit in force. */
+/** The planned effective limit, and the planned limit in force. */
 export function futureLines({ segments }: Pick<LocationTimeline, 'segments'>): {
   readonly effectiveKw: StepLine;
   readonly inForceKw: StepLine;

@@ -1,4 +1,4 @@
-// Limits and power of a location on one time axis, its profile stack, and the ways to change it.
+// Limits and power of a location on one time axis, its profile stack, and forms to change it.
 import { useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
@@ -20,15 +20,15 @@ import { TimeRange } from './time-range.js';
 import { type Span, showing, type TimeView } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
 
-/** Other rules may hold the limit in force lower. */
+/** The text does not mention the limit in force, because other rules may keep it lower. */
 const NO_PROFILES = 'No profiles: the effective limit is the permanent limit.';
 
 interface Props {
   readonly locationId: string;
-  /** Of now, or of the past instant that is looked at. */
+  /** Of now, or of the chosen past instant. */
   readonly limits: LocationLimits | undefined;
   readonly lines: ChartLines;
-  /** The limit in force now, kW; undefined before it was read. */
+  /** The current limit in force, kW; undefined until it is read. */
   readonly inForceNowKw: number | undefined;
   readonly feeder: ShownFeeder;
   readonly view: TimeView;

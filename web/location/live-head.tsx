@@ -1,4 +1,4 @@
-// A location as it is now: its power, its limits and what sets them, and its open alarms.
+// Current state of a location: its power, its limits and their causes, and its open alarms.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
@@ -66,7 +66,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
   );
 }
 
-/** Further alarms are folded: a site that is cut off has one for each connector. */
+/** Further alarms are collapsed: a disconnected site has one for each connector. */
 const ALARMS_SHOWN = 4;
 
 function OpenAlarms({ alarms }: Pick<LocationLive, 'alarms'>) {

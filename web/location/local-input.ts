@@ -1,4 +1,4 @@
-// Instants as a datetime-local input writes them: in the viewer's zone, to the second.
+// Converts instants from and to the format of a datetime-local input: in the viewer's zone, to the second.
 import type { EpochMs } from '../../machines/values/time.js';
 
 export function toLocalInput(atMs: EpochMs): string {
@@ -8,7 +8,7 @@ export function toLocalInput(atMs: EpochMs): string {
   return `${day}T${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** undefined where it is no instant, or not all of one. */
+/** Undefined for incomplete or invalid text. */
 export function fromLocalInput(text: string): EpochMs | undefined {
   const atMs = new Date(text).getTime();
   return text === '' || Number.isNaN(atMs) ? undefined : atMs;

@@ -1,4 +1,4 @@
-// The page of one location: live, over time, connector by connector, and as it was at any past instant.
+// Page of one location: live, over time, by connector, and at any past instant.
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import './location.css';
 import { useState } from 'preact/hooks';
@@ -97,7 +97,6 @@ function feedersOf(live: LocationLive | undefined): readonly string[] {
   return live?.fuses.flatMap(({ feeder }) => feeder ?? []) ?? [];
 }
 
-/** What is so now. */
 function LiveSections({ live }: { readonly live: LocationLive }) {
   return (
     <>
@@ -109,7 +108,6 @@ function LiveSections({ live }: { readonly live: LocationLive }) {
   );
 }
 
-/** What was so at `atMs`. */
 function PastSections({
   atMs,
   past,

@@ -1,4 +1,4 @@
-// The preview of a change to a location's own limits: which limit will be in force, clusters and connection included.
+// Preview of a change to a location's own limits: the resulting limit in force, with clusters and connection.
 import type { EpochMs } from '../../machines/values/time.js';
 import { ErrorNotice } from '../ui/notice.js';
 import type { LimitChange, LimitState } from './preview.js';
@@ -13,7 +13,7 @@ export function LocationPreview({
 }: {
   readonly locationId: string;
   readonly state: LimitState;
-  /** Undefined while the fields say nothing that could be sent. */
+  /** Undefined as long as the fields are not a valid change. */
   readonly change: LimitChange | undefined;
   readonly nowMs: EpochMs;
 }) {

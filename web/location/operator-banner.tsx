@@ -1,11 +1,11 @@
-// What the grid operator says of a location, above everything else: nothing that is set here can lift it.
+// The grid operator's limit, at the top of the page: no setting of the user can lift it.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { OperatorLimitView } from '../../src/wire/grid-operator.js';
 import { Notice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 
-/** Shows nothing while the operator is heard and does not limit the location. */
+/** Hidden while the operator is connected and does not limit the location. */
 export function OperatorBanner({ operatorLimit }: { readonly operatorLimit: OperatorLimitView | null }) {
   if (operatorLimit === null || operatorLimit.state === 'UNLIMITED_CONTROLLED') return null;
   return (

@@ -1,4 +1,4 @@
-// Looking back at the fuses: what flowed on each phase of the connection and of each feeder in the minute that is looked at.
+// Past currents on each phase of the connection and of each feeder, in the chosen minute.
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { LocationPower } from '../../src/wire/operator-history.js';
 import type { FuseLive } from '../../src/wire/operator-locations.js';
@@ -13,12 +13,12 @@ type PastPhases = LocationPower['points'][number]['phases'];
 
 type Wired = Pick<FuseLive, 'feeder' | 'parent' | 'phases'>;
 
-/** What all chargers drew, where the connection's rating is not known. */
+/** The current of all chargers, used if the rating of the connection is unknown. */
 const ALL_CHARGERS: Wired = { feeder: null, parent: null, phases: [] };
 
 interface Props {
   readonly locationId: string;
-  /** The fuses of now: what was rated and wired otherwise then is not kept. */
+  /** The current fuses; former ratings and wirings are not stored. */
   readonly fuses: readonly FuseLive[];
   readonly past: PastState;
 }
@@ -81,7 +81,7 @@ function PastFeeder({
     [locationId, feeder, atMs],
   );
   if (error !== undefined) return <ErrorNotice error={error} />;
-  // While it is read, nothing of another instant is shown as of this one.
+  // During a read, currents of another instant must not appear under this one.
   return <PastFuse caption={feeder} fuse={fuse} phases={value?.atMs === atMs ? value.phases : []} />;
 }
 
@@ -91,7 +91,7 @@ function PastFuse({
   phases,
 }: FuseProps & {
   readonly caption: string;
-  /** Empty where nothing is known of the minute. */
+  /** Empty if there are no data for the minute. */
   readonly phases: PastPhases;
 }) {
   return (

@@ -1,4 +1,4 @@
-// The average import that the tariff bills: a bar of what is used of its window, the figures, and the sentence.
+// Peak shaving: the used energy of the billed window as a bar, as figures and as a sentence.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { PeakShavingView } from '../../src/wire/peak-shaving.js';
@@ -12,7 +12,7 @@ export function PeakShavingSection({ peakShaving }: { readonly peakShaving: Peak
   return (
     <section class="panel stack" aria-label="Peak shaving">
       <h2>Peak shaving</h2>
-      {/* The figures below say the same. */}
+      {/* Hidden from screen readers, because the figures below carry the same information. */}
       <span class="stacked" aria-hidden="true">
         <span class="chargers" style={{ flexBasis: `${100 * share}%` }} />
       </span>

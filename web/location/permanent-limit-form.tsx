@@ -1,4 +1,4 @@
-// Sets the permanent limit, which applies where no profile is active: what it would change is shown first.
+// Form for the permanent limit, which applies without an active profile. A preview shows the effect first.
 import { useState } from 'preact/hooks';
 import { path } from '../api/client.js';
 import { announce } from '../ui/announce.js';
@@ -21,7 +21,7 @@ export function PermanentLimitForm({
   readonly state: LimitState;
   readonly clock: ServerClock;
   readonly onWritten: () => void;
-  /** It was written, and no warnings are left to read. */
+  /** Called after a write without warnings, or after the user has read them. */
   readonly onDone: () => void;
 }) {
   const [text, setText] = useState(() => String(state.fallbackKw ?? ''));

@@ -1,4 +1,4 @@
-// What the chargers drew on each phase of the grid over time, all of them or those below a feeder, as a picture and in a sentence.
+// Chart of the current on each phase of the grid, of all chargers or the ones below a feeder, with a sentence.
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { Choice } from '../ui/field.js';
@@ -7,26 +7,26 @@ import { columnsOf, type StepLine, valueAt } from './step-line.js';
 import type { Span } from './time-view.js';
 
 const HEIGHT_PX = 160;
-/** Lines of one phase each lie on each other where all are loaded alike. */
+/** Dashes keep the lines of equally loaded phases distinguishable. */
 const DASHES = [undefined, [6, 4], [2, 3]] as const;
 
-/** Not the name of any. */
+/** No feeder has this name. */
 const ALL = '';
 
-/** Whose currents are shown. */
+/** Choice of the feeder whose currents are shown. */
 export interface ShownFeeder {
-  /** Those of the location. */
+  /** Names of all feeders of the location. */
   readonly names: readonly string[];
-  /** undefined: all chargers. */
+  /** Undefined: all chargers. */
   readonly name: string | undefined;
   readonly onChoose: (name: string | undefined) => void;
 }
 
 interface Props {
   readonly feeder: ShownFeeder;
-  /** A, highest of each roll-up; none where no fuse is known. */
+  /** A, highest of each roll-up; empty if no fuse is known. */
   readonly phasesA: readonly StepLine[];
-  /** The feeder that they flowed through; null where they are of all chargers. */
+  /** The feeder of these currents; null for all chargers. */
   readonly phasesOf: string | null;
   readonly span: Span;
   readonly nowMs: EpochMs;

@@ -1,4 +1,4 @@
-// Power, a building beside it, the grid operator's limit, effective limit and limit in force over time, as a picture and in sentences.
+// Chart of power, building load, grid operator's limit, effective limit and limit in force over time, with sentences.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -13,11 +13,11 @@ const HEIGHT_PX = 240;
 interface Props {
   readonly lines: ChartLines;
   readonly span: Span;
-  /** Power is known until then. */
+  /** Power is known until this instant. */
   readonly nowMs: EpochMs;
-  /** The limit in force now, kW, as the figure above the chart shows it; undefined before it was read. */
+  /** The current limit in force, kW, equal to the figure above the chart; undefined until it is read. */
   readonly inForceNowKw: number | undefined;
-  /** The past instant that is looked at. */
+  /** The chosen past instant. */
   readonly asOfMs: EpochMs | undefined;
   readonly onSelect: (span: Span) => void;
 }
@@ -29,7 +29,7 @@ export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect 
     buildingKw: endedAt(lines.buildingKw, nowMs),
     occupiedKw: endedAt(lines.occupiedKw, nowMs),
     allowedKw: endedAt(lines.allowedKw, nowMs),
-    // How long the operator goes on, nobody knows.
+    // The end of the operator's limit is unknown.
     operatorKw: endedAt(lines.operatorKw, nowMs),
   };
   return (
@@ -42,7 +42,7 @@ export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect 
         { label: 'Allowed', line: shown.allowedKw, colour: 'limit', isHidden: true },
         { label: 'Lowest', line: shown.lowestKw, colour: 'limit', isHidden: true },
         { label: 'Limit in force', line: shown.inForceKw, colour: 'limit' },
-        // Dashed and on top, so that all lines can be seen where they coincide.
+        // Dashed lines are drawn last, so that all lines are visible if they coincide.
         { label: 'Grid operator', line: shown.operatorKw, colour: 'operator', dash: [10, 8] },
         { label: 'Effective limit', line: shown.effectiveKw, colour: 'effective', dash: [6, 4] },
       ]}
@@ -88,13 +88,13 @@ function isKnown(line: StepLine, { fromMs, toMs }: Span): boolean {
   return values.some((value) => value !== null);
 }
 
-/** Whether any of the band between the limit in force and what is allowed can be seen. */
+/** True if the band between the limit in force and the allowed power is visible. */
 function hasFollowing({ allowedKw, inForceKw }: ChartLines, { fromMs, toMs }: Span): boolean {
   const [, allowed = [], inForce = []] = columnsOf([allowedKw, inForceKw], fromMs, toMs);
   return allowed.some((kw, i) => kw !== null && kw > (inForce[i] ?? kw));
 }
 
-/** The line until `nowMs`, still holding what was told last. */
+/** The line until `nowMs`; the last value extends to `nowMs`. */
 function endedAt(line: StepLine, nowMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs <= nowMs), { atMs: nowMs + 1, value: null }];
 }
@@ -117,7 +117,7 @@ function readingsAt(lines: ChartLines, atMs: EpochMs): string[] {
   });
 }
 
-/** What the picture shows, in sentences: what happened, what is in force now, and what is planned. */
+/** Description of the chart in sentences: past, current limit in force, plan. */
 function summary(
   lines: ChartLines,
   { fromMs, toMs }: Span,
@@ -147,7 +147,7 @@ function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
   const was = least === most ? most : `between ${least} and ${most}`;
   const knownFromMs = instants[drawn.findIndex((kw) => kw !== null)] ?? fromMs;
   const knownToMs = instants[drawn.findLastIndex((kw) => kw !== null) + 1] ?? toMs;
-  // A location may be new, or was not heard of for a while: nothing is said of the time before and after.
+  // A location may be new, or may have had no connection for a while; the sentence covers only the known time.
   const isAllKnown = knownFromMs === fromMs && knownToMs === toMs;
   const knownText = isAllKnown
     ? ''
@@ -174,7 +174,7 @@ function operatorSentences({ operatorKw }: ChartLines, { fromMs, toMs }: Span): 
 }
 
 function spanText({ fromMs, toMs }: Span): string {
-  // A day beside only one of the two instants would be taken for the day of both.
+  // If only one instant showed its day, a reader would apply this day to both.
   const isToday = [fromMs, toMs].every((atMs) => isOfToday(iso(atMs)));
   return `${localText(iso(fromMs), isToday)} to ${localText(iso(toMs), isToday)}`;
 }

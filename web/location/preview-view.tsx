@@ -1,4 +1,4 @@
-// A preview in sight: the limit without and with the change as a picture, and the spans that change as a table.
+// Shows a preview: the limit without and with the change as a chart, and the changed spans as a table.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -12,7 +12,7 @@ const HEIGHT_PX = 140;
 const HOUR_MS = 3_600_000;
 const SPANS_SHOWN = 20;
 
-/** Of a target whose own profiles alone decide: no cluster and no connection holds it lower. */
+/** For a target without clusters and a connection, so that its own profiles alone decide. */
 export function OwnPreview({
   state,
   change,
@@ -34,7 +34,7 @@ export function PreviewView({
 }: {
   readonly preview: Preview | undefined;
   readonly isLoading?: boolean;
-  /** What is said where no limit applies. */
+  /** Text for a time without a limit. */
   readonly unlimited: string;
 }) {
   return (
@@ -114,7 +114,7 @@ function lineOf(segments: Preview['before']): StepLine {
   return segments.map(({ startsAtMs, limitKw }) => ({ atMs: startsAtMs, value: limitKw ?? null }));
 }
 
-/** The spans that change, with some room around them. */
+/** The changed spans, with a margin. */
 function spanOfPreview(preview: Preview): Span {
   const [first] = preview.changed;
   const last: ChangedSpan | undefined = preview.changed.at(-1);

@@ -1,4 +1,4 @@
-// What a change would do, before it is sent: the timeline of a target without and with it.
+// Effect of a change before it is sent: the timeline of a target without and with the change.
 import {
   compositeTimeline,
   dropProfile,
@@ -14,7 +14,9 @@ import type { ProfileView } from '../../src/wire/rest.js';
 
 const DAY_MS = 86_400_000;
 
-/** A target's profiles, and the limit where none is active: undefined for a connector, which is then not locked. */
+/**
+ * A target's profiles, and its limit without an active profile. This limit is undefined for a connector without a lock.
+ */
 export interface LimitState {
   readonly stack: ProfileStack;
   readonly fallbackKw: number | undefined;
@@ -25,20 +27,20 @@ export type LimitChange =
   | { readonly kind: 'cancellation'; readonly priority: number }
   | { readonly kind: 'permanentLimit'; readonly limitKw: number };
 
-/** A stretch of time in which another limit would apply; undefined where none does. */
+/** A span in which the limit would differ; undefined means no limit. */
 export interface ChangedSpan extends TimeWindow {
   readonly beforeKw: number | undefined;
   readonly afterKw: number | undefined;
 }
 
-/** `limitKw` is undefined where no limit applies. */
+/** `limitKw` is undefined if no limit applies. */
 export type PreviewSegment = Pick<TimelineSegment, 'startsAtMs' | 'endsAtMs' | 'limitKw'>;
 
 export interface Preview {
   readonly window: TimeWindow;
   readonly before: readonly PreviewSegment[];
   readonly after: readonly PreviewSegment[];
-  /** Ends at the end of the window mean: from then on. */
+  /** A span that ends at the end of the window has no known end. */
   readonly changed: readonly ChangedSpan[];
 }
 
@@ -55,13 +57,13 @@ export function profileOf({
   return { priority, limitKw, startsAtMs: Date.parse(startTime), endsAtMs: Date.parse(endTime) };
 }
 
-/** From `nowMs` until a day after the last window ends. */
+/** From `nowMs` until a day after the end of the last profile. */
 export function previewWindow(state: LimitState, change: LimitChange, nowMs: EpochMs): TimeWindow {
   const ends = [...state.stack, ...applied(state, change).stack].map(({ endsAtMs }) => endsAtMs);
   return { startsAtMs: nowMs, endsAtMs: Math.max(nowMs, ...ends) + DAY_MS };
 }
 
-/** Of a target whose own profiles alone decide, as of a connector's locks. */
+/** For a target whose own profiles alone decide, such as the locks of a connector. */
 export function previewOf(state: LimitState, change: LimitChange, nowMs: EpochMs): Preview {
   const window = previewWindow(state, change, nowMs);
   const changedState = applied(state, change);
@@ -70,7 +72,7 @@ export function previewOf(state: LimitState, change: LimitChange, nowMs: EpochMs
   return { window, before, after, changed: changedSpans(before, after) };
 }
 
-/** Of a location: what will be in force, from its timeline without and with the change. */
+/** For a location: the limit in force, from its timelines without and with the change. */
 export function previewOfTimelines(before: LocationTimeline, after: LocationTimeline): Preview {
   const [first, second] = [before, after].map(({ segments }) => segments.map(segmentOf));
   const endsAtMs = Math.min(Date.parse(before.to), Date.parse(after.to));
@@ -92,7 +94,7 @@ function applied(state: LimitState, change: LimitChange): LimitState {
   return { ...state, stack: putProfile(state.stack, change.profile) };
 }
 
-/** Both cover the same window without gaps. */
+/** Both lists must cover the same window without gaps. */
 function changedSpans(
   before: readonly PreviewSegment[],
   after: readonly PreviewSegment[],

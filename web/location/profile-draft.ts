@@ -1,4 +1,4 @@
-// A limit profile while it is being typed: text in each field, until the service accepts or refuses it.
+// A limit profile in a form: each field is text until the service accepts or refuses it.
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ApiError } from '../api/api-error.js';
@@ -7,7 +7,7 @@ import { fromLocalInput, toLocalInput } from './local-input.js';
 export interface ProfileDraft {
   readonly priority: string;
   readonly limitKw: string;
-  /** As a datetime-local input writes it. */
+  /** In the format of a datetime-local input. */
   readonly startTime: string;
   readonly endTime: string;
 }
@@ -25,7 +25,10 @@ export function freshDraft(nowMs: EpochMs): ProfileDraft {
   };
 }
 
-/** The request body. An empty field is left out; text that is no number is sent as it is, so that the service says what is wrong. */
+/**
+ * The request body. An empty field is omitted. Text that is not a number is sent unchanged, so that the service
+ * explains the error.
+ */
 export function requestOf({ priority, limitKw, startTime, endTime }: ProfileDraft): object {
   return {
     priority: Number(priority),
@@ -45,7 +48,7 @@ function timeOf(field: string, text: string): object {
   return atMs === undefined ? {} : { [field]: new Date(atMs).toISOString() };
 }
 
-/** The profile as far as it can be previewed: undefined while something is missing or it could never apply. */
+/** The profile for a preview; undefined if it is incomplete or could never apply. */
 export function profileOfDraft(draft: ProfileDraft, nowMs: EpochMs): LimitProfile | undefined {
   const limitKw = kwOf(draft.limitKw);
   const startsAtMs = fromLocalInput(draft.startTime);
@@ -55,16 +58,19 @@ export function profileOfDraft(draft: ProfileDraft, nowMs: EpochMs): LimitProfil
   return { priority: Number(draft.priority), limitKw, startsAtMs, endsAtMs };
 }
 
-/** With a decimal point or comma, because some phones offer only one of them; refused where the comma may separate thousands. */
+/**
+ * With a decimal point or comma, because some phones offer only one of them. A comma that may separate thousands is
+ * refused.
+ */
 const KW = /^-?(\d+\.?|\d*\.\d+|\d*,\d{1,2})$/;
 
-/** kW as typed; undefined where it is no number. */
+/** kW; undefined if the text is not a number. */
 export function kwOf(text: string): number | undefined {
   const typed = text.trim();
   return KW.test(typed) ? Number(typed.replace(',', '.')) : undefined;
 }
 
-/** The service's messages, each by the field it is about: `limitKw: …; endTime: …`. Those of other fields are left out. */
+/** Splits the service's messages by field: `limitKw: …; endTime: …`. Messages about other fields are omitted. */
 export function messagesByField(
   error: ApiError | undefined,
   fields: readonly string[],

@@ -1,4 +1,4 @@
-// The fields of a limit profile: priority, limit and window, each with what the service says is wrong with it.
+// Fields of a limit profile: priority, limit and window, each with the service's error message.
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { Choice, Field } from '../ui/field.js';
 import { InstantField } from './instant-field.js';
@@ -14,9 +14,9 @@ export function ProfileFields({
   onChange,
 }: {
   readonly draft: ProfileDraft;
-  /** What is wrong, by field. */
+  /** Error messages by field. */
   readonly messages: ReadonlyMap<string, string>;
-  /** What stands behind a priority where it is chosen; it begins with a space. */
+  /** Text after a priority in the choice; begins with a space. */
   readonly priorityNote?: (priority: number) => string;
   readonly onChange: (part: Partial<ProfileDraft>) => void;
 }) {

@@ -1,11 +1,11 @@
-// The profile stack as bars: a lane for each priority, the highest on top, on the time axis of the chart above.
+// The profile stack as bars on the time axis of the chart above: a lane for each priority, the highest on top.
 
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { StackedProfile } from './stacked-profiles.js';
 import type { Span } from './time-view.js';
 
-/** A picture: the table beside it says the same. */
+/** Hidden from screen readers, because the table next to it carries the same information. */
 export function ProfileLanes({
   profiles,
   span,

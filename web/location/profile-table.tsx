@@ -1,4 +1,4 @@
-// The profiles of a target as a table: priority, limit, status and window of each, and a way to take it back.
+// Table of the profiles of a target: priority, limit, status and window of each, and a button to cancel it.
 import { useMemo } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { ProfileStatus } from '../../machines/values/time.js';
@@ -73,7 +73,7 @@ export function ProfileTable({
   readonly label: string;
   readonly profiles: readonly StackedProfile[];
   readonly empty: string;
-  /** The same function from one rendering to the next. */
+  /** Pass the same function at each rendering. */
   readonly onCancel?: (profile: StackedProfile) => void;
 }) {
   const columns = useMemo(

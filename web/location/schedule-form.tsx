@@ -1,4 +1,4 @@
-// Sets a profile of a location or a lock of a connector: what it would change is shown before it is sent.
+// Form for a profile of a location or a lock of a connector. A preview shows the effect before the request.
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
@@ -19,17 +19,17 @@ import { SubmissionForm } from './submission-form.js';
 import { useSubmission } from './use-submission.js';
 
 interface Props {
-  /** Where it is posted, below `/v1`. */
+  /** Address of the POST request, below `/v1`. */
   readonly address: string;
   readonly state: LimitState;
-  /** Shows what the change would do; undefined while the fields say nothing that could be sent. */
+  /** Shows the effect of the change; undefined as long as the fields are not a valid change. */
   readonly preview: (change: LimitChange | undefined) => ComponentChildren;
   readonly submitText: string;
-  /** What is announced once it was written. */
+  /** Text of the announcement after the write. */
   readonly doneText?: string;
   readonly clock: ServerClock;
   readonly onWritten: () => void;
-  /** It was written, and no warnings are left to read. */
+  /** Called after a write without warnings, or after the user has read them. */
   readonly onDone: () => void;
 }
 

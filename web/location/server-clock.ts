@@ -1,4 +1,4 @@
-// The service's clock as the page knows it: the viewer's own may be wrong, and statuses are the service's business.
+// The service's clock on the page: the viewer's clock may be wrong, and the service decides the status of profiles.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import { useEvents } from '../api/use-events.js';
@@ -7,7 +7,7 @@ export interface ServerClock {
   nowMs(): EpochMs;
 }
 
-/** @param at the newest instant that the service named; until then the viewer's clock is used. */
+/** @param at the newest instant in an answer of the service; until then the viewer's clock is used. */
 export function useServerClock(at: string | undefined): ServerClock {
   const offsetMs = useRef(performance.timeOrigin);
   const known = useRef<string | undefined>(undefined);
@@ -20,7 +20,8 @@ export function useServerClock(at: string | undefined): ServerClock {
 }
 
 /**
- * The service's clock on pages whose answers name no instant: the stream does. It is the viewer's until the first event; every location has one soon after the stream was opened.
+ * The service's clock on pages without an instant in their answers: the stream supplies it. The viewer's clock is used
+ * until the first event; every location has one soon after the stream opens.
  */
 export function useStreamClock(): ServerClock {
   const [at, setAt] = useState<string>();
@@ -34,7 +35,7 @@ export function useEverySecond(): void {
   useEvery(1_000, () => setTurn((before) => before + 1));
 }
 
-/** Calls `act`, the newest given, every `periodMs` while the page can be seen. */
+/** Calls the newest `act` every `periodMs` while the page is visible. */
 export function useEvery(periodMs: number, act: () => void): void {
   const newest = useRef(act);
   newest.current = act;

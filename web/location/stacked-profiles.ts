@@ -1,4 +1,4 @@
-// Profiles as they stand at an instant: each with its status then, and the one that decides.
+// Profiles at an instant, with their statuses and the deciding one.
 import { activeProfileAt } from '../../machines/limits/profile-stack.js';
 import { type EpochMs, type ProfileStatus, statusAt } from '../../machines/values/time.js';
 import type { ProfileView } from '../../src/wire/rest.js';
@@ -11,7 +11,9 @@ export interface StackedProfile extends ProfileView {
   readonly isDeciding: boolean;
 }
 
-/** The highest priority first. Statuses are those of `atMs`: a window begins and ends on the page to the second, too. */
+/**
+ * Highest priority first. Statuses are computed for `atMs`, so that a window begins and ends on the page to the second.
+ */
 export function stackedAt(profiles: readonly ProfileView[], atMs: EpochMs): readonly StackedProfile[] {
   const deciding = activeProfileAt(stackOf(profiles), atMs)?.priority;
   return profiles

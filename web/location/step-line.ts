@@ -1,16 +1,16 @@
-// A quantity over time as steps: each value holds until the next one. Charts and the page's sentences read from it.
+// A quantity over time as steps: each value applies until the next one. Charts and sentences of the page use it.
 import type { EpochMs } from '../../machines/values/time.js';
 
 export interface Step {
   readonly atMs: EpochMs;
-  /** In the unit of its line, such as kW; null where nothing is known. */
+  /** In the unit of its line, such as kW; null if unknown. */
   readonly value: number | null;
 }
 
 /** In ascending order of time. */
 export type StepLine = readonly Step[];
 
-/** What holds at `atMs`; null before the first step. */
+/** The value at `atMs`; null before the first step. */
 export function valueAt(line: StepLine, atMs: EpochMs): number | null {
   let low = 0;
   let high = line.length;
@@ -22,11 +22,11 @@ export function valueAt(line: StepLine, atMs: EpochMs): number | null {
   return line[low - 1]?.value ?? null;
 }
 
-/** At each instant the highest value of the last `windowMs`; nothing where the line has nothing. */
+/** At each instant the highest value of the last `windowMs`; null at instants where the line is null. */
 export function highestOfLast(line: StepLine, windowMs: number): StepLine {
   const endsAtMs = line.map((_, i) => (line[i + 1]?.atMs ?? Number.POSITIVE_INFINITY) + windowMs);
   const instants = new Set([...line.map(({ atMs }) => atMs), ...endsAtMs].filter(Number.isFinite));
-  // Falling values, each with the instant from which on it no longer counts.
+  // In descending order of value, each with the instant at which it leaves the window.
   let candidates: { readonly value: number; readonly untilMs: EpochMs }[] = [];
   const steps: Step[] = [];
   let next = 0;
@@ -46,7 +46,7 @@ export function highestOfLast(line: StepLine, windowMs: number): StepLine {
   return steps;
 }
 
-/** `earlier` until the first step of `later`, `later` from there on. */
+/** `earlier` until the first step of `later`, and `later` from there on. */
 export function continued(earlier: StepLine, later: StepLine): StepLine {
   const [first] = later;
   if (first === undefined) return earlier;
@@ -54,8 +54,8 @@ export function continued(earlier: StepLine, later: StepLine): StepLine {
 }
 
 /**
- * The same, where `earlier` may have ended up to `gapMs` before `later` begins: then what held last is held until there,
- * because what it was in between is told later.
+ * The same, except for a gap of up to `gapMs` between the two: the last value of `earlier` extends over the gap,
+ * because the service reports the actual value later.
  */
 export function bridged(earlier: StepLine, later: StepLine, gapMs: number): StepLine {
   const [first] = later;
@@ -65,7 +65,7 @@ export function bridged(earlier: StepLine, later: StepLine, gapMs: number): Step
   return [...earlier.slice(0, -1), ...later];
 }
 
-/** At each instant at which either steps, `join` of both values. */
+/** `join` of both values at each instant with a step in either line. */
 export function combined(
   one: StepLine,
   other: StepLine,
@@ -76,19 +76,19 @@ export function combined(
   return instants.map((atMs, i) => ({ atMs, value: join(ones[i] ?? null, others[i] ?? null) }));
 }
 
-/** The line from `fromMs` on, beginning with what holds there. */
+/** The line from `fromMs` on; its first step has the value at that instant. */
 export function since(line: StepLine, fromMs: EpochMs): StepLine {
   return [{ atMs: fromMs, value: valueAt(line, fromMs) }, ...line.filter(({ atMs }) => atMs > fromMs)];
 }
 
-/** The line until `toMs`, nothing from there on. */
+/** The line until `toMs`, and null from there on. */
 export function until(line: StepLine, toMs: EpochMs): StepLine {
   return [...line.filter(({ atMs }) => atMs < toMs), { atMs: toMs, value: null }];
 }
 
 /**
- * Instants at which any line steps inside the span, its ends included, and each line's value there: a column a line.
- * Where a line ends there is one more, a millisecond earlier: a chart draws up to the last value it has.
+ * Instants of all steps inside the span, and both ends of the span; then for each line a column with its values. Each
+ * end of a line adds an instant one millisecond earlier, because a chart draws only up to the last value.
  */
 export function columnsOf(
   lines: readonly StepLine[],
@@ -104,7 +104,7 @@ export function columnsOf(
   return [instants, ...lines.map((line) => valuesAt(line, instants))];
 }
 
-/** One pass: both are in order. */
+/** Runs in a single pass, because both lists are in order. */
 function valuesAt(line: StepLine, instants: readonly EpochMs[]): (number | null)[] {
   let next = 0;
   return instants.map((instant) => {

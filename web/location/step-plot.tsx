@@ -1,4 +1,4 @@
-// Draws step lines over time with uPlot: a line for now, a drag to zoom, and what holds under the pointer.
+// Draws step lines over time with uPlot: a line for now, a drag to zoom, and events for the values under the pointer.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
@@ -7,38 +7,38 @@ import { colourOf, onColours } from '../ui/colour.js';
 import { columnsOf, type StepLine } from './step-line.js';
 import type { Span } from './time-view.js';
 
-/** Width of the axis at the left; lanes that share the time axis leave as much. */
+/** Width of the axis on the left; lanes on the same time axis use the same width. */
 const AXIS_PX = 64;
-/** Room at the right, so that no label is cut there; lanes leave it, too. */
+/** Margin on the right, so that no label is cut; lanes use the same margin. */
 const EDGE_PX = 30;
 
 export interface PlotLine {
   readonly label: string;
   readonly line: StepLine;
-  /** A name of the style sheet. */
+  /** Name of a colour in the style sheet. */
   readonly colour: string;
   readonly isFilled?: boolean;
-  /** Not drawn itself: it bounds a band. */
+  /** The line is not drawn, but bounds a band. */
   readonly isHidden?: boolean;
   readonly dash?: readonly number[];
 }
 
 interface Props {
   readonly lines: readonly PlotLine[];
-  /** What lies between the two lines of each is shaded: the labels of the upper and of the lower one. */
+  /** Shaded areas between two lines, given by the labels of the upper and the lower one. */
   readonly bands?: readonly (readonly [upper: string, lower: string])[];
   readonly span: Span;
   readonly heightPx: number;
-  /** Of what is drawn, such as `kW`. */
+  /** Unit of the values, such as `kW`. */
   readonly unit: string;
-  /** Where the line that marks an instant stands. */
+  /** Position of the line that marks an instant. */
   readonly markMs: EpochMs | undefined;
   readonly onSelect?: (span: Span) => void;
-  /** The instant under the pointer, undefined where it left. */
+  /** The instant under the pointer; undefined after the pointer has left. */
   readonly onPoint?: (atMs: EpochMs | undefined) => void;
 }
 
-/** Of the picture only: say what it shows in text beside it. */
+/** Draws only an image: describe its content as text next to it. */
 export function StepPlot(props: Props) {
   const holder = useRef<HTMLDivElement>(null);
   const newest = useRef(props);
@@ -94,7 +94,7 @@ function dataOf({ lines, span }: Props): uPlot.AlignedData {
 type Colour = (name: string) => string;
 type Newest = { readonly current: Props };
 
-/** Its parts ask `newest` when they are needed: the options are made once. */
+/** The options are created once; their callbacks read the current properties from `newest`. */
 function optionsOf(element: HTMLElement, newest: Newest, colour: Colour): uPlot.Options {
   return {
     width: element.clientWidth,
@@ -177,7 +177,7 @@ function bandsOf({ lines, bands = [] }: Props, colour: Colour): uPlot.Band[] {
   }));
 }
 
-/** A colour as `colourOf` gives it, seen through. */
+/** A translucent variant of a colour in the format of `colourOf`. */
 function faint(colour: string): string {
   return colour.replace(/^rgb\((.*)\)$/, 'rgba($1, 0.15)');
 }
@@ -207,7 +207,7 @@ const FINE_CLOCK = new Intl.DateTimeFormat(undefined, {
 });
 const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
 
-/** Times of day in the viewer's zone; the date where a day begins. */
+/** Times of day in the viewer's zone; at midnight, the date. */
 function axisLabel(instant: number, all: readonly number[]): string {
   const date = new Date(instant);
   if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return DAY.format(date);

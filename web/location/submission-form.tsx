@@ -1,4 +1,4 @@
-// A form that sends one change once: its fields, a refusal, and in place of the form the warnings of a change that was taken.
+// Form that sends one change once: its fields and a refusal. After success, the warnings replace the form.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { ApiClient, Written } from '../api/client.js';
@@ -10,12 +10,12 @@ import type { Submission } from './use-submission.js';
 interface Props<T> {
   readonly submission: Submission<T>;
   readonly write: (client: ApiClient) => Promise<Written<T>>;
-  /** A refusal is told beside the fields that it is about; else it is told below them. */
+  /** True if the fields show the refusal; otherwise it appears below them. */
   readonly isToldAtFields: boolean;
-  /** The kind of field that is focused first; none where left out. */
+  /** Kind of the field that gets the focus first; absent for none. */
   readonly focusOn?: 'input' | 'select';
   readonly submitText: string;
-  /** The warnings were read: nothing is left to do here. */
+  /** Called after the user has read the warnings. */
   readonly onDone: () => void;
   readonly children: ComponentChildren;
 }
@@ -30,11 +30,11 @@ export function SubmissionForm<T>({
   children,
 }: Props<T>) {
   const form = useRef<HTMLFormElement>(null);
-  // The form may replace the button that opened it: then it takes the focus.
+  // The form may replace the button that opened it, so it takes the focus.
   useEffect(() => {
     if (focusOn !== undefined) form.current?.querySelector<HTMLElement>(focusOn)?.focus();
   }, [focusOn]);
-  // The change is in force: a form that stayed would send it a second time.
+  // The change is in force: a visible form could send it again.
   if (written !== undefined) return <Taken warnings={written.warnings} onDone={onDone} />;
   return (
     <form
@@ -57,7 +57,7 @@ export function SubmissionForm<T>({
   );
 }
 
-/** The end of a change that was taken: its warnings, and a button once they are read. It takes the focus of the button before it. */
+/** Shown after success: the warnings, and a button to close. It takes the focus from the button of the form. */
 export function Taken({
   warnings,
   intro,
@@ -83,7 +83,7 @@ export function Taken({
   );
 }
 
-/** What the service warns of although it took the change. */
+/** Warnings about a change that the service accepted. */
 export function Warnings({
   texts,
   intro = 'It was set, but:',

@@ -1,4 +1,4 @@
-// Which stretch of time chart and bars show: ranges around now, and steps back, forth, closer and wider.
+// Choice of the span of chart and bars: ranges around now, and buttons to move and zoom.
 import { Button } from '../ui/button.js';
 import { following, moved, RANGES, type Span, type TimeView, zoomed } from './time-view.js';
 

@@ -1,4 +1,4 @@
-// Everything the location's chart draws, on one time axis: stored minutes, then live events, then what is planned.
+// All lines of the location's chart on one time axis: stored minutes, then live events, then the plan.
 import { useMemo } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { OperatorHistory } from '../../src/wire/grid-operator.js';
@@ -13,31 +13,31 @@ import { type Span, spanOf, stepSecondsOf, type TimeView } from './time-view.js'
 import type { LiveLines } from './use-live-lines.js';
 
 const MINUTE_MS = 60_000;
-/** Chargers follow a limit that fell without warning within their lease and settling time: 71.2 s by default. */
+/** Chargers follow an unannounced decrease within their lease and settling time: 71.2 s by default. */
 const FOLLOWED_WITHIN_MS = 2 * MINUTE_MS;
 const DAY_MS = 86_400_000;
-/** The timeline reaches this far, less a day's margin. */
+/** Longest span of the timeline, less a day's margin. */
 const AHEAD_AT_MOST_MS = 365 * DAY_MS;
 
 export interface ChartLines {
   readonly powerKw: StepLine;
   readonly effectiveKw: StepLine;
   readonly inForceKw: StepLine;
-  /** The lowest limit in force of roll-ups in which it changed at instants that are not known; `inForceKw` is its mean there. */
+  /** Lowest limit in force of roll-ups with changes at unknown instants; in these, `inForceKw` is the mean. */
   readonly lowestKw: StepLine;
   /**
-   * Up to here power is no violation: chargers may still be following a decrease, and in a roll-up in which the limit changed
-   * only the mean of the power is known.
+   * Power up to this line is no violation: chargers may still be following a decrease. In a roll-up with a change of
+   * the limit only the mean of the power is known.
    */
   readonly allowedKw: StepLine;
-  /** What a building takes of the connection beside the chargers, and that with its reserve; nothing where no meter tells it. */
+  /** Load of a building behind the same connection, and this load with its reserve; null without a meter value. */
   readonly buildingKw: StepLine;
   readonly occupiedKw: StepLine;
-  /** What the grid operator lets the location use; nothing where it does not limit it. */
+  /** The grid operator's limit; null while there is none. */
   readonly operatorKw: StepLine;
-  /** The highest current of each roll-up on L1, L2 and L3 of the grid, A; no lines where none is known. */
+  /** Highest current of each roll-up on L1, L2 and L3 of the grid, A; empty if none is known. */
   readonly phasesA: readonly StepLine[];
-  /** The feeder that these flowed through; null where they are of all chargers. */
+  /** The feeder of these currents; null for all chargers. */
   readonly phasesOf: string | null;
 }
 
@@ -48,12 +48,12 @@ interface Past {
   readonly operatorKw: StepLine;
   readonly phasesA: readonly StepLine[];
   readonly phasesOf: string | null;
-  /** As the service answered: limits are drawn from it together with what was told since. */
+  /** The answer of the service; limits are derived from it together with later events. */
   readonly power: LocationPower | undefined;
   readonly effectiveKw: StepLine;
-  /** From here on the location is known to have existed. */
+  /** The location existed from this instant on. */
   readonly knownFromMs: EpochMs;
-  /** What one point of power covers. */
+  /** Duration of one point of power. */
   readonly stepMs: number;
 }
 
@@ -70,7 +70,10 @@ const NOTHING: Past = {
   stepMs: MINUTE_MS,
 };
 
-/** What has been in the stretch that is shown; read again each minute. `hasOperator`: a grid operator may limit the location. `feeder`: whose currents. */
+/**
+ * Past data of the visible span, read again each minute. `hasOperator`: a grid operator may limit the location.
+ * `feeder`: feeder of the shown currents.
+ */
 export function usePast(
   locationId: string,
   view: TimeView,
@@ -96,12 +99,12 @@ export function usePast(
   );
 }
 
-/** What is planned, for at least a day. `nowMs` only decides how far, and that it is read again each minute. */
+/** The plan for at least a day. `nowMs` decides only its end, and triggers a read each minute. */
 export function useTimeline(locationId: string, view: TimeView, nowMs: EpochMs): Resource<LocationTimeline> {
   const minuteMs = Math.ceil(nowMs / MINUTE_MS) * MINUTE_MS;
   const aheadMs = spanOf(view, minuteMs).toMs + 2 * MINUTE_MS - minuteMs;
   const toMs = minuteMs + Math.min(aheadMs, AHEAD_AT_MOST_MS);
-  // The service answers with a day if no end is named, so that the first reading does not depend on the viewer's clock.
+  // A request without an end gets a day, so the first read does not depend on the viewer's clock.
   const query = aheadMs <= DAY_MS ? '' : path`?to=${new Date(toMs).toISOString()}`;
   return useResource(
     (client, signal) =>
@@ -129,7 +132,7 @@ export function useChartLines(
     return {
       powerKw: bridged(powerKw, live.powerKw, UNTOLD_AT_MOST_MS),
       effectiveKw: end(continued(effectiveKw, future.effectiveKw)),
-      // What is told of now is so; what is planned for now may leave out a building or a grid operator.
+      // For the current time, events are exact; the plan may lack a building or a grid operator.
       inForceKw: end(
         live.atMs === undefined
           ? continued(inForceKw, future.inForceKw)
@@ -202,7 +205,7 @@ function queryOf({ fromMs, toMs }: Span): string {
   return path`from=${new Date(fromMs).toISOString()}&to=${new Date(toMs).toISOString()}`;
 }
 
-/** All pages as one. */
+/** Reads all pages and combines them. */
 async function readPages<Page extends { readonly nextCursor: string | null }>(
   client: ApiClient,
   signal: AbortSignal,

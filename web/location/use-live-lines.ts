@@ -1,15 +1,15 @@
-// What happened since the page was opened, as it was told: the newest end of the chart's lines.
+// Newest end of the chart's lines: values of events since the page opened.
 import { useRef } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { useFeedState } from '../session/session.js';
 import type { StepLine } from './step-line.js';
 
-/** Roll-ups tell what is longer ago. */
+/** Roll-ups cover older times. */
 const KEPT_MS = 3_600_000;
 
 export interface LiveLines {
-  /** When it was told last; undefined before. */
+  /** Instant of the last event; undefined before. */
   readonly atMs: EpochMs | undefined;
   readonly powerKw: StepLine;
   readonly inForceKw: StepLine;
@@ -27,7 +27,7 @@ const NOTHING: LiveLines = {
   operatorKw: [],
 };
 
-/** Begins anew after a lost connection: what happened meanwhile only roll-ups know. */
+/** Begins again after a lost connection: only roll-ups cover the time without a connection. */
 export function useLiveLines(live: LocationLive | undefined): LiveLines {
   const { epoch } = useFeedState();
   const lines = useRef(NOTHING);

@@ -1,4 +1,4 @@
-// What would be in force at a location with a change: asked of the service, which knows all members of its clusters.
+// Limit in force of a location with a change. The service computes it, because it has all members of the clusters.
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
@@ -13,15 +13,15 @@ import {
   previewWindow,
 } from './preview.js';
 
-/** Waits until the typing has paused: a number has more than one digit. */
+/** Waits for a pause in the typing, because a number has more than one digit. */
 const TYPED_WITHIN_MS = 250;
-/** A timeline reaches no further, less a day's margin. */
+/** Longest span of a timeline, less a day's margin. */
 const LONGEST_MS = 365 * 86_400_000;
-/** How far now may move before the timelines are asked for again. */
+/** The timelines are requested again after the current time has moved by this much. */
 const NOW_STEP_MS = 10_000;
 
 export interface LocationPreviewState {
-  /** Of the change that was given; undefined until it was read. */
+  /** Of the given change; undefined until it is read. */
   readonly preview: Preview | undefined;
   readonly error: ApiError | undefined;
 }
@@ -62,7 +62,7 @@ function queryOf(change: LimitChange): string {
   return `${window}&${path`withLimitKw=${String(limitKw)}&withPriority=${String(priority)}`}`;
 }
 
-/** The newest value once it has stayed the same for a moment. */
+/** The newest value after it has not changed for a moment. */
 function useDebounced(value: string | undefined): string | undefined {
   const [debounced, setDebounced] = useState(value);
   useEffect(() => {

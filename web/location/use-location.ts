@@ -1,4 +1,4 @@
-// One location, kept up to date: what it is now, and its own profiles.
+// One location, kept up to date: its current state, and its own profiles.
 import type { ConnectorLive, LocationLive } from '../../src/wire/operator-locations.js';
 import type { LocationLimits } from '../../src/wire/rest.js';
 import { path } from '../api/client.js';
@@ -6,16 +6,16 @@ import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';
 import { useEvery } from './server-clock.js';
 
-/** What the stream does not tell (draw and lease of each connector, who else wrote what) is read this often. */
+/** Interval of reads for data without events: power and lease of each connector, and changes by others. */
 const LIVE_EVERY_MS = 2_000;
 const REST_EVERY_MS = 30_000;
-/** Events come in groups: one reading follows all of them. */
+/** Events come in groups: one read follows all of them. */
 const SOON_MS = 400;
 
 export interface LocationState {
   readonly live: Resource<LocationLive>;
   readonly limits: Resource<LocationLimits>;
-  /** Reads both again at once, after something was written. */
+  /** Reads both again at once, after a write. */
   reread(): void;
 }
 
@@ -40,7 +40,7 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   };
 
   useLiveEvents(locationId, live, limitChanged);
-  // After a refusal it is read less often.
+  // After a refusal the interval is longer.
   useEvery(LIVE_EVERY_MS, () => {
     if (live.error === undefined) live.reread();
   });
@@ -49,7 +49,7 @@ export function useLocation(locationId: string, onLimitChange: () => void): Loca
   return { live, limits, reread };
 }
 
-/** Brings `live` up to date with what the stream tells of the location. */
+/** Updates `live` with the events about the location. */
 function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitChanged: () => void): void {
   const ofThis = <E extends { readonly locationId: string }>(events: readonly E[]) =>
     events.filter((event) => event.locationId === locationId);
@@ -64,7 +64,7 @@ function useLiveEvents(locationId: string, live: Resource<LocationLive>, limitCh
     if (last !== undefined) set({ fuses: last.fuses });
   });
   useEvents('gridLimit', (events) => {
-    // The limit is read together with what sets it, so that figures and sentences agree.
+    // The limit is read together with its cause, so that figures and sentences agree.
     if (ofThis(events).length > 0) limitChanged();
   });
   useEvents('effectiveLimit', (events) => {

@@ -1,4 +1,4 @@
-// What is known of a past instant: the limits as of then, and the power of its minute.
+// State of a location at a past instant: the limits at that instant, and the power of its minute.
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LocationPower } from '../../src/wire/operator-history.js';
@@ -7,14 +7,13 @@ import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 
 const MINUTE_MS = 60_000;
-/** While a slider is dragged it passes many instants; only where it stops is read. */
+/** A moving slider passes many instants; only the final one is read. */
 const RESTS_AFTER_MS = 150;
 
-/** What is known of a past instant. */
 export interface PastState {
   readonly atMs: EpochMs;
   readonly limits: LocationLimits;
-  /** Of its minute; undefined where nothing was recorded. */
+  /** Power of its minute; undefined if none was recorded. */
   readonly power: LocationPower['points'][number] | undefined;
 }
 
@@ -36,7 +35,7 @@ export function usePastState(locationId: string, atMs: EpochMs | undefined): Res
   );
 }
 
-/** Asks for the minute that `atMs` is in. */
+/** Query of the minute that contains `atMs`. */
 export function minuteQuery(atMs: EpochMs): string {
   const startsAtMs = Math.floor(atMs / MINUTE_MS) * MINUTE_MS;
   return path`from=${iso(startsAtMs)}&to=${iso(startsAtMs + MINUTE_MS)}`;

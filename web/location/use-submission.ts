@@ -1,4 +1,4 @@
-// Sending a limit: under way, refused in the service's words, or written with what it warns of.
+// State of a write: in progress, refused with the service's message, or accepted with its warnings.
 import { useState } from 'preact/hooks';
 import { type ApiError, asApiError } from '../api/api-error.js';
 import type { ApiClient, Written } from '../api/client.js';
@@ -7,7 +7,7 @@ import { useSession } from '../session/session.js';
 export interface Submission<T> {
   readonly isBusy: boolean;
   readonly error: ApiError | undefined;
-  /** What was written; undefined before. */
+  /** The answer to the write; undefined before. */
   readonly written: Written<T> | undefined;
   send(write: (client: ApiClient) => Promise<Written<T>>): Promise<void>;
 }

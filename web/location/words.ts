@@ -1,9 +1,9 @@
-// The codes of a location in words: what sets its limit, and the reason of each connector's limit.
+// Texts for the codes of a location: the cause of its limit, and the reason of each connector's limit.
 import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import { localText } from '../ui/time.js';
 
-/** What sets the limit in force, as a sentence; `clusterName` is that of the cluster whose share it is. */
+/** Cause of the limit in force as a sentence; `clusterName` names the cluster if its share is the cause. */
 export function causeSentence(cause: GridLimitCause, clusterName: string): string {
   switch (cause.kind) {
     case 'permanentLimit':
