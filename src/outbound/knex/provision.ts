@@ -1,5 +1,4 @@
-// Brings a tenant to the state of a provisioning file. It creates and updates rows;
-// it removes only grid operators and site meters.
+// Brings a tenant to the state of a provisioning file. It deletes no location, charger, connector or credential.
 import type { Knex } from 'knex';
 import type { ProvisionedTenant, ProvisioningAction } from '../../ports/administration.js';
 import type { TenantRow } from './credentials.js';
