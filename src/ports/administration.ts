@@ -1,4 +1,4 @@
-// What the command line may change from outside a running service.
+// Durable changes of the command line from outside a running service.
 
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
@@ -30,7 +30,7 @@ export interface ProvisionedSiteMeter extends SiteMeterRecord {
   readonly mqttSecretHash: string | undefined;
 }
 
-/** A tenant as a provisioning file describes it, secrets already hashed. Ids are validated and unique in the file. */
+/** A tenant of a provisioning file, secrets already hashed. Ids are validated and unique in the file. */
 export interface ProvisionedTenant extends TenantRecord {
   readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'expiresAtMs' | 'disabledAtMs'>[];
@@ -39,20 +39,20 @@ export interface ProvisionedTenant extends TenantRecord {
     'connectors' | 'operator' | 'siteMeter' | 'peakShaving' | 'connection' | 'feeders'
   > & {
     readonly operator: ProvisionedOperator | null;
-    /** Left out where there is none. */
+    /** Left out without a site meter. */
     readonly siteMeter?: ProvisionedSiteMeter | null;
-    /** Left out where the average that the tariff bills is not limited. */
+    /** Left out if the average import is not limited. */
     readonly peakShaving?: LocationRecord['peakShaving'];
-    /** Left out where no fuses are known. */
+    /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];
     readonly chargers: readonly {
       readonly controllerUuid: ControllerUuid;
       /** undefined keeps the stored password. */
       readonly mqttSecretHash: string | undefined;
-      /** Left out where it hangs on the connection itself. */
+      /** Left out for a charger directly on the connection. */
       readonly feeder?: string | null;
-      /** Left out where heartbeat and lease are as the service is set. */
+      /** Left out if heartbeat and lease follow the service's settings. */
       readonly timing?: LeaseTiming | null;
       readonly connectors: readonly (Omit<
         ConnectorRecord,
@@ -75,9 +75,9 @@ export interface ProvisioningAction {
   readonly id: string;
 }
 
-/** One slow hash that shows of many passwords at once that none has changed since each was hashed. */
+/** One slow hash over many passwords: it proves that none has changed since each was hashed. */
 export interface PasswordSeal {
-  /** Whose passwords, as `charger/q1-a`. */
+  /** Owners of the passwords, as `charger/q1-a`. */
   readonly owners: readonly string[];
   /** `hashPassword` of all of them together. */
   readonly hash: string;
@@ -86,16 +86,17 @@ export interface PasswordSeal {
 /** The name of a new credential and the instant of its creation. */
 export type CredentialOrigin = Pick<CredentialRecord, 'name' | 'createdAtMs'>;
 
-/** Something the command line asked for that does not exist or is taken; the message is for the operator. */
+/** The request of a command names something that does not exist or is taken; the message is for the operator. */
 export class AdministrationError extends OperatorError {}
 
-/** Durable changes made from outside a running service, which sees them through `Store.revisionSince`. */
+/** Durable changes from outside a running service, which notices them by `Store.revisionSince`. */
 export interface Administration {
   /**
-   * Creates and updates in one transaction, never deletes. A permanent limit set over REST stays unless the file's own
-   * value changed since it was last provisioned. A revoked key or disabled client stays so. Location and charger ids are
-   * unique inside their tenant; key and client ids among all tenants. An id that is taken by another tenant, and a
-   * charger that already belongs to another location of the tenant, is an AdministrationError.
+   * Creates and updates in one transaction. It deletes no tenant, location, charger, connector or
+   * credential. A permanent limit of the REST API stays unless the file's own value has changed since the
+   * last provisioning. A revoked key or disabled client stays so. Location and charger ids are unique inside
+   * their tenant; key and client ids among all tenants.
+   * @throws AdministrationError for an id of another tenant, and for a charger of another location of the tenant
    */
   provision(
     tenant: ProvisionedTenant,
@@ -113,10 +114,10 @@ export interface Administration {
   disableOauthClient(clientId: string, atMs: EpochMs): Promise<void>;
   /** Of one tenant or of all: with their history, the oldest first. */
   listCredentials(kind: CredentialKind, tenantUuid?: TenantUuid): Promise<readonly CredentialRecord[]>;
-  /** Which chargers and gateways of the tenant have a password already. */
+  /** Logins of the tenant that have a password already. */
   mqttLogins(tenantUuid: TenantUuid): Promise<readonly MqttLoginRecord[]>;
   passwordSeals(tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]>;
-  /** Takes the place of those that were kept. No running service is told: seals are of use to provisioning alone. */
+  /** Replaces all earlier seals. It takes no revision: only provisioning uses seals. */
   keepPasswordSeals(tenantUuid: TenantUuid, seals: readonly PasswordSeal[]): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,10 +1,10 @@
-// The only source of time, and how to wait.
+// The only source of time and of timers.
 import type { EpochMs } from '../../machines/values/time.js';
 
-/** Cancels what it was given for; calling it twice is harmless. */
+/** A second call is harmless. */
 export type Cancel = () => void;
 
-/** The only source of time. Production reads the host's clocks, tests and the simulator hand in a virtual one. */
+/** Production uses the host's clocks; tests and the simulator pass a virtual one. */
 export interface Clock {
   /** Wall-clock instant, integer milliseconds. It may jump, forward or back. */
   nowMs(): EpochMs;

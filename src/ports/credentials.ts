@@ -1,4 +1,4 @@
-// What callers and chargers identify themselves with, secrets hashed.
+// Credentials of REST callers and chargers, secrets hashed.
 import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Scope, TenantRecord } from './records.js';
@@ -22,10 +22,10 @@ export interface OauthClientRecord {
   readonly disabledAtMs: EpochMs | null;
 }
 
-/** The two kinds of credential that open the REST API. */
+/** The two kinds of credential for the REST API. */
 export type CredentialKind = 'apiKey' | 'client';
 
-/** An API key or OAuth client with its history, as the administrators of its tenant see it. */
+/** An API key or OAuth client with its history, for the administrators of its tenant. */
 export interface CredentialRecord {
   readonly kind: CredentialKind;
   /** The key id or client id. */
@@ -34,16 +34,16 @@ export interface CredentialRecord {
   readonly secretHash: string;
   readonly scopes: readonly Scope[];
   readonly expiresAtMs: EpochMs | null;
-  /** When it was revoked or disabled. */
+  /** Instant of the revocation or the disabling. */
   readonly endedAtMs: EpochMs | null;
-  /** Null where nobody gave it one. */
+  /** Null for a credential without a name. */
   readonly name: string | null;
-  /** Null in rows of releases that did not keep it. */
+  /** Null in rows of releases that did not store it. */
   readonly createdAtMs: EpochMs | null;
-  /** A credential as `credentialRef` writes it; null where the command line or a provisioning file did it. */
+  /** A credential as `credentialRef` writes it; null for the command line and for provisioning. */
   readonly createdBy: string | null;
   readonly endedBy: string | null;
-  /** Up to a minute old where the service was killed. */
+  /** After `kill -9` of the service up to a minute behind. */
   readonly lastUsedAtMs: EpochMs | null;
 }
 
@@ -68,20 +68,20 @@ export function credentialRef({ kind, id }: Pick<CredentialRecord, 'kind' | 'id'
   return `${kind}:${id}`;
 }
 
-/** A login of a charger, of a gateway that speaks for several, of a grid operator, or of a location's meter. */
+/** A login of a charger, of a gateway for several, of a grid operator, or of a site meter. */
 export interface MqttLoginRecord {
   readonly tenantUuid: TenantUuid;
-  /** The part after `/` of the username, and the client id it must use. */
+  /** The part after `/` of the username, and the required client id. */
   readonly clientId: string;
   readonly secretHash: string;
-  /** The controllers it may speak for, with their locations. */
+  /** The controllers for which it may publish and subscribe, with their locations. */
   readonly controllers: readonly {
     readonly locationId: LocationId;
     readonly controllerUuid: ControllerUuid;
   }[];
-  /** The location whose grid operator it is; left out for a charger and a gateway. */
+  /** The location of a grid operator's login; left out for others. */
   readonly operatorOf?: LocationId | undefined;
-  /** The location whose meter it is. */
+  /** The location of a site meter's login; left out for others. */
   readonly siteMeterOf?: LocationId | undefined;
 }
 

@@ -1,6 +1,6 @@
-// The part of a logger the service uses.
+// The logger of the service.
 
-/** The part of pino the service uses, so that nothing else depends on pino itself. */
+/** The part of pino that the service uses, so that nothing else depends on pino itself. */
 export interface Log {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

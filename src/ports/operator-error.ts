@@ -1,7 +1,7 @@
-// A mistake of the person at the terminal, as every part tells it; in a file that loads nothing, for commands that do little.
+// A mistake of the person at the terminal. The file imports nothing, for commands that do little.
 
-/** A mistake in what was asked for or written into a file; its message names it and the way out. */
+/** A mistake in a request or in a file. The message names it and a remedy. */
 export class OperatorError extends Error {
-  /** Whether the message is lines that begin with the file they are about, where editors look for it. */
+  /** The message has lines that begin with the file's name, so that editors can open it. */
   readonly beginsWithFile: boolean = false;
 }

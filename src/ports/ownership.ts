@@ -1,57 +1,63 @@
-// Which node owns the database, or a shard of its tenants: that one writes, decides and speaks to the chargers.
+// Ownership of the database, or of a shard of its tenants: the owner node
+// writes, decides and sends limits to the chargers.
 
 /** The node that owns the database, or a shard. */
 export interface Holder {
   readonly nodeId: string;
-  /** Where other nodes reach its REST side; undefined where it names none, or has yet to begin what it owns. */
+  /** URL of its REST side for other nodes; undefined if it names none, or does not run the owned tenants yet. */
   readonly url: string | undefined;
 }
 
 /** Another node owns the database, and its lease has not ended. */
 export class NotVacantError extends Error {}
 
-/** This node's clock and the database's differ by too much for windows to begin when they should. */
+/** This node's clock and the database's differ too much: windows would begin at the wrong time. */
 export class ClockDifferenceError extends Error {}
 
 /**
- * Ownership of one database, or of one shard of it, as this node sees it. With a lease, an owner that does not renew in time has lost it; without one,
- * it lasts until another node claims the database.
+ * Ownership of one database, or of one shard, from the point of view of this node. An owner with a lease loses it if it
+ * does not renew in time. Without a lease, ownership lasts until another node claims.
  */
 export interface Ownership {
   /**
-   * Resolves once nobody owns the database: its owner released it, let its lease end, or, where it holds no lease, is gone.
-   * Waits on while the database cannot be reached. Rejects with the signal's reason once that is aborted.
+   * Resolves once there is no owner: it released, its lease ended or, without a lease, it is gone. Continues to wait
+   * while the database cannot be reached. Rejects with the signal's reason once that is aborted.
    */
   awaitVacancy(signal: AbortSignal): Promise<void>;
   /**
-   * Makes this node the owner and gives its term, which is higher than that of every owner before. From then on no owner before
-   * it can write. Ends what sessions the owner before has left, and is tried again for a while where that one holds it up.
-   * @throws NotVacantError where nodes hold leases, and another's has not ended.
-   * @throws ClockDifferenceError where nodes hold leases, and this node's clock is off.
+   * Makes this node the owner, and returns its ownership term, which is higher than all earlier ones. From
+   * then on no earlier owner can write. The remaining sessions of the owner before are ended. If that
+   * owner blocks the claim, it is repeated for a while.
+   * @throws NotVacantError if nodes hold leases, and another's has not ended.
+   * @throws ClockDifferenceError if nodes hold leases, and this node's clock is wrong.
    * @throws StoreUnavailableError
    */
   claim(): Promise<number>;
   /**
-   * What is owned runs now: from here on the holder has a URL, so that other nodes send it requests. Of the whole database it has
-   * one from the claim on, because who stands by waits for it anyway.
-   * @throws StoreUnavailableError, and then the next renewal tells it.
+   * The owned tenants run now: from here on the holder has a URL, so that other nodes forward requests. A holder of the
+   * whole database has one from the claim on, because standby nodes wait for it anyway.
+   * @throws StoreUnavailableError; then the next renewal writes the URL.
    */
   announce(): Promise<void>;
   /**
-   * Whether this node still owns the database; its lease, if any, then counts anew. False once another claimed it.
+   * Renews the lease, if there is one.
+   * @returns false once another node has claimed the database
    * @throws StoreUnavailableError
    */
   renew(): Promise<boolean>;
-  /** Gives the database up, so that another node may claim it at once. Does nothing where this node does not own it. */
+  /** Gives the database up, so that another node may claim it at once. No effect if this node does not own it. */
   release(): Promise<void>;
-  /** Who owns the database now; undefined where nobody does. */
+  /** The present owner; undefined without one. */
   holder(): Promise<Holder | undefined>;
 }
 
-/** What a node may still do as the owner of something. */
+/** Rights of a node as an owner. */
 export interface Held {
-  /** Whether no other node can own it now: it may tell chargers something. */
+  /** No other node can own it now: limits may be sent to chargers. */
   isHeld(): boolean;
-  /** Whether it answers requests. Long after its lease has ended another node may own it, and what is known here may be out of date. */
+  /**
+   * Requests may be answered. Long after the end of the lease another node may
+   * own it, and the state here may be out of date.
+   */
   mayAnswer(): boolean;
 }

@@ -1,4 +1,4 @@
-// The truth as rows give it back: tenants, locations, connectors, clusters, profiles, promises, alarms.
+// The shapes of stored rows: tenants, locations, connectors, clusters, profiles, reservations, alarms.
 
 import type { BilledSoFar, PeakShavingRule } from '../../machines/limits/billed-window.js';
 import type { SiteMeterRule } from '../../machines/limits/building-load.js';
@@ -34,27 +34,27 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly controllerUuid: ControllerUuid;
   readonly connectorId: ConnectorId;
   readonly status: OperatingStatus;
-  /** Current the charger falls back to by itself when it hears nothing, A per phase. */
+  /** Current to which the charger falls back by itself without messages, A per phase. */
   readonly failsafeA: number;
-  /** How often its charger reports and how long its leases last; null where that is as the service is set. */
+  /** Heartbeat and lease of its charger; null for the service's settings. */
   readonly timing: LeaseTiming | null;
   readonly dc: DcRating | null;
-  /** Its car is not paused to let others charge once it has begun: it would not wake up. */
+  /** After its begin a session is not paused to let others charge: the car would not wake up. */
   readonly neverPause: boolean;
-  /** The grid operator's limit may pause it while it is locked, where that does not hold the floors of all locks. */
+  /** The grid operator's limit may pause it while it is locked, if the floors of all locks do not fit. */
   readonly operatorMayPause: boolean;
-  /** How it is wired to the phases of the grid; null where that is not known. */
+  /** Wiring to the phases of the grid; null if unknown. */
   readonly rotation: Rotation | null;
-  /** The feeder its charger hangs on; null where that is the connection itself. */
+  /** The feeder of its charger; null for the connection itself. */
   readonly feeder: string | null;
 }
 
-/** Who speaks for the grid operator at a location. */
+/** The grid operator of a location. */
 export interface OperatorRecord extends OperatorRule {
   readonly operatorUuid: string;
 }
 
-/** The meter that tells what the building of a location takes. */
+/** The meter that measures the building of a location. */
 export interface SiteMeterRecord extends SiteMeterRule {
   readonly meterUuid: string;
 }
@@ -64,17 +64,17 @@ export interface LocationRecord {
   readonly name: string;
   readonly status: OperatingStatus;
   readonly permanentLimitKw: number;
-  /** Physical connection; null where provisioning names none. */
+  /** Physical connection; null if none is provisioned. */
   readonly gridLimitKw: number | null;
-  /** null where no grid operator may limit it. */
+  /** null without a grid operator. */
   readonly operator: OperatorRecord | null;
-  /** null where no meter tells what the building takes. */
+  /** null without a site meter. */
   readonly siteMeter: SiteMeterRecord | null;
-  /** null where the average that the tariff bills is not limited. */
+  /** null if the average import is not limited. */
   readonly peakShaving: PeakShavingRule | null;
-  /** The fuse of the physical connection; null where provisioning names none. */
+  /** The fuse of the physical connection; null if none is provisioned. */
   readonly connection: Connection | null;
-  /** The fuses inside. */
+  /** The fuses behind the connection. */
   readonly feeders: readonly Feeder[];
   readonly connectors: readonly ConnectorRecord[];
 }
@@ -89,18 +89,20 @@ export interface ClusterRecord {
   readonly updatedAtMs: EpochMs;
 }
 
-/** What a profile limits. */
+/** The object that a profile limits. */
 export type ProfileTarget =
   | { readonly kind: 'location'; readonly locationId: LocationId }
   | { readonly kind: 'connector'; readonly controllerUuid: ControllerUuid; readonly connectorId: ConnectorId }
   | { readonly kind: 'organization' };
 
-/** A profile in force in its slot (neither replaced nor cancelled). */
+/** A profile that holds its slot (neither replaced nor cancelled). */
 export interface ProfileRecord extends LimitProfile {
   readonly target: ProfileTarget;
 }
 
-/** A profile as it was once submitted; `supersededAtMs`, when it was replaced or cancelled, is null while it holds its slot. */
+/**
+ * A submitted profile. `supersededAtMs` is the time of its replacement or cancellation, null while it holds its slot.
+ */
 export interface ProfileHistoryRecord extends ProfileRecord {
   readonly submittedAtMs: EpochMs;
   readonly supersededAtMs: EpochMs | null;
@@ -112,56 +114,62 @@ export interface PermanentLimitHistoryRecord {
 }
 
 /**
- * The most a connector may have been promised, kept on disk before it is: after a crash nobody can be entitled to more.
- * Currents in tenths of an ampere per phase.
+ * Persisted worst-case grant of a connector. It is on disk before a larger grant leaves: after a crash no charger can
+ * be entitled to more. Currents in tenths of an ampere per phase.
  */
 export interface ReservationRecord {
   readonly controllerUuid: ControllerUuid;
   readonly connectorId: ConnectorId;
   readonly limitTenthsA: number;
-  /** What it falls back to when its lease ends. */
+  /** Current after the end of the lease. */
   readonly thenTenthsA: number;
   readonly lease: LeaseKind;
-  /** How long its longest lease lasts; null where that was written before leases had lengths of their own. */
+  /** Length of its longest lease; null in rows from before individual lease lengths. */
   readonly ttlMs: number | null;
-  /** How many of its phases, from its first on, both are for; null where that was written before any were left out: all. */
+  /**
+   * Number of phases, from the connector's first on, of both currents.
+   * null in rows from before reallocated phases: all.
+   */
   readonly phases: PhaseCount | null;
 }
 
-/** Something an operator should know of. `controllerUuid` and `connectorId` are null for an alarm of the whole location. */
+/**
+ * A condition that an operator should notice. `controllerUuid` and
+ * `connectorId` are null for an alarm of the whole location.
+ */
 export interface AlarmRecord {
   readonly alarmId: string;
   readonly kind: AlarmKind;
   readonly locationId: LocationId;
   readonly controllerUuid: ControllerUuid | null;
   readonly connectorId: ConnectorId | null;
-  /** A sentence for the operator: why it lasts, or why it did when it ended. */
+  /** Present or final cause, as a sentence for the operator. */
   readonly reason: string;
-  /** Why it began. */
+  /** Cause at the begin. */
   readonly firstReason: string;
   readonly beganAtMs: EpochMs;
   /** null while it lasts. */
   readonly endedAtMs: EpochMs | null;
 }
 
-/** What the grid operator's limit stood at from `recordedAtMs` on. */
+/** The state of the grid operator's limit from `recordedAtMs` on. */
 export interface OperatorEventRecord extends OperatorStanding {
   readonly locationId: LocationId;
   readonly recordedAtMs: EpochMs;
 }
 
-/** What a location imported of the window that its tariff bills, as far as it was counted. */
+/** Import of a location in its billed window so far. */
 export interface BilledWindowRecord extends BilledSoFar {
   readonly locationId: LocationId;
 }
 
-/** What a location drew in a stretch of time: one minute as stored, longer as asked for. */
+/** Power of a location over a span of time: one minute as stored, longer in answers. */
 export type PowerRecord = EndedMinute;
 
-/** Minutes folded into a step; currents of the whole location, or of the feeder that was asked for. */
+/** Minutes folded into a step; currents of the whole location, or of the requested feeder. */
 export type PowerStep = Omit<PowerRecord, 'feeders'>;
 
-/** Everything a tenant's actors are built from. */
+/** All rows from which a tenant's actors are built. */
 export interface TenantState {
   readonly locations: readonly LocationRecord[];
   readonly clusters: readonly ClusterRecord[];
@@ -169,8 +177,8 @@ export interface TenantState {
   readonly reservations: readonly ReservationRecord[];
   /** Alarms that have not ended. */
   readonly openAlarms: readonly AlarmRecord[];
-  /** The newest of each location that ever had an operator. */
+  /** The newest state of each location that ever had an operator. */
   readonly operatorEvents: readonly OperatorEventRecord[];
-  /** Of each location of which the import was ever counted. */
+  /** One for each location with a counted import. */
   readonly billedWindows: readonly BilledWindowRecord[];
 }

@@ -1,4 +1,4 @@
-// The durable truth: what can be written, and what can be asked.
+// The durable state: its changes and its queries.
 
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
@@ -19,7 +19,7 @@ import type {
   TenantState,
 } from './records.js';
 
-/** One durable change. Changes handed to one `append` are written all or nothing, in order. */
+/** One durable change. The changes of one `append` are written all or none, in order. */
 export type Change =
   | {
       readonly kind: 'profile.put';
@@ -42,22 +42,22 @@ export type Change =
     }
   | { readonly kind: 'cluster.put'; readonly cluster: ClusterRecord }
   | { readonly kind: 'cluster.delete'; readonly clusterId: ClusterId }
-  /** Replaces what was stored for the connector. */
+  /** Replaces the connector's row. */
   | { readonly kind: 'reservation.put'; readonly reservation: ReservationRecord }
   | { readonly kind: 'alarm.begin'; readonly alarm: AlarmRecord }
-  /** It lasts for another reason now; nothing where it has ended. */
+  /** Another cause of an open alarm; no effect on an ended one. */
   | { readonly kind: 'alarm.change'; readonly alarmId: string; readonly reason: string }
   | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
-  /** What the grid operator's limit of a location stands at now: a row of its own, for good. */
+  /** The present state of a location's grid operator limit: a row of its own, never deleted. */
   | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
-  /** Replaces what was stored for the location. */
+  /** Replaces the location's row. */
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
-  /** One minute of a location; written again, it is replaced. */
+  /** One minute of a location; a second write replaces it. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
 
-/** Thrown by a store that cannot take or give anything now (locked, full, unreachable). Becomes 503. */
+/** The store cannot read or write now (locked, full, unreachable). Becomes 503. */
 export class StoreUnavailableError extends Error {
-  /** True where a write may be on disk all the same: it failed while it was being committed. False: nothing was written. */
+  /** True: the commit failed midway, and the write may be on disk. False: nothing was written. */
   readonly isOutcomeUnknown: boolean;
 
   constructor(message: string, options: { cause?: unknown; isOutcomeUnknown?: boolean } = {}) {
@@ -68,15 +68,14 @@ export class StoreUnavailableError extends Error {
 }
 
 /**
- * Thrown where a database cannot be relied upon: it is damaged, or lacks what was acknowledged. Its message is one line
- * that says what happened and the ways out.
+ * A database that is damaged, or lacks acknowledged commits. The message is one line with the cause and the remedies.
  */
 export class DatabaseLostError extends Error {}
 
-/** What another process (the command line, another node) changed: which entities to read again. */
+/** Changes of another process (the command line, another node): the tenants to load again. */
 export interface Revision {
   readonly revision: number;
-  /** Tenants whose locations, chargers or connectors changed since the revision asked about. */
+  /** Tenants whose locations, chargers or connectors have changed since the given revision. */
   readonly tenants: readonly TenantUuid[];
   readonly credentialsChanged: boolean;
 }
@@ -87,31 +86,31 @@ export interface Page {
   readonly count: number;
 }
 
-/** The durable truth. Every method that touches a tenant's data takes the tenant first. */
+/** The durable state. Every method for a tenant's data takes the tenant first. */
 export interface Store {
   /**
-   * Which node owns the database. A store that claimed it can write until another does: then `append` rejects with
-   * StoreUnavailableError. One that never claimed writes beside an owner.
+   * Ownership of the database. A store that claimed it can write until another node does: then `append` rejects with
+   * StoreUnavailableError. A store that never claimed writes beside an owner.
    */
   readonly ownership: Ownership;
-  /** False once another service claimed the database. */
+  /** False once another service has claimed the database. */
   isOwner(): Promise<boolean>;
   /**
-   * Writes `changes` in one transaction, together with those of concurrent callers (group commit). When it resolves,
-   * they are on disk; calls resolve in the order they were made. Rejects with StoreUnavailableError when they are not
-   * known to be on disk.
+   * Writes `changes` in one transaction, together with those of concurrent callers (group commit). Resolves when they
+   * are on disk, in the order of the calls. Rejects with StoreUnavailableError if they are not known to be on disk.
    */
   append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void>;
   /**
-   * What the tenant's actors are built from: profiles that hold their slot, locations, clusters. Takes its turn among
-   * the appends of this process: it shows every one that resolved before it does, and none that resolves after it.
+   * The rows from which the tenant's actors are built: profiles that hold their slot, locations,
+   * clusters. The call has its place among the appends of this process: the result has every append that
+   * resolves before, and none that resolves after.
    */
   loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
-  /** The same as it stands at this moment, whoever is about to write: for who does not run the tenant. */
+  /** The same rows as of this moment, for callers that do not run the tenant. It waits for no writer. */
   glanceAtTenant(tenantUuid: TenantUuid): Promise<TenantState>;
   /**
-   * Every profile of the target ever submitted whose window meets `window`, in the order they were submitted; rows that
-   * are added later come last, so that `page` can be asked for one after the other.
+   * Every profile ever submitted for the target whose window overlaps `window`, in the order of
+   * submission. Later rows come last, so pages stay stable.
    */
   profileHistory(
     tenantUuid: TenantUuid,
@@ -119,16 +118,24 @@ export interface Store {
     window: TimeWindow,
     page?: Page,
   ): Promise<ProfileHistoryRecord[]>;
-  /** The profiles that held a slot of the target at `atMs`: submitted by then and not superseded. In order of submission. */
+  /**
+   * The profiles that held a slot of the target at `atMs`: submitted by
+   * then and not superseded. In order of submission.
+   */
   profilesAt(tenantUuid: TenantUuid, target: ProfileTarget, atMs: EpochMs): Promise<ProfileHistoryRecord[]>;
-  /** In the order they were set: the one in force when `window` begins and those set inside it; all where it is left out. */
+  /**
+   * In the order in which they were set: the one in force at the start of `window`,
+   * and those set inside it; without a window all.
+   */
   permanentLimitHistory(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     window?: TimeWindow,
     page?: Page,
   ): Promise<PermanentLimitHistoryRecord[]>;
-  /** Alarms that lasted at any time inside `window`, the newest first, at most `count`; of one location or of all. */
+  /**
+   * Alarms that were open at any time inside `window`, the newest first, at most `count`; of one location or of all.
+   */
   alarms(
     tenantUuid: TenantUuid,
     filter: {
@@ -137,7 +144,7 @@ export interface Store {
       readonly count: number;
     },
   ): Promise<AlarmRecord[]>;
-  /** What the grid operator's limit of a location stood at inside `window`, what it began with first; in order. */
+  /** States of a location's grid operator limit inside `window`, the one at its start first, in order. */
   operatorEvents(
     tenantUuid: TenantUuid,
     locationId: LocationId,
@@ -145,7 +152,7 @@ export interface Store {
     page?: Page,
   ): Promise<OperatorEventRecord[]>;
   /**
-   * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first; a step
+   * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first. A step
    * without a stored minute is left out. Currents are those of the whole location, or of `feeder`.
    */
   powerHistory(
@@ -155,7 +162,7 @@ export interface Store {
     stepMs: number,
     feeder?: string,
   ): Promise<PowerStep[]>;
-  /** Forgets minutes of power before `beforeMs`, of all tenants; nothing else is ever deleted. */
+  /** Deletes minutes of power before `beforeMs`, of all tenants; no other history is ever deleted. */
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */
   loadCredentials(): Promise<CredentialSet>;
@@ -169,15 +176,15 @@ export interface Store {
     tenantUuid: TenantUuid,
     decide: (held: readonly CredentialRecord[]) => readonly CredentialChange[],
   ): Promise<readonly CredentialChange[]>;
-  /** Stores the last use of credentials; an older use than the stored one is left out. */
+  /** Stores the last use of credentials; a use older than the stored one is left out. */
   noteCredentialUses(uses: readonly CredentialUse[]): Promise<void>;
-  /** The newest revision, and what changed after `since`; undefined `since` asks for the number alone. */
+  /** The newest revision, and the changes after `since`; undefined `since` returns the number alone. */
   revisionSince(since: number | undefined): Promise<Revision>;
   /**
-   * Writes something that changes nothing: resolves when it is on disk. Rejects with StoreUnavailableError where the
-   * database takes no writes, or refused one in the last seconds and took none since.
+   * Commits a write without effect, and resolves when it is on disk. Rejects with StoreUnavailableError if the database
+   * takes no writes, or refused one in the last seconds and took none since.
    */
   ping(): Promise<void>;
-  /** Writes what was accepted, then closes. */
+  /** Writes all accepted changes, then closes. */
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Messages to and from chargers, without naming a broker.
+// Messages to and from chargers, independent of the broker.
 import type { Ack, Grant, LeaseKind } from '../../machines/power/grant.js';
 import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import type {
@@ -11,114 +11,124 @@ import type {
 } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 
-/** Messages in and out, through any broker. */
+/** Messages in both directions, through any broker. */
 export interface MessageBus {
-  /** From now on what these tenants' chargers send is delivered, those before included, and of no tenant of another shard; of all tenants where it is never called. */
+  /**
+   * From now on messages of these tenants' chargers are delivered, in addition to earlier tenants; none of a tenant of
+   * another shard. Without a call, those of all tenants are delivered.
+   */
   listenTo?(tenants: readonly TenantUuid[]): void;
   /**
-   * Begins to deliver. Resolves to the address chargers connect to. Neither callback throws. `onBack` is called when the bus
-   * is there again, where it keeps nothing of what chargers said of themselves while it was away.
+   * Begins to deliver. Resolves to the address to which chargers connect. Neither callback throws. `onBack` is called
+   * after a reconnection of a bus that kept no state messages of chargers meanwhile.
    */
   start(
     onMessage: (topic: string, payload: Buffer) => void,
     onBack?: () => void,
   ): Promise<{ readonly url: string }>;
-  /** Hands a message to the broker; QoS 1 is resent by the broker until acknowledged or the session ends. */
+  /** Passes a message to the broker. A broker sends QoS 1 again until it is acknowledged or the session ends. */
   publish(topic: string, payload: string, options: { readonly qos: 0 | 1; readonly retain: boolean }): void;
   isHealthy(): boolean;
   stop(): Promise<void>;
 }
 
-/** Who may connect, and what it may speak for. */
+/** A login with its rights. */
 export interface MqttLogin {
   readonly tenantUuid: TenantUuid;
-  /** The client id it must use. */
+  /** The required client id. */
   readonly clientId: string;
-  /** `{tenantUuid}/{clientId}`: unique among all tenants, as the client id is not. */
+  /** `{tenantUuid}/{clientId}`: unique among all tenants, unlike the client id. */
   readonly username: string;
-  /** `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its chargers, or the one topic of a grid operator or meter. */
+  /**
+   * `ems/v1/{tenantUuid}/{locationId}/{controllerUuid}` of each of its
+   * chargers, or the one topic of a grid operator or meter.
+   */
   readonly prefixes: readonly string[];
 }
 
-/** The logins chargers and gateways connect with. */
+/** The logins of chargers and gateways. */
 export interface MqttLogins {
-  /** The login of that name, and what is stored of its password (`hashPassword`). */
+  /** The login of that name, and its stored password hash (`hashPassword`). */
   find(username: string): { readonly login: MqttLogin; readonly secretHash: string } | undefined;
-  /** False once the login vanished, or got another password or other chargers. */
+  /** False after the login was removed, or its password or its chargers have changed. */
   isCurrent(login: MqttLogin): boolean;
   /** Calls `listener` whenever logins may have stopped being current. */
   onReplaced(listener: () => void): void;
 }
 
-/** A login that the other brokers were told of. No function throws. */
+/** A login that was announced to the other brokers. No function throws. */
 export interface SiblingEntry {
-  /** From now on nothing is brought here for its chargers on its behalf. */
+  /** From now on this login receives no messages for its chargers here. */
   leave(): void;
-  /** Hands its last will on. The service takes it only where it has not heard that the client logged in elsewhere since. */
+  /** Passes its last will on. The service ignores the will if the client has logged in elsewhere since. */
   sayWill(topic: string, payload: Buffer): void;
 }
 
-/** Other brokers that the same chargers may connect to: a charger is at the one that it logged in to last. No function throws. */
+/** Other brokers for the same chargers. A charger belongs to the broker of its newest login. No function throws. */
 export interface Siblings {
-  /** False where the others cannot be told of a login. */
+  /** False if logins cannot be announced to the others. */
   isHealthy(): boolean;
   /**
-   * The login is in: the others are told, and what is sent to its chargers arrives here until it leaves.
-   * undefined where the others cannot be told; then it must not come in.
+   * Announces the login to the others. Messages for its chargers arrive here until it leaves.
+   * @returns undefined if it cannot be announced; then it must be refused
    */
   enter(login: MqttLogin): SiblingEntry | undefined;
-  /** Resolves to true once every login elsewhere until now has been told to `onElsewhere`, and to false where that cannot be known. */
+  /**
+   * Resolves to true once `onElsewhere` has received every login elsewhere until now; to false if that is uncertain.
+   */
   settled(): Promise<boolean>;
   /** Calls `listener` with the username of a client that has logged in elsewhere since. */
   onElsewhere(listener: (username: string) => void): void;
-  /** Calls `listener` when nobody knows any more who logs in elsewhere. */
+  /** Calls `listener` after a gap in the logins received from elsewhere. */
   onLost(listener: () => void): void;
 }
 
-/** Where one connector's meter values and acknowledgements go. It is kept and reused for as long as it is current. */
+/** Receives one connector's meter values and acknowledgements. It is cached for as long as it is current. */
 export interface ConnectorMeter {
-  /** False once its location was built anew or let go of: look the connector up again. */
+  /** False once its location was rebuilt or released: look the connector up again. */
   readonly isCurrent: boolean;
-  /** Folds one value in, on `Clock.monotonicMs`; tells the machines by itself where a mode changed. Never throws. */
+  /**
+   * Adds one value, at a time of `Clock.monotonicMs`. A change of mode reaches the machines by itself. Never throws.
+   */
   record(reading: MeterReading, nowMs: number): RecordResult;
-  /** What its charger did with a limit; `refused` where nothing of the kind was sent to it. Never throws. */
+  /** The charger's answer to a limit; `refused` if no such limit was sent to it. Never throws. */
   acknowledge(ack: Ack, nowMs: number): RecordResult;
 }
 
-/** What a charger says of itself when it comes, goes, or is lost (its last will). Currents in A per phase. */
+/** The state that a charger reports when it comes, goes, or is lost (its last will). Currents in A per phase. */
 export interface ChargerState {
   readonly online: boolean;
   readonly boot?: string | undefined;
-  /** Rises with each of a boot, where it is said. */
+  /** Rises with each state of a boot; optional. */
   readonly seqNo?: number | undefined;
   readonly connectors?:
     | readonly {
         readonly id: string;
-        /** Of an AC connector. */
+        /** For an AC connector. */
         readonly failsafeA?: number | undefined;
-        /** Of a DC connector, W at the car. */
+        /** For a DC connector, W at the car. */
         readonly failsafeW?: number | undefined;
         readonly lease: LeaseKind;
-        /** What speaks against a lease, in words, where something does. */
+        /** Reason against a lease, in words, if there is one. */
         readonly whyNoLease?: string | undefined;
         /** It keeps the newest `thenA` (`thenW`) over a restart. */
         readonly keepsThen?: boolean | undefined;
-        /** A grant with a session ends by itself with that. */
+        /** A grant for a session ends by itself with the session. */
         readonly endsWithSession?: boolean | undefined;
-        /** It can charge a car on fewer phases than that uses, where a grant says so. */
+        /** It can charge a car on fewer phases than the car uses, if a grant demands it. */
         readonly switchesPhases?: boolean | undefined;
       }[]
     | undefined;
 }
 
-/** What the grid operator's side sends of a location. */
+/** A message of the grid operator's side for a location. */
 export interface OperatorMessage {
-  /** Who says so, in the operator's own words. */
+  /** Name of the sender, in the operator's own words. */
   readonly source: string;
   /** undefined: a heartbeat. */
   readonly isActive?: boolean | undefined;
   readonly limitKw?: number | undefined;
-  /** From `sentAtMs` on, s; undefined: until it is taken back. */
+  /** From `sentAtMs` on, s; undefined: until it is withdrawn. */
   readonly durationS?: number | undefined;
   /** By the sender's clock. */
   readonly sentAtMs: EpochMs;
@@ -136,28 +146,28 @@ export interface SiteMeterMessage {
   readonly energyWh?: number | undefined;
 }
 
-/** Takes what chargers report. No function throws or waits. */
+/** Telemetry handler: receives reports of chargers. No function throws or waits. */
 export interface MeterSink {
-  /** undefined where there is no such connector at that charger and location of the tenant. */
+  /** undefined for an unknown connector of that charger, location and tenant. */
   connectorMeter(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined;
-  /** From the grid operator of the location; undefined where none may limit it. */
+  /** From the grid operator of the location; undefined if none is provisioned. */
   recordOperator(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     message: OperatorMessage,
   ): RecordResult | undefined;
-  /** From the meter of the location; undefined where it has none. */
+  /** From the meter of the location; undefined if it has none. */
   recordSiteMeter(
     tenantUuid: TenantUuid,
     locationId: LocationId,
     message: SiteMeterMessage,
   ): RecordResult | undefined;
-  /** To every connector of the charger; undefined where there is no such charger. */
+  /** For every connector of the charger; undefined for an unknown charger. */
   recordState(
     tenantUuid: TenantUuid,
     locationId: LocationId,
@@ -166,19 +176,22 @@ export interface MeterSink {
   ): RecordResult | undefined;
 }
 
-/** Where limits leave for the chargers. Neither function throws or waits; what is lost is sent again by heartbeat. */
+/** Sends limits to chargers. Neither function throws or waits. A lost limit is sent again after the next heartbeat. */
 export interface LimitPublisher {
-  /** @param connector the same object for each limit of a connector, so that what is known of it can be kept by it. */
+  /** @param connector the same object for each limit of a connector, usable as a cache key */
   publishLimit(connector: ConnectorAddress, grant: Grant): void;
   /** Asks a charger to send its state and meter values now. */
   requestSync(charger: ChargerAddress, ownerTerm: number): void;
 }
 
-/** The way to the chargers and back, over any transport. */
+/** The connection to the chargers in both directions, over any transport. */
 export interface ChargerGateway extends LimitPublisher {
-  /** As of a `MessageBus`. */
+  /** As in `MessageBus`. */
   listenTo?(tenants: readonly TenantUuid[]): void;
-  /** Begins to hand `sink` what chargers report. Resolves to the address they connect to. `onBack` is called as by a `MessageBus`. */
+  /**
+   * Begins to pass reports of chargers to `sink`. Resolves to the address to
+   * which they connect. `onBack` as in `MessageBus`.
+   */
   start(sink: MeterSink, onBack?: () => void): Promise<{ readonly url: string }>;
   isHealthy(): boolean;
   stop(): Promise<void>;
