@@ -1,4 +1,4 @@
-// The AsyncAPI 3 document of the MQTT side, from the point of view of what connects: made from the schemas and topics in use.
+// Builds the AsyncAPI 3 document of the MQTT side from the schemas and topics in use, from the clients' point of view.
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_TRAFFIC, type ChargerTraffic } from './charger-traffic.js';
@@ -13,7 +13,7 @@ export type AsyncApiDocument = Readonly<Record<string, unknown>>;
 const BINDING_VERSION = '0.2.0';
 const KEEPALIVE_S = 30;
 
-// Written as AsyncAPI writes parameters: braces are no characters that a topic would escape.
+// AsyncAPI writes parameters in braces, which a topic does not escape.
 const ADDRESS = {
   tenantUuid: '{tenantUuid}' as TenantUuid,
   locationId: '{locationId}' as LocationId,
@@ -52,13 +52,13 @@ function capitalized(kind: TopicKind): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }
 
-/** Who logs in to send or receive messages of the kind: a name of `SECURITY`. */
+/** The login for messages of the kind: a name of `SECURITY`. */
 const senderOf = (kind: TopicKind) => (kind === 'siteMeter' || kind === 'operator' ? kind : 'charger');
 
 const operationNameOf = (kind: TopicKind) =>
   `${directionOf(kind) === 'toService' ? 'send' : 'receive'}${capitalized(kind)}`;
 
-/** Schemas stand where they are used, so none has a name of its own, and draft 7 has no `example`. */
+/** Schemas are inlined, so none has a name of its own. Draft 7 has no `example`. */
 class Unnamed extends z.core.$ZodRegistry<z.core.GlobalMeta> {
   override get(schema: z.core.$ZodType): z.core.GlobalMeta {
     const { id: _id, example, ...meta } = z.globalRegistry.get(schema) ?? {};
@@ -67,7 +67,7 @@ class Unnamed extends z.core.$ZodRegistry<z.core.GlobalMeta> {
 }
 const UNNAMED = new Unnamed();
 
-/** Fields that the schema does not name are ignored by both sides, so none is forbidden. */
+/** Both sides ignore unknown fields, so the schema forbids none. */
 function payloadSchemaOf(schema: z.ZodType): object {
   const { $schema: _dialect, ...payload } = z.toJSONSchema(schema, {
     target: 'draft-7',

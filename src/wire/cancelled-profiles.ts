@@ -1,4 +1,4 @@
-// What a cancelled profile is answered with: the profile as it ended. An extension of the contract.
+// Answers to a cancellation: the profile as it ended. An extension of the contract.
 import { z } from 'zod';
 import {
   connectorScheduleSchema,

@@ -1,4 +1,4 @@
-// The five messages between chargers and the service, as charger makers see them: how each travels, and an example or two.
+// The five messages between chargers and the service, for charger makers: transport of each, with examples.
 import type { z } from 'zod';
 import {
   type AckMessage,
@@ -14,7 +14,6 @@ import {
 } from './mqtt.js';
 import type { Topic } from './topics.js';
 
-/** One kind of message. */
 export interface ChargerTraffic<Message = unknown> {
   readonly kind: Topic['kind'];
   readonly title: string;
@@ -316,5 +315,5 @@ const sync: ChargerTraffic<SyncMessage> = {
   examples: [{ name: 'started', summary: 'The service has started.', payload: { v: 1, epoch: 5 } }],
 };
 
-/** All of them, in the order in which a charger meets them. */
+/** In the order in which a charger needs them. */
 export const CHARGER_TRAFFIC: readonly ChargerTraffic[] = [state, meter, limit, ack, sync];

@@ -1,4 +1,4 @@
-// The answer of a cluster schedule (contract 4.1, endpoint 13): partial success, an envelope per failed member.
+// The answer of a cluster schedule (contract 4.1, endpoint 13): partial success, an envelope for each failed member.
 import { z } from 'zod';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { locationScheduleSchema } from './rest.js';

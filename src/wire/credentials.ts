@@ -1,4 +1,4 @@
-// The bodies of `/v1/credentials/…`: API keys and OAuth clients of a tenant, listed, created and ended by its administrators.
+// The bodies of `/v1/credentials/…`: administrators list, create and end the API keys and OAuth clients of a tenant.
 import { z } from 'zod';
 import 'zod-openapi';
 import { SCOPES } from '../../machines/values/scopes.js';
@@ -14,7 +14,7 @@ export const credentialNameSchema = z
   .string(mustBe(CREDENTIAL_NAME_RULE))
   .normalize('NFC')
   .trim()
-  // Control characters, and those that reverse or hide what stands beside them.
+  // Control characters, and characters that reverse or hide adjacent ones.
   .refine(
     (text) => text !== '' && [...text].length <= LONGEST_NAME && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text),
     `must be ${CREDENTIAL_NAME_RULE}`,
@@ -94,7 +94,7 @@ export const issuedOauthClientSchema = z
   .meta({ id: 'IssuedOauthClient' });
 export type IssuedOauthClient = z.output<typeof issuedOauthClientSchema>;
 
-/** The bounds of what the credential of the request may grant. */
+/** The bounds for new credentials, by the credential of the request. */
 const grantable = {
   grantableScopes: z.array(z.string()),
   latestExpiresAt: instantSchema.nullable().meta({ description: 'Null: there is no bound.' }),

@@ -1,4 +1,4 @@
-// The grid operator's limit of a location: what its side sends, by REST or MQTT, and what is shown of it.
+// The grid operator's limit of a location: messages of its side, by REST or MQTT, and answers about it.
 import { z } from 'zod';
 import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/operator.machine.js';
 import { fromInstant } from './instants.js';
@@ -9,7 +9,7 @@ const OPERATOR_LIMIT_RULE = `a number from 0 to ${MOST_LIMIT_KW}, in kW`;
 const LONGEST_S = 366 * 86_400;
 const DURATION_RULE = `a whole number of seconds from 1 to ${LONGEST_S}`;
 
-/** A heartbeat names neither limit nor `isActive`: it says that the operator is alive. */
+/** A heartbeat has neither limit nor `isActive`: it shows that the operator is alive. */
 export const operatorMessageSchema = z
   .object({
     source: textSchema(128).meta({
@@ -59,7 +59,7 @@ export const operatorMessageSchema = z
   .transform(({ sentAt, ...message }) => ({ ...message, sentAtMs: fromInstant(sentAt) }))
   .meta({
     id: 'OperatorLimitRequest',
-    // The two rules above, for those who read the schema.
+    // The two rules above in JSON Schema, for readers of the OpenAPI document.
     allOf: [
       { anyOf: [{ required: ['limitKw'] }, { properties: { isActive: { const: false } } }] },
       { anyOf: [{ required: ['isActive'] }, { properties: { limitKw: { not: {} } } }] },
@@ -112,7 +112,7 @@ export const operatorLimitSchema = z
   .meta({ id: 'OperatorLimit' });
 export type OperatorLimitView = z.output<typeof operatorLimitSchema>;
 
-/** What the stream tells when the state or the order is another. */
+/** Fields of the stream event for a new state or order. */
 export const operatorChangeShape = standingShape;
 
 export const operatorHistorySchema = z

@@ -1,4 +1,4 @@
-// What `GET /health` tells a probe: nothing of any tenant.
+// The answer of `GET /health` for probes: no data of any tenant.
 import { z } from 'zod';
 import 'zod-openapi';
 

@@ -1,6 +1,7 @@
-// How an instant is written on the wire; apart from the shapes, which commands that only print one need not load.
+// Converts instants from and to their form on the wire. It is separate from the schemas, which
+// commands that only print an instant need not load.
 
-/** An instant as the contract writes it: UTC, milliseconds, `Z`. */
+/** UTC, milliseconds, `Z`, as in the contract. */
 export function toInstant(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }

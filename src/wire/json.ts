@@ -1,9 +1,9 @@
-// The JSON of every answer and event: no number in it has more than nine decimals, so sums of kW show no binary noise.
+// JSON of all answers and events. No number has more than nine decimals, so sums of kW show no binary noise.
 
 const DECIMALS = 9;
 const HAS_MORE = new RegExp(`\\.\\d{${DECIMALS + 1}}|\\de-`);
 
-/** `value` as JSON. Few answers hold a number with more decimals, so the text is searched first and made again only then. */
+/** Few answers have a number with more decimals. So the text is searched first, and built again only then. */
 export function toJson(value: object): string {
   const text = JSON.stringify(value);
   return HAS_MORE.test(text) ? JSON.stringify(value, (_name, held: unknown) => rounded(held)) : text;

@@ -1,5 +1,5 @@
-// What chargers say and hear, as JSON: every field bounded, unknown fields ignored, so that a broken one costs its
-// message only. The descriptions are for charger makers: the AsyncAPI document carries them.
+// JSON messages from and to chargers. Every field has bounds and unknown fields are ignored, so that a broken field
+// costs only its message. The AsyncAPI document contains the descriptions, for charger makers.
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
@@ -17,7 +17,7 @@ const versionSchema = z.literal(1).optional().describe('Version of the message f
 const bootSchema = z.string().min(1).max(64);
 const counterSchema = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const currentASchema = z.number().min(0).max(MAX_CURRENT_A);
-// Of a car that feeds back, a phase may read below zero.
+// A phase may read below zero for a car that feeds back.
 const phaseCurrentASchema = z.number().min(-MAX_CURRENT_A).max(MAX_CURRENT_A);
 const phaseVoltageVSchema = z.number().min(0).max(MAX_VOLTAGE_V);
 
@@ -33,7 +33,7 @@ export const meterSchema = z.object({
   hb: counterSchema
     .optional()
     .describe('Rises by one per heartbeat of the connector and starts again with each boot.'),
-  // Told apart by `boot` and `hb`, never by the charger's clock: kept as text.
+  // Readings are distinguished by `boot` and `hb`, never by the charger's clock: kept as text.
   at: z
     .string()
     .max(64)
@@ -45,7 +45,7 @@ export const meterSchema = z.object({
     .describe(
       'New whenever a car is plugged in, and never used again, such as a UUID; left out without a car.',
     ),
-  // Never below 0: one faulty charger would hide what the others draw.
+  // Never below 0: one faulty charger would hide the power of the others.
   powerW: powerWSchema.describe('Power drawn now, W; of a DC connector what its car takes.'),
   currentA: z
     .tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema])
@@ -66,7 +66,7 @@ export const meterSchema = z.object({
     .max(MAX_LEASE_S)
     .optional()
     .describe('How long that lease still lasts, s; left out without a lease.'),
-  // Of a charger that counts by a clock which others set: before that happens, the service has to know.
+  // For a charger whose lease clock others set: the service has to reserve for it before that happens.
   isEndOpen: z
     .boolean()
     .optional()
@@ -90,7 +90,7 @@ const ofEveryConnector = {
     .describe(
       'Why lease is none, where that is worth an alarm: whoever speaks for the charger found it out.',
     ),
-  // It keeps the newest `thenA` over a restart, and tells it as `failsafeA`: nothing else need be reserved for it.
+  // The charger keeps the newest `thenA` over a restart and reports it as `failsafeA`: nothing else is reserved for it.
   keepsThen: z.boolean().optional().describe('It keeps the newest thenA (DC: thenW) over a restart.'),
 };
 
@@ -98,7 +98,7 @@ const acStateSchema = z.object({
   ...ofEveryConnector,
   powerType: z.literal('AC').optional().describe('Left out it is AC.'),
   phases: z.literal([1, 3]).describe('Phases that are connected.'),
-  // What its car does not use may be lent to others: the next car gets nothing before it is granted.
+  // Phases that its car does not use may be reallocated: the next car gets nothing before a grant for it.
   endsWithSession: z
     .boolean()
     .optional()
@@ -145,7 +145,7 @@ export const stateSchema = z.object({
 });
 export type StateMessage = z.output<typeof stateSchema>;
 
-/** `…/c/{k}/ack`: the hardware took a limit, or why it did not. */
+/** `…/c/{k}/ack`: the hardware took a limit, or the reason against it. */
 export const ackSchema = z.object({
   v: versionSchema,
   boot: ownBootSchema,

@@ -1,15 +1,15 @@
-// The bodies of `POST /v1/oauth/token` (RFC 6749 section 4.4), errors in the envelope all endpoints share.
+// The bodies of `POST /v1/oauth/token` (RFC 6749 section 4.4), errors in the common envelope.
 import { z } from 'zod';
 import 'zod-openapi';
 import { errorEnvelopeSchema } from './error-envelope.js';
 
-// RFC 6749 section 3.2: a parameter sent without a value is treated as if it were left out.
+// RFC 6749 section 3.2: a parameter without a value is treated as if it were left out.
 const optionalParameter = z
   .string()
   .optional()
   .transform((text) => (text === '' ? undefined : text));
 
-/** Where a client sends its credential in the body instead of the Authorization header. */
+/** The credential of a client that sends it in the body instead of the Authorization header. */
 export const clientCredentialSchema = z.object({
   client_id: optionalParameter,
   client_secret: optionalParameter,
@@ -27,7 +27,7 @@ export const tokenRequestSchema = z
   })
   .meta({
     id: 'TokenRequest',
-    // zod leaves out plain `examples` where a parameter is transformed.
+    // zod leaves out plain `examples` if a parameter is transformed.
     override: {
       examples: [
         {

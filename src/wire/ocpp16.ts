@@ -1,5 +1,5 @@
-// What the gateway reads of OCPP 1.6 messages: only the fields it uses, so that what a charger adds or leaves out breaks
-// nothing. Whether a message is one of OCPP 1.6 at all is checked before, by the schemas of the standard.
+// The fields of OCPP 1.6 messages that the gateway uses. Other fields may be present or missing without harm. The
+// schemas of the standard check each message before.
 import { z } from 'zod';
 
 const text = z.string().max(500);
@@ -36,7 +36,7 @@ export type SampledValue = z.output<typeof sampledValueSchema>;
 
 export const meterValuesSchema = z.object({
   connectorId: evse,
-  /** Chargers say 0 or less where none runs. */
+  /** Chargers send 0 or less without a transaction. */
   transactionId: z
     .number()
     .int()
@@ -55,7 +55,7 @@ export const startTransactionSchema = z.object({
   meterStart: z.number(),
   timestamp: instant,
 });
-/** The answer to it. */
+/** The answer to `StartTransaction`. */
 export const startedSchema = z.object({ transactionId: z.number().int() });
 export const stopTransactionSchema = z.object({
   transactionId: z.number().int(),
@@ -63,7 +63,7 @@ export const stopTransactionSchema = z.object({
   timestamp: instant.optional(),
 });
 
-/** A charging profile of a management system. */
+/** A charging profile of a CSMS. */
 const profileSchema = z.object({
   chargingProfileId: z.number().int(),
   transactionId: z.number().int().optional(),
@@ -103,7 +103,7 @@ export const remoteStartSchema = z.looseObject({
 });
 export const changeConfigurationSchema = z.looseObject({ key: z.string(), value: z.string() });
 
-/** What answers the charger gives. */
+/** Answer of a charger to the calls that have only a status as answer. */
 export const outcomeSchema = z.object({ status: z.string().max(32) });
 export const configurationSchema = z.object({
   configurationKey: z

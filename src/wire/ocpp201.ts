@@ -1,5 +1,5 @@
-// What the gateway reads of OCPP 2.0.1 and 2.1 messages: only the fields it uses, so that what a charger adds or leaves out breaks
-// nothing. Whether a message is one of the standard at all is checked before, by its schemas.
+// The fields of OCPP 2.0.1 and 2.1 messages that the gateway uses. Other fields may be present or missing without harm.
+// The schemas of the standard check each message before.
 import { z } from 'zod';
 import { instant } from './ocpp16.js';
 
@@ -49,11 +49,11 @@ export const transactionEventSchema = z.object({
   evse: z.object({ id: evse, connectorId: connector.optional() }).optional(),
   meterValue: meterValueSchema.default([]),
 });
-/** Who began or ended the transaction, which its answer is about. */
+/** The token that began or ended the transaction, for the answer. */
 export const eventTokenSchema = z.object({ idToken: z.object({ idToken: text }).optional() });
 export const authorizeSchema = z.object({ idToken: z.object({ idToken: text }) });
 
-/** What answers the charger gives. */
+/** Answer of a charger to the calls that have only a status as answer. */
 export const outcomeSchema = z.object({ status: z.string().max(32) });
 export const variablesSchema = z.object({
   getVariableResult: z
@@ -83,7 +83,7 @@ export const compositeSchema = z.object({
     .optional(),
 });
 
-/** A charging profile of a management system. Of several schedules, which only ISO 15118 knows, the first counts. */
+/** A charging profile of a CSMS. Only ISO 15118 has several schedules; the first counts. */
 const profileSchema = z.object({
   id: z.number().int(),
   stackLevel: z.number().int().min(0),
@@ -143,7 +143,7 @@ export type ChangedVariable = z.output<typeof changedVariableSchema>;
 export const changeVariablesSchema = z.looseObject({
   setVariableData: z.array(changedVariableSchema).max(1_000),
 });
-/** The answer to it. */
+/** The answer to `SetVariables`. */
 export const changedVariablesSchema = z
   .looseObject({ setVariableResult: z.array(z.unknown()).catch([]) })
   .catch({ setVariableResult: [] });

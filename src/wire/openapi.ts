@@ -1,4 +1,4 @@
-// The OpenAPI 3.1 document, made from the same schemas that check the requests.
+// Builds the OpenAPI 3.1 document from the schemas that check the requests.
 import { z } from 'zod';
 import { createDocument, type ZodOpenApiOperationObject, type ZodOpenApiResponsesObject } from 'zod-openapi';
 import type { ErrorCode } from '../../machines/values/errors.js';
@@ -7,7 +7,7 @@ import { prioritySchema } from './rest.js';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** One endpoint as its caller sees it. */
+/** One endpoint from its caller's point of view. */
 export interface EndpointDescription {
   readonly operationId: string;
   readonly method: Method;
@@ -15,29 +15,29 @@ export interface EndpointDescription {
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  /** Undefined where no credential is needed. */
+  /** Undefined if no credential is needed. */
   readonly scope: string | undefined;
   readonly requestSchema?: z.ZodType | undefined;
   readonly querySchema?: z.ZodObject;
-  /** Beyond the contract: an addition of this service. */
+  /** An addition of this service beyond the contract. */
   readonly isExtension?: boolean;
-  /** Media types of the request body; JSON if left out. */
+  /** Media types of the request body; JSON by default. */
   readonly consumes?: readonly string[];
   readonly status: 200 | 201;
   readonly responseSchema: z.ZodType;
-  /** Media type of the answer; JSON if left out. */
+  /** Media type of the answer; JSON by default. */
   readonly produces?: string;
   /** A success may carry a `Warning` header. */
   readonly mayWarn?: boolean;
-  /** The codes of its own; those that any credential, body or fault can bring are added. */
+  /** Codes of this endpoint alone; those of credentials, bodies and faults are added. */
   readonly errors: readonly ErrorCode[];
-  /** The error envelope if left out. */
+  /** By default the error envelope. */
   readonly errorSchema?: z.ZodType;
-  /** What a 503 carries where that is no error. */
+  /** Body of a 503 that is no error. */
   readonly unavailableSchema?: z.ZodType;
 }
 
-/** The parameters of paths that are no identifiers. */
+/** Path parameters that are no identifiers. */
 const PATH_PARAMETERS: Readonly<Record<string, z.ZodType>> = { priority: prioritySchema };
 
 export type OpenApiDocument = ReturnType<typeof createDocument>;
@@ -96,13 +96,16 @@ export function createOpenApiDocument(
   );
 }
 
-/** Leaves out what zod adds and a reader does not need: the pattern of a UUID, and in answers the bounds of the number type. */
+/**
+ * Removes additions of zod that a reader does not need: the pattern of a
+ * UUID, and in answers the bounds of the number type.
+ */
 function shorten(
   schema: { format?: unknown; pattern?: unknown; minimum?: unknown; maximum?: unknown },
   io: 'input' | 'output',
 ): void {
   if (schema.format === 'uuid') delete schema.pattern;
-  // In requests they are rules.
+  // In requests the bounds are rules.
   if (io === 'input') return;
   if (schema.minimum === Number.MIN_SAFE_INTEGER) delete schema.minimum;
   if (schema.maximum === Number.MAX_SAFE_INTEGER) delete schema.maximum;

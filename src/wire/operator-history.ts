@@ -1,4 +1,4 @@
-// What an operator can ask of the past: submissions, power, alarms. Extensions of the contract.
+// Answers about the past for operators: submissions, power, alarms. Extensions of the contract.
 import { z } from 'zod';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';

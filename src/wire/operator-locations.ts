@@ -1,4 +1,5 @@
-// What an operator sees of locations now: the list, and one location live. Extensions of the contract.
+// Answers about the present state of locations for operators: the list,
+// and one location live. Extensions of the contract.
 import { z } from 'zod';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
@@ -13,7 +14,7 @@ import { siteMeterSchema } from './site-meter.js';
 
 const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 
-/** Which rule sets a grid limit. */
+/** The rule that sets a grid limit. */
 export const gridLimitCauseSchema = z
   .discriminatedUnion('kind', [
     z.object({ kind: z.literal('permanentLimit') }),

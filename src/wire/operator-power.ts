@@ -1,4 +1,4 @@
-// What a location draws as answers and events of the extensions show it: how much of it nobody measured is told with it.
+// Power of a location in answers and events of the extensions, with its estimated part.
 import { z } from 'zod';
 
 export const estimatedKwSchema = z.number().nullable();

@@ -1,4 +1,4 @@
-// The query parameters of the extensions for operators: every one may be left out, unknown ones are ignored.
+// Query parameters of the extensions for operators: all are optional, and unknown ones are ignored.
 import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
@@ -7,10 +7,10 @@ import { instantSchema, LIMIT_KW_RULE, MOST_LIMIT_KW, PRIORITY_RULE } from './re
 
 const DAY_S = 86_400;
 
-/** Rows of a page where the caller names no number, and at most. */
+/** Default and maximum of the rows of a page. */
 const ROWS_AT_MOST = 1_000;
 
-/** A number written with decimal digits alone: no sign, no exponent, no `0x`. */
+/** A number in decimal digits alone: no sign, no exponent, no `0x`. */
 function digits<S extends z.ZodNumber>(schema: S) {
   return z.preprocess((text) => (/^\d{1,9}$/.test(String(text)) ? Number(text) : text), schema);
 }
@@ -92,14 +92,14 @@ export const timelineQuerySchema = z.object({
 });
 export type TimelineQuery = z.output<typeof timelineQuerySchema>;
 
-/** A span of time; what is left out is up to the endpoint. */
+/** A span of time; the endpoint has defaults for missing ends. */
 export type SpanQuery = Pick<TimelineQuery, 'from' | 'to'>;
 
-/** A page of what happened in a span of time. */
+/** A page of events in a span of time. */
 export const spanPageQuerySchema = z.object({ ...spanParameters, ...pageQuerySchema.shape });
 export type SpanPageQuery = z.output<typeof spanPageQuerySchema>;
 
-/** A page of what was submitted. */
+/** A page of submissions. */
 export const historyQuerySchema = z.object({ ...historySpanParameters, ...pageQuerySchema.shape });
 
 export const powerQuerySchema = z.object({

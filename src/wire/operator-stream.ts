@@ -1,4 +1,4 @@
-// What the event stream carries: one name and one shape an event. An extension of the contract.
+// Events of the stream: one name and one shape for each. An extension of the contract.
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
@@ -23,13 +23,13 @@ function eventSchema<Name extends string, Data extends z.ZodType>(event: Name, w
   return z.object({ event: z.literal(event), id: idSchema, data }).meta({ id, description: when });
 }
 
-/** Its last event has no id: it is of this stream alone. */
+/** The last event of a stream has no id: it belongs to this stream alone. */
 const closedSchema = z.object({ event: z.literal('closed'), data: errorEnvelopeSchema.shape.error }).meta({
   id: 'ClosedEvent',
   description: 'The last one: why the service ends the stream, in the words of the error envelope.',
 });
 
-/** Every event of the stream. `event` is the name of a server-sent event, and says which shape `data` has. */
+/** Every event of the stream. `event` is the name of a server-sent event, and determines the shape of `data`. */
 export const streamEventSchema = z
   .discriminatedUnion('event', [
     eventSchema(
@@ -101,7 +101,6 @@ export const streamEventSchema = z
       'One server-sent event: `event` and `id` are its fields of these names, and `data` is its data field, which is JSON.',
   });
 
-/** One event of what happens. */
 export type StreamEvent = Exclude<z.output<typeof streamEventSchema>, { event: 'closed' }>;
 
 export type StreamEventName = StreamEvent['event'];

@@ -1,4 +1,5 @@
-// Which limit applies to a location when, and why: one row a stretch. An extension of the contract.
+// The limits that apply to a location over time, with their cause: one row
+// for each stretch. An extension of the contract.
 import { z } from 'zod';
 import { gridLimitCauseSchema } from './operator-locations.js';
 import { instantSchema } from './rest.js';

@@ -1,8 +1,8 @@
-// The average import that a tariff bills: what of its window is used, and what that leaves, in answers and on the stream.
+// The billed average import: used part of its window and remaining power, in answers and on the stream.
 import { z } from 'zod';
 import { instantSchema } from './rest.js';
 
-/** On the stream whenever it leaves more or less. */
+/** On the stream whenever the remaining power changes. */
 export const peakShavingShape = {
   windowStartsAt: instantSchema,
   windowEndsAt: instantSchema,

@@ -1,13 +1,13 @@
-// What callers are told of a value that cannot be taken: what it must be, and what came instead.
+// Error texts for invalid values: the rule, and the kind of the value that came instead.
 import type { z } from 'zod';
 import { DomainError } from '../../machines/values/errors.js';
 
-/** An issue as zod hands it to an error function. */
+/** The part of a zod issue that these functions use. */
 interface Issue {
   readonly input?: unknown;
 }
 
-/** For a schema of zod: one sentence for every way to fail. `what` follows "must be". */
+/** For a zod schema: one sentence for every way to fail. The argument follows "must be". */
 export function mustBe(what: string): { readonly error: (issue: Issue) => string } {
   return {
     error: ({ input }) =>
@@ -15,7 +15,7 @@ export function mustBe(what: string): { readonly error: (issue: Issue) => string
   };
 }
 
-/** The same where it is text that must be written in a certain way: what text came, its sender knows. */
+/** The same for text in a certain form. Its sender has the text, so the message does not repeat it. */
 export function mustBeText(what: string): { readonly error: (issue: Issue) => string } {
   const { error } = mustBe(what);
   return { error: (issue) => (typeof issue.input === 'string' ? `must be ${what}` : error(issue)) };
@@ -49,13 +49,15 @@ const NOUNS: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 };
 
-/** The rule behind an issue, for `safeParse(value, { error: plainRule })`: applies where the schema has no words of its own. */
+/**
+ * The rule of an issue, for `safeParse(value, { error: plainRule })`. It applies if the schema has no text of its own.
+ */
 export const plainRule: z.core.$ZodErrorMap = (issue) => {
   const rule = ruleOf(issue);
   return rule === undefined ? undefined : mustBe(rule).error(issue);
 };
 
-/** As `plainRule`, for a reader who is shown the value beside the rule. */
+/** As `plainRule`, for a reader who gets the value beside the rule. */
 export const plainRuleAlone: z.core.$ZodErrorMap = (issue) => {
   const rule = ruleOf(issue);
   return rule === undefined ? undefined : `must be ${rule}`;

@@ -1,15 +1,16 @@
-// The REST bodies: one zod schema each, from which types, validation and OpenAPI are all taken.
+// The REST bodies: one zod schema each, the source of types, validation and OpenAPI.
 
 import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
 import { mustBe, mustBeText } from './plain-errors.js';
 
-/** The last instant that can be written with four digits for the year, and so the last there is. */
+/** The last instant with four digits for the year, and so the last that is allowed. */
 export const LAST_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-// One pattern is the whole rule, so a client that is generated from OpenAPI refuses the same texts as the service. It has no look-around,
-// which some languages lack. Before 1970 a date is somebody's default value, and `Date` has no leap second.
+// One pattern is the whole rule, so a client that is generated from OpenAPI refuses the same
+// texts as the service. It has no look-around, which some languages lack. A date before 1970 is
+// usually a default value. `Date` has no leap second.
 const YEAR = '(19[7-9]\\d|[2-9]\\d{3})';
 const LEAP_YEAR =
   '(19(7[26]|8[048]|9[26])|[2-9]\\d(0[48]|[2468][048]|[13579][26])|([2468][048]|[3579][26])00)';
@@ -30,7 +31,7 @@ export const instantSchema = z
     example: '2026-06-01T17:00:00.000Z',
   });
 
-/** A gigawatt: far above what any connection of a site can carry, and far below where sums of limits lose their meaning. */
+/** A gigawatt: far above any site's connection, and far below the size at which sums of limits lose precision. */
 export const MOST_LIMIT_KW = 1_000_000;
 export const LIMIT_KW_RULE = `a number greater than 0 and at most ${MOST_LIMIT_KW}, in kW`;
 
@@ -134,16 +135,16 @@ export const organizationLimitsSchema = z
   .meta({ id: 'OrganizationLimits' });
 export type OrganizationLimits = z.output<typeof organizationLimitsSchema>;
 
-// ---------------------------------------------------------------- clusters
-
 export const STORABLE_RULE = 'must not contain the NUL character or half a surrogate pair';
 
-/** Whether every database stores `text` as it is: PostgreSQL takes no NUL, and UTF-8 has no lone surrogate. */
+/** Every database stores `text` unchanged: PostgreSQL takes no NUL, and UTF-8 has no lone surrogate. */
 export function isStorable(text: string): boolean {
   return !text.includes('\0') && !/\p{Surrogate}/u.test(text);
 }
 
-/** Text of 1 to `most` characters that every database stores. Characters are code points, as JSON Schema counts them. */
+/**
+ * Text of 1 to `most` characters that every database stores. Characters are code points, as JSON Schema counts them.
+ */
 export function textSchema(most: number) {
   const rule = `text of 1 to ${most} characters`;
   return z.string(mustBeText(rule)).regex(new RegExp(`^[^\\u0000\\uD800-\\uDFFF]{1,${most}}$`, 'u'), {
@@ -215,7 +216,7 @@ export const clusterListSchema = z
   .meta({ id: 'ClusterList' });
 export type ClusterList = z.output<typeof clusterListSchema>;
 
-/** Beyond the contract, and only where there is something to say. */
+/** An extension of the contract, present only with estimated power. */
 const estimatedKwSchema = z.number().optional().meta({
   description: 'How much of it silent connectors count with; left out where everything is measured.',
 });

@@ -1,4 +1,4 @@
-// A location's meter: what it sends, by REST or MQTT, and what is shown of it.
+// A location's meter: its readings, by REST or MQTT, and answers about it.
 import { z } from 'zod';
 import { METER_COVERS } from '../../machines/limits/building-load.js';
 import { RESERVE_QUANTILE } from '../../machines/limits/rise-history.js';
@@ -60,7 +60,7 @@ export const SITE_METER_STATE_NAMES: Readonly<Record<SiteMeterState, string>> = 
   distrusted: 'DISTRUSTED',
 };
 
-/** What the building takes and leaves: in answers, and on the stream whenever it is another. */
+/** Load of the building and remaining power: in answers, and on the stream after each change. */
 export const buildingShape = {
   state: z.enum(SITE_METER_STATES.map((state) => SITE_METER_STATE_NAMES[state])).meta({
     description:

@@ -1,15 +1,15 @@
-// The two messages about a whole location, from its meter and from the grid operator: how each travels, and examples.
+// The two messages about a whole location, from its meter and from the grid operator: transport of each, with examples.
 import type { z } from 'zod';
 import { operatorMessageSchema } from './grid-operator.js';
 import { siteReadingSchema } from './site-meter.js';
 import type { SiteKind } from './topics.js';
 
-/** One kind of message, sent to the service; it is answered with nothing. */
+/** One kind of message, sent to the service, which sends no answer. */
 export interface SiteTraffic<S extends z.ZodType = z.ZodType> {
   readonly kind: SiteKind;
   readonly title: string;
   readonly summary: string;
-  /** Who may send it, and how it logs in. */
+  /** The permitted sender and its login. */
   readonly sender: string;
   readonly schema: S;
   readonly qos: 0 | 1;

@@ -1,4 +1,4 @@
-// The MQTT topics of the contract: the one place that builds and reads them.
+// Builds and parses all MQTT topics of the contract.
 import {
   asId,
   type ChargerAddress,
@@ -9,18 +9,18 @@ import {
 } from '../../machines/values/ids.js';
 
 const ROOT = 'ems/v1';
-/** In the place of a charger, where a topic is of the whole location. */
+/** In the place of a charger, for a topic of the whole location. */
 const SITE = 'site';
-/** Levels of what all topics of a charger begin with. */
+/** Levels of the common prefix of a charger's topics. */
 export const PREFIX_LEVELS = 5;
 
-/** What a topic carries: `state`, `meter` and `ack` come from the charger, `limit` and `sync` go to it. */
+/** `state`, `meter` and `ack` come from the charger, `limit` and `sync` go to it. */
 export type Topic = ChargerAddress & KindOfCharger;
 type KindOfCharger =
   | { readonly kind: 'state' | 'sync' }
   | { readonly kind: 'meter' | 'ack' | 'limit'; readonly connectorId: ConnectorId };
 
-/** What is said of a whole location, by others than its chargers. */
+/** A topic of a whole location, for other senders than its chargers. */
 export interface SiteTopic {
   readonly kind: SiteKind;
   readonly tenantUuid: TenantUuid;
@@ -33,7 +33,7 @@ export type SiteKind = 'operator' | 'siteMeter';
 export type TopicKind = (Topic | SiteTopic)['kind'];
 export type Direction = 'toService' | 'toCharger';
 
-/** Everything that is sent to the service, of all tenants: what an external broker is asked for. */
+/** All messages to the service, of all tenants: the subscriptions at an external broker. */
 export const TO_THE_SERVICE: readonly string[] = [
   `${ROOT}/+/+/${SITE}/operator`,
   `${ROOT}/+/+/${SITE}/meter`,
@@ -47,8 +47,8 @@ export function toTheServiceOf(tenantUuid: TenantUuid): readonly string[] {
   return TO_THE_SERVICE.map((filter) => filter.replace('/+/', `/${encodeLevel(tenantUuid)}/`));
 }
 
-// An identifier may hold `.` and `:`; nothing else of it needs escaping. Only the canonical spelling is read, so that
-// one connector never has two topics.
+// An identifier may hold `.` and `:`; no other character needs escaping. Only the canonical spelling is
+// parsed, so that one connector never has two topics.
 const LEVEL = '((?:[A-Za-z0-9_-]|%2E|%3A)+)';
 const TOPIC = new RegExp(
   `^${ROOT}/${LEVEL}/${LEVEL}/${LEVEL}/(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`,
@@ -78,14 +78,14 @@ export function buildTopic(topic: Topic): string {
   return topicUnder(topicPrefixOf(topic), topic);
 }
 
-/** The same for who has what `topicPrefixOf` gives. */
+/** As `buildTopic`, for callers that hold the result of `topicPrefixOf`. */
 export function topicUnder(prefix: string, topic: KindOfCharger): string {
   return 'connectorId' in topic
     ? `${prefix}/c/${encodeLevel(topic.connectorId)}/${topic.kind}`
     : `${prefix}/${topic.kind}`;
 }
 
-/** What `text` names, or undefined where it is not, character by character, what `buildTopic` would give. */
+/** The topic of `text`; undefined unless `buildTopic` would return exactly this text. */
 export function parseTopic(text: string): Topic | undefined {
   const match = TOPIC.exec(text);
   if (match === null) return undefined;
@@ -105,7 +105,7 @@ export function parseTopic(text: string): Topic | undefined {
 
 const SITE_TOPIC = new RegExp(`^${ROOT}/${LEVEL}/${LEVEL}/${SITE}/(operator|meter)$`);
 
-/** What `text` names of a whole location; undefined where it names no such thing. */
+/** The topic of a whole location in `text`; undefined for other texts. */
 export function parseSiteTopic(text: string): SiteTopic | undefined {
   const [, tenant = '', location = '', last] = SITE_TOPIC.exec(text) ?? [];
   const tenantUuid = asId<TenantUuid>(decodeLevel(tenant));
@@ -116,7 +116,7 @@ export function parseSiteTopic(text: string): SiteTopic | undefined {
 
 const CHARGER_TOPIC = new RegExp(`^(?:(state|sync)|c/${LEVEL}/(meter|ack|limit))$`);
 
-/** What `text` carries if it is one of `prefixes`, or a topic of a charger under one of them; cheaper than `parseTopic`. */
+/** The kind of `text`, if it is one of `prefixes` or a charger's topic under one of them. Cheaper than `parseTopic`. */
 export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKind | undefined {
   if (prefixes.has(text)) return parseSiteTopic(text)?.kind;
   let end = -1;
@@ -129,7 +129,6 @@ export function kindUnder(prefixes: ReadonlySet<string>, text: string): TopicKin
   return match === null ? undefined : ((match[1] ?? match[3]) as TopicKind);
 }
 
-/** Which way messages of this kind travel. */
 export function directionOf(kind: TopicKind): Direction {
   return kind === 'limit' || kind === 'sync' ? 'toCharger' : 'toService';
 }
