@@ -1,4 +1,4 @@
-// Builds actor systems from rows and puts them in their entities: at start, and again whenever rows or clock say so.
+// Builds actor systems from rows and puts them into their entities: at start, and again after changes of rows or clock.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
 import { operatorStandingOf } from '../../machines/limits/operator.machine.js';
@@ -30,13 +30,13 @@ interface AssemblyOptions {
   readonly directory: Directory;
   readonly clock: Clock;
   readonly timing: GrantTiming;
-  /** Of this service: the `epoch` of its grants. */
+  /** Ownership term of this service: the `epoch` of its grants. */
   readonly ownerTerm: number;
-  /** An actor of the tenant threw: it must be built again from rows. Must not throw. */
+  /** An actor of the tenant threw, and must be rebuilt from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
 
-/** Each public method builds what is not there yet, and builds anew, in place, what is. */
+/** Each public method builds a missing actor system, and rebuilds an existing one in place. */
 export class Assembly {
   readonly #options: AssemblyOptions;
 
@@ -53,7 +53,7 @@ export class Assembly {
       tenant === undefined
         ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
         : Object.assign(tenant.organization, { actor });
-    // What becomes of its profiles is read when somebody asks: it lets nothing out.
+    // No listener: this actor emits no effects, and queries read its profiles.
     this.#run(tenantUuid, actor);
     directory.rearm(organization, now);
     if (tenant !== undefined) return tenant;
@@ -66,7 +66,7 @@ export class Assembly {
     });
   }
 
-  /** Meter values and cluster shares of a location that is built anew stay. */
+  /** A rebuilt location keeps its meter values and cluster shares. */
   location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void {
     const { directory, clock } = this.#options;
     const held = tenant.locations.get(record.locationId);
@@ -107,7 +107,7 @@ export class Assembly {
     directory.placeLocation(location, now);
   }
 
-  /** Lets the cluster share at once; its members must be there. */
+  /** The cluster shares its cap at once, so its members must exist. */
   cluster(tenant: Tenant, record: ClusterRecord): ClusterEntity {
     const { directory } = this.#options;
     const actor = createActor(clusterMachine);
@@ -122,7 +122,10 @@ export class Assembly {
     return cluster;
   }
 
-  /** Starts an actor. A throw in it, or in what its effects set off, is a defect, never an uncaught exception. */
+  /**
+   * Starts an actor. A throw in the actor, or in the handling of its effects, is a defect and never an uncaught
+   * exception.
+   */
   #run(tenantUuid: TenantUuid, actor: AnyActor, listen?: (emit: (effect: Effect) => void) => void): void {
     const { directory, onDefect } = this.#options;
     actor.subscribe({ error: (error) => onDefect(tenantUuid, error) });
@@ -136,7 +139,7 @@ export class Assembly {
     actor.start();
   }
 
-  /** An operator that limited the location before the service started may do so again, as if it had never stopped. */
+  /** An operator that limited the location before the service's start may do so again, as without an interruption. */
   #expectOrders(actor: LocationActor, supervisor: LocationSupervisor, now: EpochMs): void {
     const { operator } = actor.getSnapshot().context;
     if (operator === undefined) return;
@@ -150,7 +153,10 @@ export class Assembly {
     return new LocationSupervisor({ timing, ownerTerm });
   }
 
-  /** Tells a location that was built anew what its rows do not say: how its chargers are reached, and the clusters' shares. */
+  /**
+   * Restores state of a rebuilt location that its rows do not hold: the links of its chargers, and its clusters'
+   * shares.
+   */
   #remind(location: LocationEntity, linksBefore: ReadonlyMap<ConnectorEntity, Link>): void {
     const { directory } = this.#options;
     for (const [key, connector] of location.connectors) {
@@ -192,7 +198,7 @@ function addressOf({ tenant, record }: LocationEntity, connector: ConnectorRecor
   return { tenantUuid: tenant.tenantUuid, locationId: record.locationId, controllerUuid, connectorId };
 }
 
-/** Connectors that are known to the supervisor as before stay the same entities, so that references to them stay good. */
+/** A connector that the supervisor keeps stays the same entity, so that references to it stay valid. */
 function placeConnectors(location: LocationEntity, { controls }: LocationSupervisor): void {
   const { tenant, connectors } = location;
   const before = new Map(connectors);

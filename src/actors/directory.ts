@@ -1,4 +1,4 @@
-// Maps ids to actor systems, tells them events, and carries their effects to one another: the only way between entities.
+// Maps ids to actor systems, sends them events, and passes their effects on: the only path between entities.
 import type { ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-shares.js';
 import type { HolderEvent } from '../../machines/limits/profile-holder.js';
@@ -20,16 +20,15 @@ import {
 } from './entities.js';
 import type { Scheduler } from './scheduler.js';
 
-/** What left an actor, with the entity it left. */
+/** An effect, with the entity that emitted it. */
 export type Effect =
   | { readonly entity: LocationEntity; readonly effect: LocationEffect }
   | { readonly entity: ClusterEntity; readonly effect: ClusterEffect };
 
-/** Who is told what happens to entities. */
 export interface DirectoryListener {
-  /** Hears of every effect after the entities have; must not throw. */
+  /** Called for every effect, after the entities have received it; must not throw. */
   onEffect(effect: Effect): void;
-  /** What a location may use, now or later, may be another. */
+  /** The present or a later limit of the location may have changed. */
   onPlan(location: LocationEntity): void;
 }
 
@@ -37,7 +36,7 @@ export class Directory {
   readonly #clock: Clock;
   readonly #scheduler: Scheduler<TimedEntity>;
   readonly #tenants = new Map<TenantUuid, Tenant>();
-  /** What members of a cluster are newly set to, told to it once the event in hand has been dealt with everywhere. */
+  /** New limits of cluster members. The cluster receives them after the present event has been handled everywhere. */
   readonly #changedMembers = new Map<ClusterEntity, Map<LocationId, ClusterMember>>();
   #depth = 0;
   #listener: DirectoryListener | undefined;
@@ -47,7 +46,7 @@ export class Directory {
     this.#scheduler = scheduler;
   }
 
-  /** From now on `listener` is told; there is one. */
+  /** There is one listener. */
   listen(listener: DirectoryListener): void {
     this.#listener = listener;
   }
@@ -80,12 +79,12 @@ export class Directory {
     this.rearm(organization, now);
   }
 
-  /** Time comes first: what ended or began by now did so before anything else that happens. */
+  /** Time comes first: a boundary that is due precedes any other event. */
   #isLate(entity: TimedEntity, { type }: LocationEvent | HolderEvent, now: EpochMs): boolean {
     return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
   }
 
-  /** Runs several `tell…` as one: the clusters they touch share anew once, after all of them. */
+  /** Runs several `tell…` calls as one: each affected cluster shares anew once, after all of them. */
   together<T>(tell: () => T): T {
     this.#depth++;
     try {
@@ -96,7 +95,6 @@ export class Directory {
     }
   }
 
-  /** Tells each that a boundary has come. */
   tellBoundaries(entities: Iterable<TimedEntity>, now: EpochMs): void {
     this.together(() => {
       for (const entity of entities) {
@@ -107,8 +105,8 @@ export class Directory {
   }
 
   /**
-   * Lets what is due by now happen before it is asked about, however late the host's timer is: to these entities, and to
-   * the members of the locations' clusters, because a member's limit moves the others' shares.
+   * Delivers due boundaries before a query, however late the host's timer is. It includes the members of the locations'
+   * clusters, because a member's limit moves the others' shares.
    */
   catchUp(entities: Iterable<TimedEntity>): void {
     if (!this.#scheduler.isAnyDue()) return;
@@ -123,7 +121,7 @@ export class Directory {
     this.tellBoundaries(due, now);
   }
 
-  /** Puts the cluster's members, cap and status before its actor and its members' actors. */
+  /** Applies the record's members, cap and status to the cluster's actor and to its members' actors. */
   configureCluster(cluster: ClusterEntity): void {
     const { limitKw, status, clusterId, locationIds } = cluster.record;
     setMembers(cluster, locationIds);
@@ -135,7 +133,7 @@ export class Directory {
     if (status === 'ACTIVE') cluster.actor.send({ type: 'cluster.activated' });
   }
 
-  /** Frees the members of the cluster and stops it. */
+  /** The members lose their shares of the cluster. */
   dropCluster(cluster: ClusterEntity): void {
     const { clusterId } = cluster.record;
     for (const location of cluster.members) this.#setShare(location, clusterId, undefined);
@@ -145,14 +143,14 @@ export class Directory {
     cluster.actor.stop();
   }
 
-  /** The location's own limit may be another: its clusters share anew. */
+  /** The location's own limit may have changed, so its clusters share anew. */
   noteMember(location: LocationEntity): void {
     this.together(() => this.#noteLimit(location, effectiveLimitKwOf(location)));
   }
 
   /**
-   * The location's chargers may be entitled to more than before, and no decision said so, as where one has lost its lease: from
-   * now on the other members of its clusters have that much less to raise limits with, however soon they decide.
+   * The entitlement of the location's chargers may have risen without a decision, as after the loss of a lease. The
+   * other members of its clusters have that much less for raises at once, before their next decision.
    */
   noteReserved(location: LocationEntity): void {
     const { clusterShares } = location.actor.getSnapshot().context;
@@ -160,7 +158,7 @@ export class Directory {
     if (supervisorOf(location).reserved.noteRise(leastShareWOf(clusterShares))) shareWhatIsReserved(location);
   }
 
-  /** The location was built, or built anew: its boundaries count, and so does what it may use. */
+  /** The location was built or rebuilt, so its boundaries and its limit count. */
   placeLocation(location: LocationEntity, now: EpochMs): void {
     this.rearm(location, now);
     this.#listener?.onPlan(location);
@@ -172,7 +170,7 @@ export class Directory {
     this.#scheduler.arm(entity, dueAtMs, dueAtMs !== undefined && hasEndAt(entity, dueAtMs));
   }
 
-  /** Carries what an actor emitted to the entities it concerns, then to the listener. Never throws. */
+  /** Passes an actor's effect to the entities that it concerns, then to the listener. Never throws. */
   carry(left: Effect): void {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
@@ -188,7 +186,7 @@ export class Directory {
   #sendLocation(location: LocationEntity, event: LocationEvent): void {
     location.limitsView = undefined;
     this.together(() => location.actor.send(event));
-    // A meter is read every second, and most readings change nothing: what they change leaves as an effect.
+    // A meter is read every second, and most readings change nothing; a change leaves as an effect.
     if (event.type !== 'siteMeter.told') this.#listener?.onPlan(location);
   }
 
@@ -241,7 +239,7 @@ function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
   return { locationId: location.record.locationId, setLimitKw, reserved: supervisorOf(location).reserved };
 }
 
-/** The instant an event is of; undefined where it is none of time. */
+/** Instant of an event; undefined for an event without one. */
 function instantOf(event: LocationEvent): EpochMs | undefined {
   const told = 'event' in event ? event.event : event;
   return 'now' in told ? told.now : undefined;

@@ -1,4 +1,4 @@
-// What the directory holds of each location, cluster and organization: its actor system and what belongs to it.
+// Entities of the directory: each location, cluster and organization with its actor system and its data.
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor } from '../../machines/limits/cluster.machine.js';
 import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
@@ -18,7 +18,7 @@ import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from
 import type { LocationLimits } from '../wire/rest.js';
 import type { Scheduled } from './scheduler.js';
 
-/** One location. Its actor is replaced in place when it is built anew, so that references to the entity stay good. */
+/** The actor of a rebuilt location is replaced in place, so that references to the entity stay valid. */
 export interface LocationEntity extends Scheduled {
   readonly kind: 'location';
   readonly tenant: Tenant;
@@ -26,15 +26,15 @@ export interface LocationEntity extends Scheduled {
   actor: LocationActor;
   /** By `connectorKey`. */
   readonly connectors: Map<string, ConnectorEntity>;
-  /** Clusters it is a member of. */
+  /** Clusters that the location is a member of. */
   readonly clusters: Set<ClusterEntity>;
-  /** The limits view last given out; dropped at every event, boundaries included. */
+  /** The last limits view; dropped at every event, boundaries included. */
   limitsView: LocationLimits | undefined;
-  /** Open alarms, by kind and connector. The alarm book alone writes them. */
+  /** Open alarms by kind and connector. Only the alarm book writes them. */
   readonly alarms: Map<string, AlarmRecord>;
-  /** What it draws in the minute that runs. */
+  /** Draw in the present minute. */
   readonly minute: PowerMinute;
-  /** When it decides next, and when it decided last, on the monotonic clock. Enforcement alone writes both. */
+  /** Next and last decision, on the monotonic clock. Only enforcement writes both. */
   wakeAtMs: number | undefined;
   decidedAtMs: number;
 }
@@ -42,9 +42,9 @@ export interface LocationEntity extends Scheduled {
 export interface ConnectorEntity {
   readonly location: LocationEntity;
   record: ConnectorRecord;
-  /** As limits are addressed to it; the same object as long as it lives. */
+  /** Address for limits; the same object as long as the entity lives. */
   readonly address: ConnectorAddress;
-  /** Its location's supervisor alone writes it. */
+  /** Only the location's supervisor writes it. */
   readonly control: Readonly<ConnectorControl>;
 }
 
@@ -72,26 +72,28 @@ export interface Tenant {
   readonly organization: OrganizationEntity;
 }
 
-/** An entity whose boundaries are on the scheduler. */
+/** An entity with boundaries on the scheduler. */
 export type TimedEntity = LocationEntity | OrganizationEntity;
 
-/** The next instant at which something of the entity begins or ends. */
+/** Next instant at which anything of the entity begins or ends. */
 export function nextBoundaryOfEntity(entity: TimedEntity, now: EpochMs): EpochMs | undefined {
   if (entity.kind === 'location') return nextLocationBoundary(entity.actor.getSnapshot().context, now);
   return nextBoundaryAfter(entity.actor.getSnapshot().context.stack, now);
 }
 
-/** Whether a profile of the entity's own stack ends at `atMs`. */
+/** True if a profile of the entity's own stack ends at `atMs`. */
 export function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
   return entity.actor.getSnapshot().context.stack.some((profile) => profile.endsAtMs === atMs);
 }
 
-/** The location's own effective limit, kW, as of the last event it was told. To have it as of now, let the directory catch up first. */
+/**
+ * The location's own effective limit as of its last event, kW. For the present value the directory must catch up first.
+ */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
 }
 
-/** What limits the location by itself, now and later: its clusters are not in it. */
+/** Limits of the location itself, present and later, without its clusters. */
 export function ownLimitsOf({ actor }: LocationEntity): OwnLimits {
   const { context } = actor.getSnapshot();
   const { operator, siteMeter } = context;
@@ -102,22 +104,20 @@ export function ownLimitsOf({ actor }: LocationEntity): OwnLimits {
   };
 }
 
-/** What is known of the building beside the chargers; undefined where no meter tells. */
+/** Estimate of the building beside the chargers; undefined without a meter. */
 export function buildingLoadOf({ actor }: LocationEntity): BuildingLoad | undefined {
   return actor.getSnapshot().context.siteMeter?.getSnapshot().context.load;
 }
 
-/** The ledgers of the location's actor. */
 export function supervisorOf({ actor }: LocationEntity): LocationSupervisor {
   return actor.getSnapshot().context.supervisor;
 }
 
-/** The actor of the connector `key` of a location: a child of the location's. */
+/** A child of the location's actor. */
 export function connectorActorOf(location: LocationEntity, key: string): ConnectorActor | undefined {
   return location.actor.getSnapshot().context.connectors.get(key);
 }
 
-/** The profiles of the connector `key` of a location, as its actor holds them. */
 export function connectorProfilesOf(location: LocationEntity, key: string): ProfileHolder {
   return connectorActorOf(location, key)?.getSnapshot().context ?? NO_PROFILES;
 }

@@ -1,7 +1,7 @@
-// One command at a time per entity, so that what a command checked is still true when its write is on disk.
+// One command at a time per entity, so that a command's checks still hold after its write has reached the disk.
 
 export interface EntityQueue {
-  /** Runs `work` when everything queued before under `key` has ended, well or badly; passes on what it gives. */
+  /** Runs `work` after all earlier work under `key` has ended, well or badly. @returns the result of `work` */
   run<T>(key: string, work: () => Promise<T>): Promise<T>;
 }
 

@@ -1,4 +1,4 @@
-// Follows the rows that others change (the command line, another node) and reads again what this process may have wrong.
+// Row change watcher: reads rows again that others changed (the command line, another node).
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { CredentialSet } from '../ports/credentials.js';
@@ -8,17 +8,16 @@ import { type Store, StoreUnavailableError } from '../ports/store.js';
 
 type FollowedStore = Pick<Store, 'isOwner' | 'revisionSince' | 'loadCredentials' | 'loadTenant'>;
 
-/** Who is told what the follower read. */
 export interface FollowerListener {
-  /** Another service claimed the database: what is held here is no longer the truth. Told once. */
+  /** Another service claimed the database, so the state held here is outdated. Called once. */
   onTakenOver(): void;
   onCredentials(credentials: CredentialSet): void;
-  /** Left out by who asks for credentials alone. */
+  /** Left out by callers that need credentials only. */
   onTenant?(tenantUuid: TenantUuid, state: TenantState): void;
 }
 
 const LOOK_EVERY_MS = 1_000;
-/** A start waits for what an owner before it left locked; a server lets go of that within 10 s. */
+/** A start waits for locks of an earlier owner; a database server releases them within 10 s. */
 const FIRST_READING_WITHIN_MS = 20_000;
 const READ_AGAIN_AFTER_MS = 250;
 
@@ -41,8 +40,8 @@ export class Follower {
   }
 
   /**
-   * Reads everything, then looks for changes every second. Where the database does not give it, that is tried again for a
-   * while; rejects when it does not by then.
+   * Reads everything, then looks for changes every second. If the database fails, the first reading is repeated for a
+   * while. Rejects if it still fails then.
    */
   async start(listener: FollowerListener): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + FIRST_READING_WITHIN_MS;
@@ -61,7 +60,7 @@ export class Follower {
     this.#lookLater(listener);
   }
 
-  /** Looks at once; changes that were committed before the call are known when it resolves. Rejects as the store does. */
+  /** Looks at once. After it resolves, changes committed before the call have been read. Rejects as the store does. */
   catchUp(): Promise<void> {
     // Calls that come before the look begins share it.
     if (this.#catchingUp === undefined) {
@@ -75,7 +74,7 @@ export class Follower {
   }
 
   async #readAll(listener: FollowerListener): Promise<void> {
-    // The revision before the rows: a change in between is read twice rather than never.
+    // The revision is read before the rows, so that a change in between is read twice rather than never.
     this.#revision = (await this.#store.revisionSince(undefined)).revision;
     const credentials = await this.#store.loadCredentials();
     listener.onCredentials(credentials);
@@ -88,7 +87,7 @@ export class Follower {
     this.#behind.add(tenantUuid);
   }
 
-  /** Ends the looking; resolves when a look under way is over. */
+  /** Resolves after a look under way has ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel?.();
@@ -97,9 +96,9 @@ export class Follower {
 
   async #readTenants({ onTenant }: FollowerListener): Promise<void> {
     if (onTenant === undefined) this.#behind.clear();
-    // A copy: a tenant whose actor fails every time it is built would be read without end.
+    // A copy: without it, a tenant whose actor fails at every build would be read without end.
     for (const tenantUuid of [...this.#behind]) {
-      // Taken off first: what falls behind while it is read is read once more, at the next look.
+      // Removed first: a tenant that changes during the reading is read once more, at the next look.
       this.#behind.delete(tenantUuid);
       try {
         onTenant?.(tenantUuid, await this.#store.loadTenant(tenantUuid));

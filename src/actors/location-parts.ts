@@ -1,4 +1,4 @@
-// What a location's machine is made of, from its rows: its connectors, the building beside them, the window that its tariff bills.
+// Parts of a location's machine, from its rows: the connectors, the building beside them, the billed window.
 import { isDeepStrictEqual } from 'node:util';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
@@ -12,24 +12,23 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
 import { buildingLoadOf, type LocationEntity } from './entities.js';
 
-/** Phase to neutral, where provisioning names no voltage. */
+/** Phase to neutral, if the provisioning file names no voltage. */
 const NOMINAL_VOLTAGE_V = 230;
 
-/** The rows that one location's actor system is built from. */
+/** Rows from which one location's actor system is built. */
 export interface LocationRows {
   readonly own: ProfileStack;
   ofConnector(connector: ConnectorRecord): ProfileStack;
-  /** What a connector was promised before; undefined where nothing. */
+  /** Persisted outstanding grant of a connector; undefined without one. */
   reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
-  /** Whether a connector did not comply when the service ended. */
+  /** True if the connector did not comply at the end of the last service. */
   isDistrusted(connector: ConnectorRecord): boolean;
-  /** What the grid operator's limit stood at; undefined where it never stood at any. */
+  /** Last state of the grid operator's limit; undefined without one. */
   readonly operatorStanding: OperatorStanding | undefined;
-  /** What was counted of the window that its tariff bills; undefined where nothing ever was. */
+  /** Count of the billed window so far; undefined if there never was one. */
   readonly billedSoFar: BilledSoFar | undefined;
 }
 
-/** What the location's machine knows of a connector from its rows. */
 export function connectorOf(
   location: LocationRecord,
   record: ConnectorRecord,
@@ -44,7 +43,9 @@ export function connectorOf(
   };
 }
 
-/** Each field by itself: V8 gives every copy that a spread makes a shape of its own, and code that meets many is slow. */
+/**
+ * Each field by itself: V8 gives every copy by a spread a shape of its own, and code that meets many shapes is slow.
+ */
 function specOf(record: ConnectorRecord, location: LocationRecord): LocationConnector['spec'] {
   const { phases, voltageV, maxCurrentA, dc, failsafeA, timing } = record;
   const { rotation, feeder, neverPause, operatorMayPause } = record;
@@ -65,8 +66,8 @@ function specOf(record: ConnectorRecord, location: LocationRecord): LocationConn
 }
 
 /**
- * The one that it has, where its meter is provisioned as before: what it heard goes on to count. A new one has heard nothing,
- * so that the building counts as its maximum.
+ * The present load if its meter is provisioned as before: its readings still count. A new load has no readings, so the
+ * building counts as its maximum.
  */
 export function buildingLoadFor(
   record: LocationRecord,
@@ -83,7 +84,7 @@ export function buildingLoadFor(
   return new BuildingLoad(rule, metered, now);
 }
 
-/** The one that it has, where it is provisioned as before. */
+/** The present window if it is provisioned as before. */
 export function billedWindowFor(
   record: LocationRecord,
   held: LocationEntity | undefined,
@@ -103,7 +104,7 @@ export function billedWindowFor(
   return new BilledWindow(peakShaving, mostEverW, now, known?.soFar ?? soFar);
 }
 
-/** In W what is provisioned in kW, or else what its amperes are at its voltage. */
+/** W from the provisioned kW, or else from the amperes at their voltage. */
 function connectionOf(gridLimitKw: number | null, connection: Connection | null): MeteredConnection {
   const { currentA, voltageV = NOMINAL_VOLTAGE_V } = connection ?? {};
   const sumA = currentA?.reduce((sum, current) => sum + current, 0) ?? 0;

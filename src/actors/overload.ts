@@ -1,16 +1,16 @@
-// Notices when the service has too little of its processor: what it leaves undone then is read from here.
+// Detects that the service has too little processor time; other parts read from here which work to leave undone.
 import { createActor, type StateValueFrom } from 'xstate';
 import { type OverloadActor, overloadMachine } from '../../machines/power/overload.machine.js';
 
 export type OverloadState = StateValueFrom<typeof overloadMachine>;
 
-/** A look at the clock that comes so late waited for other work. */
+/** A look at the clock that comes this late waited for other work. */
 const LATE_MS = 500;
 
 export class Overload {
   readonly #actor: OverloadActor = createActor(overloadMachine);
 
-  /** @param onState told of each other state that it comes to */
+  /** @param onState receives each new state */
   constructor(onState: (state: OverloadState) => void) {
     let before = this.#state;
     this.#actor.subscribe(({ value }) => {
@@ -20,7 +20,7 @@ export class Overload {
     this.#actor.start();
   }
 
-  /** Once a second. @param lateMs after its time; `nowMs` is monotonic */
+  /** Called once a second. @param lateMs delay of the look; `nowMs` is monotonic */
   look(lateMs: number, nowMs: number): void {
     const { lateLooks } = this.#actor.getSnapshot().context;
     if (lateMs >= LATE_MS) this.#actor.send({ type: 'look.late', nowMs });

@@ -1,4 +1,4 @@
-// Brings actors into line with rows: at start, after another process changed them, after a defect, after a clock jump.
+// Brings actors into line with rows: at start, after changes by another process, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/operator.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
@@ -12,9 +12,9 @@ import type { LocationRows } from './location-parts.js';
 import { indexStacks } from './stack-index.js';
 
 export interface Recovery {
-  /** Makes the tenant's actors what its rows say, touching only those that are not, or that died. */
+  /** Rebuilds only actors that differ from their rows, or that died. */
   reconcile(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void;
-  /** Builds every actor that holds profiles anew at `now`: the way back for states that only move forward. */
+  /** Rebuilds every actor that holds profiles at `now`: the way back for states that only move forward. */
   rebuildAll(now: EpochMs): void;
 }
 
@@ -26,7 +26,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
       held !== undefined && isRunningWith(held.organization.actor.getSnapshot(), stacks.organization)
         ? held
         : assembly.tenant(tenantUuid, stacks.organization, now);
-    // Of a tenant that this process knows, what its chargers do is known as well.
+    // For a running tenant this process has newer information on the chargers than the alarms.
     const distrusted = held === undefined ? distrustedOf(state.openAlarms) : NOBODY;
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
     const counted = new Map(state.billedWindows.map((row) => [row.locationId, row]));
@@ -67,7 +67,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     }
   }
 
-  // A tenant at a time as one: a cluster of a thousand members shares anew once, not after each of them.
+  // One tenant at a time as one change: a cluster of a thousand members shares anew once, not after each member.
   return {
     reconcile: (tenantUuid, state, now) => directory.together(() => reconcileTenant(tenantUuid, state, now)),
     rebuildAll(now) {
@@ -80,7 +80,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** The connectors that did not comply when the service ended. */
+/** Connectors that did not comply at the end of the last service. */
 function distrustedOf(alarms: readonly AlarmRecord[]): ReadonlySet<string> {
   return new Set(
     alarms.flatMap(({ kind, controllerUuid, connectorId }) =>
@@ -107,13 +107,16 @@ function isLocationAt(location: LocationEntity, record: LocationRecord, rows: Lo
   });
 }
 
-/** The stacks the location's actors hold now: the same as its rows, for every write reaches them after its commit. */
+/**
+ * Stacks that the location's actors hold now. They equal the rows, because every write reaches the actors after its
+ * commit.
+ */
 function heldRows(location: LocationEntity): LocationRows {
   const { stack, connectors } = location.actor.getSnapshot().context;
   return {
     own: stack,
     ofConnector: (connector) => connectors.get(connectorKey(connector))?.getSnapshot().context.stack ?? [],
-    // Connectors that stay keep what they were promised.
+    // Connectors that stay keep their outstanding grants.
     reservationOf: () => undefined,
     isDistrusted: () => false,
     operatorStanding: heldStanding(location),
@@ -121,7 +124,7 @@ function heldRows(location: LocationEntity): LocationRows {
   };
 }
 
-/** What the running actor says goes before the row, which may still be on its way to the disk. */
+/** The state of the running actor precedes the row, which may still be on its way to the disk. */
 function heldStanding(location: LocationEntity | undefined): OperatorStanding | undefined {
   const operator = location?.actor.getSnapshot().context.operator;
   return operator && operatorStandingOf(operator);

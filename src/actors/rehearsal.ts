@@ -1,5 +1,5 @@
-// Builds the actors of what another node runs, and drops them: done for the first time, in the term of this node, it takes twice as
-// much of the processor, and whoever asks waits for that.
+// Warm-up: builds the actors of another node's tenants, and drops them. A first build in this node's own ownership term
+// would take twice the processor time, and requests would wait for it.
 import type { GrantTiming } from '../../machines/power/grant.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -17,28 +17,28 @@ interface RehearsalOptions {
   readonly timing: GrantTiming;
 }
 
-/** What was compiled for it is forgotten while a node stands by for days. */
+/** Compiled code is dropped while a node stands by for days, so the warm-up repeats. */
 const AGAIN_AFTER_MS = 900_000;
-/** As often as makes it faster. */
+/** More rounds make a start no faster. */
 const ROUNDS = 3;
-/** In one round; larger sites take no longer each. */
+/** In one round: connectors of larger sites take no longer each. */
 const ENOUGH_CONNECTORS = 1_000;
 const COULD_NOT = 'this node could not rehearse what it would run; trying again later';
 
-/** Lets out nothing: no timer runs, nothing is written, no charger hears of it. */
+/** Has no effect outside: no timer runs, nothing is written, and no charger receives a message. */
 export class Rehearsal {
   readonly #options: RehearsalOptions;
-  /** What was built last: what is compiled for it is kept for as long as that is. */
+  /** The last build: its compiled code stays as long as the build does. */
   #kept: Directory | undefined;
   #cancel: Cancel = () => {};
-  /** Of those begun and not ended: one that ended under way does not go on. */
+  /** The warm-up under way. One that ended in between does not continue. */
   #current: object | undefined;
 
   constructor(options: RehearsalOptions) {
     this.#options = options;
   }
 
-  /** Built last and not dropped yet. */
+  /** Connectors of the last build. */
   get connectors(): number {
     return [...(this.#kept?.tenants.values() ?? [])].reduce(
       (sum, { connectors }) => sum + connectors.size,
@@ -46,7 +46,7 @@ export class Rehearsal {
     );
   }
 
-  /** Resolves after the first rehearsal, whatever came of it; from then on it rehearses now and then, until `end`. */
+  /** Resolves after the first warm-up, successful or not. It then repeats now and then, until `end`. */
   async start(): Promise<void> {
     this.end();
     const current = {};
@@ -92,7 +92,7 @@ export class Rehearsal {
       clock,
       directory,
       timing,
-      // What it decides never leaves.
+      // Its decisions never leave.
       ownerTerm: 0,
       onDefect: (_tenantUuid, error) => log.warn({ err: error, tenantUuid }, COULD_NOT),
     });
@@ -104,7 +104,7 @@ export class Rehearsal {
   }
 }
 
-/** As many of them as have so many connectors, and one at least. */
+/** The first locations that reach this number of connectors; at least one. */
 function firstOf(locations: readonly LocationRecord[], connectors: number): readonly LocationRecord[] {
   let found = 0;
   return locations.filter(({ connectors: own }) => {

@@ -1,34 +1,33 @@
-// All window boundaries on one heap over one host timer: exact instants, however far away, whatever the host clock does.
+// All window boundaries on one heap over one host timer: exact instants at any distance, even if the host's clock
+// jumps.
 import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 
-/** An entity with boundaries. */
 export interface Scheduled {
-  /** Place of its next boundary in the order of all, undefined while it has none. The scheduler alone writes it. */
+  /** Place of the next boundary in the order of all; undefined without one. Only the scheduler writes it. */
   dueRank: number | undefined;
 }
 
-/** Who is told what the scheduler notices. */
 export interface SchedulerListener<E extends Scheduled> {
-  /** Told of the entities whose boundary has come, in order; must not throw. `lateMs` is that of the oldest. */
+  /** Receives the entities with a due boundary, in order; must not throw. `lateMs` is the delay of the oldest. */
   onDue(entities: readonly E[], now: EpochMs, lateMs: number): void;
   /** The wall clock moved `byMs` against the monotonic one since the last look. */
   onClockJump(byMs: number, now: EpochMs): void;
 }
 
-// The host is looked at this often even when nothing is due: a wall clock that jumps forward would otherwise be noticed
-// only when the timer, which follows the monotonic clock, fires.
+// Interval between looks at the host's clock, even if nothing is due. The timer follows the monotonic clock, so it
+// would notice a forward jump of the wall clock too late.
 const LOOK_EVERY_MS = 1_000;
-// Slewing moves a clock by 0.5 ms a second at most; anything above this is a step.
+// Slewing moves a clock by at most 0.5 ms a second; anything above this is a step.
 const JUMP_MS = 50;
-// Entries of the heap that no longer count are swept out once they outnumber those that do: a slot that is written
-// again and again with windows years ahead would otherwise fill the heap.
+// Outdated entries of the heap are removed once they outnumber the valid ones. Repeated writes of a slot with windows
+// years ahead would otherwise fill the heap.
 const SWEEP_ABOVE = 1_024;
-// Entities handed on at once, so that a request can be answered in between when thousands are due together.
+// Entities delivered at once, so that requests get an answer in between if thousands are due together.
 const BATCH = 1_000;
 
-// Order at one instant: what ends goes before what starts.
+// Order at one instant: ends before starts.
 const rankOf = (dueAtMs: EpochMs, isEnd: boolean) => dueAtMs * 2 + (isEnd ? 0 : 1);
 const instantOf = (rank: number): EpochMs => Math.floor(rank / 2);
 
@@ -39,7 +38,7 @@ export class Scheduler<E extends Scheduled> {
   #armed = 0;
   #cancelTimer: Cancel | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
-  /** undefined while it does not run. */
+  /** Undefined while the scheduler is stopped. */
   #listener: SchedulerListener<E> | undefined;
   #wallMs = 0;
   #monotonicMs = 0;
@@ -61,7 +60,7 @@ export class Scheduler<E extends Scheduled> {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** The entity's next boundary is `dueAtMs`; what was set before is forgotten. `isEnd` goes before starts at the instant. */
+  /** Replaces the entity's boundary. `isEnd`: it precedes starts at the same instant. */
   arm(entity: E, dueAtMs: EpochMs | undefined, isEnd: boolean): void {
     const rank = dueAtMs === undefined ? undefined : rankOf(dueAtMs, isEnd);
     if (entity.dueRank === rank) return;
@@ -73,23 +72,22 @@ export class Scheduler<E extends Scheduled> {
     this.#setTimer();
   }
 
-  /** Looks at the clocks, notices one that jumped, and tells whether the boundary of any entity has come and was not handed on. */
+  /** Reads the clocks and reports a jump. @returns true if a boundary has come and was not delivered */
   isAnyDue(): boolean {
     const now = this.#listener === undefined ? this.#clock.nowMs() : this.#lookAtClocks();
     return now >= this.#nextDueAtMs();
   }
 
-  /** The same for one entity. */
   isDue({ dueRank }: Scheduled, now: EpochMs): boolean {
     return dueRank !== undefined && instantOf(dueRank) <= now;
   }
 
-  /** Milliseconds by which the oldest waiting boundary is overdue; 0 when none is. */
+  /** Delay of the oldest waiting boundary, ms; 0 without one. */
   overdueMs(): number {
     return Math.max(0, this.#clock.nowMs() - this.#nextDueAtMs());
   }
 
-  /** Infinite where none is armed. */
+  /** Infinite without an armed boundary. */
   #nextDueAtMs(): EpochMs {
     for (;;) {
       const rank = this.#heap.peekValue();
@@ -125,7 +123,7 @@ export class Scheduler<E extends Scheduled> {
     const now = this.#lookAtClocks();
     const due: E[] = [];
     let oldestMs = now;
-    // A host timer may fire up to 1 ms early: only what the clock says is due is taken.
+    // A host timer may fire up to 1 ms early: only boundaries that are due by the clock are taken.
     for (let dueAtMs = this.#nextDueAtMs(); dueAtMs <= now; dueAtMs = this.#nextDueAtMs()) {
       const entity = this.#heap.pop();
       if (entity === undefined) break;

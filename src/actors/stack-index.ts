@@ -1,4 +1,4 @@
-// A tenant's profile rows sorted into one stack per target, the form the actors are built from.
+// Sorts a tenant's profile rows into one stack per target, from which actors are built.
 
 import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type LocationId } from '../../machines/values/ids.js';
@@ -10,7 +10,7 @@ export interface StackIndex {
   ofConnector(connector: ConnectorRecord): ProfileStack;
 }
 
-/** `profiles` hold their slots, so that no two share target and priority. */
+/** `profiles` hold their slots, so no two share target and priority. */
 export function indexStacks(profiles: readonly ProfileRecord[]): StackIndex {
   const locations = new Map<string, ProfileStack>();
   const connectors = new Map<string, ProfileStack>();
