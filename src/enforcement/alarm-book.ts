@@ -1,4 +1,4 @@
-// Alarms with a beginning and an end: each is told once, kept on disk, and open again after a restart.
+// Alarms with a beginning and an end: each is reported once, kept on disk, and open again after a restart.
 import type { AlarmKind } from '../../machines/power/grant.js';
 import { connectorKey } from '../../machines/values/ids.js';
 import type { LocationEntity } from '../actors/entities.js';
@@ -13,9 +13,9 @@ interface AlarmBookOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly newId: () => string;
-  /** Writes sooner or later, in order; must not throw. */
+  /** Must write sooner or later, in order, and must not throw. */
   readonly write: (location: LocationEntity, change: Change) => void;
-  /** Told of every beginning, other reason and end; must not throw. */
+  /** Called for every beginning, new reason and end; must not throw. */
   readonly onAlarm: (location: LocationEntity, alarm: AlarmRecord, what: AlarmNews) => void;
 }
 
@@ -27,9 +27,9 @@ export class AlarmBook {
   }
 
   /**
-   * Begins or ends the alarm of the location, or of one of its connectors, or gives it another reason. Does nothing where
-   * it already is so.
-   * @param reason a sentence for the operator; undefined where all is well.
+   * Begins or ends the alarm of the location or of one of its connectors, or gives it another reason. Does nothing
+   * without a change.
+   * @param reason a sentence for the operator; undefined: no alarm
    */
   set(
     location: LocationEntity,
@@ -45,12 +45,12 @@ export class AlarmBook {
     else this.#change(location, key, { ...open, reason });
   }
 
-  /** Of the alarm that is open; undefined where none is. */
+  /** Undefined without an open alarm. */
   reasonOf({ alarms }: LocationEntity, kind: AlarmKind, connector: ConnectorRecord): string | undefined {
     return alarms.get(alarmKey(kind, connectorKey(connector)))?.reason;
   }
 
-  /** Takes an alarm that was open when the service ended. */
+  /** Takes an alarm that was open at the end of the last service. */
   restore({ alarms }: LocationEntity, alarm: AlarmRecord): void {
     alarms.set(alarmKey(alarm.kind, connectorKeyOf(alarm)), alarm);
   }
@@ -102,7 +102,7 @@ function alarmKey(kind: AlarmKind, connectorKey: string | undefined): string {
   return `${kind} ${connectorKey ?? ''}`;
 }
 
-/** undefined for an alarm of the whole location. */
+/** Undefined for an alarm of the whole location. */
 function connectorKeyOf({ controllerUuid, connectorId }: AlarmRecord): string | undefined {
   if (controllerUuid === null || connectorId === null) return undefined;
   return connectorKey({ controllerUuid, connectorId });

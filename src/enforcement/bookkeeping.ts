@@ -1,4 +1,4 @@
-// What enforcement keeps on disk beside the contract's rows: written in batches, tried again, never in a request's way.
+// Batched writes of enforcement's data beside the contract's rows. A failed write repeats, and no request is delayed.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -7,7 +7,7 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 
 const RETRY_AFTER_MS = 1_000;
 const BATCH = 1_000;
-// When the database is away for long, minutes of power are given up first; alarms are few, unless a charger comes and goes
+// In a long outage of the database, minutes of power are dropped first. Alarms are few, unless a charger comes and goes
 // without end.
 const POWER_KEPT = 100_000;
 const ALARMS_KEPT = 120_000;
@@ -27,7 +27,7 @@ export class Bookkeeping {
   #kept = 0;
   #draining: Promise<void> | undefined;
   #cancelStart: Cancel = () => {};
-  /** The database would not take the last batch. */
+  /** The database did not take the last batch. */
   #isWaiting = false;
   #isStopped = false;
 
@@ -38,20 +38,21 @@ export class Bookkeeping {
     this.#rareLog = createRareLog(clock);
   }
 
-  /** Will be written, after all that was handed over before for the tenant. Never throws. */
+  /** The change is written after all earlier changes of the tenant. Never throws. */
   write(tenantUuid: TenantUuid, change: Change): void {
     if (this.#kept >= (change.kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
     const queue = this.#queues.get(tenantUuid) ?? [];
     this.#queues.set(tenantUuid, queue);
     queue.push(change);
     this.#kept++;
-    // In a turn of its own: what is handed over together is written together.
+    // In a turn of its own, so that changes of one moment are written together.
     if (this.#kept === 1) this.#startAfter(0);
   }
 
   /**
-   * Resolves when all that was handed over for the tenant is on disk.
-   * @throws StoreUnavailableError, its outcome unknown, where the database does not take it now; it is tried again all the same
+   * Resolves once all earlier changes of the tenant are on disk.
+   * @throws StoreUnavailableError with unknown outcome if the database does not take them now; the write repeats all
+   * the same
    */
   async written(tenantUuid: TenantUuid): Promise<void> {
     while (this.#queues.has(tenantUuid)) {
@@ -62,7 +63,7 @@ export class Bookkeeping {
     }
   }
 
-  /** Tries once more to write what is left. */
+  /** Tries once more to write the rest. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancelStart();
@@ -100,7 +101,10 @@ export class Bookkeeping {
     }
   }
 
-  /** False where the database would not take it now. A batch it can never take is given up, so that it holds up no other. */
+  /**
+   * False if the database does not take the batch now. A batch that it can never take is dropped, so that it blocks no
+   * other.
+   */
   async #writeBatch(tenantUuid: TenantUuid, batch: readonly Change[]): Promise<boolean> {
     try {
       await this.#store.append(tenantUuid, batch);

@@ -1,4 +1,4 @@
-// Makes the chargers keep to their locations' limits: readings and limits in, decisions at one point, grants out.
+// Makes the chargers keep to their locations' limits: readings and limits come in, one point decides, grants go out.
 
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
@@ -33,13 +33,13 @@ interface EnforcementOptions {
   readonly publisher: LimitPublisher;
   readonly reservations: Reservations;
   readonly alarms: AlarmBook;
-  /** Told of every grant that leaves; must not throw. */
+  /** Called for every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
 }
 
-// However much happens, a location decides at most this often: what comes meanwhile is part of the next decision.
+// Shortest time between two decisions of a location. Events in between are part of the next decision.
 const DECIDE_EVERY_MS = 100;
-// What a site imports is counted this often, where the average of it is limited.
+// Interval at which the import of a site is counted, if its average is limited.
 const COUNT_IMPORT_EVERY_MS = 10_000;
 const SILENT = 'It sends no meter values';
 
@@ -64,13 +64,16 @@ export class Enforcement {
     this.#wakeups.start();
   }
 
-  /** From here on nothing leaves. */
+  /** Nothing leaves from here on. */
   stop(): void {
     this.#isStopped = true;
     this.#wakeups.stop();
   }
 
-  /** The location decides anew, shortly, where there is anything to decide; its clusters know at once what it may draw until then. */
+  /**
+   * The location decides anew shortly, if there is anything to decide. Its clusters receive its entitlement until then
+   * at once.
+   */
   decideSoon(location: LocationEntity): void {
     const { connectors, alarms } = location;
     if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
@@ -79,7 +82,7 @@ export class Enforcement {
     this.#wakeups.wakeBy(location, Math.max(clock.monotonicMs(), location.decidedAtMs + DECIDE_EVERY_MS));
   }
 
-  /** A reading that the meter ledger accepted. */
+  /** @param reading accepted by the meter ledger */
   hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void {
     const { location, control } = connector;
     const supervisor = supervisorOf(location);
@@ -91,28 +94,28 @@ export class Enforcement {
       this.decideSoon(location);
     }
     if (supervisor.validUntilMs === Number.NEGATIVE_INFINITY) {
-      // Before its first decision a location waits for those that report at the same time.
+      // Before its first decision a location waits for chargers that report at the same time.
       this.decideSoon(location);
       return;
     }
     this.#renew(connector, supervisor, nowMs);
   }
 
-  /** False where nothing of the kind was sent. */
+  /** @returns false if no such grant was sent */
   hearAck({ location, control }: ConnectorEntity, ack: Ack, nowMs: number): boolean {
     const heard = supervisorOf(location).hearAck(control, ack, nowMs);
     if (heard === 'news') this.decideSoon(location);
     return heard !== 'refused';
   }
 
-  /** The connector is in another link mode than `before`. */
+  /** @param before link mode before the change */
   hearLink(connector: ConnectorEntity, before: Link): void {
     const { location, control } = connector;
     const supervisor = supervisorOf(location);
     const nowMs = this.#options.clock.monotonicMs();
     const link = linkOf(control);
     if (link !== 'online') supervisor.lose(control);
-    // A charger that has just connected has had no time to report yet.
+    // A charger that has just connected has had no time to report.
     const hasJustCome = link === 'stale' && before === 'offline';
     if (hasJustCome) supervisor.awaitFrom(control, nowMs);
     this.#setLinkAlarms(connector, control.spec.isActive && !hasJustCome ? link : 'online');
@@ -120,7 +123,7 @@ export class Enforcement {
     this.decideSoon(location);
   }
 
-  /** Chargers that never report are missed once they had time to: told every so often. */
+  /** Called at intervals: chargers that never report count as missed once they had time to report. */
   missSilent(location: LocationEntity, nowMs: number): void {
     const supervisor = supervisorOf(location);
     this.#setSiteMeterAlarms(location);
@@ -128,7 +131,7 @@ export class Enforcement {
       const { control } = connector;
       const link = linkOf(control);
       if (!control.spec.isActive) {
-        // Of a connector that is INACTIVE, or whose location is, no report is expected.
+        // A connector that is INACTIVE, or in an INACTIVE location, is not expected to report.
         this.#setLinkAlarms(connector, 'online');
       } else if (link !== 'online' && nowMs - control.awaitedSinceMs >= control.slot.staleAfterMs) {
         supervisor.presumeMaximum(control);
@@ -138,13 +141,12 @@ export class Enforcement {
     }
   }
 
-  /** Something of an actor changed. */
   onEffect({ entity, effect }: Effect): void {
     if (entity.kind !== 'location') return;
     if (effect.type === 'limitInForce.changed') {
       const nowMs = this.#options.clock.monotonicMs();
       entity.minute.noteLimit(wattsOfLimit(effect.limitKw), nowMs);
-      // A heartbeat that comes first is answered under the new limit too.
+      // A heartbeat that arrives before the decision is answered under the new limit too.
       supervisorOf(entity).expireBudget(nowMs);
     }
     if (effect.type === 'siteMeter.changed') {
@@ -155,11 +157,11 @@ export class Enforcement {
     }
     if (effect.type === 'decided') this.#carryOut(entity, effect);
     else if (effect.type === 'decision.failed') this.#stopRenewing(entity, effect.error);
-    // That there is room is the clusters' to share; what it changes for this location, they tell it.
+    // The clusters share freed capacity, and report any change of this location's share.
     else if (effect.type !== 'reserved.changed') this.decideSoon(entity);
   }
 
-  /** Takes alarms that were open when the service ended: they stay open until their cause is seen to be gone. */
+  /** Takes alarms that were open at the end of the last service. They stay open until their cause is gone. */
   openAlarms({ locations }: Tenant, alarms: readonly AlarmRecord[]): void {
     for (const alarm of alarms) {
       const location = locations.get(alarm.locationId);
@@ -169,11 +171,12 @@ export class Enforcement {
     }
   }
 
-  /** Whatever the location decides comes back as its effects. */
+  /** Results of the decision come back as the location's effects. */
   #decide(location: LocationEntity, nowMs: number): void {
     location.decidedAtMs = nowMs;
     const { clock, directory } = this.#options;
-    // A window that ends at this instant, and that the scheduler has yet to hand on, must not let a raise leave.
+    // The scheduler may not have delivered a window that ends at this instant. No raise may leave before it is
+    // delivered.
     directory.catchUp([location]);
     const now = clock.nowMs();
     const isCounted = location.actor.getSnapshot().context.billedWindow !== undefined;
@@ -194,7 +197,7 @@ export class Enforcement {
     this.#estimate(location, clock.monotonicMs());
   }
 
-  /** Where the processor is short, a raise that would have to be written waits for a heartbeat, or as long as that lasts. */
+  /** While the processor is short, a raise that needs a write waits for a heartbeat, or for the end of the shortage. */
   #affordable(location: LocationEntity, grants: readonly DecidedGrant[]): readonly DecidedGrant[] {
     const { clock, metrics, overload, timing } = this.#options;
     if (!overload.areRaisesWaiting) return grants;
@@ -207,7 +210,7 @@ export class Enforcement {
     return grants.filter((decided) => !isStoredRaise(decided));
   }
 
-  /** A defect in a decision is this location's alone: its chargers fall back by themselves. */
+  /** A defect in a decision affects this location alone: its chargers fall back by themselves. */
   #stopRenewing(location: LocationEntity, error: unknown): void {
     const { log, metrics, timing } = this.#options;
     const { locationId } = location.record;
@@ -218,17 +221,17 @@ export class Enforcement {
     this.#wakeups.wakeBy(location, location.decidedAtMs + timing.heartbeatMs);
   }
 
-  /** The same limit again, where it is time. */
+  /** Sends the same limit again, if it is due. */
   #renew(connector: ConnectorEntity, supervisor: LocationSupervisor, nowMs: number): void {
     const { location, control } = connector;
-    // What was decided for another budget is not renewed: first the decision, then the answer.
+    // A decision for another budget is not renewed: the new decision comes first, then the answer.
     if (nowMs >= supervisor.validUntilMs) this.#decide(location, nowMs);
     const renewed = nowMs < supervisor.validUntilMs ? supervisor.renew(control, nowMs) : undefined;
     if (renewed?.mustStore === true) this.#send(location, [renewed]);
     else if (renewed !== undefined) this.#publish(location, renewed, connector);
   }
 
-  /** What needs a reservation first leaves once that is on disk, unless it was overtaken meanwhile. */
+  /** A grant that needs a reservation leaves once the reservation is on disk, unless a newer grant overtook it. */
   #send(location: LocationEntity, grants: readonly DecidedGrant[]): void {
     const { clock, timing, reservations } = this.#options;
     const stored = grants.filter(({ mustStore }) => mustStore);
@@ -262,7 +265,7 @@ export class Enforcement {
     onGrant(location, decided);
   }
 
-  /** What silent connectors count with falls with what they may still be entitled to. */
+  /** The estimate for silent connectors falls with their entitlement. */
   #estimate(location: LocationEntity, nowMs: number): void {
     const supervisor = supervisorOf(location);
     supervisor.draw.estimate();
@@ -274,7 +277,7 @@ export class Enforcement {
     this.#options.alarms.set(location, 'NON_COMPLIANT', record, reasonOfDistrust(control));
   }
 
-  /** @param whyNot what speaks against its lease; undefined where nothing does */
+  /** @param whyNot reason against its lease; undefined without one */
   hearLease({ location, record, control }: ConnectorEntity, whyNot: string | undefined): void {
     const maximum = `${control.holding.maxTenthsA / 10} A, its maximum, is reserved for it`;
     const reason = whyNot === undefined ? undefined : `It keeps no lease (${whyNot}): ${maximum}`;
@@ -288,11 +291,11 @@ export class Enforcement {
     alarms.set(location, 'SITE_METER_IMPLAUSIBLE', undefined, reasons.SITE_METER_IMPLAUSIBLE);
   }
 
-  /** @param link of the connector; `online` where nothing is to be said of it. */
+  /** @param link of the connector; `online` if no link alarm applies */
   #setLinkAlarms({ location, record, control }: ConnectorEntity, link: Link): void {
     const { alarms } = this.#options;
     const whyOffline = control.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
-    // After a restart nothing was heard yet of a charger that was lost before: its alarm goes on as it was.
+    // After a restart a charger that was lost before has sent nothing yet: its alarm goes on unchanged.
     const offline =
       link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
@@ -300,7 +303,7 @@ export class Enforcement {
   }
 }
 
-/** It gives more than before, and more than a restart would find promised. */
+/** The grant is higher than the one before, and than the outstanding grant that a restart would find. */
 function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): boolean {
   return mustStore && grant.limitTenthsA > beforeTenthsA;
 }

@@ -1,4 +1,5 @@
-// What the grid operator sends, by whichever way, reaches the location: it holds at once, and every change is kept.
+// Passes the grid operator's messages from any inbound path to the location: they hold at once, and every change is
+// kept.
 import {
   type OperatorEvent,
   type OperatorStanding,
@@ -10,13 +11,16 @@ import type { LocationEntity } from '../actors/entities.js';
 import type { Change } from '../ports/store.js';
 import type { OperatorMessage } from '../ports/telemetry.js';
 
-/** A sender's clock may run ahead by this much; an order from farther ahead would shut out the ones that follow. */
+/** A sender's clock may run ahead by this much; an order from further ahead would shut out the orders that follow. */
 const AHEAD_MS = 60_000;
 
-/** `outdated`: a newer order was taken before, or the heartbeat is too old to say anything. `ahead`: its clock is wrong. */
+/**
+ * `outdated`: a newer order was taken before, or the heartbeat is too old to show anything. `ahead`: the sender's clock
+ * is wrong.
+ */
 export type OperatorVerdict = 'accepted' | 'outdated' | 'ahead';
 
-/** undefined where no grid operator may limit the location. */
+/** Undefined if no grid operator may limit the location. */
 export function hearOperator(
   directory: Directory,
   location: LocationEntity,
@@ -49,7 +53,7 @@ function eventOf(
   return { type: 'order.received', order, now };
 }
 
-/** The row that keeps what the operator's limit of the location stands at. */
+/** Row with the state of the location's operator limit. */
 export function operatorChangeOf(
   { record }: LocationEntity,
   standing: OperatorStanding,

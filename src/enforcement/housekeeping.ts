@@ -1,4 +1,4 @@
-// Once a second: readings expire, chargers that fell silent are missed, those whose state was lost are asked for it.
+// Liveness sweep, once a second: expires readings, detects silent chargers, and requests states that were lost.
 import { linkOf } from '../../machines/power/connector-control.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import { staleAfterMsOf } from '../../machines/power/known-connectors.js';
@@ -42,14 +42,14 @@ export class Housekeeping {
     this.#cancel?.();
   }
 
-  /** From now on chargers can be reached; each is asked to report. */
+  /** Chargers can be reached from now on; each receives a request to report. */
   syncChargers(): void {
     this.#areChargersReached = true;
     for (const location of this.#locations()) this.#requestSync(location, () => true);
     this.#askedAtMs = this.#options.clock.monotonicMs();
   }
 
-  /** What the charger of a new connector said of itself came before the connector was known. */
+  /** The charger of a new connector sent its state before the connector was known, so the state is requested again. */
   syncNew(tenant: Tenant | undefined): void {
     if (!this.#areChargersReached) return;
     for (const location of tenant?.locations.values() ?? [])
@@ -61,7 +61,7 @@ export class Housekeeping {
     expireReadings(directory, enforcement, location, nowMs);
   }
 
-  /** @param dueAtMs when it should have been called */
+  /** @param dueAtMs planned time of this call */
   #keepHouse(dueAtMs: number): void {
     const { clock, timing, directory, enforcement, overload } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -73,7 +73,7 @@ export class Housekeeping {
     }
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
       this.#askedAtMs = nowMs;
-      // Its state was lost, or it sends none: until it comes, more is reserved for it than need be.
+      // The charger's state was lost, or the charger sends none. Until it comes, more is reserved than necessary.
       for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
     }
     if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
@@ -88,7 +88,6 @@ export class Housekeeping {
     for (const tenant of this.#options.directory.tenants.values()) yield* tenant.locations.values();
   }
 
-  /** Asks the chargers of these connectors to report. */
   #requestSync(location: LocationEntity, isAsked: (connector: ConnectorEntity) => boolean): void {
     const { publisher, ownerTerm } = this.#options;
     const { tenantUuid } = location.tenant;
@@ -99,7 +98,9 @@ export class Housekeeping {
   }
 }
 
-/** It speaks, and could say how it counts leases and what it falls back to, but has not been heard to. */
+/**
+ * The charger sends heartbeats and could report its lease support and its fail-safe, but no such report has arrived.
+ */
 function isStateMissing({ control }: ConnectorEntity): boolean {
   return linkOf(control) === 'online' && control.hb !== undefined && !control.holding.isDescribed;
 }

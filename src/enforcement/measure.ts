@@ -1,4 +1,4 @@
-// The metrics that say how the locations are: counted over all of them when somebody asks.
+// Metrics of the locations' states, counted over all locations at each read.
 import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/operator.machine.js';
 import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
@@ -11,11 +11,11 @@ import type { Log } from '../ports/log.js';
 
 type Locations = () => Iterable<LocationEntity>;
 
-/** Whose locations metrics count: a node may own several shards. */
+/** Sources of the locations that metrics count: a node may own several shards. */
 const COUNTED = new WeakMap<Metrics, Set<Locations>>();
 
 /**
- * From now on the metrics count `locations`, beside others', whenever they are read: nobody is kept waiting for what nobody reads.
+ * The metrics count `locations` too from now on. They count at each read only, so that unread metrics cost nothing.
  * @returns the function that ends it.
  */
 export function measureWhenAsked(metrics: Metrics, locations: Locations): () => void {
@@ -41,7 +41,6 @@ function measureAll(metrics: Metrics): Set<Locations> {
   return counted;
 }
 
-/** How many connectors are in each mode of link. */
 function measureLinks(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const links = { online: 0, stale: 0, offline: 0 };
   for (const { connectors } of locations)
@@ -49,7 +48,6 @@ function measureLinks(metrics: Metrics, locations: Iterable<LocationEntity>): vo
   for (const link of LINKS) metrics.connectors.set({ link }, links[link]);
 }
 
-/** How many connectors are in each mode of throttle. */
 function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
   for (const { connectors } of locations)
@@ -57,7 +55,7 @@ function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>)
   for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
 }
 
-/** How many phases of fuses keep a connector from more, and how many do not. */
+/** `full`: phases of fuses that keep a connector from more. `free`: all others. */
 function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const states = { full: 0, free: 0 };
   for (const location of locations) {
@@ -70,7 +68,6 @@ function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): vo
   for (const state of ['full', 'free'] as const) metrics.fusePhases.set({ state }, states[state]);
 }
 
-/** How many meters of sites are in each state. */
 function measureSiteMeters(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const counts = new Map(SITE_METER_STATES.map((state) => [state, 0]));
   for (const { actor } of locations) {
@@ -80,7 +77,6 @@ function measureSiteMeters(metrics: Metrics, locations: Iterable<LocationEntity>
   for (const [state, count] of counts) metrics.siteMeters.set({ state }, count);
 }
 
-/** How many locations' grid operators are in each state. */
 function measureOperatorLimits(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const counts = new Map(OPERATOR_STATES.map((state) => [state, 0]));
   for (const { actor } of locations) {
@@ -92,7 +88,7 @@ function measureOperatorLimits(metrics: Metrics, locations: Iterable<LocationEnt
   for (const [state, count] of counts) metrics.operatorLimits.set({ state }, count);
 }
 
-/** How many locations the average that the tariff bills limits now, and how many it could. */
+/** `bound`: locations limited by the billed average now. `free`: the others with such an average. */
 function measurePeakShaving(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const states = { bound: 0, free: 0 };
   for (const { actor } of locations) {
@@ -110,7 +106,7 @@ function measureOpenAlarms(metrics: Metrics, locations: Iterable<LocationEntity>
   for (const [kind, count] of counts) metrics.openAlarms.set({ kind }, count);
 }
 
-/** What all locations draw together, W; in whole milliwatts, because a sum of fractions shows binary noise. */
+/** W, in whole milliwatts, because a sum of fractions shows binary noise. */
 function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const sumsW = { measured: 0, estimated: 0 };
   for (const location of locations) {
@@ -128,7 +124,7 @@ const OF_OVERLOAD = {
   readsRefused: 'the processor is still short: requests that only read are refused until it suffices',
 } as const;
 
-/** An operator who watches either learns of it at once. */
+/** Log and metrics both show the state at once, for operators who watch only one of them. */
 export function tellOverload(
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
   state: OverloadState,

@@ -1,4 +1,4 @@
-// Where what chargers report reaches the locations: finds the connector, keeps its link mode true as time passes.
+// Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
 
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
@@ -108,7 +108,7 @@ export class ConnectorMeterSink implements MeterSink {
   }
 }
 
-/** The way in for what one connector's charger says: numbers go into the ledgers, the machine hears only of a changed mode. */
+/** Inbound path of one connector. Numbers go into the ledgers; the machine receives only changes of mode. */
 class Meter implements ConnectorMeter {
   readonly #connector: ConnectorEntity;
   readonly #directory: Directory;
@@ -145,12 +145,12 @@ class Meter implements ConnectorMeter {
   }
 }
 
-/** What turns W at the car of a DC connector into amperes; undefined for AC. */
+/** Values that convert W at the car of a DC connector into amperes; undefined for AC. */
 function unitOf({ record: { dc, voltageV } }: ConnectorEntity): DcUnit | undefined {
   return dc === null ? undefined : { dc, voltageV };
 }
 
-/** What a DC connector says in W at the car, as power and current from the grid: only that counts from here on. */
+/** Converts the W at the car of a DC connector into power and current from the grid: only these count from here on. */
 function inAmperes(said: MeterReading, unit: DcUnit): MeterReading {
   const { powerW, limitW } = said;
   return {
@@ -160,7 +160,7 @@ function inAmperes(said: MeterReading, unit: DcUnit): MeterReading {
   };
 }
 
-/** undefined where a charger says W of an AC connector: nobody knows what it would fall back to. */
+/** Undefined if a charger reports W of an AC connector: its fail-safe current is unknown then. */
 function failsafeAOf(
   {
     failsafeA,
@@ -172,7 +172,7 @@ function failsafeAOf(
   return unit && tenthsOfDcW(failsafeW, unit) / 10;
 }
 
-/** Tells the connector's machine what may move its link; where it did, enforcement is told. */
+/** Passes an event to the connector's machine, and a change of link to enforcement. */
 function tellLink(
   directory: Directory,
   enforcement: Enforcement,
@@ -185,7 +185,7 @@ function tellLink(
   if (linkOf(control) !== before) enforcement.hearLink(connector, before);
 }
 
-/** Turns stale the connectors of a location that fell silent by `nowMs` (monotonic). */
+/** Connectors of the location that fell silent by `nowMs` (monotonic) become stale. */
 export function expireReadings(
   directory: Directory,
   enforcement: Enforcement,

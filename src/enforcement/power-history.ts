@@ -1,4 +1,5 @@
-// Measured power by the minute, kept for as long as the operator wants it, and what is counted for the tariff, kept to go on from.
+// Stores measured power by the minute, for as long as the operator wants it. It also stores the count of the billed
+// window, so that a restart continues it.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
 import type { LocationEntity } from '../actors/entities.js';
@@ -35,7 +36,7 @@ export class PowerHistory {
     this.#forget();
   }
 
-  /** Writes the minute that runs as far as it has come. */
+  /** Writes the present minute as far as it has come. */
   stop(): void {
     this.#cancelMinute();
     this.#cancelForgetting();
@@ -47,7 +48,7 @@ export class PowerHistory {
     const now = clock.nowMs();
     this.#minuteAtMs = now - (now % MINUTE_MS);
     this.#cancelMinute = clock.after(this.#minuteAtMs + MINUTE_MS - now, () => {
-      // A timer may come a little early; then the rest of the minute is a minute of its own, and replaces nothing.
+      // A timer may come a little early. The rest of the minute is then a minute of its own, and replaces nothing.
       if (clock.nowMs() >= this.#minuteAtMs + MINUTE_MS) this.#endMinutes();
       this.#waitForMinute();
     });
@@ -55,7 +56,7 @@ export class PowerHistory {
 
   #endMinutes(): void {
     const { clock, directory, bookkeeping } = this.#options;
-    // A timer may be late: the minute ended when the clock said so. At a stop it ends now.
+    // A timer may be late: the minute ended at its instant by the clock. At a stop it ends now.
     const [nowMs, monotonicMs] = [clock.nowMs(), clock.monotonicMs()];
     const endedAtMs = monotonicMs - Math.max(0, nowMs - this.#minuteAtMs - MINUTE_MS);
     const nextEndsAtMs = monotonicMs + MINUTE_MS - (nowMs % MINUTE_MS);

@@ -1,4 +1,5 @@
-// The most each connector may have been promised, on disk before it is promised: the first grant after a crash needs no wait.
+// Persisted worst-case grant per connector, on disk before the grant leaves: the first grant after a crash needs no
+// wait.
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { mostOnFirst } from '../../machines/power/own-phases.js';
@@ -35,7 +36,7 @@ export class Reservations {
   readonly #log: Log;
   readonly #clock: Clock;
   readonly #rareLog: RareLog;
-  /** What is surely on disk, and what is on its way there, the oldest first. */
+  /** Rows that are surely on disk, and rows on their way there, oldest first. */
   readonly #onDisk = new WeakMap<Control, StoredReservation>();
   readonly #underWay = new WeakMap<Control, StoredReservation[]>();
   readonly #busy = new WeakSet<LocationEntity>();
@@ -47,7 +48,7 @@ export class Reservations {
     this.#rareLog = createRareLog(clock);
   }
 
-  /** Writes what `grants` promise, then says whether it is on disk. Never throws. */
+  /** Writes the reservations for `grants`, then reports if they are on disk. Never throws. */
   store(
     location: LocationEntity,
     grants: readonly DecidedGrant[],
@@ -66,10 +67,10 @@ export class Reservations {
   }
 
   /**
-   * Corrects what the disk says, because a start goes by it: what is promised less than it says, where that is too much
-   * for the budget; leases that count otherwise; and the maximum of chargers that can take it without being told. Does
-   * nothing while a write of the location is under way.
-   * @param whenFailed told where the database did not take it: it is to be tried again
+   * Corrects the rows on disk, because a start relies on them. There are three cases: grants lower than their rows, if
+   * the rows exceed the budget; leases that count otherwise; and the maximum of chargers that can take it without a
+   * grant. Does nothing while a write of the location is under way.
+   * @param whenFailed called if the database did not take the write, which must be repeated
    */
   tidy(location: LocationEntity, whenFailed: () => void): void {
     if (this.#busy.has(location) || !(isTooMuchOnDisk(location) || isOtherOnDisk(location))) return;
@@ -111,7 +112,7 @@ export class Reservations {
     this.#count(connector);
   }
 
-  /** What failed may be on disk all the same: the smaller of both is. */
+  /** A failed write may be on disk all the same, so the smaller of both counts. */
   #end({ connector, stored, lease }: Write, isStored: boolean): void {
     const { control, location } = connector;
     supervisorOf(location).setStoredLease(control, isStored ? lease : undefined);
@@ -121,7 +122,7 @@ export class Reservations {
     this.#count(connector);
   }
 
-  /** Only what every write on its way leaves standing is surely on disk, whichever of them a crash lets through. */
+  /** Only the smallest of all writes under way is surely on disk, for any of them that a crash lets through. */
   #count({ control, location }: ConnectorEntity): void {
     const before = this.#onDisk.get(control) ?? {
       limitTenthsA: control.storedLimitTenthsA,
@@ -136,8 +137,8 @@ export class Reservations {
 }
 
 /**
- * Those that are promised more than is on disk, or for longer, and, as they cost little more, those of which too much is kept
- * there.
+ * Rows of connectors with a higher or longer grant than on disk. Rows that hold too much are added, as they cost little
+ * more.
  */
 function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   const { ledger } = supervisorOf(location);

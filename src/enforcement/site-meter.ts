@@ -1,4 +1,4 @@
-// What a location's meter sends, by whichever way, reaches the location together with what its chargers report.
+// Passes readings of a location's meter from any inbound path to the location, together with its chargers' reports.
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import type { Instant } from '../../machines/power/budget.js';
 import { chargersNowOf } from '../../machines/power/chargers-draw.js';
@@ -8,15 +8,18 @@ import type { Directory } from '../actors/directory.js';
 import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { SiteMeterMessage } from '../ports/telemetry.js';
 
-/** A sender's clock may be wrong by this much: what is older was late on its way and says nothing of now. */
+/** A sender's clock may be wrong by this much. An older reading was delayed, and does not describe the present. */
 const CLOCK_OFF_MS = 60_000;
-/** A meter that was never heard is missed after this. */
+/** A meter without any reading is missed after this. */
 const MISSED_AFTER_MS = 60_000;
 
-/** `outdated`: a newer reading was taken before, or it is too old to say anything. `ahead`: its clock is wrong. */
+/**
+ * `outdated`: a newer reading was taken before, or the reading is too old to show anything. `ahead`: the sender's clock
+ * is wrong.
+ */
 export type SiteMeterVerdict = 'accepted' | 'outdated' | 'ahead';
 
-/** undefined where the location has no meter. */
+/** Undefined if the location has no meter. */
 export function hearSiteMeter(
   directory: Directory,
   location: LocationEntity,
@@ -38,7 +41,7 @@ export function hearSiteMeter(
   return 'accepted';
 }
 
-/** Tells the location what its chargers have reported since its meter was read, where that is still to be known. */
+/** Passes the chargers' reports since the last reading to the location, if a reading still waits for them. */
 export function confirmSiteReading(directory: Directory, location: LocationEntity, instant: Instant): void {
   if (buildingLoadOf(location)?.isUnconfirmed !== true) return;
   const chargers = chargersNowOf(supervisorOf(location), instant);
@@ -48,7 +51,7 @@ export function confirmSiteReading(directory: Directory, location: LocationEntit
   });
 }
 
-/** Why each alarm of the meter lasts; undefined where there is no reason for it. One that was never heard is given some time. */
+/** Reason of each alarm of the meter; undefined without one. A meter that has sent no reading yet gets some time. */
 export function siteMeterAlarmsOf(location: LocationEntity, now: EpochMs) {
   const { building } = location.actor.getSnapshot().context;
   const load = buildingLoadOf(location);

@@ -1,33 +1,32 @@
-// When each location looks at itself again, on one heap over one host timer of the monotonic clock.
+// Wakes each location for its next decision, with one heap and one host timer of the monotonic clock.
 import FlatQueue from 'flatqueue';
 import type { Cancel, Clock } from '../ports/clock.js';
 
-/** Something that wants to be woken. */
 export interface Sleeper {
-  /** On the monotonic clock; undefined while it sleeps for good. The wakeups alone write it. */
+  /** On the monotonic clock; undefined without a wake-up. Only `Wakeups` writes it. */
   wakeAtMs: number | undefined;
 }
 
-// So that others get their turn in between when thousands wake at once.
+// So that other work runs in between if thousands wake at once.
 const BATCH = 200;
 const LONGEST_MS = 3_600_000;
 
 export class Wakeups<S extends Sleeper> {
   readonly #clock: Clock;
   readonly #onWake: (sleeper: S, nowMs: number) => void;
-  // An entry counts only while its sleeper still wants that time.
+  // An entry counts only while its sleeper still has that time.
   readonly #heap = new FlatQueue<S>();
   #cancelTimer: Cancel | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
   #isRunning = false;
 
-  /** @param onWake told of each in the order of their times; must not throw. */
+  /** @param onWake called for each in order of time; must not throw. */
   constructor(clock: Clock, onWake: (sleeper: S, nowMs: number) => void) {
     this.#clock = clock;
     this.#onWake = onWake;
   }
 
-  /** Wakes it at `atMs`, or earlier where that was asked for before. */
+  /** Wakes at `atMs`, or earlier if an earlier wake-up is set. */
   wakeBy(sleeper: S, atMs: number): void {
     if (sleeper.wakeAtMs !== undefined && sleeper.wakeAtMs <= atMs) return;
     sleeper.wakeAtMs = atMs;
@@ -35,7 +34,6 @@ export class Wakeups<S extends Sleeper> {
     this.#setTimer();
   }
 
-  /** The same, so long from now. */
   wakeIn(sleeper: S, delayMs: number): void {
     this.wakeBy(sleeper, this.#clock.monotonicMs() + delayMs);
   }
