@@ -1,4 +1,4 @@
-// A charger in the provisioning file: its connectors, AC and DC, and how often it is heard and leased.
+// A charger in the provisioning file: its connectors, AC and DC, its heartbeat and its lease.
 import { z } from 'zod';
 import { ROTATIONS } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
@@ -23,7 +23,7 @@ const ROTATION_RULE =
 
 const POWER_TYPE_RULE = 'must be AC or DC; left out it is AC';
 
-/** What a connector can do, V between phase and neutral and A per phase. */
+/** Rating of a connector, V between phase and neutral and A per phase. */
 export const ratingFields = {
   phases: z.literal([1, 3], 'must be 1 or 3'),
   voltageV: numberSchema(50, 1000, 'V between phase and neutral').default(230),
@@ -34,7 +34,7 @@ export const ratingFields = {
     .default(MINIMUM_CURRENT_A),
 };
 
-/** Who may pause a connector, and when: of AC and DC alike. */
+/** Rules for pauses of a connector, for AC and DC alike. */
 const pauseFields = {
   neverPause: z.boolean('must be true or false').default(false),
   operatorMayPause: z.boolean('must be true or false').default(false),
@@ -52,7 +52,7 @@ const acConnectorSchema = z.strictObject(
   GROUP_RULE,
 );
 
-/** A DC connector loads all phases alike and has no 6 A floor: what it can do is said in kW at the car. */
+/** A DC connector loads all phases alike and has no 6 A floor: its rating is in kW at the car. */
 const dcConnectorSchema = z.strictObject(
   {
     connectorId: idSchema<ConnectorId>(),
@@ -68,7 +68,7 @@ const dcConnectorSchema = z.strictObject(
   GROUP_RULE,
 );
 
-/** Of DC connectors, the current that they take from each phase is what everything else counts with. */
+/** For a DC connector, all other code counts with the current that it draws from each phase. */
 const connectorSchema = z
   .discriminatedUnion('powerType', [acConnectorSchema, dcConnectorSchema], {
     error: ({ code }) => (code === 'invalid_union' ? POWER_TYPE_RULE : GROUP_RULE),
@@ -91,7 +91,7 @@ const connectorSchema = z
     };
   });
 
-/** Of a charger, or of all of a location that have none of their own: both or neither (`timingProblems`). */
+/** For a charger, or for all chargers of a location without their own: both fields or neither (`timingProblems`). */
 export const timingFields = {
   heartbeatS: wholeSchema(1, 3_600).optional(),
   leaseTtlS: wholeSchema(3, 86_400).optional(),
@@ -123,7 +123,7 @@ export const chargerSchema = z
     withTiming(charger, timingOf({ heartbeatS, leaseTtlS })),
   );
 
-/** @param timing left out of the result where there is none */
+/** @param timing left out of the result if undefined */
 export function withTiming<T extends object>(
   entry: T,
   timing: LeaseTiming | undefined,

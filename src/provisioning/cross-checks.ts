@@ -1,5 +1,5 @@
-// What no single field can tell: ids used twice, a gateway for chargers that are not there, a fail-safe above the maximum.
-// It reads the raw document, so that these errors are told together with those of the shape.
+// Checks across fields: duplicate ids, a gateway for unknown chargers, a fail-safe above the maximum. They use the raw
+// document, so that their errors are reported together with those of the shape.
 
 import { parseApiKey } from '../secrets.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
@@ -64,7 +64,7 @@ function timingProblems(group: Found): FieldProblem[] {
   return [{ path: lease.path, message }];
 }
 
-/** Of DC connectors, in kW at the car: the least they can do and their fail-safe, against what they can do at most. */
+/** For DC connectors, in kW at the car: compares their minimum and their fail-safe with their maximum. */
 function dcProblems(connectors: readonly Found[]): FieldProblem[] {
   return connectors.flatMap((connector) => {
     const [minimum, maximum, failsafe] = ['minPowerKw', 'maxPowerKw', 'failsafeKw'].map(
@@ -111,7 +111,7 @@ function tenantProblems(tenant: Found): FieldProblem[] {
   ];
 }
 
-/** A meter tells what is left of a connection: what that carries has to be known. */
+/** A site meter needs a known rating of the connection: chargers get the rest of it. */
 function siteMeterProblems(location: Found): FieldProblem[] {
   const [siteMeter] = collect(location, ['siteMeter']);
   const known = [...collect(location, ['gridLimitKw']), ...collect(location, ['connection'])];
@@ -120,7 +120,7 @@ function siteMeterProblems(location: Found): FieldProblem[] {
   return [{ path: siteMeter.path, message }];
 }
 
-/** Everything wrong across fields of `document`, the file as plain data of any shape. */
+/** All errors across fields of `document`, the file as plain data of any shape. */
 export function crossCheck(document: unknown): readonly FieldProblem[] {
   const root: Found = { path: [], value: document };
   const tenants = collect(root, ['tenants', '*']);

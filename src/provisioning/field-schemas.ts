@@ -1,4 +1,4 @@
-// The fields of files that people write: bounds, and for each an error that says what must be.
+// Field schemas for files that people write: bounds, and for each an error with the rule.
 import { z } from 'zod';
 import type { PhaseCurrents } from '../../machines/power/fuses.js';
 import { isId } from '../../machines/values/ids.js';
@@ -22,7 +22,7 @@ export function textSchema(max: number) {
   return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
 }
 
-/** A password or client secret that somebody chose. */
+/** A password or client secret that a person chose. */
 export function secretSchema() {
   const rule = `${CHOSEN_SECRET_RULE}; leave it out to keep the one that is stored or to have one made`;
   return z.string(rule).refine(isChosenSecretFit, rule).refine(isStorable, STORABLE_RULE);
@@ -45,7 +45,7 @@ export function listSchema<S extends z.ZodType>(element: S) {
 const CURRENTS_RULE =
   'must be A per phase, from 6 to 10000, or a list of three for L1, L2 and L3; 0 where a phase has no fuse';
 
-/** What a fuse carries, A of L1, L2 and L3: one number where it is the same of all. */
+/** Rating of a fuse, A of L1, L2 and L3; one number if all are equal. */
 export function phaseCurrentsSchema() {
   const current = numberSchema(MINIMUM_CURRENT_A, 10_000, 'A');
   const ofPhase = z.union([z.literal(0), current], CURRENTS_RULE);
@@ -54,12 +54,14 @@ export function phaseCurrentsSchema() {
     .transform((given): PhaseCurrents => (typeof given === 'number' ? [given, given, given] : given));
 }
 
-/** What arrives at the car of a DC charger. */
+/** Power at the car of a DC charger. */
 export function dcPowerSchema(leastKw: number) {
   return numberSchema(leastKw, 10_000, 'kW at the car');
 }
 
-/** What is on the market has 0.93 to 0.96 at most loads: left out, it is less, so that more is reserved than is drawn. */
+/**
+ * DC chargers on the market have 0.93 to 0.96 at most loads. The default is lower, so that more is reserved than drawn.
+ */
 const EFFICIENCY = 0.9;
 
 export function efficiencySchema() {

@@ -1,8 +1,8 @@
-// Values of a raw document with where they are in it, for checks that look across fields.
+// Finds values of a raw document with their path, for checks across fields.
 
 export type FieldPath = readonly (string | number)[];
 
-/** One thing that is wrong, where it is in the document. */
+/** One error with its path in the document. */
 export interface FieldProblem {
   readonly path: FieldPath;
   readonly message: string;

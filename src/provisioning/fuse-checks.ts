@@ -1,11 +1,11 @@
-// What is wrong with the fuses of a location: feeders that do not exist or form a loop, ratings that no charger can use.
+// Checks the fuses of a location: feeders that do not exist or form a loop, ratings that no charger can use.
 import { z } from 'zod';
 import { type Connection, type Feeder, Fuses, nameOfPole, ROTATIONS } from '../../machines/power/fuses.js';
 import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
 
-// Only what these checks need: the schema of the file reports everything else that is wrong with a field.
+// Only the fields that these checks need: the schema of the file reports all other errors.
 const connectionShape = z.object({ currentA: phaseCurrentsSchema(), voltageV: z.number().default(230) });
 const feederShape = z.object({
   name: z.string(),
@@ -33,7 +33,7 @@ const dcShape = z
   });
 const connectorShape = z.union([acShape, dcShape]);
 
-/** Everything wrong with the fuses of `location`, raw data of any shape, and with how its chargers hang on them. */
+/** All errors of the fuses of `location`, raw data of any shape, and of its chargers' places in them. */
 export function fuseProblems(location: Found): readonly FieldProblem[] {
   const connectors = collect(location, ['chargers', '*', 'connectors', '*']);
   return [
@@ -97,13 +97,13 @@ function parentsOf(location: Found): ReadonlyMap<string, string> {
   return parents;
 }
 
-/** The feeder that the path of one of its fields leads through. */
+/** The feeder on the path of one of its fields. */
 function feederAt(location: Found, path: FieldPath): unknown {
   return collect(location, ['feeders', '*']).find(({ path: own }) => own.every((step, i) => step === path[i]))
     ?.value;
 }
 
-/** Ratings that contradict each other; only checked where the fuses could be parsed. */
+/** Contradicting ratings; only fuses that parse are checked. */
 function ratingProblems(location: Found): readonly FieldProblem[] {
   const connection = connectionShape.safeParse(collect(location, ['connection'])[0]?.value);
   const feeders = collect(location, ['feeders', '*']).map(({ value }) => feederShape.safeParse(value));

@@ -1,15 +1,15 @@
-// Reads a provisioning file and tells everything that is wrong with it at once, each with its line and field.
+// Reads a provisioning file and reports all its errors at once, each with its line and field.
 import { crossCheck } from './cross-checks.js';
 import { parseYaml } from './parse-yaml.js';
 import { type ProvisioningFile, provisioningSchema } from './provisioning-schema.js';
 
-/** Fields of the file that no message may show. */
+/** No message may show the values of these fields. */
 export const SECRET_FIELDS: readonly string[] = ['key', 'clientSecret', 'mqttPassword'];
 
 /**
  * The file's content, valid and with defaults filled in.
  * @param text YAML 1.2.
- * @param fileName how errors name the file.
+ * @param fileName the name of the file in errors.
  * @throws UnusableFileError with every problem, in the order of the file.
  */
 export function parseProvisioning(text: string, fileName: string): ProvisioningFile {

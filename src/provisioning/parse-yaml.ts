@@ -1,4 +1,4 @@
-// Reads a YAML file into a zod schema and tells everything that is wrong with it at once, each with its line and field.
+// Parses a YAML file by a zod schema and reports all its errors at once, each with its line and field.
 
 import { closest, distance } from 'fastest-levenshtein';
 import {
@@ -19,7 +19,7 @@ import { plainRuleAlone } from '../wire/plain-errors.js';
 import { type FieldPath, type FieldProblem, formatPath } from './cross-checks.js';
 import { quote } from './quote.js';
 
-/** A file that cannot be used; `problems` are lines `file:line:column field.path: what is wrong, what it must be`. */
+/** A file that cannot be used; `problems` are lines `file:line:column field.path: error, rule`. */
 export class UnusableFileError extends OperatorError {
   override readonly beginsWithFile = true;
   readonly problems: readonly string[];
@@ -31,12 +31,12 @@ export class UnusableFileError extends OperatorError {
   }
 }
 
-/** What a kind of file must be. */
+/** Rules for a kind of file. */
 export interface YamlShape<S extends z.ZodType> {
   readonly schema: S;
-  /** What no single field can tell, of the raw document, which may have any shape. */
+  /** Checks across fields of the raw document, which may have any shape. */
   readonly crossCheck?: (content: unknown) => readonly FieldProblem[];
-  /** The same of a document whose every field is valid by itself. */
+  /** Checks across fields of a document whose every field is valid by itself. */
   readonly check?: (data: z.output<S>) => readonly FieldProblem[];
   /** Fields whose values are never shown. */
   readonly secrets: readonly string[];
@@ -44,17 +44,17 @@ export interface YamlShape<S extends z.ZodType> {
 
 export interface YamlContent<T> {
   readonly data: T;
-  /** `file:line:column` of a field, for what turns out wrong with it later. */
+  /** `file:line:column` of a field, for errors that are found later. */
   place(path: FieldPath): string;
 }
 
-/** So many problems are told of a file; who mends them hears of the rest. */
+/** Most problems in one report; the rest follows after these are fixed. */
 const MOST_PROBLEMS = 100;
 
-/** Ten times as much as 10,000 connectors need, one a line. */
+/** Ten times the size for 10,000 connectors, one on each line. */
 const LONGEST_TEXT = 16_000_000;
 
-/** The options of a union that `value` may be meant as. */
+/** The options of a union that match the discriminator of `value`. */
 function optionsOf(schema: z.ZodDiscriminatedUnion, value: unknown): readonly z.ZodType[] {
   const options = schema.options as readonly z.ZodObject[];
   const { discriminator } = schema.def;
@@ -83,7 +83,7 @@ function fieldsAt(schema: z.ZodType, path: FieldPath, value: unknown): readonly 
   return next instanceof z.ZodType ? fieldsAt(next, rest, below) : [];
 }
 
-/** `did you mean …`, or all there are. */
+/** `did you mean …`, or a list of all names. */
 export function suggest(text: string, known: readonly string[]): string {
   if (known.length === 0) return 'there is none';
   const near = closest(text, known);
@@ -133,7 +133,7 @@ function startOf(node: unknown): number | undefined {
   return isNode(node) ? node.range?.[0] : undefined;
 }
 
-/** Offset of the key or list element at `path`, or of the nearest thing around it that exists. */
+/** Offset of the key or list element at `path`, or of the nearest existing one around it. */
 function offsetOf(document: Document, path: FieldPath): number {
   let node: unknown = document.contents;
   let offset = startOf(node) ?? 0;
@@ -148,12 +148,12 @@ function offsetOf(document: Document, path: FieldPath): number {
   return offset;
 }
 
-/** The parser speaks to programmers in one of its messages. */
+/** One message of the parser is meant for programmers. */
 function messageOf({ code, message }: YAMLParseError): string {
   return code === 'MULTIPLE_DOCS' ? 'must be one document; another begins here' : message;
 }
 
-/** As many of them as are told. */
+/** At most as many as one report shows. */
 function repeatedKeys(document: Document): readonly YAMLParseError[] {
   const repeated: YAMLParseError[] = [];
   visit(document, {
@@ -174,7 +174,7 @@ function repeatedKeys(document: Document): readonly YAMLParseError[] {
   return repeated;
 }
 
-/** The document of `text`; one that is too long or nested too deeply is told like any other problem. */
+/** The document of `text`. Excessive length or depth is reported like any other problem. */
 function documentOf(text: string, fileName: string, lineCounter: LineCounter): Document {
   if (text.length > LONGEST_TEXT) {
     throw new UnusableFileError([`${fileName} YAML: must be at most ${LONGEST_TEXT / 1_000_000} MB`]);
@@ -186,9 +186,9 @@ function documentOf(text: string, fileName: string, lineCounter: LineCounter): D
   }
   const tooDeep = new UnusableFileError([`${fileName} YAML: is nested too deeply`]);
   try {
-    // The parser would compare each key with all before it.
+    // The parser's own check compares each key with all before it.
     const document = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
-    // The parser tells what the engine told it.
+    // The parser passes on the engine's message.
     if (document.errors.some(({ message }) => message.startsWith('Maximum call stack'))) throw tooDeep;
     if (document.errors.length === 0) document.errors.push(...repeatedKeys(document));
     return document;
@@ -197,7 +197,7 @@ function documentOf(text: string, fileName: string, lineCounter: LineCounter): D
   }
 }
 
-/** The document as plain data; an alias that leads nowhere, or to too much, is told like any other problem. */
+/** The document as plain data. A broken or excessive alias is reported like any other problem. */
 function plainData(document: Document, fileName: string): unknown {
   try {
     return document.toJS();
@@ -209,8 +209,8 @@ function plainData(document: Document, fileName: string): unknown {
 /**
  * The file's content, valid and with defaults filled in.
  * @param text YAML 1.2.
- * @param fileName how errors name the file.
- * @throws UnusableFileError with every problem, in the order of the file; of more than a hundred with a hundred.
+ * @param fileName the name of the file in errors.
+ * @throws UnusableFileError with every problem, in the order of the file; a hundred at most.
  */
 export function parseYaml<S extends z.ZodType>(
   text: string,

@@ -1,4 +1,4 @@
-// Turns a tenant of a provisioning file into what is stored: secrets hashed, those left out made unless they exist.
+// Turns a tenant of a provisioning file into rows: hashes preset secrets, and generates missing ones.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
@@ -14,14 +14,14 @@ import type { PresetSecret } from './preset-secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
 import type { OperatorEntry, SiteMeterEntry } from './site-schema.js';
 
-/** A secret that was made because the file names none: it is shown once and kept nowhere but as a hash. */
+/** A secret that was generated because the file names none. It is shown once, and only its hash is stored. */
 export interface IssuedSecret {
   readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | 'operator' | 'siteMeter';
   readonly id: string;
   readonly secret: string;
 }
 
-/** Credentials that are stored already, of any tenant or of this one. */
+/** Stored credentials, of any tenant or of this one. */
 export interface HeldCredentials {
   readonly apiKeys: readonly ApiKeyRecord[];
   readonly oauthClients: readonly OauthClientRecord[];
@@ -33,7 +33,7 @@ export interface TenantPlan {
   readonly issued: readonly IssuedSecret[];
 }
 
-/** Plans one tenant: what its file presets, and what is made because the file leaves it out and nothing is stored. */
+/** The secrets of one tenant: preset in the file, stored, or else generated. */
 class SecretPlan {
   readonly issued: IssuedSecret[] = [];
   readonly #tenantUuid: string;
@@ -63,7 +63,7 @@ class SecretPlan {
     return { clientId, secretHash: this.#password('client', clientId), scopes };
   }
 
-  /** undefined keeps the password that is stored. */
+  /** undefined keeps the stored password. */
   login(kind: 'charger' | 'gateway' | 'operator' | 'siteMeter', id: string): string | undefined {
     const hash = this.#password(kind, id);
     return hash === this.#stored.get(ownerOf(kind, id)) ? undefined : hash;
@@ -82,7 +82,7 @@ class SecretPlan {
 }
 
 function ownerOf(kind: IssuedSecret['kind'], id: string): string {
-  // Chargers, gateways, operators and meters log in by the same names: what is stored does not say which of them it is.
+  // Chargers, gateways, operators and meters share one name space of logins: a stored login does not show its kind.
   return `${kind === 'client' ? 'client' : 'login'}/${id}`;
 }
 
@@ -93,7 +93,7 @@ function storedOf({ oauthClients, mqttLogins }: HeldCredentials): Map<string, st
   ]);
 }
 
-/** The passwords and client secrets of `entry` that somebody preset. */
+/** The preset passwords and client secrets of `entry`. */
 export function presetsOf(
   { clients, locations, gateways }: TenantEntry,
   held: HeldCredentials,
@@ -117,8 +117,8 @@ export function presetsOf(
 }
 
 /**
- * The plan for `entry`; `hashes` has what to store of its `presetsOf`. An API key without `key` gets an id made from the
- * tenant and its place in the list, so that the same file finds it again at the next run.
+ * The plan for `entry`; `hashes` has the hashes of its `presetsOf`. An API key without `key` gets its id from the
+ * tenant and its place in the list. So the same file finds it again at the next run.
  */
 export function planTenant(
   entry: TenantEntry,

@@ -1,16 +1,18 @@
-// The secrets a provisioning file presets, as they are stored: what is stored already stays, unless its hash is out of date.
+// Hashes the preset secrets of a provisioning file. A stored hash of the same secret stays, unless it is out of date.
 import type { PasswordSeal } from '../ports/administration.js';
 import { hashPassword, isGenerated, isHashOutdated, isPassword, secretIdOf } from '../secrets.js';
 
-/** A password or client secret in the file, and what is stored for its owner now. */
+/** A password or client secret in the file, and the stored hash of its owner. */
 export interface PresetSecret {
-  /** Whose it is inside its tenant, such as `charger/q1-a`. */
+  /** The owner inside its tenant, such as `charger/q1-a`. */
   readonly owner: string;
   readonly password: string;
   readonly stored: string | undefined;
 }
 
-/** So few that one that changed has not many others hashed with it, and so many that whoever changed none waits for little. */
+/**
+ * Few enough that one changed password causes few hashes of others; enough that an unchanged file takes little time.
+ */
 const SEALED_TOGETHER = 50;
 
 /** The secrets of one tenant in one run. Each slow hash takes long, and a run plans twice. */
@@ -18,14 +20,14 @@ export class PresetSecrets {
   readonly #seals: readonly PasswordSeal[];
   readonly #onSlow: (count: number) => void;
   readonly #together: number;
-  /** By what was asked. */
+  /** Hash of each preset so far. */
   readonly #hashes = new Map<string, string>();
   readonly #proved = new Set<PasswordSeal>();
 
   /**
    * @param seals of earlier runs.
-   * @param onSlow told how many secrets are about to be hashed one by one.
-   * @param together how many a seal has at most.
+   * @param onSlow called with the number of secrets that are about to be hashed one by one.
+   * @param together most secrets of one seal.
    */
   constructor(
     seals: readonly PasswordSeal[],
@@ -37,7 +39,7 @@ export class PresetSecrets {
     this.#together = together;
   }
 
-  /** What to store for each owner. */
+  /** The hash to store for each owner. */
   async hashesOf(presets: readonly PresetSecret[]): Promise<ReadonlyMap<string, string>> {
     const isNew = (preset: PresetSecret) => !this.#hashes.has(keyOf(preset));
     const chosen = presets.filter(isNew).filter(({ password }) => !isGenerated(password));
@@ -52,10 +54,10 @@ export class PresetSecrets {
     return new Map(presets.map((preset) => [preset.owner, this.#hashes.get(keyOf(preset)) ?? '']));
   }
 
-  /** Seals for what is stored now; undefined where those of before say all of it. */
+  /** Seals for the stored hashes; undefined if the earlier seals cover them. */
   async sealsOf(presets: readonly PresetSecret[]): Promise<readonly PasswordSeal[] | undefined> {
     const hashes = await this.hashesOf(presets);
-    // Of owners that this file does not name another one may.
+    // Another file may name the owners that this file does not name.
     const isOfOthers = ({ owners }: PasswordSeal) => !owners.some((owner) => hashes.has(owner));
     const kept = this.#seals.filter((seal) => this.#proved.has(seal) || isOfOthers(seal));
     const sealed = new Set(kept.flatMap(({ owners }) => owners));
@@ -64,13 +66,13 @@ export class PresetSecrets {
       .map((preset) => ({ ...preset, stored: hashes.get(preset.owner) }));
     const groups: PresetSecret[][] = [];
     for (let i = 0; i < open.length; i += this.#together) groups.push(open.slice(i, i + this.#together));
-    // Of one alone its own hash says as much.
+    // A seal of one secret proves no more than its own hash.
     const made = groups.filter(({ length }) => length > 1).map(sealOf);
     if (made.length === 0 && kept.length === this.#seals.length) return undefined;
     return [...kept, ...(await Promise.all(made))];
   }
 
-  /** Takes over what is stored for all of whom a seal shows that nothing changed. */
+  /** Reuses the stored hashes of all owners in a seal that proves no change. */
   async #prove(presets: readonly PresetSecret[]): Promise<void> {
     const byOwner = new Map(presets.map((preset) => [preset.owner, preset]));
     const prove = async (seal: PasswordSeal) => {
@@ -102,7 +104,7 @@ async function sealOf(presets: readonly PresetSecret[]): Promise<PasswordSeal> {
   return { owners: presets.map(({ owner }) => owner), hash: await hashPassword(textOf(presets)) };
 }
 
-/** Whoever would guess one of them by the seal must know all others, and has as much work for each guess as with its own hash. */
+/** A guess of one password by the seal needs all others, and as much work as a guess by its own hash. */
 function textOf(presets: readonly PresetSecret[]): string {
   return JSON.stringify(presets.map(({ owner, password, stored }) => [owner, password, stored]));
 }

@@ -5,18 +5,18 @@ import { type HeldCredentials, type IssuedSecret, planTenant, presetsOf } from '
 import { type PresetSecret, PresetSecrets } from './preset-secrets.js';
 import type { ProvisioningFile, TenantEntry } from './provisioning-schema.js';
 
-/** What became, or in a dry run would become, of one tenant. */
+/** The result for one tenant; in a dry run the expected one. */
 export interface TenantOutcome {
   readonly tenantUuid: string;
   readonly actions: readonly ProvisioningAction[];
-  /** Secrets made for it, in a dry run those that would be made anew. */
+  /** Secrets generated for it; a dry run generates others than the real run. */
   readonly issued: readonly IssuedSecret[];
 }
 
 interface Options {
   readonly dryRun: boolean;
   readonly atMs: EpochMs;
-  /** Told how many secrets are about to be hashed one by one. */
+  /** Called with the number of secrets that are about to be hashed one by one. */
   readonly onSlow?: (count: number) => void;
   /** Called with a tenant's new secrets before any of it is stored. It throws to leave the tenant as it was. */
   readonly keepSecrets?: (tenantUuid: string, issued: readonly IssuedSecret[]) => void;
@@ -49,13 +49,14 @@ class TenantRun {
     this.#presets = presetsOf(this.#entry, held);
     const hashes = await this.#secrets.hashesOf(this.#presets);
     const { tenant, issued } = planTenant(this.#entry, held, hashes);
-    // A crash after this leaves secrets in the file that the next run stores, and never stored ones that nobody knows.
+    // After a crash here the file holds secrets that the next run stores; a
+    // secret is never stored before it is in the file.
     if (!dryRun && issued.length > 0) keepSecrets?.(tenant.tenantUuid, issued);
     const actions = await this.#administration.provision(tenant, { dryRun, atMs });
     return { tenantUuid: tenant.tenantUuid, actions, issued };
   }
 
-  /** Spares the next run the slow hashes of what was provisioned. */
+  /** Saves the next run the slow hashes of the provisioned secrets. */
   async seal(): Promise<void> {
     const seals = await this.#secrets.sealsOf(this.#presets);
     if (seals !== undefined) await this.#administration.keepPasswordSeals(this.#entry.tenantUuid, seals);
@@ -72,8 +73,8 @@ class TenantRun {
 }
 
 /**
- * Yields each tenant's outcome as soon as it is durable, because the secrets made for it are known nowhere else.
- * @throws AdministrationError before anything is written, where a tenant asks for what is taken.
+ * Yields each tenant's outcome as soon as it is durable, because its new secrets exist nowhere else.
+ * @throws AdministrationError before any write, if a tenant needs an id that is taken.
  */
 export async function* provisionFile(
   administration: Administration,

@@ -1,4 +1,4 @@
-// The provisioning file's shape: what an operator may write, with bounds and defaults. Each error says what must be.
+// The shape of the provisioning file, with bounds and defaults. Each error has the rule.
 import { z } from 'zod';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
@@ -105,6 +105,6 @@ export const provisioningSchema = z.strictObject(
   'must be a group of fields, beginning with "tenants:"',
 );
 
-/** A file that is fully valid. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */
+/** A fully valid file. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */
 export type ProvisioningFile = z.output<typeof provisioningSchema>;
 export type TenantEntry = ProvisioningFile['tenants'][number];

@@ -25,11 +25,11 @@ export class SecretsFile {
   readonly #tenants: readonly TenantEntry[];
 
   /**
-   * @param path where the file is written, with mode 0600.
+   * @param path of the written file, with mode 0600.
    * @param source the provisioning file; a valid one.
    * @param text its content.
-   * @throws OperatorError where `path` is another file that exists already, or cannot be written, or where an entry with a
-   * secret is a YAML alias.
+   * @throws OperatorError if `path` is another existing file or cannot be
+   * written, or an entry with a secret is a YAML alias.
    */
   constructor(path: string, source: string, text: string, { tenants }: ProvisioningFile) {
     if (existsSync(path) && realpathSync(path) !== realpathSync(source))
@@ -40,13 +40,13 @@ export class SecretsFile {
     this.#document = parseDocument(text, { uniqueKeys: false });
     this.#tenants = tenants;
     this.#refuseAliases();
-    // Written at once, so that a file that cannot be written stops the run before a secret is made.
+    // A file that cannot be written stops the run before a secret is generated.
     this.#write();
   }
 
   /**
    * Returns once the secrets are on disk.
-   * @throws OperatorError where the file cannot be written.
+   * @throws OperatorError if the file cannot be written.
    */
   add(tenantUuid: string, issued: readonly IssuedSecret[]): void {
     const fields = this.#fields().filter((field) => field.tenantUuid === tenantUuid);
@@ -78,7 +78,7 @@ export class SecretsFile {
     }
   }
 
-  /** All or nothing: a reader, or a power cut, finds the old file or the new one. */
+  /** Atomic: a reader, or a power cut, finds the old file or the new one. */
   #write(): void {
     const written = `${this.#path}.new`;
     try {
@@ -99,7 +99,7 @@ export class SecretsFile {
   }
 }
 
-/** Every field of a tenant that holds a secret, given or left out, with the kind and id of its owner. */
+/** Every secret field of a tenant, given or left out, with the kind and id of its owner. */
 function fieldsOf({ tenantUuid, apiKeys, clients, locations, gateways }: TenantEntry) {
   type Field = Pick<IssuedSecret, 'kind' | 'id'> & { readonly path: FieldPath };
   const fields: Field[] = [];

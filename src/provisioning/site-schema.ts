@@ -1,4 +1,5 @@
-// What a location has beside its chargers in the provisioning file: fuses, grid operator, meter, and the average that is billed.
+// The parts of a location beside its chargers in the provisioning file:
+// fuses, grid operator, site meter, and peak shaving.
 import { z } from 'zod';
 import { METER_COVERS } from '../../machines/limits/building-load.js';
 import { MOST_LIMIT_KW } from '../wire/rest.js';
@@ -55,7 +56,7 @@ export const operatorSchema = z
 const RESERVE_RULE =
   'must be two numbers in kW, the least and the most that is kept free beside the building, such as [2, 10]';
 
-/** The meter that tells what the building beside the chargers takes. */
+/** The meter that measures the building beside the chargers. */
 export const siteMeterSchema = z.strictObject(
   {
     meterUuid: idSchema<string>(),
@@ -73,7 +74,7 @@ export const siteMeterSchema = z.strictObject(
 const HOUR_S = 3600;
 const WINDOW_RULE = 'must be a whole number of seconds from 60 to 3600 that divides an hour, such as 900';
 
-/** The average import that the tariff bills, over windows that begin with the clock's. */
+/** The average import over the windows of the tariff, which begin with the clock's. */
 export const peakShavingSchema = z
   .strictObject(
     {
