@@ -1,4 +1,4 @@
-// Keeps this node among those that live, and knows which of them owns each shard, and which of them each shard is for.
+// Cluster membership of this node: keeps its lease, assigns shards to live nodes, and tracks the owner of each shard.
 import { ALL_SHARDS, assignShards, type Shard } from '../../machines/values/shards.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -6,20 +6,25 @@ import { ClockDifferenceError, type Holder } from '../ports/ownership.js';
 import type { ClusterView, Membership } from '../ports/shared-database.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 
-/** A database that is slow is not away. */
+/** A database that answers this late is slow, and not down. */
 const SLOW_AT_MOST_MS = 2_000;
-/** Membership is renewed so many times in the length of a lease. */
+/** Renewals of the membership in the length of a lease. */
 const RENEWALS = 4;
 const LOOK_EVERY_MS = 250;
-/** While shards are on their way: their tenants' requests wait for that. Not for longer than it takes, if all is well. */
+/**
+ * Milliseconds between looks while shards move, because requests of their
+ * tenants wait. It applies for the usual time of a move.
+ */
 const LOOK_WHILE_MOVING_MS = 50;
 const MOVING_AT_MOST_MS = 10_000;
-/** Shards that are being taken up at one time: of many, the first then answer before the last begin. */
+/**
+ * Shards that a node starts at the same time. With many shards, the first ones then answer before the last ones begin.
+ */
 const TAKEN_UP_AT_ONCE = 2;
-/** A shard that could not be begun so many times in a row is left to another node, for so long. */
+/** After this many failed starts in a row a shard is left to another node, for this long. */
 const ATTEMPTS = 3;
 const DECLINED_FOR_MS = 600_000;
-/** Where no other node can run it either, it is tried again so often. */
+/** If no other node can run the shard either, it is tried again after this time. */
 const TRIED_AGAIN_AFTER_MS = 10_000;
 
 interface RosterOptions {
@@ -30,7 +35,7 @@ interface RosterOptions {
   readonly leaseMs: number;
 }
 
-/** Waits for something that each new view may bring. */
+/** Waits for a condition that each new view may fulfil. */
 interface Waiter {
   readonly isDue: () => boolean;
   resolve(): void;
@@ -41,24 +46,24 @@ export class Roster {
   readonly #rareLog: RareLog;
   readonly #waiters = new Set<Waiter>();
   #view: ClusterView = { members: [], holders: [] };
-  /** By shard, the node that it is for. */
+  /** The assigned node of each shard. */
   #assigned: readonly (string | undefined)[] = [];
   #isMember = false;
   #isLeaving = false;
   #isClosed = false;
   #isClockOff = false;
   #wasCutOff = false;
-  /** Nothing is claimed before: once a database is back, all nodes may be about to say that they live. */
+  /** No claim happens before: when a database is back, other nodes may be about to renew their membership. */
   #claimsFromMs = 0;
   #renewAtMs = 0;
   #viewedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the database last showed a shard to be on its way that was not before. */
+  /** Time at which the database last showed a newly moving shard. */
   #movingSinceMs = Number.NEGATIVE_INFINITY;
-  /** Shards that are on their way now. */
+  /** Shards that move now. */
   #moving: readonly Shard[] = [];
-  /** Shards that this node is told to claim and has not begun. */
+  /** Shards that this node has to claim and has not begun to run. */
   readonly #takingUp = new Set<Shard>();
-  /** By shard, how often in a row it could not be begun here, and when that was last. */
+  /** By shard: failed starts in a row on this node, and the time of the last one. */
   readonly #failed = new Map<Shard, { readonly times: number; readonly atMs: number }>();
   #cancel: Cancel = () => {};
   #looking: Promise<void> = Promise.resolve();
@@ -68,51 +73,51 @@ export class Roster {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** This node is given no shard, because its clock and the database's differ. */
+  /** This node gets no shard, because its clock and the database's differ. */
   get isClockOff(): boolean {
     return this.#isClockOff;
   }
 
-  /** The owner of the shard, as it was seen a moment ago. */
+  /** The owner of the shard at the last look. */
   holderOf(shard: Shard): Holder | undefined {
     return this.#view.holders[shard];
   }
 
-  /** Whether the database said lately who owns what: longer ago than a lease, others may own it. */
+  /** The view of the owners is recent. After the length of a lease, other nodes may own the shards. */
   get isInformed(): boolean {
     const { clock, leaseMs } = this.#options;
     return clock.monotonicMs() - this.#viewedAtMs < leaseMs + SLOW_AT_MOST_MS;
   }
 
-  /** Resolves after the first look at the database, whatever it said. */
+  /** Resolves after the first look at the database, with any result. */
   start(): Promise<void> {
     this.#looking = this.#look();
     return this.#looking;
   }
 
-  /** This node is given no more shards, and others are given those that it has. It goes on looking. */
+  /** This node gets no more shards, and its shards go to other nodes. It continues to look. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     await this.#looking;
     await this.#leave();
   }
 
-  /** Looks no more; resolves when a look under way is over. */
+  /** Ends the looks. Resolves after a look under way. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#cancel();
     return this.#looking;
   }
 
-  /** This node's clock was found to be off: it is a member again once it is right. */
+  /** This node's clock is wrong: it is a member again once the clock is right. */
   distrustClock(): void {
     this.#isClockOff = true;
     if (this.#isMember) void this.#leave();
   }
 
   /**
-   * Resolves once the shard is for this node and nobody owns it, at the next look at the earliest. It is being taken up from then
-   * on, until `began`, `couldNotBegin`, or this is asked again.
+   * Resolves once the shard is assigned to this node and has no owner, at the next look at the earliest. From then on
+   * it counts as starting, until `began`, `couldNotBegin`, or another call of this method.
    */
   async awaitVacancy(shard: Shard, signal: AbortSignal): Promise<void> {
     const { clock, nodeId } = this.#options;
@@ -134,20 +139,23 @@ export class Roster {
     this.#tellWaiters();
   }
 
-  /** What runs a shard failed to start. True where that was so often that this node leaves it to others, if there are any. */
+  /**
+   * A start of the shard failed. @returns true after so many failures that this
+   * node leaves the shard to others, if there are any
+   */
   couldNotBegin(shard: Shard): boolean {
     this.#takingUp.delete(shard);
     const times = (this.#failed.get(shard)?.times ?? 0) + 1;
     this.#failed.set(shard, { times, atMs: this.#options.clock.monotonicMs() });
-    // The others are told at the next look.
+    // The other nodes learn of it by the next look.
     this.#renewAtMs = 0;
     this.#tellWaiters();
     return times >= ATTEMPTS;
   }
 
   /**
-   * Resolves once the shard, which this node owns, is for another one and it is its turn to move: while that one takes up a shard, the
-   * tenants of the next go on here.
+   * Resolves once a shard of this node is assigned to another node and may move. Shards move one after another:
+   * tenants of the next one are served here meanwhile.
    */
   awaitMove(shard: Shard, signal: AbortSignal): Promise<void> {
     return this.#until(signal, () => {
@@ -168,14 +176,14 @@ export class Roster {
     return this.#until(signal, () => ALL_SHARDS.every((shard) => this.#homeOf(shard) === undefined));
   }
 
-  /** The other node that a shard of this one is for; undefined where it is for this one, or not its own. */
+  /** The other node to which a shard of this node is assigned; undefined if it stays, or is not owned here. */
   #homeOf(shard: Shard): string | undefined {
     const { nodeId } = this.#options;
     const home = this.#assigned[shard];
     return this.#view.holders[shard]?.nodeId === nodeId && home !== nodeId ? home : undefined;
   }
 
-  /** A node that has claimed a shard names itself as its holder once it runs it. */
+  /** A node that has claimed a shard sets its URL once it runs the shard. */
   #runs(nodeId: string, shard: Shard): boolean {
     const holder = this.#view.holders[shard];
     return holder?.nodeId === nodeId && holder.url !== undefined;
@@ -239,7 +247,7 @@ export class Roster {
     });
   }
 
-  /** Says that this node lives, where it is time to. */
+  /** Renews the membership of this node when due. */
   async #stay(): Promise<void> {
     const { clock, membership, leaseMs, log } = this.#options;
     const nowMs = clock.monotonicMs();
@@ -283,7 +291,7 @@ export class Roster {
     this.#tellWaiters();
   }
 
-  /** It runs where it is to be. */
+  /** The shard runs on its assigned node. */
   #isSettled(shard: Shard): boolean {
     const home = this.#assigned[shard];
     return home !== undefined && this.#runs(home, shard);

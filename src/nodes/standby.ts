@@ -1,13 +1,13 @@
-// A node among several: it stands by until the database, or a shard, is vacant, owns it for a term, and stands by again.
+// A standby node: waits until the database, or a shard, is vacant, owns it for an ownership term, and stands by again.
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Held, NotVacantError, type Ownership } from '../ports/ownership.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import { Tenure } from './tenure.js';
 
-/** What runs for a term. */
+/** The work of an ownership term. */
 export interface Running {
-  /** Lets go of everything; what was accepted is finished, and what comes meanwhile is kept for the next owner. */
+  /** Releases everything. Accepted requests are finished, and new ones wait for the next owner. */
   stop(): Promise<void>;
 }
 
@@ -15,14 +15,14 @@ interface StandbyOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly ownership: Ownership;
-  /** What is to be owned, as people are told. */
+  /** The owned thing in log lines. */
   readonly owned: string;
-  /** Resolves once another node is to own it: this one hands over then. Rejects when the signal is aborted. */
+  /** Resolves once another node has to own it, after which this node hands over. Rejects when the signal is aborted. */
   readonly awaitMove?: (signal: AbortSignal) => Promise<void>;
-  /** The clock was found to be off. */
+  /** Called when the clock is wrong. */
   readonly onClockOff?: () => void;
   readonly leaseMs: number;
-  /** Starts what runs for a term. Rejects where that fails, and then nothing of it runs. */
+  /** Starts the work of a term. If it rejects, nothing of it runs. */
   readonly begin: (ownerTerm: number, tenure: Held, onLost: () => void) => Promise<Running>;
 }
 
@@ -66,7 +66,7 @@ export class Standby {
         if (signal.aborted) return;
         this.#isClockOff = error instanceof ClockDifferenceError;
         if (this.#isClockOff) this.#options.onClockOff?.();
-        // That another node was faster is how most claims end.
+        // Most claims end because another node was faster.
         if (error instanceof NotVacantError) continue;
         this.#rareLog(String(error), () =>
           log.error({ err: error }, `this node could not own ${this.#options.owned}; trying again`),
@@ -110,7 +110,7 @@ export class Standby {
     return new Promise((resolve) => {
       const done = () => {
         cancel();
-        // It lives as long as the node: what listens to it for good would be one more each second.
+        // The signal lives as long as the node: without this, each second would add a listener.
         signal.removeEventListener('abort', done);
         resolve();
       };

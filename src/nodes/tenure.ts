@@ -1,28 +1,32 @@
-// Keeps what this node owns for as long as it can prove that: once its lease has ended, nothing leaves, whoever thaws or returns.
+// The ownership lease of this node. After its end no limit leaves the node, even if a
+// frozen process goes on or a connection comes back.
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Held, Ownership } from '../ports/ownership.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 
-/** A lease is renewed so many times in its length. */
+/** Renewals in the length of a lease. */
 const RENEWALS = 4;
 const AGAIN_AFTER_MS = 250;
-/** A database that is slow for a moment is no reason to refuse requests: it fences what they write, and nobody owns it so soon. */
+/**
+ * A database that is slow for a moment is no reason to refuse requests: it fences
+ * their writes, and no other node owns it so soon.
+ */
 const ANSWERS_AFTER_MS = 2_000;
 
 interface TenureOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly ownership: Pick<Ownership, 'renew'>;
-  /** What is owned, as people are told. */
+  /** The owned thing in log lines. */
   readonly owned: string;
-  /** How long a claim or renewal lasts. */
+  /** Length of a claim or renewal. */
   readonly leaseMs: number;
-  /** Another node owns it. Told once. */
+  /** Another node owns it. Called once. */
   readonly onLost: () => void;
 }
 
-/** One term of this node as owner. */
+/** One ownership term of this node. */
 export class Tenure implements Held {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -46,13 +50,13 @@ export class Tenure implements Held {
     this.#owned = options.owned;
   }
 
-  /** @param askedAtMs when the claim was sent: the database counts from when it took it, which is later. */
+  /** @param askedAtMs time at which the claim was sent; the database counts from its receipt, which is later */
   begin(askedAtMs: number): void {
     this.#heldUntilMs = askedAtMs + this.#leaseMs;
     this.#renewAfter(this.#nextRenewalMs());
   }
 
-  /** A process that was frozen finds out by its clock, before it is told. */
+  /** By the clock: a process that was frozen must not wait for an answer of the database. */
   isHeld(): boolean {
     return !this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs;
   }
@@ -61,14 +65,14 @@ export class Tenure implements Held {
     return !this.#isOver && this.#clock.monotonicMs() - ANSWERS_AFTER_MS < this.#heldUntilMs;
   }
 
-  /** Renews no more; resolves when a renewal under way is over. */
+  /** Ends the renewals. Resolves after a renewal under way. */
   async end(): Promise<void> {
     this.#isOver = true;
     this.#cancel();
     await this.#renewing;
   }
 
-  /** At instants that all tenures of a node share, so that their renewals can share a commit. */
+  /** At instants that all ownership leases of a node share, so that their renewals can share a commit. */
   #nextRenewalMs(): number {
     const everyMs = this.#leaseMs / RENEWALS;
     return everyMs - (this.#clock.monotonicMs() % everyMs);

@@ -1,4 +1,4 @@
-// Waits for work to be over, but not for ever.
+// Waits with a time limit.
 import type { Cancel, Clock } from '../ports/clock.js';
 
 /** Resolves when `work` is over, or the time is. */
@@ -11,7 +11,6 @@ export async function within(clock: Clock, timeMs: number, work: Promise<void>):
   cancel();
 }
 
-/** Resolves when so much time has passed. */
 export function pause(clock: Clock, timeMs: number): Promise<void> {
   return new Promise((resolve) => {
     clock.after(timeMs, resolve);
