@@ -1,4 +1,4 @@
-// A command may come between an instant and the timer for it: nothing that fell due is lost to what it changes.
+// A command can arrive after a boundary falls due and before its timer fires. The boundary still takes effect.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createHarbour, type Harbour } from './harbour.js';
 

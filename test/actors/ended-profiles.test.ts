@@ -1,4 +1,4 @@
-// Profiles that have ended need no actor: whoever runs a site for years keeps none of them.
+// Ended profiles have no actor, so that a site that runs for years does not collect them.
 import { describe, expect, it } from 'vitest';
 import { connectorKey } from '../../machines/values/ids.js';
 import { connectorActorOf } from '../../src/actors/entities.js';

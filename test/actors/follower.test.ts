@@ -1,4 +1,4 @@
-// The follower reads again what others changed: each tenant once a look, however often it falls behind meanwhile.
+// The row change watcher reads each changed tenant once a look, however often that tenant changes in between.
 import { expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -39,7 +39,7 @@ it('reads a tenant whose rows make an actor fail again at the next look, not at 
     onCredentials() {},
     onTenant(tenantUuid) {
       readings++;
-      // As the actors do where one fails while it is built; after a hundred times the test has seen enough.
+      // The actors ask for this if one fails while it is built. A hundred times are enough for the test.
       if (readings < 100) follower.readAgain(tenantUuid);
     },
   });

@@ -93,7 +93,7 @@ const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 
 export type Harbour = ReturnType<typeof createHarbour>;
 
-/** @param isOnDisk resolves once what is to be written is on disk */
+/** @param isOnDisk resolves once the writes are on disk */
 export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<void> = async () => {}) {
   const clock = createVirtualClock(START_MS);
   const defects: unknown[] = [];
@@ -155,7 +155,6 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     grants,
     written,
     sink,
-    /** The way in for meter values of a connector. */
     meterOf(locationId: LocationId, { controllerUuid, connectorId }: ConnectorRecord): ConnectorMeter {
       const meter = sink.connectorMeter(HARBOUR, locationId, controllerUuid, connectorId);
       if (meter === undefined) throw new Error(`there is no ${controllerUuid} at ${locationId}`);

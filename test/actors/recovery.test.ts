@@ -1,4 +1,4 @@
-// An actor that threw is dead for good: it is built again from its rows, and everything around it goes on.
+// An actor that threw is dead. It is built again from its rows, and everything else goes on.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A profile that no actor can read without throwing. */
+/** A profile that no actor can read without an error. */
 function poison(): LimitProfile {
   return {
     get priority(): number {
@@ -83,7 +83,7 @@ describe('a location whose actor threw', () => {
   });
 
   it('takes what chargers say before and after, through the same way in', () => {
-    // XState warns on the console of every event that a dead actor is sent.
+    // XState warns on the console of every event for a dead actor.
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     const meter = meterOf(QUAY, CRANE);
     expect(meter.record({ powerW: 8000 }, clock.monotonicMs())).not.toBe('refused');

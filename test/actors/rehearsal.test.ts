@@ -1,4 +1,4 @@
-// A node that waits for its turn builds what it would run, drops it, and lets nothing out.
+// The warm-up of a standby node builds the actors from the rows, drops them and lets no effect out.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { Rehearsal } from '../../src/actors/rehearsal.js';

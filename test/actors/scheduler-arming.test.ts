@@ -1,4 +1,5 @@
-// Arming again and again, thousands at once, and stopping: the scheduler stays small and lets the host do other things.
+// Repeated arming, thousands of boundaries at once, and stopping. The scheduler stays small and lets the host run other
+// work.
 import FlatQueue from 'flatqueue';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -69,7 +70,7 @@ describe('An entity that is armed again', () => {
     scheduler.arm(withdrawn, START + 2 * DAY, false);
     scheduler.arm(withdrawn, undefined, false);
     const entities = Array.from({ length: 100 }, (_, i) => target(`${i}`));
-    // It is always next, so that nothing behind it is dropped for having come to the top.
+    // This one is always next, so the scheduler never drops a stale entry behind it from the top of the heap.
     scheduler.arm(target('soon'), START + DAY, false);
     for (let i = 0; i < 100_000; i++) {
       const entity = entities[i % entities.length];
@@ -89,7 +90,7 @@ describe('Thousands of boundaries at one instant', () => {
     const log: string[] = [];
     hooks.onDue = (entities) => {
       log.push('batch');
-      // What the host has to do meanwhile: a request that came in.
+      // The host's other work: an incoming request.
       if (entities.length > 0) clock.after(0, () => log.push('request'));
     };
     for (let i = 0; i < 2_500; i++) {

@@ -1,4 +1,4 @@
-// A started scheduler on a virtual clock, with a record of everything it handed on.
+// A started scheduler on a virtual clock, with a record of all its calls.
 import { expect } from 'vitest';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
 import { type Scheduled, Scheduler, type SchedulerListener } from '../../src/actors/scheduler.js';
@@ -20,7 +20,6 @@ interface Fired {
 
 export const target = (name: string): Target => ({ name, dueRank: undefined });
 
-/** A started scheduler on `host`, with everything it handed on. */
 export function rig(clock: VirtualClock, host: Clock = clock) {
   const fired: Fired[] = [];
   const batches: number[] = [];

@@ -1,13 +1,13 @@
-// Boundaries must never come early and never get lost, whatever the host's clocks and timers do.
+// No boundary comes early or is lost, whichever way the host's clocks and timers misbehave.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { DAY, rig, SECOND, START, target } from './scheduler-rig.js';
 
-/** A host whose timers fire `earlyMs` too soon, as Node's do now and then. */
+/** A host whose timers fire `earlyMs` too soon, as timers of Node sometimes do. */
 function hasty(clock: VirtualClock, earlyMs: number): Clock {
-  // Time goes on all the same: no host fires without end at one instant.
+  // Short delays stay as they are, so that time goes on: no host fires without end at one instant.
   return {
     ...clock,
     after: (delayMs, callback) => clock.after(delayMs > earlyMs ? delayMs - earlyMs : delayMs, callback),
@@ -75,7 +75,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
     const { scheduler, fired } = rig(clock, watched);
     scheduler.arm(target('far'), START + inMs, false);
     clock.advance(60 * SECOND);
-    // The host sleeps through the years: passing them second by second would be a billion looks.
+    // The host sleeps through the years, because a look each second would be a billion looks.
     clock.stall(inMs - 62 * SECOND);
     clock.advanceTo(START + inMs - 1);
     expect(fired).toEqual([]);

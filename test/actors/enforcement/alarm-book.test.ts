@@ -1,4 +1,4 @@
-// Alarms as they are told: once for each beginning, each other reason, and each end.
+// The alarm book reports each beginning, each changed reason and each end of an alarm once.
 import { expect, it } from 'vitest';
 import { AlarmBook } from '../../../src/enforcement/alarm-book.js';
 import type { Log } from '../../../src/ports/log.js';

@@ -1,4 +1,4 @@
-// What enforcement keeps on disk beside the contract's rows, while the database is away and when it is back.
+// Batched writes of enforcement while the database is away and after it is back.
 import { expect, it } from 'vitest';
 import type { LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';

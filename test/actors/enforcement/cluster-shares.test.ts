@@ -1,4 +1,4 @@
-// What a cluster lets each member use while its members still have more together than its cap.
+// Shares of a cluster while the entitlements of its members still exceed the cap.
 import { describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid } from '../../../machines/values/ids.js';
 import { type LocationEntity, supervisorOf } from '../../../src/actors/entities.js';
@@ -36,7 +36,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
   return {
     of,
     clusterContext,
-    /** The derrick says it is there, with a car. */
+    /** Records a reading of the derrick with a charging car. */
     async beat(): Promise<void> {
       const reading = { powerW: 9000, boot: 'b', hb: ++hb, status: 'Charging' } as const;
       harbour.meterOf(PIER, DERRICK).record(reading, clock.monotonicMs());
@@ -46,7 +46,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
     },
     become: (changed: readonly ClusterRecord[]) =>
       recovery.reconcile(HARBOUR, { ...rows, clusters: changed }, clock.nowMs()),
-    /** The most its members can use together, W. */
+    /** The most power that all members can use together, W. */
     takenW: () =>
       [of(PIER), of(QUAY)]
         .map((member) =>
@@ -74,7 +74,7 @@ describe("A location's first share of a cluster", () => {
     const pier = createPier([clusterOf(40)]);
     for (const id of [PIER, QUAY]) {
       expect(pier.clusterContext()?.shares.get(id)?.shareW).toBe(20_000);
-      // What the cluster granted is what the location was told: the same fact on both ends of a message.
+      // The cluster and the location hold the same share.
       expect(pier.of(id).actor.getSnapshot().context.clusterShares.get('both')?.shareW).toBe(20_000);
     }
   });
@@ -93,7 +93,7 @@ describe("A location's first share of a cluster", () => {
 describe('A charger that loses its lease', () => {
   const own = { id: '1', keepsThen: true, failsafeA: 0 } as const;
 
-  /** Both have leases, and no car; the crane's location has just decided, and decides again after 100 ms. */
+  /** Both chargers have leases and no car. The crane's location has just decided and decides again after 100 ms. */
   async function createIdle() {
     const harbour = createHarbour({ ...ROWS, locations: LOCATIONS, profiles: [], clusters: [clusterOf(40)] });
     const { clock, directory, enforcement, sink } = harbour;
@@ -148,11 +148,11 @@ describe('A charger that loses its lease', () => {
 
 describe("A lock's 6 A that its share has no room for", () => {
   const LOCKED_FROM_MS = START_MS + 60_000;
-  /** 32 A on three phases of 253 V, and 6 A. */
+  /** MOST_W: 32 A on three phases of 253 V. LEAST_W: 6 A. */
   const MOST_W = 24_288;
   const LEAST_W = 4_554;
 
-  /** The winch at the pier is locked from then on, and has no car; the derrick beside it keeps no lease. */
+  /** The winch at the pier is locked from LOCKED_FROM_MS and has no car. The derrick next to it keeps no lease. */
   function createLocked(capW: number, craneLease: 'heartbeat' | 'none') {
     const lock = {
       target: { kind: 'connector', ...WINCH, locationId: PIER },
@@ -230,7 +230,7 @@ describe("A lock's 6 A that its share has no room for", () => {
     }
     expect(beats).toBeGreaterThan(4);
     expect(site.hasFloor()).toBe(true);
-    // What is left is what the crane is provisioned to fall back to.
+    // The provisioned fail-safe of the crane remains.
     expect(site.reservedAtQuayW()).toBe(LEAST_W);
   });
 
@@ -241,7 +241,7 @@ describe("A lock's 6 A that its share has no room for", () => {
     site.loseCrane();
     let beats = 0;
     for (; !site.hasFloor() && beats < 10; beats++) await site.beat();
-    // A lease, and the time that a charger has to follow its end.
+    // A lease and the settling time.
     expect(beats).toBeGreaterThan(4);
     expect(beats).toBeLessThanOrEqual(8);
     expect(site.reservedAtQuayW()).toBe(MOST_W);

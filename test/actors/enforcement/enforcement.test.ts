@@ -1,4 +1,4 @@
-// What a location does with a heartbeat when something of ours is broken.
+// A location's decisions while a decision fails, at the end of a window, and after another node took over.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { supervisorOf } from '../../../src/actors/entities.js';
 import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS } from '../harbour.js';
@@ -6,7 +6,7 @@ import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS } from '../harb
 let harbour: Harbour;
 let hb: number;
 
-/** A regular heartbeat of the crane, and what comes of it. */
+/** Records one regular heartbeat of the crane and lets its effects happen. */
 async function beat(): Promise<void> {
   const reading = { powerW: 5000, boot: 'b', hb: ++hb, status: 'Charging' } as const;
   harbour.meterOf(QUAY, CRANE).record(reading, harbour.clock.monotonicMs());
@@ -54,7 +54,7 @@ describe('a decision at the instant at which a window ends', () => {
     const { clock, grants, enforcement } = harbour;
     enforcement.start();
     for (let i = 0; i < 5; i++) await beat();
-    // The scheduler has yet to look at its clock, as where another timer of the same instant fires first.
+    // The scheduler has not read its clock yet, as if another timer of the same instant fired first.
     clock.jump((ROWS.profiles[0]?.endsAtMs ?? 0) - clock.nowMs());
     enforcement.decideSoon(harbour.quay());
     clock.advance(200);

@@ -1,4 +1,4 @@
-// A limit that waits for the disk, and what happens meanwhile.
+// Effects on a limit while its write is pending persistence.
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { ControllerUuid } from '../../../machines/values/ids.js';
@@ -8,7 +8,7 @@ import { CRANE, createHarbour, HARBOUR, location, QUAY, ROWS } from '../harbour.
 const FIRST = { ...CRANE, failsafeA: 0 };
 const SECOND = { ...FIRST, controllerUuid: 'derrick' as ControllerUuid };
 
-/** Two chargers under 30 kW, one with a car; what they are told is written once `write` is called. */
+/** Two chargers under 30 kW, one with a car. A call of `write` completes the write of their limits. */
 async function createQuay() {
   let write: () => void = () => {};
   const isWritten = new Promise<void>((resolve) => {

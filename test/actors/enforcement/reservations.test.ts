@@ -1,4 +1,4 @@
-// What a start finds on disk of those whose charger may draw its maximum without being told.
+// Stored reservations that a start reads for connectors whose charger may draw its maximum without a limit.
 import { describe, expect, it } from 'vitest';
 import type { MeterReading } from '../../../machines/power/meter-ledger.js';
 import { supervisorOf } from '../../../src/actors/entities.js';
@@ -9,7 +9,7 @@ import { CRANE, createHarbour, HARBOUR, type Harbour, location, QUAY, ROWS } fro
 const MAXIMUM_W = 24_288;
 
 /**
- * The quay alone, with what was written before.
+ * Starts the quay alone, with the rows of earlier reservations.
  * @param isOnDisk as in `createHarbour`
  */
 function start(reservations: readonly ReservationRecord[] = [], isOnDisk?: () => Promise<void>): Harbour {
