@@ -1,4 +1,4 @@
-// The architecture's rules, enforced on the tree; and for each rule, that it would notice.
+// Enforces the architecture's rules on the tree. For each rule, a test proves that the rule finds a breach.
 import { describe, expect, it } from 'vitest';
 import fast from '../../vitest.fast.config.js';
 import {
@@ -15,7 +15,7 @@ import { readSources, type Source } from './sources.js';
 const STARTS_PROGRAM = /from '\.[^']*\/(?:postgres-server|mosquitto)\.js'/;
 const product = readSources(['machines', 'src', 'cli', 'sim', 'bench']);
 const pages = readSources(['web'], /\.tsx?$/);
-// The files beside this one speak of what is banned.
+// The files in this folder contain the banned words.
 const tests = readSources(['test']).filter(({ path }) => !path.startsWith('test/architecture/'));
 
 function planted(path: string, text: string): Source[] {

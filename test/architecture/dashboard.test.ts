@@ -1,4 +1,4 @@
-// The dashboard's own rules: what its files may import, and words that would let a name become markup or a key leak.
+// Rules for the dashboard alone: allowed imports, and banned words that would turn a name into markup or leak a key.
 import { describe, expect, it } from 'vitest';
 import { misnamedFiles, unexplainedFiles } from './rules.js';
 import { importsOf, readSources, type Source, withoutComments } from './sources.js';
@@ -19,7 +19,7 @@ function importBreaches(files: readonly Source[]): readonly string[] {
   });
 }
 
-/** Names would become markup, answers of strangers would be run, or the credential would outlive the tab. */
+/** These turn names into markup, run answers of strangers, or keep the credential longer than the tab. */
 const BANNED =
   /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|EventSource|eval|document\.cookie|as any)\b|@ts-(ignore|expect-error|nocheck)|biome-ignore|https?:\/\//;
 

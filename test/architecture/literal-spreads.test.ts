@@ -1,4 +1,4 @@
-// Fields are written out, each on a line of its own where they do not fit one.
+// Fields are written out, one a line if they do not fit one line.
 import { describe, expect, it } from 'vitest';
 import { literalSpreads } from './literal-spreads.js';
 import { readSources } from './sources.js';

@@ -1,8 +1,8 @@
-// Finds spreads of an object that is written out in the same place: `{ ...{ a, b } }` is `{ a, b }`, and saves a line at most.
+// Finds spreads of a literal object. `{ ...{ a, b } }` equals `{ a, b }` and saves a line at most.
 import type { Source } from './sources.js';
 import { isSyntaxNode, parse } from './syntax.js';
 
-/** To look into the few files with such a text is much less work than to parse all. */
+/** A text search first is much cheaper than parsing all files. */
 const MAY_HAVE_ONE = /\.\.\.[\s(]*\{/;
 
 /** Each such spread, as `file:line`. */

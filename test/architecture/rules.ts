@@ -1,13 +1,13 @@
-// The architecture as rules over sources: who may import whom, which words are banned where, how a file begins.
+// The architecture as rules over sources: allowed imports, banned words, file names and opening comments.
 import { importsOf, type Source, withoutComments } from './sources.js';
 
-/** One breach, as a line that names the file. */
+/** One line that names the file. */
 export type Breach = string;
 
-/** Any package of the registry or of Node itself. */
+/** Stands for any package of the registry or of Node itself. */
 const PACKAGES = 'packages';
 
-/** Small files that everything in src may lean on; they lean on each other, on ports and on wire. */
+/** Small files that all of src may import. They may import each other, the machines, ports and wire. */
 const FOUNDATION = [
   'bounded-cache',
   'broker-url',
@@ -47,7 +47,7 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
   'token-bucket',
 ];
 
-/** The floors of `machines/`, lowest first: none imports one above it. */
+/** The layers of `machines/`, lowest first. No layer imports one above it. */
 const MACHINES = ['values', 'limits', 'power', 'session'];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
@@ -64,7 +64,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],
   inbound: ['inbound', 'application', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   outbound: ['outbound', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  // A process of its own: to the service it is chargers, and knows it by the wire alone.
+  // The gateway is a process of its own. It acts as chargers and reaches the service over the wire only.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
   provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
   nodes: ['nodes', 'values', 'ports', 'rare-log'],
@@ -165,7 +165,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** The part of the tree `path` belongs to: a folder, or a file that stands alone in src. */
+/** A folder, or a single file directly in src. */
 function partOf(path: string): string {
   const [top = '', below = ''] = path.split('/');
   const isInside = top === 'src' || (top === 'machines' && !below.endsWith('.ts'));
@@ -212,10 +212,10 @@ export function cycles(sources: readonly Source[]): readonly Breach[] {
 }
 
 const MOST_LINES_OF_A_PART = 17;
-/** Each is one of its kind in a file of its own: a step of the schema, a command with its flags, a query. */
+/** Each of these keeps a file of its own: a schema migration, a command with its flags, a query. */
 const ONE_EACH = /\/migrations\/|^cli\/[a-z]+\.ts$|^src\/application\/(commands|queries)\//;
 
-/** Files of a few lines that one file imports: they are a part of it. */
+/** Short files with a single importer belong into that importer. */
 export function partsOnTheirOwn(sources: readonly Source[]): readonly Breach[] {
   const imported = sources.flatMap((source) => [...new Set(importsOf(source))].map(scriptOf));
   return sources
@@ -224,10 +224,10 @@ export function partsOnTheirOwn(sources: readonly Source[]): readonly Breach[] {
     .map(({ path }) => `${path} is a part of the one file that imports it`);
 }
 
-/** At its left edge, and so as it is loaded. */
+/** Only an unindented statement runs when the file is loaded. */
 const LISTENS_TO_PARENT = /^(process|parentPort\??)\.on\('message'/m;
 
-/** A process that only needs something of such a file would take whatever its own parent says for an order. */
+/** A process that imports such a file for a value would take its own parent's messages as orders. */
 export function importedPrograms(sources: readonly Source[]): readonly Breach[] {
   const programs = sources.filter(({ text }) => LISTENS_TO_PARENT.test(text)).map(({ path }) => path);
   return sources.flatMap((source) =>
@@ -237,7 +237,7 @@ export function importedPrograms(sources: readonly Source[]): readonly Breach[] 
   );
 }
 
-/** A component is imported by the name of its compiled file, which does not say that it is written as .tsx. */
+/** Importers name the compiled file, which hides the extension .tsx. */
 function scriptOf(path: string): string {
   return path.replace(/\.tsx$/, '.ts');
 }
@@ -266,20 +266,20 @@ const BANNED: readonly BannedWord[] = [
   { word: /\bDate\.now\b/, where: isTimed },
   { word: /\bnew Date\(\s*\)/, where: isTimed },
   { word: /(?<![.\w])set(Timeout|Interval)\b/, where: isTimed },
-  // The whole module under a name of its own, where the words above would not be seen.
+  // A namespace import of the module would hide the banned words above.
   { word: /\bimport\s+[\w*][^;]*['"](node:)?timers(\/promises)?['"]/, where: isTimed },
   { word: /\bprocess\.env\b/, where: (path) => isProduct(path) && path !== 'src/config.ts' },
-  // Answers and events are written by `toJson`, which rounds their numbers; the two files write a key file and a script.
+  // `toJson` writes answers and events and rounds their numbers. The two exceptions write a key file and a script.
   { word: /\bJSON\.stringify\b/, where: writesAnswers },
   { word: /\bas any\b/, where: () => true },
   { word: /@ts-(ignore|expect-error|nocheck)|biome-ignore/, where: () => true },
   { word: /\buseFakeTimers\b/, where: () => true },
-  // Bounds of the wall clock fail on a busy machine: tests wait with `test/eventually.ts`, pages with `test/browser.ts`.
+  // Wall-clock bounds fail on a busy machine. Tests wait with `test/eventually.ts`, pages with `test/browser.ts`.
   { word: /\bvi\.(waitFor|waitUntil|setConfig)\b|\bexpect\.poll\b/, where: isTest },
   { word: /\btimeout:\s*[1-9]|\bAbortSignal\.timeout\b/, where: isTest },
-  // Whoever skips a test says what is missing, with `needing` of `test/needs.ts`.
+  // A skipped test must name the missing tool, with `needing` of `test/needs.ts`.
   { word: /\b(skipIf|runIf)\b/, where: isTest },
-  // Files share a process: what one replaces, the next one would find replaced.
+  // Test files share a process, so a replacement in one file would reach the next one.
   { word: /\bvi\.(mock|doMock|stubEnv|stubGlobal)\b/, where: isTest },
   { word: /\bchromium\.launch\b/, where: (path) => isTest(path) && path !== 'test/browser.ts' },
 ];
@@ -287,7 +287,7 @@ const BANNED: readonly BannedWord[] = [
 export function bannedWords(sources: readonly Source[]): readonly Breach[] {
   return sources.flatMap((source) =>
     BANNED.filter(({ where }) => where(source.path)).flatMap(({ word }) => {
-      // Directives to the tools are comments themselves.
+      // Directives to the tools are comments themselves, so comments stay in for these.
       const text = word.source.startsWith('@ts') ? source.text : withoutComments(source);
       const found = word.exec(text)?.[0];
       return found === undefined ? [] : [`${source.path} says ${found}`];

@@ -1,10 +1,10 @@
-// The TypeScript files of the tree and what each imports, read as text so that a test can plant a file of its own.
+// Reads the TypeScript files of the tree and their imports as text. A test can add files of its own.
 import { readdirSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export interface Source {
-  /** From the root of the tree, with `/`. */
+  /** Relative to the root of the tree, with `/`. */
   readonly path: string;
   readonly text: string;
 }
@@ -14,7 +14,7 @@ const IMPORT =
   /(?:^|[\n;])\s*(?:import|export)\b[^'";]*?\bfrom\s*['"]([^'"]+)['"]|(?:^|[\n;])\s*import\s*['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]\s*\)/g;
 const COMMENT = /\/\*[\s\S]*?\*\/|(?<![:\\'"`\w])\/\/.*$/gm;
 
-/** All files below `folders` whose names end so: TypeScript, if nothing else is said. */
+/** All files below `folders` whose name matches `ending`. */
 export function readSources(folders: readonly string[], ending = /\.ts$/): readonly Source[] {
   return folders.flatMap((folder) =>
     readdirSync(`${ROOT}/${folder}`, { recursive: true, encoding: 'utf8' })
@@ -29,7 +29,7 @@ export function withoutComments({ text }: Source): string {
   return text.replace(COMMENT, '');
 }
 
-/** What `source` imports: paths from the root of the tree, or names of packages as they are written. */
+/** The targets of the imports: paths relative to the root of the tree, or package names as written. */
 export function importsOf(source: Source): readonly string[] {
   return [...withoutComments(source).matchAll(IMPORT)].map((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? '';

@@ -1,4 +1,4 @@
-// The syntax tree of a source, for the rules that its text alone does not show.
+// Parses a source into a syntax tree, for rules that the text alone cannot check.
 import { parseSync } from 'vite';
 import type { Source } from './sources.js';
 
@@ -8,7 +8,7 @@ export interface SyntaxNode {
   readonly end: number;
 }
 
-/** @throws Error where the file is no TypeScript. */
+/** @throws Error if the file is not valid TypeScript */
 export function parse({ path, text }: Source): object {
   const { program, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path}: ${errors[0].message}`);

@@ -1,4 +1,4 @@
-// What a file exports is there for others.
+// Each exported value has an importer in another file.
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { readSources } from './sources.js';
@@ -10,7 +10,7 @@ const knexfile = {
   path: 'knexfile.ts',
   text: readFileSync(new URL('../../knexfile.ts', import.meta.url), 'utf8'),
 };
-/** knex calls them by these names. */
+/** knex calls the migrations by these names. */
 const MIGRATIONS = /\/migrations\/.* (up|down)$/;
 
 describe('The values of the tree', () => {

@@ -1,13 +1,16 @@
-// Finds what a file offers to others and none of them takes: it reads as if somebody far away hung on it.
+// Finds exported values that no other file imports. An unneeded export makes a reader look for users far away.
 import { posix } from 'node:path';
 import { type Source, withoutComments } from './sources.js';
 
 const EXPORTED = /^export (?:async )?(?:const|let|function\*?|class) (\w+)/gm;
 const TAKEN = /^(?:import|export)\s([^'";]*?)\sfrom\s*['"](\.[^'"]+)['"]/gm;
-/** `typeof import('…')` in the comment of a script included. */
+/** This includes `typeof import('…')` in the comment of a script. */
 const TAKEN_WHOLE = /\bimport\(\s*(?:\/\*[^*]*\*\/\s*)?['"](\.[^'"]+)['"]/g;
 
-/** The functions, classes and constants of `sources` that no other of `all` imports, as `file name`. Types are not looked at. */
+/**
+ * Lists the functions, classes and constants of `sources` that no other file of `all` imports, as `file name`.
+ * Ignores types.
+ */
 export function unsharedValues(sources: readonly Source[], all: readonly Source[]): readonly string[] {
   const taken = new Set(all.flatMap(takenBy));
   return sources.flatMap((source) =>
@@ -17,7 +20,7 @@ export function unsharedValues(sources: readonly Source[], all: readonly Source[
   );
 }
 
-/** As `file name`; `*` where all of a file is taken. */
+/** As `file name`, or `file *` if the importer takes the whole file. */
 function takenBy(source: Source): readonly string[] {
   const folder = posix.dirname(source.path);
   const named = [...withoutComments(source).matchAll(TAKEN)].flatMap(([, names = '', target = '']) =>
@@ -29,7 +32,7 @@ function takenBy(source: Source): readonly string[] {
   return [...named, ...whole];
 }
 
-/** Of `{ a, type B, c as d }` what the other file calls them; `*` for all of it. */
+/** The original names in `{ a, type B, c as d }`, or `*` for a whole import. */
 function namesIn(names: string): readonly string[] {
   if (names.includes('*')) return ['*'];
   return names
@@ -39,7 +42,7 @@ function namesIn(names: string): readonly string[] {
     .map((each) => each.replace(/\s+as\s+\w+$/, ''));
 }
 
-/** Importers name the file as it is compiled. */
+/** Importers name the compiled file. */
 function writtenAs(path: string): readonly string[] {
   return [path, path.replace(/\.js$/, '.ts'), path.replace(/\.js$/, '.tsx')];
 }
