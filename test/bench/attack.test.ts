@@ -1,4 +1,4 @@
-// The attack as people run it, small: real processes, and an honest tenant beside one that attacks.
+// The attack bench as an operator runs it, but small: real processes, with an honest tenant next to an attacking one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, request } from 'node:http';
@@ -42,7 +42,10 @@ describe('npm run attack', needing(process.platform === 'linux' ? undefined : 'L
   });
 });
 
-/** Passes requests on to the service at `url`, but keeps one write to itself and says that it is done; gone after `writes`. */
+/**
+ * Forwards requests to the service at `url`, but answers write number `forgets` itself without forwarding it.
+ * Breaks the connection of every write after the first `writes`.
+ */
 async function forgetfulProxy(url: string, forgets: number, writes: number) {
   let seen = 0;
   const server = createServer((asked, answer) => {

@@ -1,4 +1,4 @@
-// The cluster as people run it, and the chaos that breaks it: real processes, a real PostgreSQL, virtual chargers.
+// The cluster as an operator runs it, and the chaos bench: real processes, a real PostgreSQL, virtual chargers.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -24,7 +24,7 @@ function run(script: string, ...options: readonly string[]) {
   };
 }
 
-/** Each round breaks the cluster once; `faults` says how, the seed in which order. */
+/** Each round breaks the cluster once. `faults` selects the kinds of fault, and the seed their order. */
 async function expectNothingLost(faults: string, ...options: readonly string[]): Promise<void> {
   const rounds = casesOf(3);
   const chaos = run('chaos', `--rounds=${rounds}`, `--faults=${faults}`, ...options);

@@ -1,4 +1,4 @@
-// The algorithms the energy bench compares with: against the published figures, a linear program, and by hand.
+// Checks the algorithms of the energy bench against published figures, a linear program and results worked out by hand.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coefficients, type Constraint, solve } from 'yalps';
@@ -13,7 +13,7 @@ import {
 } from '../../bench/energy-sessions.js';
 import { needing } from '../needs.js';
 
-/** Published for the file, % of what was requested: FCFS, EDF, LLF, equal share. */
+/** Published results for the file, % of the requested energy: FCFS, EDF, LLF, equal share. */
 const PUBLISHED = {
   10: [55.38, 58.5, 58.81, 55.27],
   20: [82.0, 87.56, 88.21, 81.12],
@@ -21,7 +21,7 @@ const PUBLISHED = {
   50: [99.3, 99.88, 99.88, 99.07],
   70: [99.83, 99.88, 99.88, 99.76],
 } as const;
-/** Who of two cars that arrive at once is first is told nowhere; and equal share was rounded somehow. */
+/** The publication does not state the order of two cars that arrive at once, nor the rounding of equal share. */
 const WITHIN_POINTS = [0.15, 0.02, 0.01, 0.06];
 
 const path = sessionFileBeside();
@@ -38,7 +38,7 @@ const someSessions = fc.array(
   { maxLength: 7 },
 );
 
-/** The same by a linear program: one variable for each session and step. */
+/** The optimum by a linear program, with one variable for each session and step. */
 function optimumByProgram(sessions: readonly SteppedSession[], capKw: number): number {
   const constraints: Record<string, Constraint> = {};
   const variables: Record<string, Coefficients> = {};
@@ -82,7 +82,7 @@ describe('What could be delivered at most', () => {
 
 describe('The algorithms', () => {
   const hour = 1 / STEP_H;
-  /** The first stays for two hours, the second for one, and is there first to leave. */
+  /** The first car stays for two hours, the second for one hour. */
   const two: readonly SteppedSession[] = [
     { from: 0, to: 2 * hour, energyKwh: 6, maxKw: 6.6 },
     { from: 0, to: hour, energyKwh: 4, maxKw: 6.6 },
@@ -90,7 +90,7 @@ describe('The algorithms', () => {
 
   it('deliver what can be worked out by hand', () => {
     const found = POLICIES.map((policy) => Math.round(100 * deliveredKwh(policy, two, 5)) / 100);
-    // In the first hour 5 and 0, 1 and 4, 1 and 4, 2.5 and 2.5 kWh; after it what the first still misses.
+    // In the first hour: 5 and 0, 1 and 4, 1 and 4, 2.5 and 2.5 kWh. After that the first car gets its missing energy.
     expect(found).toEqual([6, 10, 10, 8.5]);
   });
 

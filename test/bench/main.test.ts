@@ -1,4 +1,4 @@
-// The benchmarks as they are run: the energy bench on files of many kinds, and what is told where one fails.
+// The benchmarks as an operator runs them: the energy bench on files of many kinds, and the output of a failed run.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// Cars of one phase at connectors of three, in short: what the bench plays for a day.
+// One-phase cars at three-phase connectors: a short version of the bench, which simulates a day.
 import { describe, expect, it } from 'vitest';
 import { bestWh, type PhasesCase, phasesScenario } from '../../bench/phases-scenario.js';
 import { runScenario } from '../../sim/run/run-scenario.js';
@@ -15,7 +15,7 @@ async function played(phases: PhasesCase) {
 
 describe('The best possible schedule for cars of one phase', () => {
   it('is all that they take, the limit, or what the phase carries that they are on', () => {
-    // Of two hours each car is there twice 50 minutes.
+    // Each car is there twice for 50 minutes in two hours.
     const one = { ...EIGHT, cars: 1 };
     expect(bestWh(one)).toBeCloseTo((7360 * 100) / 60, 6);
     expect(bestWh({ ...one, limitKw: 3 })).toBeCloseTo((3000 * 100) / 60, 6);
@@ -58,7 +58,7 @@ describe('Cars of three phases, where a limit leaves less than 6 A on three for 
     expect(switched).toMatchObject({ violations: 0 });
     expect(switched.share).toBeGreaterThan(0.9);
     expect(switched.starts).toBeGreaterThanOrEqual(1);
-    // Some have left before their turn came.
+    // Some cars leave before their turn.
     expect((await played(SIX)).starts).toBeLessThan(1);
   });
 
