@@ -1,4 +1,4 @@
-// Clients that write everything a tenant can write, all at once, each request after the answer to the one before.
+// Concurrent clients that use every kind of write of a tenant. Each client sends its next request after the answer.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { type Ledger, NOTHING, type Values } from '../../bench/write-ledger.js';
@@ -24,19 +24,19 @@ interface Write {
 }
 
 interface Sent {
-  /** undefined where no answer came. */
+  /** undefined if no answer came. */
   readonly status: number | undefined;
   readonly body: { readonly clusterId?: string; readonly error?: { readonly code: string } };
 }
 
 export interface Clients {
-  /** Makes the clusters that many clients write to; every answer must come. */
+  /** Creates the clusters that many clients write to. Fails if an answer is missing. */
   prepare(httpUrl: string, round: number): Promise<void>;
   /** Every client writes until it gets no answer. */
   write(httpUrl: string): Promise<void>;
-  /** Tells clients of their clusters as they turned out to be. */
+  /** Replaces the clients' record of their clusters by the observed clusters. */
   learn(tenant: Tenant, clusters: readonly ClusterView[]): void;
-  /** How often each refusal was answered, by status, code and whether it says when to come back. */
+  /** Number of answers for each refusal, by status, code and presence of Retry-After. */
   readonly refusals: ReadonlyMap<string, number>;
 }
 
@@ -46,7 +46,7 @@ export function createClients(options: {
   readonly ledger: Ledger;
   readonly seed: number;
   readonly count: number;
-  /** Hears of every request sent and every answer received. */
+  /** Called for every request sent and every answer received. */
   onEvent(): void;
 }): Clients {
   const { ledger, seed, count, onEvent } = options;
@@ -55,7 +55,6 @@ export function createClients(options: {
   const shared = new Map<string, string>();
   let lastValue = 0;
 
-  /** A number no other write uses. */
   function nextValue(): number {
     lastValue += 1;
     return lastValue;
@@ -143,7 +142,7 @@ export function createClients(options: {
       return { method: 'PUT', path: `/locations/${locationId}/limit`, body: { limitKw }, values };
     }
 
-    /** Changes the client's own cluster in one of the ways there are, or makes it where there is none. */
+    /** Changes the client's own cluster in one of all possible ways, or creates a missing one. */
     async function ownCluster(httpUrl: string): Promise<Sent> {
       const held = own.get(name);
       if (held === undefined) {

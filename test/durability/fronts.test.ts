@@ -1,4 +1,5 @@
-// Nodes that share the tenants behind two fronts, a NATS and an HAProxy: chargers lose no lease where a front or the NATS is lost.
+// Nodes that share the tenants behind two fronts, a NATS and an HAProxy. Chargers keep their leases if a front or the
+// NATS fails.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -108,7 +109,7 @@ describe('chargers behind two fronts', needing(missingPostgres(), missing), () =
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** Nodes that have shared the tenants among them; resolves to where they answer. */
+  /** Starts nodes and waits until they have shared all tenants. Resolves to their URLs. */
   async function startNodes(count: number): Promise<readonly string[]> {
     const held: (readonly number[])[] = [];
     const urls: string[] = [];
@@ -128,14 +129,14 @@ describe('chargers behind two fronts', needing(missingPostgres(), missing), () =
     return urls;
   }
 
-  /** A process of its own, as operators start it. */
+  /** Starts a front as a process of its own, as an operator does. */
   function startFront() {
     return serve(dataDir, environment, ['--front']);
   }
 
   type RunningFront = Awaited<ReturnType<typeof startFront>>;
 
-  /** What chargers connect to: it goes to the fronts that are well. */
+  /** Starts the balancer that chargers connect to. It forwards to healthy fronts only. */
   async function startBalancer(fronts: readonly RunningFront[]): Promise<string> {
     const port = await freePort();
     const portOf = (url: string) => new URL(url).port;
@@ -172,13 +173,13 @@ ${servers.join('\n')}
 
   interface Charger {
     readonly client: MqttClient;
-    /** `seq` of the limits it got. */
+    /** The limits that the charger received. */
     readonly limits: { readonly seq: number; readonly ttlS: number; readonly limitA: number }[];
-    /** One heartbeat; lost where it is not connected. */
+    /** Sends one heartbeat, which is lost without a connection. */
     beat(): void;
   }
 
-  /** As firmware is: it comes again by itself, and says each time that it is there. */
+  /** Like firmware, the charger reconnects by itself and sends its state after each connect. */
   async function charger(url: string, tenantUuid: TenantUuid): Promise<Charger> {
     const prefix = `ems/v1/${tenantUuid}/quay-1/quay-1-a`;
     const state = (online: boolean) => JSON.stringify({ v: 1, online, boot: 'boot-1' });
@@ -200,7 +201,7 @@ ${servers.join('\n')}
       if (topic.endsWith('/limit')) limits.push(JSON.parse(payload.toString()));
     });
     client.on('connect', () => client.publish(`${prefix}/state`, state(true), { qos: 1 }));
-    // A balancer may find a front slow, and end its connections: then it comes again by itself.
+    // A balancer may find a front slow and end its connections. The client then reconnects by itself.
     await eventually(() => client.subscribeAsync([`${prefix}/sync`, `${prefix}/c/1/limit`], { qos: 1 }));
     await client.publishAsync(`${prefix}/state`, state(true), { qos: 1 });
     let hb = 0;
@@ -217,7 +218,7 @@ ${servers.join('\n')}
     };
   }
 
-  /** Each gets at least one limit more than it has. */
+  /** Waits until each charger has at least one more limit. */
   async function areRenewed(chargers: readonly Charger[]): Promise<void> {
     const before = chargers.map(({ limits }) => limits.length);
     await eventually(() => {
@@ -232,7 +233,7 @@ ${servers.join('\n')}
     return Number(line?.split(' ').at(-1) ?? Number.NaN);
   }
 
-  /** What a node tells of the charger's connector. */
+  /** The link of the charger's connector in the live answer of a node. */
   async function linkOf(nodeUrl: string, tenantUuid: TenantUuid): Promise<unknown> {
     const answer = await fetch(`${nodeUrl}/v1/locations/quay-1/live`, {
       headers: { 'x-api-key': apiKeyOf(tenantUuid) },
@@ -327,7 +328,7 @@ ${servers.join('\n')}
     const began = (
       (await alarms.json()) as { alarms: { kind: string; connectorId?: string; endedAt?: string }[] }
     ).alarms;
-    // Before it first came it was offline; since then it never was.
+    // The connector was offline before its first connection, and never since.
     expect(
       began.filter(({ kind, connectorId }) => kind === 'OFFLINE' && connectorId === '1').length,
     ).toBeLessThanOrEqual(1);
@@ -348,7 +349,7 @@ ${servers.join('\n')}
         expect([health.status, await health.json()]).toMatchObject([503, { checks: { bus: 'failing' } }]);
       });
     await eventually(() => expect(chargers.every(({ client }) => !client.connected)).toBe(true));
-    // It is closed before a word.
+    // The front closes the connection before the first packet.
     const turnedAway = connect(fronts[0]?.mqttUrl ?? '', { reconnectPeriod: 0 });
     await new Promise<void>((resolve) => turnedAway.once('close', () => resolve()));
     expect(turnedAway.connected).toBe(false);

@@ -1,4 +1,4 @@
-// The real process, killed at random moments under concurrent writes of every kind: what was acknowledged is there.
+// The real process, killed at random moments under concurrent writes of every kind. Every acknowledged write survives.
 import { setTimeout as pass } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { serve, start } from '../cli/headroom.js';

@@ -1,4 +1,4 @@
-// The real process on files that were lost, put back or damaged behind its back: it says so and does not start.
+// The real process on lost, restored or damaged database files. It reports the reason and does not start.
 import {
   closeSync,
   copyFileSync,
@@ -34,7 +34,7 @@ beforeEach(async () => {
   await provisionIn(dataDir);
 });
 
-/** What services that took 40 writes left behind, by the signal that ended them: made once, and copied for each test. */
+/** The files of a service after 40 writes, by the signal that ended it. Made once and copied for each test. */
 const leftBehind = new Map<NodeJS.Signals, string>();
 beforeAll(async () => {
   for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
@@ -54,7 +54,7 @@ function provisionIn(directory: string): Promise<void> {
   return provision(loadConfig({ dataDir: directory }, {}), tenantWith(HARBOUR, [site('quay-1')]));
 }
 
-/** The test goes on in a copy of what a service left behind that ended so. */
+/** Copies the files of a service that ended by `signal` into the test's data directory. */
 function goOnAfter(signal: NodeJS.Signals): void {
   cpSync(leftBehind.get(signal) ?? '', dataDir, { recursive: true });
 }
@@ -70,7 +70,7 @@ async function write(httpUrl: string, count: number): Promise<void> {
   }
 }
 
-/** A service that took `count` writes and was killed. */
+/** Runs a service for `count` writes and kills it. */
 async function killedAfter(count: number): Promise<void> {
   const service = await serve(dataDir);
   await write(service.httpUrl, count);
@@ -88,7 +88,7 @@ async function expectStart(): Promise<void> {
   expect((await service.stop()).code).toBe(0);
 }
 
-/** The start fails with one line, beside those of the log, that says why and what to do. */
+/** Expects a failed start and one line apart from the log, with the reason and the remedy. */
 async function expectRefusal(reason: RegExp): Promise<void> {
   const environment = { HEADROOM_DATA_DIR: dataDir, HEADROOM_HTTP_PORT: '0', HEADROOM_MQTT_PORT: '0' };
   const { code, stdout, stderr } = await run(['serve'], environment);

@@ -1,4 +1,4 @@
-// What a service and its rows say is held, in the words of the ledger; and whether the rows make sense among themselves.
+// Reads the state of a service and of its rows as slots of the ledger, and checks the rows against each other.
 
 import type { Attempt } from '../../bench/write-ledger.js';
 import { systemClock } from '../../src/clock.js';
@@ -35,7 +35,7 @@ export interface Observed {
   readonly clusters: ReadonlyMap<Tenant, readonly ClusterView[]>;
 }
 
-/** Everything REST shows: all but connector profiles. */
+/** All slots that REST shows, which leaves out connector profiles. */
 export async function observeRest(httpUrl: string): Promise<Observed> {
   const held = new Map<string, string>();
   const clusters = new Map<Tenant, readonly ClusterView[]>();
@@ -69,7 +69,7 @@ function holdClusters(held: Map<string, string>, tenant: Tenant, clusters: reado
   }
 }
 
-/** The rows behind a service that may be running. */
+/** Reads the rows of a service, which may be running. */
 export async function withRows<T>(databaseUrl: string, read: (store: Store) => Promise<T>): Promise<T> {
   const options = { databaseUrl, clock: systemClock, log: silentLog, metrics: createMetrics() };
   const store = await createStore(options);
@@ -80,7 +80,7 @@ export async function withRows<T>(databaseUrl: string, read: (store: Store) => P
   }
 }
 
-/** Everything rows say is in force, connector profiles included. */
+/** All slots in force by the rows, connector profiles included. */
 export async function observeRows(store: Store): Promise<Map<string, string>> {
   const held = new Map<string, string>();
   for (const tenant of TENANTS) {
@@ -106,7 +106,7 @@ function slotOf(tenant: Tenant, target: ProfileTarget, priority: number): string
   }
 }
 
-/** The limits every slot ever held, in order, as history has them; and every break in it, in words. */
+/** All limits of every slot in order, from the history, and a description of every break in it. */
 export async function observeHistory(store: Store, tenants: readonly Tenant[] = TENANTS) {
   const limits = new Map<string, readonly string[]>();
   const wrong: string[] = [];
@@ -145,7 +145,7 @@ export async function observeHistory(store: Store, tenants: readonly Tenant[] = 
   return { limits, wrong };
 }
 
-/** Each was superseded when the next was submitted, in the order of time; the last alone holds its slot. */
+/** Each row was superseded at the submission of the next one, in the order of time. Only the last one is in force. */
 function isUnbroken(rows: readonly ProfileHistoryRecord[]): boolean {
   return rows.every(({ submittedAtMs, supersededAtMs }, i) => {
     const next = rows[i + 1];
@@ -154,7 +154,7 @@ function isUnbroken(rows: readonly ProfileHistoryRecord[]): boolean {
   });
 }
 
-/** What history lacks of what was acknowledged, has of what was refused or never sent, and has only in part. */
+/** Lists acknowledged values that the history lacks, refused or unsent values that it has, and partial writes. */
 export function checkHistory(
   limits: ReadonlyMap<string, readonly string[]>,
   attempts: readonly Attempt[],
@@ -184,7 +184,7 @@ export function checkHistory(
   return wrong;
 }
 
-/** Every cluster without a member, and every schedule of the fleet that only some members have. */
+/** Lists clusters without a member, and schedules of the fleet that only some members have. */
 export function checkClusters({ held, clusters }: Observed): readonly string[] {
   const wrong: string[] = [];
   for (const [tenant, list] of clusters) {

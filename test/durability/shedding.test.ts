@@ -1,4 +1,4 @@
-// More writes than the journal takes: some are told to come back, and exactly those that are not are on disk.
+// More writes than the journal takes. The service refuses some with a time to retry, and all others are on disk.
 import { expect, it, onTestFinished } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';

@@ -1,4 +1,4 @@
-// The two tenants whose data is fought over, and how their slots are called; the ids of both are the same.
+// The two tenants that the clients write to, and the names of their slots. The ids inside both tenants are the same.
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { HARBOUR, RIVAL, site, tenantWith } from '../service/running-service.js';
 
@@ -6,13 +6,15 @@ export const TENANTS = [HARBOUR, RIVAL] as const;
 export type Tenant = (typeof TENANTS)[number];
 
 export const SITES = ['site-0', 'site-1', 'site-2', 'site-3', 'site-4', 'site-5'] as const;
-/** The members of the cluster that schedules are sent to; it never changes, and nothing else writes at its priority. */
+/**
+ * The members of the cluster that receives schedules. The cluster never changes, and only schedules use its priority.
+ */
 export const FLEET = SITES.slice(0, 4);
 export const FLEET_PRIORITY = 10;
-/** The members of another such cluster, whose slots are written to one by one as well. */
+/** The members of another such cluster. Clients write to its slots one by one as well. */
 export const OTHERS = SITES.slice(3);
 
-/** A value no client writes: theirs are whole numbers. */
+/** Not a whole number, because clients write whole numbers only. */
 export const PERMANENT_LIMIT_KW = 0.5;
 
 export const PROVISIONED: readonly ProvisionedTenant[] = TENANTS.map((tenantUuid) =>
@@ -30,7 +32,7 @@ export interface ClusterView {
   readonly status: 'ACTIVE' | 'INACTIVE';
 }
 
-/** Where each kind of write goes. */
+/** The name of the slot that each kind of write changes. */
 export const slot = {
   location: (tenant: Tenant, locationId: string, priority: number) =>
     `${tenant}/location/${locationId}/${priority}`,
@@ -42,10 +44,10 @@ export const slot = {
   member: (tenant: Tenant, name: string, locationId: string) => `${tenant}/cluster/${name}/${locationId}`,
 } as const;
 
-/** A cluster that shrinks from all sides: its members are slots of their own. */
+/** Many clients remove members of this cluster at once, so each member is a slot of its own. */
 export const CROWD = 'crowd';
 
-/** What a cluster's slots hold. */
+/** The values of a cluster's slots. */
 export function clusterValues(
   tenant: Tenant,
   cluster: Omit<ClusterView, 'clusterId'>,

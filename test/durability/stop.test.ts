@@ -1,4 +1,4 @@
-// The real process, told to stop under concurrent writes: it ends well and in time, with everything acknowledged on disk.
+// The real process, stopped under concurrent writes. It ends with code 0 in time, with all acknowledged writes on disk.
 import { expect, it } from 'vitest';
 import { serve } from '../cli/headroom.js';
 import { casesOf } from '../seeds.js';
@@ -11,10 +11,10 @@ it('SIGTERM under load ends with 0, and loses nothing acknowledged', async () =>
   const trial = await createTrial({ seed: 4, clients: 32 });
   let service = await serve(trial.dataDir);
   for (let stops = 1; stops <= most; stops++) {
-    // A stop that takes longer than it may is cut short by the process itself, and ends with 1.
+    // The process itself cuts an overlong stop short and ends with 1.
     const { code, stderr } = await trial.endUnderLoad(service, 'SIGTERM');
     expect(code).toBe(0);
-    // Chargers that never come need more than the tiny limits that are written, of which the service warns.
+    // The tiny limits are below the needs of chargers that never connect, and the service warns of this.
     expect(stderr.split('\n').filter((line) => !line.startsWith('{"level":"warn"'))).toEqual(['']);
     service = await serve(trial.dataDir);
     await trial.check(service);

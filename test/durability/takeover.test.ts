@@ -1,4 +1,5 @@
-// Two real processes on one PostgreSQL: the newer takes over whatever state the older is in, and nothing acknowledged is lost.
+// Two real processes on one PostgreSQL. The newer one takes over from any state of the older one, without losing an
+// acknowledged write.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
@@ -38,7 +39,7 @@ describe('on PostgreSQL', needing(missingPostgres()), () => {
     expect((await older.finished).code).toBe(1);
     await expectAllWritten(databaseUrl, await writing);
     expect(await setLimit(newer.httpUrl, 7)).toBe(200);
-    // It did not only wait until the server gave the frozen one up.
+    // The newer process did more than wait until the server dropped the frozen one.
     expect((await newer.stop()).stderr).toContain('ended the sessions of the owner before');
   });
 
@@ -61,7 +62,7 @@ describe('nodes that stand by for each other', needing(missingPostgres()), () =>
   });
   afterAll(() => server?.stop());
 
-  /** Two processes that share keys; the first runs. */
+  /** Starts two processes that share keys. The first one is active. */
   async function twoNodes() {
     const databaseUrl = await server.createDatabase();
     await provision(
@@ -93,7 +94,7 @@ describe('nodes that stand by for each other', needing(missingPostgres()), () =>
     expect(await setLimit(secondUrl, 7)).toBe(200);
     first.process.kill('SIGCONT');
     await becomes(firstUrl, 'standby');
-    // It forwards what it is asked from now on, and still nothing that was acknowledged is missing.
+    // The first process now forwards requests, and no acknowledged write is missing.
     expect(await setLimit(firstUrl, 8)).toBe(200);
     await second.stop('SIGKILL');
     await becomes(firstUrl, 'active');
@@ -103,7 +104,7 @@ describe('nodes that stand by for each other', needing(missingPostgres()), () =>
   });
 });
 
-/** What the process says of itself when it comes to be so. */
+/** The fields of the process's log line for `event`. */
 async function told(node: Running, event: string): Promise<{ readonly httpUrl: string }> {
   return JSON.parse(await node.line((line) => line.includes(`"event":"${event}"`)));
 }
@@ -124,7 +125,10 @@ async function setLimit(httpUrl: string, limitKw: number): Promise<number | unde
   return answer?.status;
 }
 
-/** Several writers, each a limit that no other sets after the other; gives those that were acknowledged once no answer comes. */
+/**
+ * Several writers set limits, each with a number of its own. Resolves to the acknowledged limits after the answers
+ * stop.
+ */
 async function writeUntilSilence(httpUrl: string): Promise<readonly number[]> {
   const acknowledged: number[] = [];
   let lastKw = 100;
@@ -140,7 +144,7 @@ async function writeUntilSilence(httpUrl: string): Promise<readonly number[]> {
   return acknowledged;
 }
 
-/** Stops the process at an instant at which it holds locks in the database. */
+/** Stops the process while it holds locks in the database. */
 async function freezeInTransaction(pid: number, databaseUrl: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();

@@ -1,4 +1,4 @@
-// One data directory, the real process on it, clients that write to it until it ends, and what must hold however it ended.
+// One data directory, the real process on it, clients that write until it ends, and the checks after any kind of end.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
@@ -24,11 +24,11 @@ export interface Trial {
   readonly dataDir: string;
   /** A number from `from` to `to`, drawn from the seed. */
   draw(from: number, to: number): number;
-  /** Sends the signal at a random moment while every client writes; resolves when the process has ended. */
+  /** Sends the signal at a random moment while every client writes. Resolves after the process has ended. */
   endUnderLoad(service: RunningProcess, signal: NodeJS.Signals): Promise<Finished>;
-  /** Holds a process that was started after such an end to what was acknowledged before it. */
+  /** Checks a process started after such an end against all writes acknowledged before it. */
   check(service: RunningProcess): Promise<void>;
-  /** How many writes were answered with success, and how many never; the refusals by status and code. */
+  /** Writes answered with success, writes never answered, and refusals by status and code. */
   counts(): {
     readonly acknowledged: number;
     readonly unanswered: number;
@@ -36,7 +36,6 @@ export interface Trial {
   };
 }
 
-/** A trial of `clients` clients on provisioned tenants. */
 export async function createTrial(options: {
   readonly seed: number;
   readonly clients: number;

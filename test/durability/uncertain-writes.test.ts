@@ -1,4 +1,4 @@
-// A service whose PostgreSQL fails around a commit: what it answers then, and that its memory becomes what the rows say.
+// A service whose PostgreSQL fails around a commit: its answers, and the return of its memory to the state of the rows.
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Store } from '../../src/ports/store.js';
@@ -47,12 +47,12 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
       await service.stop();
       await link.close();
     });
-    /** Waits until rows were read once more. */
+    /** Waits until the service has read the rows once more. */
     const readAgain = (before: number) => eventually(() => expect(loads).toBeGreaterThan(before));
     return { databaseUrl, link, service, loads: () => loads, readAgain };
   }
 
-  /** What REST shows is what rows hold. */
+  /** Expects the same values from REST and from the rows. */
   async function expectMemoryToBeRows(service: RunningService, databaseUrl: string): Promise<void> {
     const state = await withRows(databaseUrl, (store) => store.loadTenant(HARBOUR));
     for (const { locationId, permanentLimitKw } of state.locations) {
@@ -71,7 +71,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     expect(members(body.clusters as never)).toEqual(members(state.clusters));
   }
 
-  /** Breaks the link at the commit of `call`, which writes rows `about` something and must be answered 503. */
+  /** Breaks the link at the commit of `call`, which writes rows `about` something. Expects the answer 503. */
   async function broken(
     link: BrokenLink,
     { how, about }: { readonly how: 'lost' | 'unanswered'; readonly about: string },
@@ -124,7 +124,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     const { databaseUrl, service } = await run();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();
-    /** Terminates whatever works for the service until `answered` is. */
+    /** Terminates the service's active database sessions until `answered` settles. */
     async function terminateUntil(answered: Promise<unknown>): Promise<void> {
       let isOver = false;
       void answered.finally(() => {
@@ -143,7 +143,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     for (let limitKw = 1; times(200) < 50 || times(503) < 5; limitKw++) {
       const path = `/locations/quay-${1 + (limitKw % 2)}/schedules`;
       const answered = service.call('POST', path, { ...WINDOW, priority: limitKw % 11, limitKw });
-      // Every fourth: were all of them disturbed, it would be luck whether any gets through.
+      // Only every fourth write is disturbed, because otherwise it would be luck if any one succeeds.
       if (limitKw % 4 === 0) await terminateUntil(answered);
       const { status } = await answered;
       statuses.set(status, times(status) + 1);
