@@ -1,4 +1,4 @@
-// Several nodes' rosters on one real database: each shard is for one of them, moves one at a time, and waits where it must.
+// The membership of several nodes on one real database. Each shard goes to one node, and shards move one at a time.
 import { setMaxListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ALL_SHARDS, type Shard } from '../../machines/values/shards.js';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { silentLog } from '../service/running-service.js';
 
-/** Longer than any test: nobody renews what is owned here. */
+/** Longer than any test, because no node renews its shards here. */
 const LEASE_MS = 300_000;
 const SHORT_LEASE_MS = 2_000;
 
@@ -21,7 +21,10 @@ interface Node {
   readonly name: string;
   readonly database: SharedDatabase;
   readonly roster: Roster;
-  /** Shards that are vacant and for this node, or, of its own, for another one, as it was told. Each is begun at once. */
+  /**
+   * `vacant`: vacant shards that the membership assigned to this node, each begun at once. `moving`: its own shards
+   * that are to move.
+   */
   readonly vacant: Set<Shard>;
   readonly moving: Shard[];
   readonly leaving: AbortController;
@@ -62,7 +65,7 @@ describe('the rosters of several nodes', () => {
     const membership = wrap(database.membership);
     const roster = new Roster({ clock, log: silentLog, membership, nodeId: name, leaseMs });
     const leaving = new AbortController();
-    // Of a node, each shard has one of its own.
+    // Each shard of a node adds a listener to the signal.
     setMaxListeners(0, leaving.signal);
     const node = { name, database, roster, vacant: new Set<Shard>(), moving: [], leaving };
     nodes.push(node);
@@ -71,7 +74,7 @@ describe('the rosters of several nodes', () => {
     return node;
   }
 
-  /** From now on `vacant` tells what it is given at its next look, and after. */
+  /** Clears `vacant` and collects the assignments of the next look and later ones. */
   function askAnew({ roster, vacant, leaving }: Node): void {
     vacant.clear();
     for (const shard of ALL_SHARDS)
@@ -84,7 +87,7 @@ describe('the rosters of several nodes', () => {
       );
   }
 
-  /** And runs it. */
+  /** Claims the shard and announces it as running. */
   async function own({ database }: Node, shard: Shard): Promise<void> {
     const { ownership } = database.shard(shard);
     await ownership.claim();
@@ -93,7 +96,7 @@ describe('the rosters of several nodes', () => {
 
   it('give each shard to one of them, and as many to each', async () => {
     const [first, second] = [await start('first'), await start('second')];
-    // One that was alone was given all of them.
+    // A node that was alone had all shards assigned.
     for (const each of [first, second]) askAnew(each);
     await eventually(() => expect(first.vacant.size + second.vacant.size).toBe(ALL_SHARDS.length));
     expect([...first.vacant, ...second.vacant].sort((a, b) => a - b)).toEqual(ALL_SHARDS);
@@ -133,7 +136,7 @@ describe('the rosters of several nodes', () => {
     await eventually(() =>
       expect(ALL_SHARDS.filter((shard) => first.roster.holderOf(shard)?.nodeId === 'second')).toEqual(held),
     );
-    // Both have as many: nothing moves any more.
+    // Both nodes have the same number, so nothing moves any more.
     expect(moving).toHaveLength(ALL_SHARDS.length / 2);
   });
 
@@ -147,7 +150,7 @@ describe('the rosters of several nodes', () => {
 
   it('hand over no shard to a node that has yet to take up the one before', async () => {
     const [first, second] = [await start('first'), await start('second')];
-    // All are owned, and some are for a third.
+    // All shards are owned, and some are due to a third node.
     for (const shard of ALL_SHARDS) await own(shard % 2 === 0 ? first : second, shard);
     await start('third');
     for (const { roster, moving, leaving } of [first, second])
@@ -161,7 +164,7 @@ describe('the rosters of several nodes', () => {
     for (const node of [first, second])
       for (const shard of node.moving) await node.database.shard(shard).ownership.release();
     const told = first.moving.length + second.moving.length;
-    // The third claims nothing: all that is not on its way stays where it is, however long.
+    // The third node claims nothing, so all other shards stay with their owners for any length of time.
     await new Promise<void>((resolve) => void systemClock.after(looks, resolve));
     expect(first.moving.length + second.moving.length).toBe(told);
     expect(told).toBe(1);
@@ -173,7 +176,7 @@ describe('the rosters of several nodes', () => {
     for (const shard of ALL_SHARDS) if (shard === 0 || shard > 5) await own(second, shard);
     const { roster, database, leaving } = first;
     const order: string[] = [];
-    // It was alone with the first a moment ago, and was told of all that are vacant then.
+    // The second node was alone with the first a moment ago. All shards vacant at that time were assigned to it.
     askAnew(second);
     const moving = [1, 2, 3, 4, 5].map(async (shard) => {
       await roster.awaitMove(shard, leaving.signal);
@@ -186,7 +189,7 @@ describe('the rosters of several nodes', () => {
     await roster.leave();
     const moved = roster.moved(leaving.signal);
     await Promise.all([moved, ...moving]);
-    // The third is released only once one of the first two is taken up.
+    // The third shard is released only after one of the first two was claimed.
     const releases = order.flatMap((step, place) => (step.startsWith('released') ? [place] : []));
     expect(releases).toHaveLength(5);
     expect(releases[2]).toBeGreaterThan(order.findIndex((step) => step.startsWith('claimed')));
@@ -202,7 +205,7 @@ describe('the rosters of several nodes', () => {
     expect([roster.couldNotBegin(shard), roster.couldNotBegin(shard)]).toEqual([false, false]);
     expect(roster.couldNotBegin(shard)).toBe(true);
     await eventually(() => expect(second.vacant).toContain(shard));
-    // It is for the other one as long as that one lives.
+    // The shard stays with the other node as long as that node lives.
     let isToldAgain = false;
     roster.awaitVacancy(shard, leaving.signal).then(
       () => {
