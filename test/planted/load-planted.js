@@ -1,4 +1,4 @@
-// A module loader hook that gives each expression of PLANTS its bug beside it, and lets `globalThis.plantedBug` choose.
+// A module loader hook that adds the bug of each expression in PLANTS. `globalThis.plantedBug` selects the active bug.
 import { PLANTS } from './plants.js';
 
 /** @type {import('node:module').LoadHook} */

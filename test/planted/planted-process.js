@@ -1,7 +1,7 @@
-// The process that has the bugs: plays an hour or a scenario with the one it is told, and says which invariants were broken.
+// The process with the bugs. It runs an hour or a scenario with the ordered bug and reports the broken invariants.
 import { readFileSync } from 'node:fs';
 
-// As it is compiled: what is planted is planted into compiled files.
+// The compiled files, because the bugs are planted into these.
 const DIST = new URL('../../dist/', import.meta.url);
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -15,7 +15,7 @@ const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js',
 
 /**
  * @typedef {object} Order
- * @property {string} name of a bug; none where it is empty
+ * @property {string} name of a bug, or empty for none
  * @property {number} seed
  * @property {number} [nodes]
  * @property {boolean} [sharded]

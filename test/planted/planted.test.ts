@@ -1,4 +1,5 @@
-// Bugs planted on purpose, in a process of their own: an invariant that does not see them proves nothing when it is silent.
+// Runs planted bugs in a process of their own. The silence of an invariant proves something only if it finds these
+// bugs.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,7 +9,7 @@ import config from '../../vitest.config.js';
 import { testCases } from '../seeds.js';
 
 const HOUR_MS = 3_600_000;
-// As it is compiled: what is planted is planted into compiled files.
+// The compiled files, because the bugs are planted into these.
 const DIST = new URL('../../dist/', import.meta.url);
 
 interface Plant {
@@ -33,7 +34,7 @@ const { PLANTS } = (await import(new URL('plants.js', import.meta.url).href)) as
 };
 const REGISTER = new URL('register.js', import.meta.url).href;
 
-/** Played always of these: the first for each invariant. */
+/** The first bug for each invariant runs always. */
 function firstForEach(plants: readonly Plant[]) {
   const isFirst = (plant: Plant) => PLANTS.find(({ invariant }) => invariant === plant.invariant) === plant;
   return { always: plants.filter(isFirst), more: plants.filter((plant) => !isFirst(plant)) };
@@ -50,7 +51,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
   });
   afterAll(() => void planted.kill());
 
-  /** The invariants that are broken, first to last, with that bug in the service, the chargers or the checks. */
+  /** The broken invariants in order of time, with that bug in the service, the chargers or the checks. */
   async function brokenBy(
     order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & {
       readonly nodes?: number | undefined;

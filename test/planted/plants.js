@@ -1,22 +1,22 @@
-// Bugs to be planted on purpose, each one expression of one compiled file, and a seed that is known to catch it.
+// Planted bugs: each replaces one expression of one compiled file, and names a seed that is known to catch it.
 
 /**
  * @typedef {object} Plant
  * @property {string} name
  * @property {string} file below dist/
- * @property {string} text an expression that is found exactly once in it, or in `within`
- * @property {string} bug the expression that counts instead
- * @property {string} [within] text that is found exactly once, where the expression alone is not
+ * @property {string} text an expression that occurs exactly once in the file, or in `within`
+ * @property {string} bug the expression that replaces it
+ * @property {string} [within] text that occurs exactly once, for an expression that does not
  * @property {number} seed
- * @property {string} invariant one of those that notice
- * @property {number} [nodes] that stand by for each other, where one service does not know what the bug is about
+ * @property {string} invariant one of the invariants that notice the bug
+ * @property {number} [nodes] standby nodes, for a bug that one service alone cannot have
  * @property {boolean} [sharded] the nodes share the tenants instead
- * @property {boolean} [ocpp] its chargers speak OCPP
- * @property {string} [scenario] of the library, where a hostile hour does not know what the bug is about
- * @property {number} [minutes] of the scenario, which are enough
+ * @property {boolean} [ocpp] the chargers use OCPP
+ * @property {string} [scenario] a library scenario, for a bug that a hostile hour cannot trigger
+ * @property {number} [minutes] enough minutes of the scenario
  */
 
-/** The first for each invariant is played in every run of the tests: one that is seen soon. @type {readonly Plant[]} */
+/** Every test run plays the first bug for each invariant, so it is one that shows soon. @type {readonly Plant[]} */
 export const PLANTS = [
   {
     name: 'duration-forgotten-at-restart',
@@ -297,7 +297,7 @@ export const PLANTS = [
     minutes: 120,
   },
   {
-    // One that is cut off keeps what it had for a minute, and the others stop for it.
+    // A charger that is cut off keeps its limit for a minute, and the other cars stop for it.
     name: 'lease-stays-long',
     file: 'machines/power/lease-renewal.js',
     text: '!areOrdersExpected || thenTenthsA < holding.leastTenthsA',
@@ -352,7 +352,7 @@ export const PLANTS = [
     ocpp: true,
   },
   {
-    // Several without a lease wait for each other's maxima for good.
+    // Several chargers without a lease wait for each other's maximums for ever.
     name: 'nobody-obeys-anyway',
     file: 'machines/power/told-anyway.js',
     text: 'mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq',
@@ -384,13 +384,13 @@ export const PLANTS = [
     name: 'phases-of-the-car-before-kept',
     file: 'machines/power/lent-phases.js',
     text: 'reading.session !== session.id',
-    // The same phases count for the next session, as long as some are lent.
+    // The same phases count for the next session, as long as some are reallocated.
     bug: 'isLending(control) ? ((session.id = reading.session ?? session.id), false) : reading.session !== session.id',
     seed: 13,
     invariant: 'P7',
   },
   {
-    // What a charger is to switch off counts as free before it has done so.
+    // Phases that a charger is about to switch off count as free before it has done so.
     name: 'switched-phases-free-at-once',
     file: 'machines/power/ledger-entry.js',
     text: 'largerOf(entry.failsafes, entry.promises.most)',

@@ -1,5 +1,6 @@
-// Loaded before everything else (`node --import …/register.js?NAME`): from then on the process has that bug; without a name,
-// the one that `globalThis.plantedBug` names at the time.
+// Loaded first (`node --import …/register.js?NAME`). From then on the process has the named bug. Without a name, it has
+// the
+// current bug of `globalThis.plantedBug`.
 import { register } from 'node:module';
 import { PLANTS } from './plants.js';
 
