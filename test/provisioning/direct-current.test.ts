@@ -1,4 +1,4 @@
-// DC connectors in a provisioning file: what they become, and what is said of those that cannot be.
+// DC connectors in a provisioning file: the provisioned values, and the messages about unusable ones.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { expectRefused } from './problems.js';

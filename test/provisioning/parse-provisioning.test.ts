@@ -1,4 +1,4 @@
-// What an operator is told about a provisioning file: all of it, at once, with its place.
+// The messages to an operator about a provisioning file: all problems at once, each with its place.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { problemsOf } from './problems.js';

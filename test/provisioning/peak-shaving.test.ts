@@ -1,4 +1,4 @@
-// The average that a tariff bills in a provisioning file: windows of a quarter of an hour, and what is said of others.
+// Peak shaving in a provisioning file: windows of a quarter of an hour by default, and messages about refused values.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { problemsOf } from './problems.js';

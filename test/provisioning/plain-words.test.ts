@@ -1,4 +1,4 @@
-// Every field of a provisioning file, with every kind of wrong value: the error names a rule in plain words.
+// Tries every kind of wrong value in every field of a provisioning file. The error names a rule in plain words.
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { problemsOf } from './problems.js';
@@ -34,7 +34,7 @@ const FILE = `tenants:
               - { connectorId: "2", powerType: DC, voltageV: 230, maxPowerKw: 50, minPowerKw: 5, efficiency: 0.9, failsafeKw: 0 }
 `;
 const WRONG = [null, 'odd', '', -1, 0.5, 1e12, true, [], {}, ['odd'], [null], { odd: 1 }];
-/** The validation library's own wording. */
+/** Wording of the validation library. */
 const RAW = /Invalid|expected|received|Too (?:big|small)|Unrecognized|undefined|NaN|\[object/;
 
 type Path = readonly (string | number)[];

@@ -1,9 +1,9 @@
-// What is said of a provisioning file, as the lines that an operator reads.
+// Collects the messages about a provisioning file as the lines that an operator reads.
 import { expect } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 
-/** All that is wrong with the file `site.yaml`; nothing where it can be used. */
+/** All problems of the file, as file `site.yaml`. Empty if the file is usable. */
 export function problemsOf(text: string): readonly string[] {
   try {
     parseProvisioning(text, 'site.yaml');
@@ -14,7 +14,7 @@ export function problemsOf(text: string): readonly string[] {
   return [];
 }
 
-/** Expects one line that says `message` where the file has `to` instead of `from`. */
+/** Expects exactly one line with `message` after `from` is replaced by `to`. */
 export function expectRefused(text: string, from: string, to: string, message: string): void {
   expect(text).toContain(from);
   const problems = problemsOf(text.replace(from, to));

@@ -1,4 +1,4 @@
-// A provisioning that is repeated hashes what somebody chose once, and not at every run; and it still finds what changed.
+// A repeated provisioning takes one slow hash for all chosen passwords together. It still finds changed passwords.
 import { createHook } from 'node:async_hooks';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ import { hashPassword, isPassword } from '../../src/secrets.js';
 
 const TENANT = 'harbour' as TenantUuid;
 
-/** Begun since the test began, as Node itself counts them. */
+/** Slow hashes begun in this test file, as counted by Node itself. */
 let slowHashes = 0;
 const jobs = createHook({
   init(_, type) {
@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 afterEach(() => void jobs.disable());
 
-/** How many slow hashes `work` takes. */
+/** Number of slow hashes that `work` takes. */
 async function costOf(work: () => Promise<unknown>): Promise<number> {
   const before = slowHashes;
   await work();
@@ -46,7 +46,7 @@ describe('A file with chosen passwords', () => {
     rmSync(directory, { recursive: true, force: true });
   });
 
-  /** Applies a file with these passwords, by charger; gives what was done to chargers. */
+  /** Applies a file with these passwords, by charger. Resolves to the changes of the chargers. */
   async function provision(passwords: Readonly<Record<string, string>>): Promise<readonly string[]> {
     const chargers = Object.entries(passwords).map(
       ([controllerUuid, mqttPassword]) =>
@@ -70,7 +70,7 @@ describe('A file with chosen passwords', () => {
   const FOUR = { c1: 'first-of-four', c2: 'second-of-four', c3: 'third-of-four', c4: 'fourth-of-four' };
 
   it('takes one slow hash for all of them where nothing changed, as often as it is applied', async () => {
-    // Each of its own, and one for all.
+    // One hash for each charger, and one shared by all.
     expect(await costOf(() => provision(FOUR))).toBe(5);
     for (const _ of ['again', 'and again'])
       expect(await costOf(async () => expect(new Set(await provision(FOUR))).toContain('unchanged c3'))).toBe(

@@ -1,4 +1,4 @@
-// The meter of a location in a provisioning file: what it becomes in the database, and what is said of one that cannot be.
+// The meter of a location in a provisioning file: its database row, and the messages about an unusable meter.
 import { describe, expect, it } from 'vitest';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { expectRefused } from './problems.js';
