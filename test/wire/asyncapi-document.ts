@@ -1,4 +1,4 @@
-// Reads an AsyncAPI document as a charger maker's tools would: which channel a topic is, and what its payloads must be.
+// Reads an AsyncAPI document as the tools of a charger maker do: the channel of a topic and the schema of its payloads.
 import { z } from 'zod';
 
 const refSchema = z.object({ $ref: z.string() });
@@ -44,7 +44,7 @@ export function channelAt({ channels, components }: AsyncApi, topic: string): st
   return found[0]?.[0];
 }
 
-/** A check of the payloads of each channel, read back from the schemas in the document. */
+/** A check of the payloads of each channel, built from the schemas in the document. */
 export function validatorsOf({ components }: AsyncApi): Readonly<Record<string, z.ZodType>> {
   return Object.fromEntries(
     Object.entries(components.schemas).map(([name, schema]) => {
@@ -54,7 +54,6 @@ export function validatorsOf({ components }: AsyncApi): Readonly<Record<string, 
   );
 }
 
-/** Fields of `payload` that the document does not name. */
 export function unnamedFields(
   { components }: AsyncApi,
   channel: string,
@@ -64,7 +63,6 @@ export function unnamedFields(
   return Object.keys(z.record(z.string(), z.unknown()).parse(payload)).filter((field) => !(field in named));
 }
 
-/** QoS and retain of what travels on `channel`. */
 export function deliveryOf({ operations }: AsyncApi, channel: string): { qos: number; retain: boolean } {
   const found = Object.values(operations).find(({ channel: { $ref } }) => $ref === `#/channels/${channel}`);
   if (found === undefined) throw new Error(`no operation on ${channel}`);

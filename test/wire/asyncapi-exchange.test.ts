@@ -1,4 +1,4 @@
-// Virtual chargers and the service on the embedded broker: everything they say to each other is as the document says.
+// Virtual chargers and the service on the embedded broker. All their messages match the AsyncAPI document.
 
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
@@ -62,7 +62,10 @@ function tenant(maxCurrentA: number) {
   return { ...rest, gateways: [gateway] };
 }
 
-/** A gateway may hear what is sent to its chargers: raw bytes, QoS and retain as the broker delivers them. */
+/**
+ * A gateway may subscribe to the messages for its chargers. Records raw bytes, QoS and retain as delivered by the
+ * broker.
+ */
 async function listenDownward({ mqttUrl }: RunningService, said: Said[]): Promise<void> {
   const client = await connectOnce(mqttUrl, {
     clientId: 'ear',
@@ -131,7 +134,7 @@ it('is true of every message that virtual chargers and the service exchange', as
   await eventually(() => expect(heardOf('limit', '"fairShare"').length).toBeGreaterThan(2));
   honest?.link.reboot('another boot');
   await eventually(() => expect(heardOf('limit', '"boot":"another boot"').length).toBeGreaterThan(2));
-  // A connector with another rating is asked for its state again.
+  // A changed rating makes the service ask the connector for its state again.
   await provision(running.config, tenant(30));
   await eventually(() => expect(heardOf('sync', '').length).toBeGreaterThan(0));
 

@@ -1,4 +1,4 @@
-// The AsyncAPI document: valid by its own parser, true to the schemas and topics, and served as OpenAPI is.
+// The AsyncAPI document is valid by its own parser, matches the schemas and topics, and is served like OpenAPI.
 import { Parser } from '@asyncapi/parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
@@ -18,7 +18,7 @@ describe('the AsyncAPI document', () => {
   it('is AsyncAPI 3 by its own parser, without an error or a warning', async () => {
     const { document: parsed, diagnostics } = await new Parser().parse(text);
     const faults = diagnostics.map(({ code, message, path }) => [code, message, path.join('.')]);
-    // More tools read 3.0.0 than 3.1.0, which adds nothing that is needed here.
+    // More tools read 3.0.0 than 3.1.0, and 3.1.0 adds nothing that this document needs.
     expect(faults.filter(([code]) => code !== 'asyncapi-latest-version')).toEqual([]);
     expect(parsed?.version()).toBe('3.0.0');
   });

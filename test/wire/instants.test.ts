@@ -1,4 +1,4 @@
-// An instant is a second that the calendar has.
+// An instant is a second that exists in the calendar.
 import { describe, expect, it } from 'vitest';
 import { instantSchema } from '../../src/wire/rest.js';
 

@@ -1,4 +1,4 @@
-// The schemas of /v1/openapi.json refuse the bodies and instants that the service refuses, and no others.
+// The schemas of /v1/openapi.json refuse exactly the bodies and instants that the service refuses.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,7 +6,10 @@ import { z } from 'zod';
 import { API_KEY, createRig, type Rig } from '../inbound/http/http-rig.js';
 import { EVERY_SAMPLE, type SampleRequest, WINDOW } from '../inbound/http/sample-requests.js';
 
-/** A connection each: one that a busy machine leaves idle for seconds may end while a request is on its way. */
+/**
+ * One connection for each request. A busy machine may leave a shared one idle for seconds, and it may then end during a
+ * request.
+ */
 const HEADERS = { 'x-api-key': API_KEY, connection: 'close' };
 
 interface Document {
@@ -40,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.stop());
 
-/** A check of the request body of an endpoint, as a client that is generated from the document has it. */
+/** A check of an endpoint's request body, as in a client generated from the document. */
 function checkOf({ method, pattern }: SampleRequest): (body: unknown) => boolean {
   const path = pattern
     .replaceAll('~', '~0')
@@ -52,7 +55,7 @@ function checkOf({ method, pattern }: SampleRequest): (body: unknown) => boolean
 }
 
 const oneOf = (...texts: readonly string[]) => fc.constantFrom(...texts);
-/** Instants that are right, and such as miss by one part. */
+/** Valid instants, and instants with one wrong part. */
 const nearlyInstant = fc
   .tuple(
     oneOf(
@@ -173,7 +176,7 @@ describe('Every request body', () => {
   });
 });
 
-// The name of a credential is checked after its normalization, which JSON Schema cannot express.
+// The service checks the name of a credential after normalization, which JSON Schema cannot express.
 const SCHEMA_IS_THE_RULE = EVERY_SAMPLE.filter(
   ({ body, path }) => body !== undefined && !path.startsWith('/v1/credentials/'),
 );
