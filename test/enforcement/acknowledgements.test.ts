@@ -1,4 +1,4 @@
-// What an acknowledgement is worth: power is given on only after one that can be true, or after the lease.
+// The service grants a charger's power to others only after a plausible acknowledgement or after the lease (R1).
 import { afterEach, describe, expect, it } from 'vitest';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
@@ -16,8 +16,8 @@ afterEach(async () => {
 const other = () => rig.charger('quay-2');
 
 /**
- * The naive charger `quay-1` runs at its maximum, while the other one is cut off and has its fail-safe; then the other
- * comes back, and the naive one is told to make room. Gives the limit it had.
+ * The naive charger `quay-1` runs at its maximum, while the other one is cut off at its fail-safe. Then the other one
+ * comes back, and `quay-1` is sent a lower limit. Resolves to the earlier limit of `quay-1`.
  */
 async function toldToMakeRoom(): Promise<LimitMessage> {
   rig = await createEnforcementRig([
@@ -45,7 +45,7 @@ async function toldToMakeRoom(): Promise<LimitMessage> {
 
 const namesOf = ({ epoch, seq, limitA }: LimitMessage) => ({ epoch, seq, limitA });
 
-/** What the other may draw at most while the naive one may still draw its maximum. */
+/** Highest limit of the other charger while the naive one may still draw its maximum. */
 const BESIDE_MAXIMUM_A = LIMIT_KW / 0.69 - 32;
 
 describe('a limit that makes room for others', () => {
@@ -67,7 +67,7 @@ describe('a limit that makes room for others', () => {
 
   it('does so without one when the lease is over, counted from the heartbeat it answered, by a slow clock', async () => {
     const { ref } = await toldToMakeRoom();
-    // 60 s, 2 % slow, and 10 s for charger and car.
+    // A lease of 60 s, 2 % for a slow clock, and 10 s of settling.
     const endsInS = (naive.saidAtMs(ref) + 71_200 - rig.clock.monotonicMs()) / 1000;
     await rig.pass(endsInS - 0.2);
     expect(other().heldA()).toBeLessThanOrEqual(BESIDE_MAXIMUM_A);

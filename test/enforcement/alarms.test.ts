@@ -1,4 +1,5 @@
-// Chargers that fall silent or go away: told once, stored, still open after a restart, and over when they are back.
+// Alarms of silent or absent chargers: raised once, stored, still open after a restart, and ended when the charger is
+// back.
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
@@ -11,7 +12,7 @@ async function run(plan: { isLastAbsent?: boolean } = {}): Promise<void> {
   await rig.pass(20);
 }
 
-/** `[kind, charger, whether it is over]` of each, oldest first. */
+/** `[kind, charger, whether it has ended]` of each alarm, oldest first. */
 async function told() {
   const alarms = await rig.alarms('quay');
   return alarms.map(({ kind, controllerUuid, endedAt }) => [kind, controllerUuid, endedAt !== null]);
@@ -75,7 +76,7 @@ describe('an alarm that is open when the service ends', () => {
     expect(before).toHaveLength(2);
     await rig.restartService(5);
     await rig.pass(60);
-    // The silent one was not heard of in this life of the service at all.
+    // The silent charger has not reported at all since this start of the service.
     expect(await rig.alarms('quay')).toEqual([
       before[0],
       expect.objectContaining({ kind: 'STALE', controllerUuid: 'quay-2', endedAt: expect.any(String) }),

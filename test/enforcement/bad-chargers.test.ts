@@ -1,4 +1,5 @@
-// Chargers that lie, flood or talk nonsense: each costs itself what cannot be trusted, and nobody else anything.
+// Byzantine chargers that report false values, flood or send nonsense. Each loses its own power, and no other loses
+// any.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { Misbehaviour } from '../../sim/charger/traits.js';
@@ -23,7 +24,7 @@ async function runWith(bad: Misbehaviour, staysS?: number): Promise<void> {
 const honest = (): readonly RigCharger[] => rig.chargers.slice(1);
 const honestKw = () => honest().reduce((sum, charger) => sum + charger.drawnA() * 0.69, 0);
 
-/** The honest ones hold grants, and draw all that is left to them. */
+/** The honest chargers hold grants and draw all the remaining power. */
 async function othersAreServed(leftKw: number): Promise<void> {
   const isSo = () => honest().every((charger) => charger.holdsLease()) && honestKw() > 0.9 * leftKw;
   await rig.until('others are served', isSo, 150);
@@ -46,7 +47,7 @@ describe('a charger that draws more than it may (rule 8)', () => {
       await runWith(bad);
       rig.limitOf('quay').becomes(1000);
       if (bad !== 'ignore-limits') {
-        // Until it is lowered it has nothing to ignore.
+        // Until it is sent a lower limit, the charger has none to ignore.
         await rig.until('all are served', () => rig.chargers.every((charger) => charger.heldA() > 20), 150);
         await rig.limitLocation('quay', 36);
       }

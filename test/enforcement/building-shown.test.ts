@@ -1,4 +1,4 @@
-// What an operator sees tomorrow of a building that took what the chargers had: its power and its reserve, minute by minute.
+// The history of a building that takes power from the chargers: its power and its reserve, minute by minute.
 import { afterEach, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';
@@ -11,7 +11,7 @@ afterEach(() => rig.stop());
 const points = async (locationId: string) =>
   bodyOf(await rig.call('GET', `/locations/${locationId}/power`), locationPowerSchema).points;
 
-/** The building takes so much for a minute. */
+/** The building takes `powerW` for a minute. */
 async function takesForAMinute(powerW: number): Promise<void> {
   for (let passedS = 0; passedS < 60; passedS += 10) {
     const reading = { at: new Date(rig.clock.nowMs()).toISOString(), powerW };

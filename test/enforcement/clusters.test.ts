@@ -1,4 +1,4 @@
-// A cluster's cap as enforced: members together never exceed it, while its shares move from one to another.
+// The cap of a cluster in enforcement: all members together never exceed it while shares move between them.
 import { afterEach, describe, expect, it } from 'vitest';
 import { clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf } from '../service/answers.js';
@@ -34,7 +34,7 @@ async function runCluster(): Promise<string> {
   return bodyOf(answer, clusterSchema, 201).clusterId;
 }
 
-/** Resolves when each member draws nearly the share it is due. */
+/** Resolves after each member draws nearly its share. */
 async function drawing(sharesKw: Readonly<Record<'east' | 'west', number>>, withinS = 150): Promise<number> {
   const isSo = () =>
     MEMBERS.every((id) => rig.powerKw(id) > 0.9 * sharesKw[id] && rig.powerKw(id) <= sharesKw[id] + 1e-6);
@@ -44,7 +44,7 @@ async function drawing(sharesKw: Readonly<Record<'east' | 'west', number>>, with
 describe('the members of a cluster', () => {
   it('never exceed its cap together while shares move to and fro', async () => {
     await runCluster();
-    // West asks for a quarter of what east does, then for as much again.
+    // West asks for a quarter of the power of east, then for the same power.
     await rig.limitLocation('west', 11, { startsInS: 100, lastsS: 200 });
     rig.limitOf('west').becomes(11, 100);
     rig.limitOf('west').becomes(44, 300);
@@ -75,7 +75,7 @@ describe('the members of a cluster', () => {
     const [silent, gone] = rig.chargers.filter(({ locationId }) => locationId === 'east');
     silent?.setMute(true);
     if (gone !== undefined) await rig.cut(gone);
-    // Now east has to give what west may have.
+    // East now has to give up power before west may use it.
     await rig.limitLocation('west', 44, { priority: 1 });
     rig.limitOf('west').becomes(44);
     await rig.pass(45);

@@ -1,4 +1,5 @@
-// DC chargers on a running service: what they take from the grid stays within limit and fuse, beside AC ones, and they have no 6 A floor.
+// DC chargers on a running service. Their grid power stays within limit and fuse next to AC chargers, and they have no
+// 6 A minimum.
 import { afterEach, describe, expect, it } from 'vitest';
 import { tenthsOfDcW } from '../../machines/values/units.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -31,7 +32,7 @@ describe('DC chargers', () => {
       { locationId: 'quay', permanentLimitKw: 60, chargers: [DC_CHARGER, DC_CHARGER, {}] },
     ]);
     await rig.pass(90);
-    // The rig fails where more than 60 kW ever flowed.
+    // The rig fails if more than 60 kW ever flow.
     expect(rig.powerKw('quay')).toBeGreaterThan(58);
     const [first] = rig.chargers;
     const toCarW = first?.charger.readings()[0]?.powerW ?? 0;

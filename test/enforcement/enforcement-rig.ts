@@ -1,4 +1,4 @@
-// A running service and virtual chargers on its real broker, under one virtual clock that waits for messages under way.
+// A running service and virtual chargers on its real broker, under one virtual clock that waits for messages in flight.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'vitest';
 import type { AlarmKind } from '../../machines/power/grant.js';
@@ -21,14 +21,14 @@ export interface EnforcementRig {
   readonly mqttUrl: string;
   readonly chargers: readonly RigCharger[];
   charger(controllerUuid: string): RigCharger;
-  /** What the chargers of a location may draw; its permanent limit until told otherwise. */
+  /** Measures the draw of a location's chargers against its permanent limit, until `becomes` sets another limit. */
   limitOf(locationId: string): Measure;
-  /** Holds the chargers of several locations together to `limitKw` from now on. */
+  /** Checks the chargers of several locations together against `limitKw` from now on. */
   holdTogether(locationIds: readonly string[], limitKw: number): Measure;
-  /** What truly flows at the location, kW. */
+  /** The physical power at the location, kW. */
   powerKw(locationId: string): number;
   call: RunningService['call'];
-  /** A limit for the location from `startsInS` on, for `lastsS`. */
+  /** Submits a limit for the location from `startsInS` on, for `lastsS`. */
   limitLocation(
     locationId: string,
     limitKw: number,
@@ -39,28 +39,28 @@ export interface EnforcementRig {
     limitKw: number,
     span?: { startsInS?: number; lastsS?: number },
   ): Promise<void>;
-  /** The alarms ever raised at the location, as stored, oldest first. */
+  /** All alarms ever raised at the location, as stored, oldest first. */
   alarms(locationId: string, kind?: AlarmKind): Promise<readonly StoredAlarm[]>;
-  /** Lets virtual time pass, in steps after each of which everything that was said has been heard. */
+  /** Lets virtual time pass. After each step, all sent messages have been received. */
   pass(seconds: number, stepS?: number): Promise<void>;
-  /** Lets time pass until `isSo`, and gives the seconds it took; fails after `withinS`. */
+  /** Lets time pass until `isSo`, and resolves to the seconds. Fails after `withinS`. */
   until(what: string, isSo: () => unknown, withinS: number, stepS?: number): Promise<number>;
-  /** Resolves when nothing said is unheard. */
+  /** Resolves after all sent messages have been received. */
   settle(): Promise<void>;
-  /** A charger that is none of these received a limit. */
+  /** Records that a charger outside this rig received a limit. */
   noteLimitHeard(): void;
   cut(charger: RigCharger): Promise<void>;
   restore(charger: RigCharger): Promise<void>;
   /**
-   * The service is gone for `downS`, in which `whileDown` happens to its database, and another one starts on its data;
-   * chargers that were there come back.
+   * Stops the service for `downS` and starts another one on its data. `whileDown` may change the database in between.
+   * All
+   * connected chargers come back.
    */
   restartService(downS: number, whileDown?: (databaseUrl: string) => Promise<void>): Promise<void>;
-  /** Where the service keeps its data. */
   readonly databaseUrl: string;
-  /** The sum of a counter of the service over the labels that fit. */
+  /** The sum of a counter of the service over all matching labels. */
   counted(counter: Counted, labels?: object): Promise<number>;
-  /** Fails where chargers ever drew more than they may, or a decision failed. */
+  /** Fails if chargers ever exceeded their limit, or if a decision failed. */
   stop(): Promise<void>;
 }
 
@@ -81,11 +81,13 @@ interface StoredAlarm {
   readonly endedAt: string | null;
 }
 
-/** So many turns of the event loop without a message: what is on a socket of this machine takes one or two. */
+/** Turns of the event loop without a message. A message on a local socket takes one or two. */
 const QUIET_TURNS = 8;
-/** So often at once; then other threads and processes get their time. */
+/** Rounds in a row, before other threads and processes get time. */
 const ROUNDS_AT_ONCE = 50;
-/** What did not arrive in this much patience, of which the virtual clock shows nothing, was lost with a connection. */
+/**
+ * A message that does not arrive within this real time was lost with a connection. The virtual clock does not count it.
+ */
 const LOST_AFTER_MS = 300;
 const LOOK_EVERY_MS = 500;
 const STARTS_AT_MS = Date.parse('2026-06-01T12:00:00.000Z');
@@ -100,9 +102,9 @@ export async function createEnforcementRig(
   } = {},
 ): Promise<EnforcementRig> {
   const clock = createVirtualClock(STARTS_AT_MS);
-  /** Messages between chargers and service, writes under way and done. */
+  /** Messages between chargers and service, and writes begun and done. */
   const traffic = { said: 0, heard: 0, writing: 0, written: 0 };
-  /** Messages that were lost with a connection. */
+  /** Messages lost with a connection. */
   let unheard = { upward: 0, downward: 0 };
   /** Chargers whose connection is cut. */
   const gone = new Set<RigCharger>();
@@ -171,7 +173,7 @@ export async function createEnforcementRig(
     return sum;
   }
 
-  /** Resolves after some turns of the event loop in which nothing was said, heard or written. */
+  /** Resolves after some turns of the event loop without any message or write. */
   async function becomeQuiet(): Promise<void> {
     let seen = '';
     for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
@@ -182,7 +184,7 @@ export async function createEnforcementRig(
     }
   }
 
-  /** What was said and not heard so far. */
+  /** Messages sent and not received so far. */
   async function leftUnheard(): Promise<typeof unheard> {
     await becomeQuiet();
     const upward = traffic.said - (await counted('mqttMessages'));
@@ -221,7 +223,10 @@ export async function createEnforcementRig(
     }
   }
 
-  /** Does what brings `comers` to the broker, and resolves when each has been there; it may be cut off again by then. */
+  /**
+   * Calls `bring`, which makes `comers` connect to the broker, and waits for each connection. It may be cut again by
+   * then.
+   */
   async function come(comers: readonly RigCharger[], bring: () => Promise<void>): Promise<void> {
     const before = new Map(comers.map((charger) => [charger, charger.connections()]));
     await bring();
@@ -329,7 +334,7 @@ export async function createEnforcementRig(
     async stop() {
       const overshoots = [...measures.values()].flatMap((measure) => measure.overshoots());
       const failures = await counted('ledgerViolations');
-      // Without a goodbye each: the service is about to go too.
+      // No charger signs off, because the service is about to stop too.
       for (const { link } of chargers) link.cut();
       await Promise.all(chargers.map(({ link }) => link.stop()));
       await service.stop();

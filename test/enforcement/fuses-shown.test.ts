@@ -1,4 +1,4 @@
-// What an operator sees of fuses: each phase with what it carries, the one that is full, and the sentence that says so.
+// Fuses in the operator's view: the current of each phase, the full phase, and the sentence that names it.
 import { afterEach, describe, expect, it } from 'vitest';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -57,7 +57,7 @@ describe('The fuses of a location', () => {
       'It is not limited: it may draw its maximum of 32 A.',
     ]);
     const points = bodyOf(await rig.call('GET', '/locations/quay/power'), locationPowerSchema).points;
-    // All that the chargers draw, wherever they hang.
+    // The draw of all chargers, on any feeder.
     expect(points.at(-1)?.phases).toMatchObject([
       { phase: 'L1', maxA: 32 },
       { phase: 'L2', maxA: connection?.phases[1]?.measuredA },

@@ -1,4 +1,5 @@
-// The fuse of a location's connection, from the provisioning file to what chargers draw: through a cut, a restart, another rating.
+// The fuse of a location's connection, from the provisioning file to the draw: through a cut, a restart and a changed
+// rating.
 import { afterEach, expect, it } from 'vitest';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { bodyOf } from '../service/answers.js';
@@ -8,7 +9,7 @@ import { connectNaiveCharger } from './naive-charger.js';
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
 
-/** Of each phase: all three are loaded alike. */
+/** Draw on each phase, because all three carry the same load. */
 const drawnA = () => rig.chargers.reduce((sum, charger) => sum + charger.drawnA(), 0);
 
 async function passUnder(fuseA: number, seconds: number): Promise<void> {
@@ -59,7 +60,7 @@ it('a connector of one phase that reports current on another has its maximum res
       const { fuses } = bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
       return fuses[0]?.phases.map((phase) => phase.reservedA) ?? [];
     };
-    /** 6 A on so many phases, once it may. */
+    /** Draws 6 A on `phases` phases, or its limit if that is lower. */
     const draws = async (phases: number) => {
       for (let beat = 0; beat < 6; beat++) {
         const { epoch, seq, limitA } = naive.limits.at(-1) ?? { epoch: 0, seq: 0, limitA: 0 };
@@ -77,7 +78,7 @@ it('a connector of one phase that reports current on another has its maximum res
     expect(await rig.alarms('quay', 'NON_COMPLIANT')).toMatchObject([
       { controllerUuid: 'quay-1', endedAt: null },
     ]);
-    // 32 A of it on each, and the others have made room.
+    // The charger has 32 A reserved on each phase, and the others have made room.
     const leftA = () => others.reduce((sum, charger) => sum + charger.drawnA(), 0);
     await draws(2);
     expect(leftA()).toBeLessThanOrEqual(31);

@@ -1,4 +1,4 @@
-// The real process, killed without a word while chargers draw all they may: in real time, with short leases.
+// The real process, killed while chargers draw all their power: in real time, with short leases.
 import { expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
@@ -14,7 +14,7 @@ import { createMeasure } from './measure.js';
 
 const LIMIT_KW = 20;
 const FAILSAFES_KW = 3 * 6 * 0.69;
-/** A lease is over within the test, should nobody renew it. */
+/** An unrenewed lease ends within the test. */
 const ENVIRONMENT = { HEADROOM_HEARTBEAT_S: '0.5', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '4' };
 const TRAFFIC = { ...HUNGRY, reactionS: [0.1, 0.1] } as const;
 const TRAITS = { meterPeriodMs: 500, pilotDelayMs: 100 };

@@ -1,4 +1,4 @@
-// Phases that cars do not use, on a whole service: lent where grants end with the session, shown, and kept over a restart.
+// Unused phases on a whole service: reallocated if grants end with the session, shown, and kept over a restart.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -10,7 +10,7 @@ afterEach(() => rig.stop());
 
 const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
 
-/** Cars of one phase at connectors of three. */
+/** A three-phase connector for one-phase cars. */
 function charger(endsWithSession: boolean, rotation: 'RST' | 'STR') {
   const traffic = { ...HUNGRY, singlePhaseShare: 1 };
   return { phases: 3, failsafeA: 0, rotation, traffic, traits: { endsWithSession } } as const;

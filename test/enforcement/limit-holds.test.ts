@@ -1,13 +1,13 @@
-// The sentence the service exists for: chargers of a location never draw more than its limit, whatever is cut off when.
+// The main promise of the service: chargers of a location never draw more than its limit, through any cut at any time.
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
-/** Hostile by the protocol's leave: up at once, down as late as it may be, by a clock as slow as it may be. */
+/** The worst behaviour that the protocol allows: up at once, down as late as possible, on the slowest allowed clock. */
 const LATE = { traits: { misbehaviours: ['late-reaction'] } } as const;
 const SLOW = { traits: { misbehaviours: ['late-reaction'], driftShare: 0.019 } } as const;
 const CHARGERS = [LATE, SLOW, {}, LATE];
-/** 6 A of a charger. */
+/** 6 A of one charger. */
 const FAILSAFE_KW = 6 * 0.69;
 
 let rig: EnforcementRig;
@@ -18,7 +18,7 @@ async function runQuay(permanentLimitKw: number): Promise<void> {
   await charging();
 }
 
-/** Resolves when the chargers draw nearly all they may. */
+/** Resolves after the chargers draw nearly all their power. */
 async function charging(withinS = 150): Promise<number> {
   const isUsed = () => rig.powerKw('quay') > 0.9 * rig.limitOf('quay').limitKw();
   return rig.until('the location is made use of', isUsed, withinS);
@@ -36,12 +36,12 @@ describe('a scheduled decrease', () => {
     await rig.limitLocation('quay', of.limitKw, { startsInS: 150 });
     rig.limitOf('quay').becomes(of.limitKw, 150);
     await rig.pass(150 - of.cutS);
-    // To the service some are gone, and others only silent.
+    // To the service, some chargers are offline and others only silent.
     for (const charger of [first, second]) if (charger !== undefined) await rig.cut(charger);
     for (const charger of others) charger.setMute(true);
     await rig.pass(of.cutS + 100);
     expect(rig.chargers.map((charger) => charger.holdsLease())).toEqual([false, false, false, false]);
-    // As many keep their fail-safes as fit.
+    // Only as many chargers keep their fail-safes as fit (R23).
     const fitting = Math.min(rig.chargers.length, Math.floor(of.limitKw / FAILSAFE_KW));
     expect(rig.powerKw('quay')).toBeCloseTo(fitting * FAILSAFE_KW);
   });

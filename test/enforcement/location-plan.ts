@@ -1,4 +1,4 @@
-// The locations and chargers of a rig, as a provisioning file would have them.
+// The locations and chargers of a rig, in the shape of a provisioning file.
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
@@ -9,14 +9,14 @@ import type { ChargerPlan } from './rig-charger.js';
 export interface LocationPlan {
   readonly locationId: string;
   readonly permanentLimitKw: number;
-  /** Left out where none is known. */
+  /** Absent if unknown. */
   readonly connection?: Connection;
   readonly feeders?: readonly Feeder[];
-  /** Left out where no grid operator may limit it. */
+  /** Absent if no grid operator may limit the location. */
   readonly operator?: ProvisionedTenant['locations'][number]['operator'];
-  /** Left out where no meter tells what a building takes. */
+  /** Absent if no meter reports the building load. */
   readonly siteMeter?: ProvisionedTenant['locations'][number]['siteMeter'];
-  /** `${locationId}-1`, `${locationId}-2`, … in this order. */
+  /** Named `${locationId}-1`, `${locationId}-2`, … in this order. */
   readonly chargers: readonly ChargerPlan[];
 }
 

@@ -1,4 +1,4 @@
-// Priority-locked connectors: unthrottled until nobody else has anything left, never below 6 A (power safety, 3 and 4).
+// Locked connectors keep their limit until all unlocked ones are at 0, and never fall below 6 A (R13, R16, R17).
 import { afterEach, describe, expect, it } from 'vitest';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
@@ -23,7 +23,7 @@ describe('a locked connector', () => {
         expect(rig.charger('quay-1').heldA()).toBe(20);
       }
     }
-    // 2.2 kW are left: nobody can charge with that.
+    // 2.2 kW remain, and no car can charge with that.
     expect(heldA()).toEqual([20, 0, 0]);
   });
 
@@ -60,7 +60,7 @@ describe('a locked connector', () => {
     expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([
       expect.objectContaining({ controllerUuid: null, endedAt: null }),
     ]);
-    // Nothing is forgotten with every heartbeat, nor told twice.
+    // Heartbeats lose no state and raise no second alarm.
     await rig.pass(240);
     expect(heldA()).toEqual([6, 6, 0]);
     await rig.pass(60);

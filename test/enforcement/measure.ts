@@ -1,20 +1,20 @@
-// Holds what truly flows to the limit in force, at every look: the sentence the whole service exists for.
+// Compares the physical power with the limit in force at every look.
 import type { Clock } from '../../src/ports/clock.js';
 
 export interface Measure {
-  /** From `inS` seconds on it is `limitKw`. */
+  /** The limit is `limitKw` from `inS` seconds on. */
   becomes(limitKw: number, inS?: number): void;
   limitKw(): number;
   check(): void;
-  /** One sentence for each time that it was exceeded, at most as many as tell something. */
+  /** One sentence for each overshoot, TOLD_AT_MOST at most. */
   overshoots(): readonly string[];
 }
 
 const TOLD_AT_MOST = 5;
-/** Sums of floating-point numbers. */
+/** Tolerance for sums of floating-point numbers. */
 const ROUNDING_KW = 1e-6;
 
-/** @param powerKw what flows now. */
+/** @param powerKw the physical power now */
 export function createMeasure(clock: Clock, name: string, limitKw: number, powerKw: () => number): Measure {
   const limits = [{ fromMs: Number.NEGATIVE_INFINITY, limitKw }];
   const overshoots: string[] = [];

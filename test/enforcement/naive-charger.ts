@@ -1,4 +1,4 @@
-// A charger written from the MQTT contract alone, every word of it in the test's hands: it draws, says and answers as told.
+// A charger written from the MQTT contract alone. The test controls every reading and every answer.
 
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { connectOnce } from '../mqtt-client.js';
@@ -8,20 +8,20 @@ import type { EnforcementRig } from './enforcement-rig.js';
 export type Fields = Readonly<Record<string, unknown>>;
 
 export interface NaiveCharger {
-  /** Limits it received, oldest first. */
+  /** Received limits, oldest first. */
   readonly limits: readonly LimitMessage[];
-  /** How often it was asked for its state. */
+  /** Number of requests for its state. */
   syncs(): number;
   last(): LimitMessage;
-  /** When it said the heartbeat `hb`, ms on the rig's clock. */
+  /** Time at which the charger sent heartbeat `hb`, ms on the rig's clock. */
   saidAtMs(hb: number): number;
-  /** `…/state`, with the one connector "1". */
+  /** Sends `…/state` with one connector, "1". */
   state(fields?: Fields): Promise<void>;
-  /** A heartbeat that draws `currentA` on three phases of 230 V. */
+  /** Sends a heartbeat with a draw of `currentA` on three phases of 230 V. */
   meter(currentA: number, fields?: Fields): Promise<void>;
-  /** `…/ack` of the last limit, but for `fields`. */
+  /** Sends `…/ack` for the last limit, with `fields` changed. */
   ack(fields?: Fields): Promise<void>;
-  /** Anything on any topic. */
+  /** Sends any message on any topic. */
   publish(topic: string, message: Fields): Promise<void>;
   topic(rest: string): string;
   stop(): Promise<void>;
@@ -62,7 +62,7 @@ export async function connectNaiveCharger(
 
   async function publish(to: string, message: Fields): Promise<void> {
     await client.publishAsync(to, JSON.stringify(message), { qos: 1 }).catch((error) => {
-      // What the broker refuses it never acknowledges: it cuts the connection.
+      // The broker never acknowledges a refused message. It cuts the connection.
       if (client.connected) throw error;
     });
     await rig.settle();

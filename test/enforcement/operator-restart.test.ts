@@ -1,4 +1,5 @@
-// What a grid operator ordered lately shortens leases also where the service restarts, so that its next order is followed as soon.
+// A recent order of a grid operator shortens leases also after a restart, so that the next order is followed in time
+// (R51).
 import { afterEach, expect, it } from 'vitest';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
@@ -9,7 +10,7 @@ const OPERATOR = {
   failsafeMinMs: 7_200_000,
   missingAfterMs: 86_400_000,
 };
-/** Leases last 60 s, and one and a half heartbeats where an order may come. */
+/** Leases last one and a half heartbeats while orders are expected, and otherwise 60 s. */
 const SHORT_S = 16;
 const MINUTE_S = 60;
 const LIMIT_KW = 60;
@@ -24,7 +25,7 @@ async function order(limitKw: number | undefined): Promise<void> {
   await rig.settle();
 }
 
-/** How long a charger that is cut off draws what it was told. */
+/** Seconds for which a charger that is cut off keeps its limit. */
 async function heldForS(): Promise<number> {
   const charger = rig.charger('quay-1');
   await rig.cut(charger);

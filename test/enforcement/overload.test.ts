@@ -1,15 +1,15 @@
-// A service that has too little of its processor: raises wait, then reads are refused; limits hold and leases go on.
+// A service that is short of processor time. Raises wait first, then reads are refused. Limits hold and leases go on.
 import { afterEach, expect, it } from 'vitest';
 import { refusalOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
-/** How late the service comes to whatever is due. */
+/** Delay of everything that is due. */
 const LATE_MS = 800;
 
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
 
-/** So many seconds in which everything that is due waits for other work. */
+/** Passes `seconds` in which everything that is due is late by LATE_MS. */
 async function starve(seconds: number): Promise<void> {
   for (let leftMs = seconds * 1000; leftMs > 0; leftMs -= 1000 + LATE_MS) {
     rig.clock.stall(1000 + LATE_MS);
@@ -38,7 +38,7 @@ it('a starved service raises no limit, then refuses who only reads, and goes on 
   expect(await rig.call('GET', '/stream')).toMatchObject({ status: 503 });
   expect(await rig.call('GET', '/health')).toMatchObject({ status: 200 });
 
-  // A write is taken, and what it lowers is lowered in time.
+  // The service takes a write, and lowers limits for it in time.
   await rig.limitLocation('quay', 9, { priority: 2, lastsS: 90 });
   rig.limitOf('quay').becomes(9, 15);
   await starve(85);

@@ -1,4 +1,5 @@
-// A charger that kept no lease for a while, and keeps leases again: nobody knows when what it was told meanwhile ends.
+// A charger that kept no lease for a while and keeps leases again. The end of its limits from that time is unknown
+// (R41).
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { bodyOf } from '../service/answers.js';
@@ -19,7 +20,7 @@ async function reservedKw(): Promise<number> {
 describe('A charger that was told its maximum while it kept no lease, and says then that it keeps leases', () => {
   let charger: NaiveCharger;
 
-  /** It has a car that draws nothing, and has taken nothing that it is told now. */
+  /** Sends heartbeats for `seconds`. The car draws nothing, and the charger acknowledges no new limit. */
   async function talk(seconds: number): Promise<void> {
     for (let passedS = 0; passedS < seconds; passedS += 10) {
       await charger.meter(0, { status: 'SuspendedEVSE' });
@@ -55,7 +56,7 @@ describe('A charger that was told its maximum while it kept no lease, and says t
     await charger.stop();
     await rig.restartService(3);
     await rig.pass(2 * HORIZON_S);
-    // Its voltage is not known yet.
+    // Its voltage is not measured yet.
     expect(await reservedKw()).toBeGreaterThanOrEqual(MAXIMUM_KW);
   });
 });
@@ -65,7 +66,7 @@ it('is told to fall back to nothing until others have made room, where it has lo
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers }]);
   const charger = await connectNaiveCharger(rig, 'quay', 'quay-1');
   await charger.state({ lease: 'heartbeat', keepsThen: true, failsafeA: 0 });
-  // Without a car it needs nothing, and the others have all.
+  // Without a car the charger needs nothing, so the others get all power.
   for (let passedS = 0; passedS < 100; passedS += 10) {
     await charger.meter(0, { status: 'Available', limitA: 0 });
     await rig.pass(1);

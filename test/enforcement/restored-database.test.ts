@@ -1,4 +1,4 @@
-// A backup that knows nothing of what chargers hold takes the place of the database: the limit holds, and they follow again.
+// A restored backup lacks the entitlements of the chargers. The limit still holds, and the chargers follow again.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ it('keeps the limit though a charger that is cut off holds a lease that the back
   expect(gone.holdsLease()).toBe(true);
   await rig.pass(20);
   expect(others.every((charger) => charger.holdsLease())).toBe(true);
-  // The fail-safe of the one that is gone remains.
+  // The fail-safe of the charger that is cut off stays reserved.
   await rig.until('the others use what it left', () => rig.powerKw('quay') > 0.9 * LIMIT_KW - 4.2, 120);
   await rig.restore(gone);
   await rig.until('all is used', () => gone.heldA() > 6 && rig.powerKw('quay') > 0.9 * LIMIT_KW, 120);

@@ -1,4 +1,4 @@
-// A virtual charger in a rig's hands: what it draws and is held to, and the network between it and the broker.
+// A virtual charger in a rig: its draw, its limit, and the network between it and the broker.
 import type { Rotation } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { DcRating } from '../../machines/values/units.js';
@@ -11,25 +11,25 @@ import type { Clock } from '../../src/ports/clock.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 
-/** One virtual charger with the one connector "1", of three phases at 230 V unless said otherwise. What is left out is honest, hungry, 32 A. */
+/** One virtual charger with one connector, "1". Defaults: honest, hungry, 32 A on three phases of 230 V. */
 export interface ChargerPlan {
   readonly traits?: Partial<ChargerTraits>;
   readonly traffic?: Traffic;
   readonly maxCurrentA?: number;
   readonly phases?: 1 | 3;
   readonly rotation?: Rotation;
-  /** The feeder that it hangs on. */
+  /** The feeder above the charger. */
   readonly feeder?: string;
-  /** A DC connector instead; then `maxCurrentA` is that of each phase at the lowest voltage. */
+  /** Makes it a DC connector. `maxCurrentA` is then the current on each phase at the lowest voltage. */
   readonly dc?: DcRating;
   /** A per phase, as provisioned. */
   readonly failsafeA?: number;
-  /** What the charger itself is configured to; as provisioned unless said otherwise. */
+  /** The charger's own setting, by default as provisioned. */
   readonly ownFailsafeA?: number;
   /** Its car does not wake up after a pause. */
   readonly neverPause?: boolean;
   readonly operatorMayPause?: boolean;
-  /** Provisioned, but driven by the test itself or by nobody. */
+  /** Provisioned, but no virtual charger: the test drives it, or it never connects. */
   readonly isAbsent?: boolean;
 }
 
@@ -38,19 +38,19 @@ export interface RigCharger {
   readonly locationId: string;
   readonly charger: VirtualCharger;
   readonly link: ChargerLink;
-  /** What truly flows, A of each of its phases; of a DC connector at the lowest voltage. */
+  /** Physical current on each of its phases, A. For a DC connector, at the lowest voltage. */
   drawnA(): number;
   heldA(): number;
   reason(): string;
   holdsLease(): boolean;
   energyWh(): number;
-  /** Limits it received. */
+  /** Number of received limits. */
   limitsHeard(): number;
-  /** How often it came to the broker. */
+  /** Number of connections to the broker so far. */
   connections(): number;
-  /** Its connection seems open, and nothing passes either way. */
+  /** The connection seems open, but no message passes either way. */
   setMute(isMute: boolean): void;
-  /** The network keeps what is sent to it, until `letThrough` delivers all of it at once, in order. */
+  /** Makes the network keep all messages to the charger. `letThrough` delivers all of them at once, in order. */
   holdBack(): void;
   letThrough(): void;
 }
@@ -60,11 +60,11 @@ export function startRigCharger(options: {
   readonly url: string;
   readonly locationId: string;
   readonly plan: ChargerPlan;
-  /** Its place among the chargers of its location, from 1. */
+  /** Its position among the chargers of its location, from 1. */
   readonly nth: number;
-  /** It handed so many messages to its connection. */
+  /** Called after the charger handed `count` messages to its connection. */
   onSaid(count: number): void;
-  /** A limit reached it. */
+  /** Called after a limit reached the charger. */
   onHeard(): void;
 }): RigCharger {
   const { clock, url, locationId, plan, nth, onSaid, onHeard } = options;

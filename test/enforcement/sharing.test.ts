@@ -1,4 +1,4 @@
-// What one charger leaves is used by others, nobody starves, and all of it with few messages.
+// Other chargers use the power that one charger leaves, every car charges, and few messages are needed.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -10,7 +10,7 @@ import type { RigCharger } from './rig-charger.js';
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
 
-/** A car that is full after a while, and stays. */
+/** A car that becomes full after a while, and stays. */
 const FILLING: Traffic = { ...HUNGRY, batteryKwh: [1, 1] };
 
 describe('what a charger leaves', () => {
@@ -22,7 +22,7 @@ describe('what a charger leaves', () => {
     await rig.until('the car is full', isFull, 900);
     await rig.until('others have all of it', () => rig.powerKw('quay') > 0.95 * 24, 60);
     expect(first.heldA()).toBe(0);
-    // Where there is enough for all it has 6 A, so that it can begin again should it want more.
+    // With enough power for all, a full car has 6 A, so that it can begin again (R20).
     await rig.limitLocation('quay', 60);
     rig.limitOf('quay').becomes(60);
     await rig.until('it has its floor', () => first.heldA() === 6, 60);
@@ -48,7 +48,8 @@ describe('what a charger leaves', () => {
       await rig.pass(1);
       drawnA.push(first.drawnA());
       const freeA = Math.max(...drawnA.slice(-60)) - first.drawnA();
-      // A car that is not full keeps a ninth and a step beyond what it takes; what is worth no message is a step more.
+      // A car that is not full keeps a ninth more than its draw and one step. A change too small for a message adds one
+      // step.
       const keptA = first.drawnA() / 9 + 2;
       const usedA = others.reduce((sum, charger) => sum + charger.drawnA(), first.drawnA());
       leftA = Math.max(leftA, 40 / 0.69 - usedA - freeA - keptA);
@@ -77,7 +78,7 @@ describe('what a charger leaves', () => {
 });
 
 describe('cars that cannot all charge at once', () => {
-  // Without a service around it, `test/machines/turns` shows it always.
+  // `test/machines/turns` proves the same without a service in every run.
   it('all charge within 5 h: 20 of them where 5 floors fit', onlyWithAllCases(), async () => {
     rig = await createEnforcementRig(
       [
@@ -93,7 +94,7 @@ describe('cars that cannot all charge at once', () => {
       ],
       { environment: { HEADROOM_HEARTBEAT_S: '60', HEADROOM_LEASE_TTL_S: '240' } },
     );
-    // A good part of a turn of 40 minutes at 6 A, for everybody.
+    // A good part of a turn of 40 minutes at 6 A, for every car.
     const haveCharged = () => rig.chargers.every((charger) => charger.energyWh() > 1500);
     await rig.until('everybody has charged', haveCharged, 5 * 3600, 5);
   });
@@ -139,9 +140,9 @@ describe('chargers that come back from a cut while others wait out their pause',
     const isUnlimited = (charger: RigCharger) => charger.reason() === 'maximum';
     await rig.until('nothing holds those back', () => back.every(isUnlimited), 40);
     await rig.until('the pause is over', () => others.some((charger) => charger.heldA() > 0), 60);
-    // At once, and not ten seconds later, when those that came back have settled.
+    // At once, and not ten seconds later after the returned chargers have settled.
     await rig.pass(1);
-    // 80 kW for six are 19.3 A each; within an ampere of it everybody may stay.
+    // 80 kW for six chargers are 19.3 A each. A charger within an ampere of that may keep its limit.
     for (const charger of rig.chargers) expect(charger.heldA(), charger.controllerUuid).toBeGreaterThan(18);
     expect(back.map((charger) => charger.reason())).toEqual(['fairShare', 'fairShare']);
   });

@@ -1,4 +1,5 @@
-// Chargers that do less than the contract would like: served as it says, and reserved for what they cannot be held to.
+// Chargers with less than the contract's full support. Each is served by the contract and reserved for its possible
+// draw.
 import { afterEach, describe, expect, it } from 'vitest';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import { connectNaiveCharger, type NaiveCharger } from './naive-charger.js';
@@ -9,7 +10,7 @@ const MAXIMUM_KW = 32 * 0.69;
 let rig: EnforcementRig;
 afterEach(() => rig.stop());
 
-/** It draws what it was told, takes what it is told now, and ten seconds pass. */
+/** The charger draws its last limit and acknowledges the new one. Ten seconds pass. */
 async function obey(charger: NaiveCharger): Promise<void> {
   const { limitA = 0 } = charger.limits.at(-1) ?? {};
   await charger.meter(limitA, { limitA });
@@ -90,7 +91,7 @@ describe('a charger that keeps to no lease', () => {
       ]);
       const [simple, ...others] = rig.chargers;
       const othersKw = () => others.reduce((sum, charger) => sum + charger.drawnA() * 0.69, 0);
-      // Without a measured voltage its maximum is taken at nominal and a tenth.
+      // Without a measured voltage, its maximum counts at nominal voltage and 10 % more (R11).
       await rig.until('others are served', () => othersKw() > 0.95 * (LIMIT_KW - 1.1 * MAXIMUM_KW), 150);
       await rig.pass(60);
       expect(simple?.drawnA()).toBeCloseTo(32);
@@ -119,7 +120,7 @@ describe('a charger that keeps to no lease', () => {
     await rig.pass(60);
     expect(rig.chargers.map((charger) => charger.heldA())).toEqual([6, 0]);
     await rig.lock('quay-2', 11, { lastsS: 120 });
-    // Both draw until the first has followed.
+    // Both draw until the first one has followed.
     rig.limitOf('quay').becomes(2 * 6 * 0.69, 0);
     rig.limitOf('quay').becomes(5, 15);
     await rig.pass(60);

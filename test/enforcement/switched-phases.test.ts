@@ -1,4 +1,5 @@
-// Chargers that switch phases, on a whole service: one phase instead of a pause, shown as such, kept over a restart, given up for a lock.
+// Chargers that switch phases, on a whole service: one phase instead of a pause, shown, kept over a restart, ended for
+// a lock.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
@@ -11,7 +12,7 @@ afterEach(() => rig.stop());
 
 const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
 
-/** Cars of three phases that want more than there is. */
+/** Three-phase cars that want more than the limit. */
 function charger(traits: Partial<ChargerTraits> = {}) {
   const traffic = { ...HUNGRY, singlePhaseShare: 0 };
   const able = { endsWithSession: true, switchesPhases: true, ...traits };
@@ -38,7 +39,7 @@ describe('A charger that can switch phases', () => {
     rig.limitOf('quay').becomes(11);
     await rig.call('PUT', '/locations/quay/limit', { limitKw: 11 });
     await rig.pass(60);
-    // A switch wears the contactor: not before ten minutes are over.
+    // A switch wears the contactor, so the next one waits for ten minutes.
     expect((await live()).connectors).toMatchObject([{ isPhaseSwitched: true }]);
     await rig.pass(660);
     expect((await live()).connectors).toMatchObject([{ limitPhases: null, isPhaseSwitched: false }]);
@@ -57,7 +58,7 @@ describe('A charger that can switch phases', () => {
 
   it('uses all phases while a profile locks it, however little there is for the others', async () => {
     await start(6, charger(), charger());
-    // One phase serves no more power, and only pauses nobody: that has to last for ten minutes.
+    // One phase serves no more power and only avoids a pause, so cars rotate for ten minutes first.
     await rig.pass(900);
     expect((await live()).connectors).toMatchObject([{ limitPhases: 1 }, { limitPhases: 1 }]);
     await rig.lock('quay-1', 4.5);
@@ -70,7 +71,7 @@ describe('A charger that can switch phases', () => {
 
   it('that lets its car go on on all phases is reserved on all of them, and not told to switch again', async () => {
     await start(3.6, charger({ misbehaviours: ['keep-phases'] }));
-    // It breaks its word.
+    // The charger keeps all phases closed against its duty, so its draw exceeds the limit for a time.
     rig.limitOf('quay').becomes(1000);
     await rig.until('it is found out', () => rig.powerKw('quay') > 3.6, 60);
     await rig.pass(120);

@@ -1,4 +1,4 @@
-// A service that starts on the data of another goes on where that one stopped: cars keep what they had.
+// A service that starts on the data of another one continues its work: cars keep their power.
 
 import { afterEach, expect, it } from 'vitest';
 import { LONGEST_TURN_MS } from '../../machines/power/turns.js';
@@ -9,7 +9,7 @@ import type { ChargerPlan } from './rig-charger.js';
 const LIMIT_KW = 120;
 const DOWN_S = 8;
 const BACK_WITHIN_S = 10;
-/** Longer than leases that were given before the start, and than a car is watched before it is lowered. */
+/** Longer than the leases from before the start, and than the time before a car is lowered for its low draw. */
 const WATCHED_S = 90;
 const SHARE = 0.95;
 
@@ -27,14 +27,14 @@ function several(count: number, traffic: Traffic): readonly ChargerPlan[] {
 /** A full car that stays. */
 const FULL: Traffic = { ...HUNGRY, batteryKwh: [0.02, 0.02] };
 const NOBODY: Traffic = { ...HUNGRY, firstArrivalS: [9e6, 9e6] };
-/** Cars that leave some of a fair share, cars that want all of it, full ones and a free connector. */
+/** Cars that leave a part of a fair share, cars that want all of it, full cars and a free connector. */
 const MIXED = [...several(6, drawing(9)), ...several(6, HUNGRY), ...several(2, FULL), ...several(1, NOBODY)];
 
 function allowedKw(): number {
   return rig.chargers.reduce((sum, charger) => sum + 0.69 * charger.heldA(), 0);
 }
 
-/** Nothing of what was allowed and drawn before is missing from `BACK_WITHIN_S` after a start on. */
+/** From `BACK_WITHIN_S` after a start on, limits and draw are as high as before it. */
 async function expectAllBack(locationIds: readonly string[]): Promise<void> {
   const powerKw = () => locationIds.reduce((sum, id) => sum + rig.powerKw(id), 0);
   const before = { allowedKw: allowedKw(), powerKw: powerKw() };
@@ -73,7 +73,7 @@ it('the same where two sites share a cap', async () => {
 });
 
 it('lets a car that was paused because others wanted all the power have its next turn', async () => {
-  // 12 kW carry two floors of 6 A, and three cars want one.
+  // 12 kW carry the 6 A of two cars, and three cars want them.
   const chargers = several(3, HUNGRY).map((plan) => ({ ...plan, failsafeA: 0 }));
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 12, chargers }]);
   await rig.pass(200);

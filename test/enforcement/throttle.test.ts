@@ -1,4 +1,4 @@
-// What the live view and the metrics say of how connectors are throttled, as cars come and limits move.
+// Throttled connectors in the live view and in the metrics, while cars come and limits move.
 import { afterEach, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';

@@ -1,4 +1,4 @@
-// A database that takes no writes: what was promised is renewed, nothing more is promised, and nothing is exceeded.
+// A database that takes no writes. The service renews grants and raises none, and no limit is exceeded.
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';

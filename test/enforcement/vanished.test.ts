@@ -1,4 +1,4 @@
-// A charger that vanishes while its car charges counts with no more than it may still draw, and is told as an estimate.
+// A charger that vanishes while its car charges counts with its possible draw at most, and is marked as an estimate.
 import { afterEach, describe, expect, it } from 'vitest';
 import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import { locationListSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -15,7 +15,7 @@ afterEach(() => rig.stop());
 const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
 const power = async () => bodyOf(await rig.call('GET', '/locations/quay/power'), locationPowerSchema).points;
 
-/** Two chargers draw, a cluster of 20 kW binds them; then the first one is gone. */
+/** Two chargers draw under a cluster of 21 kW. Then the first one is cut off. */
 async function vanish(failsafeA: number): Promise<string> {
   const chargers = [{ failsafeA }, { failsafeA }];
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 21, chargers }]);
@@ -78,7 +78,7 @@ describe('a charger that vanishes while its car charges', () => {
     await rig.restartService(5);
     await rig.pass(200);
     const after = await live();
-    // Its voltage was not measured in this life of the service: the same current is taken to carry a tenth more.
+    // Its voltage was not measured since the start, so the same current counts with 10 % more power.
     const countedKw = 1.1 * FAILSAFE_KW;
     expect(after.connectors[0]?.actualKw).toBeCloseTo(countedKw, 9);
     expect(after).toMatchObject({ estimatedKw: after.connectors[0]?.actualKw });
