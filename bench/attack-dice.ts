@@ -1,9 +1,9 @@
-// An attack draws these from its seed: numbers, choices, and values that no honest sender would write.
+// Random draws of an attack from its seed: numbers, choices, and values that an honest sender would not write.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 
-/** JSON texts of values: wrong types, numbers that no double holds, texts with NUL, deep and huge ones. */
+/** JSON texts of values: wrong types, numbers beyond the range of a double, texts with NUL, deep and huge values. */
 const HOSTILE_VALUES = [
   ...['null', 'true', '""', '"x"', '[]', '{}', '-1', '-0', '0', '1e999', '-1e999', '1e-999'],
   ...['9007199254740993', '0.1e1', 'NaN', '01', '"\\u0000"', '"\\ud800"', '"\u0000"', '[[[]]]'],
@@ -13,7 +13,7 @@ const HOSTILE_VALUES = [
   `"${'ä'.repeat(3_000)}"`,
 ];
 
-/** Path segments, topic levels and names that belong to nobody. */
+/** Path segments, topic levels and names that do not exist. */
 const HOSTILE_NAMES = [
   ...['%zz', '%', '%00', '%2e%2e%2f', '..', '.', '%ff%fe', "'%20or%201=1--", '%0d%0aX:1', '__proto__', '*'],
   ...[
@@ -60,7 +60,7 @@ export class Dice {
     return this.pick(HOSTILE_NAMES);
   }
 
-  /** `body` as JSON with one thing wrong; one in eight is as it was. */
+  /** `body` as JSON with one mistake; one in eight has none. */
   json(body: object): string {
     const fields = Object.entries(body).map(([name, value]): [string, string] => [
       JSON.stringify(name),
@@ -78,7 +78,7 @@ export class Dice {
       case 2:
         return text([...fields, ['"more"', wrong]]);
       case 3:
-        // The same name twice.
+        // A duplicate name.
         return text([...fields, [fields[at]?.[0] ?? '"a"', wrong]]);
       case 4:
         return text(fields).slice(0, this.below(text(fields).length));
@@ -89,7 +89,7 @@ export class Dice {
     }
   }
 
-  /** The same bytes with up to three others in their place. */
+  /** The same bytes, of which up to three are replaced. */
   flipped(bytes: Buffer): Buffer {
     const broken = Buffer.from(bytes);
     if (broken.length === 0) return broken;

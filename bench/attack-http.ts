@@ -1,14 +1,14 @@
-// Requests that no honest client sends, over raw sockets and over a client library, and the few that are as they should be.
+// Requests that an honest client does not send, over raw sockets and over a client library, and some valid ones.
 import { connect } from 'node:net';
 import { Agent } from 'undici';
 import { systemClock } from '../src/clock.js';
 import type { Dice } from './attack-dice.js';
 import { requestText, statusesOf } from './http-bytes.js';
 
-/** Longer than the service gives a client for a whole request. */
+/** Longer than the time that the service gives a client for a whole request. */
 const HANGS_AFTER_MS = 60_000;
 const MOST_PIPELINED = 12;
-/** Of what goes wrong, so many are shown, and so much of each. */
+/** Number of failed requests that a report shows, and number of characters of each. */
 const MOST_FAILURES = 5;
 const SHOWN_CHARACTERS = 600;
 const ONE_IN_WAITS = 400;
@@ -22,18 +22,18 @@ export interface HttpPrey {
   readonly operations: readonly (readonly [string, string])[];
   /** Identifiers of their own, by parameter. */
   readonly own: Readonly<Record<string, string>>;
-  /** The same of a tenant that is none of their business. */
+  /** Identifiers of another tenant, by parameter. */
   readonly foreign: Readonly<Record<string, string>>;
 }
 
 export interface HttpTally {
   requests: number;
   readonly statuses: Map<number, number>;
-  /** The first few requests that were answered with 500 or above. */
+  /** The first few requests with an answer of 500 or above. */
   readonly failures: string[];
-  /** Connections on which the service neither answered nor hung up. */
+  /** Connections on which the service neither answered nor closed. */
   hung: number;
-  /** Connections that the service did not take. */
+  /** Connections that the service did not accept. */
   refused: number;
 }
 
@@ -52,7 +52,7 @@ const WINDOW = {
   priority: 3,
 };
 
-/** A good body of an operation. */
+/** A valid body of an operation. */
 function bodyOf(path: string, own: HttpPrey['own']): object {
   if (path.endsWith('/schedules')) return WINDOW;
   if (path.endsWith('/limit')) return { limitKw: 22 };
@@ -93,7 +93,7 @@ function pathOf(dice: Dice, path: string, { own, foreign }: HttpPrey): string {
   return `${filled}?${key}=${dice.name()}&${key}=${dice.below(1_000)}`;
 }
 
-/** Heads that a parser has to refuse, or to take apart with care. Each begins where a request would. */
+/** Heads that a parser must refuse, or must parse with care. Each begins at the place of a request. */
 const STRANGE: readonly ((dice: Dice) => Drawn)[] = [
   (dice) => ({ bytes: `${dice.bytes(1 + dice.below(60)).toString('latin1')}\r\n\r\n`, kind: 'broken' }),
   () => ({ bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', kind: 'broken' }),
@@ -145,7 +145,7 @@ function drawOperation(dice: Dice, prey: HttpPrey): Drawn {
     headers,
     body,
   );
-  // Nothing behind a stream is answered.
+  // Requests after a stream on the same connection get no answer.
   const kind = path === STREAM ? 'broken' : 'whole';
   return { bytes: dice.isOneIn(15) ? otherType(dice, bytes) : bytes, kind };
 }
@@ -163,7 +163,7 @@ function otherType(dice: Dice, bytes: string): string {
 
 function drawBody(dice: Dice, path: string, { own }: HttpPrey): string {
   if (dice.isOneIn(60)) return `"${'z'.repeat(150_000)}"`;
-  // Bytes of latin1: its length is what the head says.
+  // Bytes of latin1, so that the length of the text equals the content length in the head.
   return Buffer.from(dice.json(bodyOf(path, own))).toString('latin1');
 }
 
@@ -172,13 +172,13 @@ function draw(dice: Dice, prey: HttpPrey): Drawn {
   if (chosen === 0) return dice.pick(STRANGE)(dice);
   const drawn = drawOperation(dice, prey);
   if (chosen > 1) return drawn;
-  // As far as it goes, or with a few bytes of it changed.
+  // Cut off at a random place, or with a few bytes changed.
   if (dice.isOneIn(2))
     return { bytes: drawn.bytes.slice(0, 1 + dice.below(drawn.bytes.length)), kind: 'partial' };
   return { bytes: dice.flipped(Buffer.from(drawn.bytes, 'latin1')).toString('latin1'), kind: 'partial' };
 }
 
-/** One connection with up to twelve requests on it. @returns when it is over */
+/** One connection with up to twelve requests. @returns after its end */
 async function attackOnce(dice: Dice, prey: HttpPrey, tally: HttpTally, most: number): Promise<void> {
   const drawn: Drawn[] = [];
   const count = 1 + dice.below(Math.min(MOST_PIPELINED, most));
@@ -230,12 +230,12 @@ function note({ statuses, failures }: HttpTally, status: number, sent: string): 
     failures.push(`${status} to ${JSON.stringify(sent.slice(0, SHOWN_CHARACTERS))}`);
 }
 
-/** Interim answers are none. */
+/** Interim answers (1xx) do not count. */
 function answersIn(text: string): number {
   return statusesOf(text).filter((status) => status >= 200).length;
 }
 
-/** The same requests by a library that frames them well. */
+/** The same requests by a library, with correct framing. */
 async function askByLibrary(dice: Dice, prey: HttpPrey, tally: HttpTally, agent: Agent): Promise<void> {
   const [method, path] = dice.pick(prey.operations.filter(([, each]) => each !== STREAM));
   const isRead = method === 'GET';

@@ -1,4 +1,4 @@
-// Clients that write while the service is killed, and what REST has to show of it afterwards.
+// Clients that write while the service is killed, and checks of the state that REST shows afterwards.
 import { systemClock } from '../src/clock.js';
 import type { Dice } from './attack-dice.js';
 import { createLedger, type Outcome } from './write-ledger.js';
@@ -6,7 +6,7 @@ import { createLedger, type Outcome } from './write-ledger.js';
 const WRITERS = 8;
 const PRIORITIES = 10;
 const UNANSWERED_AFTER_MS = 30_000;
-/** Limits are numbers that no other write has. */
+/** Each limit is a number that no other write has. */
 const STEP_KW = 0.001;
 const WINDOW = { startTime: '2090-01-01T00:00:00.000Z', endTime: '2090-01-02T00:00:00.000Z' };
 
@@ -21,7 +21,7 @@ interface Limits {
   readonly profiles: readonly { readonly priority: number; readonly limitKw: number }[];
 }
 
-/** One tenant's locations, and all that was ever written to them. */
+/** The locations of one tenant, and all writes to them. */
 export class Books {
   readonly #ledger = createLedger();
   readonly #url: () => string;
@@ -42,7 +42,7 @@ export class Books {
     this.#ledger.begin(await this.#held());
   }
 
-  /** Writes until no answer comes; calls `onAnswer` after each that does. */
+  /** Writes until an answer fails to come; calls `onAnswer` after each answer. */
   async write(dice: Dice, onAnswer: () => void): Promise<void> {
     const writer = async () => {
       while ((await this.#writeOnce(dice)) !== 'unknown') onAnswer();
@@ -50,12 +50,12 @@ export class Books {
     await Promise.all(Array.from({ length: WRITERS }, writer));
   }
 
-  /** @returns in words, what the service shows and must not, or does not show and must */
+  /** @returns messages about each value that the service shows and must not show, or must show and does not */
   async check(): Promise<readonly string[]> {
     return this.#ledger.settle(await this.#held());
   }
 
-  /** @returns in words, every acknowledged write that its history lacks, and every refused or unsent one that it has */
+  /** @returns messages about acknowledged writes that the history lacks, and about refused or unsent writes in it */
   async checkHistory(): Promise<readonly string[]> {
     const shown = new Set<string>();
     for (const id of this.#locationIds) {
@@ -96,7 +96,7 @@ export class Books {
     else if (outcome === 'refused') this.refused++;
     else this.unanswered++;
     await answer?.arrayBuffer().catch(() => undefined);
-    // A write that was answered has ended, though the connection broke right behind its head.
+    // An answered write has ended, even if the connection broke after the head of the answer.
     if (outcome !== 'unknown') end(outcome);
     return outcome;
   }

@@ -1,4 +1,5 @@
-// MQTT packets that no charger sends: broken ones from strangers, and garbage, foreign topics and floods from chargers with a good login.
+// MQTT packets that a charger does not send: invalid ones from strangers; garbage, foreign topics and floods from
+// chargers with a valid login.
 import { connect, type Socket } from 'node:net';
 import type { ChargerAddress, ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
@@ -21,24 +22,24 @@ export interface MqttPrey {
   readonly mqttUrl: string;
   /** The attackers' own chargers. */
   readonly members: readonly { readonly address: ChargerAddress; readonly login: Login }[];
-  /** A charger that is none of theirs. */
+  /** A charger of another tenant. */
   readonly foreign: ChargerAddress;
 }
 
 export interface MqttTally {
   packets: number;
   connections: number;
-  /** Connections that the service did not take. */
+  /** Connections that the service did not accept. */
   refused: number;
 }
 
-/** The wait for an answer ends then: a broker owes none to most packets. */
+/** Longest wait for an answer: a broker owes no answer to most packets. */
 const STAYS_MS = 1_500;
 const STRANGER_STAYS_MS = 100;
 const CONNECTOR = '1' as ConnectorId;
 const TYPES = Array.from({ length: 256 }, (_, type) => type);
 
-/** A CONNECT with its parts as given. */
+/** A CONNECT packet with the given parts. */
 function connectWith(
   protocol: string,
   level: number,
@@ -50,7 +51,7 @@ function connectWith(
   return packetOf(0x10, Buffer.concat([textOf(protocol), head, ...texts.map(textOf)]));
 }
 
-/** Packets before or instead of a good CONNECT. */
+/** Packets before or instead of a valid CONNECT. */
 function drawStranger(dice: Dice, { members, foreign }: MqttPrey): Buffer {
   const { login } = dice.pick(members);
   const name = dice.name();
@@ -81,7 +82,7 @@ function stateTopicOf(address: ChargerAddress): string {
   return buildTopic({ ...address, kind: 'state' });
 }
 
-/** Packets after a good login: garbage on the charger's own topics and on others, and bytes that are no packet. */
+/** Packets after a valid login: garbage on the charger's own topics and on others, and bytes that are not a packet. */
 function drawMember(dice: Dice, address: ChargerAddress, foreign: ChargerAddress): Buffer {
   const whose = dice.isOneIn(12) ? foreign : address;
   const connector = { ...whose, connectorId: CONNECTOR };
@@ -127,13 +128,13 @@ function drawMember(dice: Dice, address: ChargerAddress, foreign: ChargerAddress
 }
 
 interface Talk {
-  /** Sent once the login was accepted, or at once where there is none. */
+  /** Sent after the login is accepted, or at once if there is no login. */
   readonly packets: readonly Buffer[];
   readonly login: Buffer | undefined;
   readonly staysMs: number;
 }
 
-/** Resolves when the broker has cut the connection, has answered every packet, or owes nothing. */
+/** Resolves after the broker has closed the connection or has answered every packet, or after the wait. */
 function talk(prey: MqttPrey, tally: MqttTally, { packets, login, staysMs }: Talk): Promise<void> {
   const { hostname, port } = new URL(prey.mqttUrl);
   tally.connections++;
@@ -191,7 +192,7 @@ export async function attackMqtt(
       const { address, login } = dice.pick(prey.members);
       const isFlood = dice.isOneIn(4);
       const length = Math.min(most, 1 + dice.below(isFlood ? 400 : 20));
-      // A flood sends one packet again and again.
+      // A flood repeats one packet.
       const first = drawMember(dice, address, prey.foreign);
       const packets = Array.from({ length }, () =>
         isFlood ? first : drawMember(dice, address, prey.foreign),

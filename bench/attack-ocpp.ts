@@ -1,4 +1,4 @@
-// An OCPP gateway under attack: broken upgrades, wrong passwords, bytes that are no frame, answers to nothing.
+// Attack on an OCPP gateway: invalid upgrades, wrong passwords, bytes that are not a frame, answers without a request.
 import { connect } from 'node:net';
 import { systemClock } from '../src/clock.js';
 import type { Dice } from './attack-dice.js';
@@ -6,16 +6,16 @@ import { BROKEN, upgradeText } from './http-bytes.js';
 
 export interface OcppPrey {
   readonly ocppUrl: string;
-  /** Of the attackers' own chargers. */
+  /** The attackers' own chargers. */
   readonly members: readonly { readonly identity: string; readonly password: string }[];
 }
 
 export interface OcppTally {
   upgrades: number;
   frames: number;
-  /** Upgrades by the status that answered them. */
+  /** Upgrades by the status of the answer. */
   readonly statuses: Map<number, number>;
-  /** Connections that the gateway did not take. */
+  /** Connections that the gateway did not accept. */
   refused: number;
 }
 
@@ -23,7 +23,7 @@ const STAYS_MS = 1_000;
 const SWITCHED = 101;
 const TEXT = 1;
 
-/** A web socket frame of a client. @param declared the length that it claims, where that is not its own */
+/** A web socket frame of a client. @param declared length in the head of the frame, if it differs from the true one */
 function frame(
   opcode: number,
   payload: Buffer,
@@ -36,7 +36,7 @@ function frame(
       : declared < 65_536
         ? Buffer.from([first | opcode, mask | 126, declared >> 8, declared & 255])
         : longHead(first | opcode, mask | 127, declared);
-  // Masked with zeros, so that the payload is as it is.
+  // A mask of zeros leaves the payload unchanged.
   return Buffer.concat([head, Buffer.alloc(isMasked ? 4 : 0), payload]);
 }
 
@@ -120,7 +120,7 @@ function drawFrame(dice: Dice): Buffer {
   ])();
 }
 
-/** An upgrade, and the frames that follow where it was answered well. */
+/** An upgrade, and the frames that follow if it succeeded. */
 function visit(prey: OcppPrey, tally: OcppTally, head: string, frames: readonly Buffer[]): Promise<void> {
   const { hostname, port } = new URL(prey.ocppUrl);
   return new Promise((resolve) => {

@@ -1,4 +1,4 @@
-// A process of the shipped command under attack: started, killed, stopped, and what it holds open, keeps and writes.
+// A process of the shipped command under attack: starts, kills and stops it; measures its memory, open files and log.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, createReadStream, openSync, readFileSync } from 'node:fs';
@@ -10,16 +10,16 @@ import { pause } from './chaos-parts.js';
 import { openFilesOf, residentBytes } from './process-figures.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** Of a process that is asked to end: as supervisors give it. */
+/** Time for the end of a process after a request, as supervisors grant it. */
 const STOPS_WITHIN_MS = 20_000;
 const LOOK_EVERY_MS = 50;
-/** Node writes this line once its inspector listens. */
+/** Node writes this line after its inspector listens. */
 const INSPECTOR = /Debugger listening on (ws:\S+)/g;
 
 /** A warning or an error of the log, by its message. */
 const COMPLAINT = /^\{"level":"(?:warn|error|fatal)".*"msg":"([^"]*)"\}$/;
 
-/** After a full collection. */
+/** After a full garbage collection. */
 export interface Held {
   readonly heapBytes: number;
   readonly residentBytes: number;
@@ -30,9 +30,9 @@ export interface LogFigures {
   readonly bytes: number;
   readonly lines: number;
   readonly longestBytes: number;
-  /** Lines with one of the texts that no line may have. */
+  /** Lines with one of the texts that no line may contain. */
   readonly betrayals: number;
-  /** How often each warning and error was logged. */
+  /** Number of times that each warning and error was logged. */
   readonly complaints: Readonly<Record<string, number>>;
 }
 
@@ -44,7 +44,7 @@ export class AttackedProcess {
   #child: ChildProcess | undefined;
   #isAskedToEnd = false;
   #inspectorUrl: string | undefined;
-  /** How often it ended by itself. */
+  /** Number of unrequested ends. */
   crashes = 0;
 
   constructor(name: string, args: readonly string[], environment: NodeJS.ProcessEnv, logFile: string) {
@@ -68,7 +68,7 @@ export class AttackedProcess {
     });
     closeSync(log);
     this.#child = child;
-    // Nothing that was attacked outlasts the attack, however that ends.
+    // The attacked process must not outlive the attack, in any way that the attack ends.
     const end = () => void child.kill('SIGKILL');
     process.once('exit', end);
     child.once('exit', () => process.off('exit', end));
@@ -97,7 +97,7 @@ export class AttackedProcess {
     await ended;
   }
 
-  /** @returns whether it ended well by SIGTERM, in time */
+  /** @returns true if it ended well after SIGTERM, in time */
   async stop(): Promise<boolean> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return false;
@@ -136,7 +136,7 @@ export class AttackedProcess {
     return { bytes, lines, longestBytes, betrayals, complaints };
   }
 
-  /** Opened by the signal that Node itself takes for it, so that the program runs as it ships. */
+  /** A signal of Node opens the inspector, so that the program runs as it ships. */
   async #inspector(): Promise<string> {
     if (this.#inspectorUrl !== undefined) return this.#inspectorUrl;
     const known = this.#inspectors().length;
@@ -180,7 +180,7 @@ async function heapAfterCollection(url: string): Promise<number> {
       socket.addEventListener('message', take);
       socket.send(JSON.stringify({ id, method, params }));
     });
-  // Objects that a first collection finalizes may hold others, which only the next one finds.
+  // Objects that the first collection finalizes may refer to others, which only the next collection finds.
   for (let i = 0; i < 2; i++) await ask('HeapProfiler.collectGarbage');
   const expression = 'process.memoryUsage().heapUsed';
   const answer = await ask('Runtime.evaluate', { expression, returnByValue: true });

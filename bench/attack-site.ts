@@ -1,4 +1,4 @@
-// The installation under attack: the shipped service and gateway, a tenant that is honest, and one whose people attack.
+// The installation under attack: the shipped service and gateway, an honest tenant, and the attackers' tenant.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -36,10 +36,10 @@ const CONNECTOR = {
   maxCurrentA: 32,
   failsafeA: FAILSAFE_A,
 } as const;
-/** A charger behind the gateway proves its lease first; after a kill, all come back at an instant of their own. */
+/** A charger behind the gateway proves its lease first. After a kill, each charger returns at an instant of its own. */
 const LEASED_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 100;
-/** No request of an honest client may take longer, but for the first try: the machine may have paused. */
+/** An honest request may take longer only if it is not the fastest of these tries: the machine may have paused. */
 const TRIES = 3;
 
 interface Issued {
@@ -59,7 +59,7 @@ function chargersYaml(ids: readonly string[]): string {
     .join('');
 }
 
-/** No secret is given, so the command makes all of them. */
+/** The file has no secrets, so the command creates all of them. */
 const SITES = `tenants:
   - tenantUuid: ${HONEST}
     name: Honest people
@@ -97,7 +97,7 @@ export class AttackSite {
   #charger: OcppCharger | undefined;
   /** The longest time until the service was ready. */
   longestStartMs = 0;
-  /** The longest time that an honest request took in its best try. */
+  /** The longest time of the fastest try of an honest request. */
   longestAnswerMs = 0;
 
   private constructor([http, mqtt, ocpp, metrics]: readonly [number, number, number, number]) {
@@ -134,7 +134,7 @@ export class AttackSite {
     );
   }
 
-  /** Everything runs, and the honest chargers hold their leases. */
+  /** Resolves after everything runs and the honest chargers hold their leases. */
   static async start(): Promise<AttackSite> {
     const ports = [await freePort(), await freePort(), await freePort(), await freePort()] as const;
     const site = new AttackSite(ports);
@@ -176,7 +176,7 @@ export class AttackSite {
     return { ocppUrl: this.#ocppUrl, members };
   }
 
-  /** Every operation that the service itself documents. */
+  /** Every operation in the service's own documentation. */
   async httpPrey(): Promise<HttpPrey> {
     const document = (await (await fetch(`${this.httpUrl}/v1/openapi.json`)).json()) as {
       readonly paths: Readonly<Record<string, object>>;
@@ -198,7 +198,10 @@ export class AttackSite {
     this.longestStartMs = Math.max(this.longestStartMs, tookMs);
   }
 
-  /** Checks an honest client's view of its location, which no other tenant can change. @returns ms, the best of three */
+  /**
+   * Reads an honest client's view of its location, which no other tenant can change. @returns ms, the fastest of three
+   * tries
+   */
   async askHonestly(): Promise<{ readonly tookMs: number; readonly view: string }> {
     let tookMs = Number.POSITIVE_INFINITY;
     let view = '';
@@ -214,7 +217,7 @@ export class AttackSite {
     return { tookMs, view };
   }
 
-  /** Waits until both honest chargers hold a lease. @returns whether they did in time */
+  /** Waits until both honest chargers hold a lease. @returns true if they do in time */
   async areLeased(): Promise<boolean> {
     const untilMs = systemClock.monotonicMs() + LEASED_WITHIN_MS;
     for (;;) {
@@ -228,12 +231,12 @@ export class AttackSite {
   get leaseless(): readonly string[] {
     const [connector] = this.#fleet?.connectors() ?? [];
     const byMqtt = connector === undefined || connector.leaseLeftS === null ? ['home-mqtt'] : [];
-    // It shows no lease, but without one no more than its fail-safe flows.
+    // The charger does not report a lease, but without one its limit never exceeds its fail-safe.
     const byOcpp = (this.#charger?.limitA ?? 0) > FAILSAFE_A ? [] : ['home-ocpp'];
     return [...byMqtt, ...byOcpp];
   }
 
-  /** The sum of a metric of the service, of the series whose labels fit. */
+  /** The sum of a metric of the service, over the series with matching labels. */
   serviceMetric(name: string, labels = /./): Promise<number> {
     return metricAt(`${this.httpUrl}/metrics`, name, labels);
   }
@@ -242,7 +245,7 @@ export class AttackSite {
     return metricAt(this.#metricsUrl, name, labels);
   }
 
-  /** Ends chargers and processes as people do. @returns what did not end well */
+  /** Ends chargers and processes in the usual way. @returns names of the processes that did not end well */
   async stop(): Promise<readonly string[]> {
     await this.#leave();
     const ended = [];

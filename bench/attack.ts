@@ -1,4 +1,5 @@
-// `npm run attack`: fuzz, malformed packets, floods and kills against the shipped service and gateway, and what must never come of it.
+// `npm run attack`: fuzzing, malformed packets, floods and kills against the shipped service and gateway, with checks
+// of their bounds.
 import { Command, InvalidArgumentError } from 'commander';
 import { keepAliveUntil, systemClock } from '../src/clock.js';
 import { Dice } from './attack-dice.js';
@@ -11,15 +12,15 @@ import { AttackSite } from './attack-site.js';
 import { machine } from './bench.js';
 import { pause } from './chaos-parts.js';
 
-/** The conditions at the end; one that does not hold fails the run. */
+/** The conditions at the end; a condition that is not met fails the run. */
 const BOUNDS = {
-  /** Of what was in use after the first turn, in which caches fill. */
+  /** Relative to the memory after the first turn, during which caches fill. */
   heapRatio: 1.25,
   residentRatio: 1.5,
-  /** A heap of a few megabytes more is noise where little was sent; and until then it has not taken the room that it always takes. */
+  /** A growth of a few megabytes is noise in a short attack: the process has not yet reached its usual size. */
   heapNoiseBytes: 8e6,
   residentNoiseBytes: 100e6,
-  /** Files of a timer of the database or of a metrics request that is not over yet. */
+  /** Open files of a timer of the database or of an unfinished metrics request. */
   openFilesMore: 3,
   answersWithinMs: 1_000,
   startsWithinMs: 60_000,
@@ -30,9 +31,9 @@ const BOUNDS = {
 };
 const TURNS = 5;
 const AT_ONCE = { http: 24, mqtt: 16, ocpp: 8 };
-/** A tenth of the packets goes to the gateway. */
+/** Share of the packets that go to the gateway. */
 const OCPP_SHARE = 0.1;
-/** Connections in their last seconds end: those that never logged in, and those of a slow request. */
+/** Time in which the last connections end: connections without a login, and connections of a slow request. */
 const SETTLES_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 200;
 const EVENTS_BEFORE_KILL = 250;
@@ -140,7 +141,7 @@ class Attack {
         await pause(LOOK_EVERY_MS);
       }
     })();
-    // One after another in an order that is drawn; sometimes all at once.
+    // One after another in a random order; sometimes all at once.
     if (this.#dice.isOneIn(3)) await Promise.all(plays.map((play) => play()));
     else
       while (plays.length > 0) {
@@ -154,7 +155,7 @@ class Attack {
     );
   }
 
-  /** The tenant that did nothing is served, its leases hold, and it finds its things as it left them. */
+  /** The honest tenant must be served, its leases must hold, and its data must be unchanged. */
   async #checkHonest(when: string, view: string): Promise<void> {
     const { tookMs, view: now } = await this.#site.askHonestly();
     if (tookMs > BOUNDS.answersWithinMs)
@@ -169,7 +170,10 @@ class Attack {
     return [this.#site.service, this.#site.gateway];
   }
 
-  /** Waits for what ends by itself. Where more is left than `before`, for as long as anything may take to end. */
+  /**
+   * Waits for connections and requests that end on their own. If more remains than `before`, it waits for the longest
+   * time that one may take to end.
+   */
   async #settled(before: Baseline | undefined): Promise<Baseline> {
     const untilMs = systemClock.monotonicMs() + SETTLES_WITHIN_MS;
     let last: Baseline | undefined;
@@ -216,10 +220,10 @@ class Attack {
       this.leaks.push(`${after.gatewayLogins} logins of the gateway for 1 charger`);
   }
 
-  /** The service's own count: also of answers that nobody waited for. */
+  /** The service's own count also contains answers that no client received. */
   async #checkAnswers(): Promise<void> {
     const failed = await this.#site.serviceMetric('headroom_http_request_seconds_count', /status="5(?!03)/);
-    // `/health` answers 503 where the processor is late, and says so in its body.
+    // `/health` answers 503 on a late processor, and gives this reason in its body.
     const unavailable = await this.#site.serviceMetric(
       'headroom_http_request_seconds_count',
       /^(?!.*health").*status="503"/,
@@ -248,7 +252,7 @@ class Attack {
     await this.#books.open();
     while (this.#kills < this.#options.kills && !this.#isOver()) {
       let left = 1 + this.#dice.below(EVENTS_BEFORE_KILL);
-      // The writers end by it: none of them is answered any more.
+      // The kill ends the writers, because none of them gets an answer any more.
       let killed: Promise<void> | undefined;
       await this.#books.write(this.#dice, () => {
         left--;
@@ -287,7 +291,7 @@ class Attack {
     }
   }
 
-  /** A run that did less than it was asked for has shown less. */
+  /** A run with fewer requests than asked for proves less. */
   #checkCounts(): void {
     const { requests, packets, kills } = this.#options;
     const sent = this.#mqtt.packets + this.#ocpp.frames + this.#ocpp.upgrades;

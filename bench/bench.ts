@@ -1,9 +1,9 @@
-// What every benchmark shares: medians, the machine it ran on, one line of result.
+// Shared parts of the benchmarks: medians, the machine, and one line of result.
 import { cpus } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** One figure of a benchmark: what was measured, beside its reference in the same run where it is a ratio. */
+/** One figure of a benchmark. For a ratio, `measured` includes the reference in the same run. */
 export interface Figure {
   readonly name: string;
   readonly measured: string;
@@ -18,12 +18,12 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** Prints the figures, one JSON line each, for `bench/main.ts` to gather. */
+/** Prints the figures, one JSON line each; `bench/main.ts` collects them. */
 export function report(figures: readonly Figure[]): void {
   for (const figure of figures) process.stdout.write(`${JSON.stringify({ figure })}\n`);
 }
 
-/** A line of explanation that belongs beside the figures. */
+/** A line of explanation that belongs to the figures. */
 export function remark(text: string): void {
   process.stdout.write(`${text}\n`);
 }
@@ -32,12 +32,12 @@ export function percent(ratio: number): string {
   return `${(ratio * 100).toFixed(0)} %`;
 }
 
-/** Processor, cores and Node version: what the absolute numbers depend on. */
+/** Processor, cores and Node version, on which absolute numbers depend. */
 export function machine(): string {
   const [first] = cpus();
   return `${first?.model.trim() ?? 'unknown processor'}, ${cpus().length} cores, Node ${process.version}`;
 }
 
 setFlagsFromString('--expose-gc');
-/** A full collection, so that what is still in use can be told from what is not yet collected. */
+/** A full collection, after which all remaining memory is in use. */
 export const collectGarbage = runInNewContext('gc') as () => void;

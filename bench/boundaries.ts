@@ -1,4 +1,4 @@
-// Thousands of windows that begin, and then end, at one instant: how late the last effective limit switches.
+// Thousands of windows that begin, and then end, at one instant: measures the delay of the last effective limit.
 import { systemClock } from '../src/clock.js';
 import type { Log } from '../src/ports/log.js';
 import { Service } from '../src/service.js';
@@ -15,7 +15,7 @@ interface Switches {
   latestMs: number;
 }
 
-/** Follows the limits at the debug log, which tells of every effect as it happens. */
+/** Follows the limits at the debug log, which reports every effect at once. */
 function watch(atMs: number): {
   readonly log: Log;
   readonly begun: Switches;

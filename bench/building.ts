@@ -1,4 +1,5 @@
-// A site beside a building: how much energy its cars get of what somebody who knows the building could give them, and how steadily.
+// A site with a building: the energy of its cars relative to an optimum with full knowledge of the building, and the
+// steadiness of charging.
 
 import type { RunResult } from '../sim/run/run-account.js';
 import { runScenario } from '../sim/run/run-scenario.js';
@@ -32,7 +33,7 @@ const chargersOf = (count: number, failsafeA: number) =>
       `            - { controllerUuid: c${nth + 1}, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32, failsafeA: ${failsafeA} }] }`,
   ).join('\n');
 
-/** Each is there all day, and another takes its place at midnight: none is ever full. */
+/** A car is at each connector all day, and another replaces it at midnight, so that none is ever full. */
 const hungryCars = (count: number, days: number) =>
   Array.from({ length: count * days }, (_, i) => {
     const [nth, day] = [i % count, Math.floor(i / count)];
@@ -81,7 +82,7 @@ vehicles:
   );
 }
 
-/** What cars could have had if everybody had known the building second by second, Wh. */
+/** Energy that the cars could have had with knowledge of the building for every second, Wh. */
 function clairvoyantWh({ buildings, startsAtMs, endsAtMs, seed }: Scenario): number {
   const [building] = buildings;
   if (building === undefined) return Number.NaN;
@@ -120,14 +121,14 @@ async function energyBesideBuilding(days: number, seed: number): Promise<readonl
 }
 
 /**
- * Who limits the yard: the grid operator without a word before, windows that are written nine minutes ahead, or windows that are written as
- * they begin.
+ * Source of the limits: the grid operator without notice, windows that are written nine minutes ahead, or windows that
+ * are written at their start.
  */
 type Limiter = 'operator' | 'windows' | 'calls';
 
 interface Yard {
   readonly limiter: Limiter;
-  /** Whether its chargers charge a car on fewer phases than that uses, where they are told to. */
+  /** The chargers can charge a car on fewer phases than it uses, if the service requests it. */
   readonly switchesPhases: boolean;
 }
 
@@ -139,7 +140,7 @@ const YARDS: readonly Yard[] = [
   { limiter: 'calls', switchesPhases: true },
 ];
 
-/** 60 and 35 kW by turns, nine minutes each, while links of chargers are cut. */
+/** 60 and 35 kW in alternation, nine minutes each, while links of chargers are cut. */
 function flicker(hours: number, seed: number, { limiter, switchesPhases }: Yard): Scenario {
   const [highestKw] = FLICKER_KW;
   const instant = (nth: number) => toInstant(START_MS + FLICKER_MINUTES * nth * 60_000);

@@ -1,28 +1,31 @@
-// Who writes to a cluster while it is broken, who looks at its chargers, and what they count.
+// Writers to a cluster with faults, a watch of its chargers, and their counts.
 import { systemClock } from '../src/clock.js';
 import type { Cluster, Node } from './cluster-parts.js';
 import type { ClusterSite } from './cluster-plan.js';
 
 const WRITERS = 4;
 const SAMPLE_EVERY_MS = 200;
-/** Far ahead, so that no write moves a limit: what is written is looked up at the end. */
+/** Far ahead, so that no write changes a limit in force. At the end the stored writes are compared with the answers. */
 const WINDOW = { startTime: '2090-01-01T00:00:00.000Z', endTime: '2090-01-02T00:00:00.000Z' };
 
-/** What has to be 0 at the end, and how long things took. */
+/** Counts that must be 0 at the end, and durations. */
 export interface Tally {
   leasesLost: number;
   limitsBroken: number;
   writesLost: number;
   doubleWriters: number;
   acknowledged: number;
-  /** By what was answered: how often, by fault. */
+  /** Number of refusals, by fault and answer. */
   readonly refused: Map<string, number>;
   unanswered: number;
   /** By fault, the longest times of its rounds. */
   readonly gapsMs: Map<string, Gaps>;
 }
 
-/** Of each round: without a successful answer of REST, of sites that were hit and of all others; of a connector without a renewed lease. */
+/**
+ * For each round: time without a successful answer of REST, for affected sites and for all others; time of a connector
+ * without a renewed lease.
+ */
 export interface Gaps {
   readonly hitMs: number[];
   readonly othersMs: number[];
@@ -33,16 +36,18 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void systemClock.after(ms, resolve));
 }
 
-/** Clients that each go on with the next node where one does not answer. */
+/** Clients that each try the next node after one without an answer. */
 export class Writers {
   readonly acknowledged: { readonly site: ClusterSite; readonly limitKw: number }[] = [];
   readonly #cluster: Cluster;
   readonly #tally: Tally;
   #lastKw = 0;
-  /** By site: when a request succeeded last, and the longest time without one since it was asked last. */
+  /**
+   * By site: instant of the last successful request, and the longest time without one since the last `takeLongestMs`.
+   */
   readonly #gaps = new Map<ClusterSite, { answeredAtMs: number; longestMs: number }>();
   #isOver = false;
-  /** What is done at the moment, as refusals are counted. */
+  /** The current fault, under which refusals are counted. */
   #during = 'nothing';
   #writing: Promise<unknown> = Promise.resolve();
 
@@ -63,12 +68,12 @@ export class Writers {
     await this.#writing;
   }
 
-  /** Refusals are counted by this from now on. */
+  /** From now on refusals count under this fault. */
   during(fault: string): void {
     this.#during = fault;
   }
 
-  /** The longest time that a site of `shards` (of any, if left out) had no successful answer since it was asked last. */
+  /** The longest time without a successful answer since the last call, over the sites for which `isAsked` is true. */
   takeLongestMs(): (isAsked?: (site: ClusterSite) => boolean) => number {
     const nowMs = systemClock.monotonicMs();
     const taken = [...this.#gaps].map(([site, gap]) => {
@@ -136,16 +141,18 @@ export class Writers {
   }
 }
 
-/** A connector's lease: what was left of it when it was looked at last, and since when it was not renewed. */
+/** A connector's lease: its remaining time at the last sample, and the instant of the last renewal. */
 interface Renewed {
   leftS: number;
   sinceMs: number;
-  /** Of all times between renewals since this was asked last. */
+  /** Longest time between renewals since the last `takeLongestMs`. */
   longestMs: number;
   readonly locationId: string;
 }
 
-/** Looks at the chargers many times a second: who lost a lease that ran, how long each waits for the next, and whether limits add up to too much. */
+/**
+ * Samples the chargers many times a second: lost leases, times until a renewal, and sums of limits that are too high.
+ */
 export class Watch {
   readonly #cluster: Cluster;
   readonly #tally: Tally;
@@ -171,7 +178,10 @@ export class Watch {
     this.#cancel = systemClock.after(SAMPLE_EVERY_MS, () => this.start());
   }
 
-  /** The longest time that a connector of the sites waited for an answer that renewed its lease, since it was asked last. */
+  /**
+   * The longest time without an answer that renewed a lease since the last call, over the connectors of the asked
+   * sites.
+   */
   takeLongestMs(): (isAsked: (site: ClusterSite) => boolean) => number {
     const nowMs = systemClock.monotonicMs();
     const taken = [...this.#renewed.values()].map((each) => {
@@ -188,12 +198,12 @@ export class Watch {
     };
   }
 
-  /** Whether every lease was renewed after that. */
+  /** True if every lease was renewed after that instant. */
   areRenewedSince(atMs: number): boolean {
     return [...this.#renewed.values()].every(({ sinceMs }) => sinceMs > atMs);
   }
 
-  /** What is left of a lease only falls until it is renewed. */
+  /** The remaining time of a lease only decreases until a renewal. */
   #noteLease(controllerUuid: string, locationId: string, leftS: number): void {
     const nowMs = systemClock.monotonicMs();
     const known = this.#renewed.get(controllerUuid);

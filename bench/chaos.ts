@@ -1,4 +1,4 @@
-// Breaks a cluster again and again while clients write and cars charge, and counts what must never happen.
+// Breaks a cluster repeatedly while clients write and cars charge, and counts violations.
 import { Command } from 'commander';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
@@ -20,7 +20,7 @@ const NODE_FAULTS = [
   'restartDatabase',
   'cutDatabase',
 ] as const;
-/** Of what chargers connect to, where the cluster has fronts. */
+/** Faults of the fronts and their NATS, for a cluster with fronts. */
 const FRONT_FAULTS = ['killFront', 'killBus'] as const;
 type FrontFault = (typeof FRONT_FAULTS)[number];
 type Fault = (typeof NODE_FAULTS)[number] | FrontFault;
@@ -34,7 +34,7 @@ interface Options {
   readonly fronts: string;
 }
 
-/** What is broken, who writes to it and looks at it, and what they count. */
+/** The cluster, the writers, the watch, and their counts. */
 interface Course {
   readonly cluster: Cluster;
   readonly writers: Writers;
@@ -44,7 +44,9 @@ interface Course {
 
 const SETTLED_MS = 4_000;
 const ACTIVE_WITHIN_MS = 60_000;
-/** Each accepted change of a row that says who owns what, in the order of the commits: who made it, and in which term. */
+/**
+ * Records each accepted change of an ownership row in the order of the commits: its session, and its ownership term.
+ */
 function auditOf(table: 'owner' | 'shards'): string {
   return `
   create table audit (id bigserial primary key, shard int not null, term bigint not null, session text not null);
@@ -67,7 +69,7 @@ async function until<T>(look: () => T | undefined | Promise<T | undefined>, what
   }
 }
 
-/** Transactions that wait for their node in the middle of what they write. */
+/** Transactions that wait for their node in the middle of a write. */
 async function openCommits(cluster: Cluster): Promise<readonly string[]> {
   const rows = await cluster.ask<{ commit: string }>(
     `select pid || ' ' || xact_start as commit from pg_stat_activity where state = 'idle in transaction'
@@ -80,7 +82,7 @@ async function freezeInCommit(cluster: Cluster, node: Node): Promise<void> {
   await until(async () => {
     cluster.pause(node);
     const before = await openCommits(cluster);
-    // Other nodes end theirs.
+    // Transactions of other nodes end in this time.
     if (before.length > 0) await pause(100);
     const still = before.length > 0 ? await openCommits(cluster) : [];
     if (still.some((commit) => before.includes(commit))) return true;
@@ -89,14 +91,14 @@ async function freezeInCommit(cluster: Cluster, node: Node): Promise<void> {
   }, 'a commit to freeze in');
 }
 
-/** Nothing that the node had is its own any more: others run it. */
+/** Other nodes now own all shards of the node, or its role. */
 function isReplaced(cluster: Cluster, hit: Node): boolean {
   const others = cluster.nodes.filter((node) => node !== hit && !node.isPaused);
   if (!cluster.isSharded) return others.some(({ role }) => role === 'active');
   return new Set(others.flatMap(({ held }) => held)).size === SHARDS;
 }
 
-/** The node does what it is there for, beside the others. */
+/** The node has its share of the work again, in addition to the others. */
 function isBack(cluster: Cluster, { name }: Node): boolean {
   const node = cluster.nodes.find((another) => another.name === name);
   if (!cluster.isSharded) return node?.role === 'standby';
@@ -104,7 +106,7 @@ function isBack(cluster: Cluster, { name }: Node): boolean {
   return (node?.held.length ?? 0) > 0 && held.length === SHARDS && new Set(held).size === SHARDS;
 }
 
-/** As a supervisor does: what cannot start, since the database answers too late, is started once more. */
+/** As a supervisor does: restarts a node that cannot start because the database answers too late. */
 async function startAgain(cluster: Cluster, { name }: Node): Promise<void> {
   await until(
     () =>
@@ -116,7 +118,7 @@ async function startAgain(cluster: Cluster, { name }: Node): Promise<void> {
   );
 }
 
-/** Does it to the node until others have replaced it, then puts right what it did. */
+/** Applies the fault to the node until others have replaced it, and then removes the fault. */
 async function play(cluster: Cluster, fault: Exclude<Fault, FrontFault>, hit: Node): Promise<void> {
   const replaced = () =>
     until(() => isReplaced(cluster, hit) || undefined, `${fault}: other nodes to follow`);
@@ -158,7 +160,7 @@ async function countLost(cluster: Cluster, { acknowledged }: Writers): Promise<n
   return acknowledged.filter(({ site, limitKw }) => !written.has(`${site.locationId} ${limitKw}`)).length;
 }
 
-/** Terms that went back, and terms in which more than one node had a change accepted. */
+/** Terms that decreased, and terms in which the changes of more than one node were accepted. */
 async function countDoubleWriters(cluster: Cluster): Promise<number> {
   const [row] = (await cluster.ask<{ backwards: string; shared: string }>(
     `select (select count(*) from (select term < lag(term) over (partition by shard order by id) as went_back from audit) as steps where went_back)
@@ -186,7 +188,10 @@ function report(tally: Tally, rounds: number): void {
   }
 }
 
-/** One round: the fault hits one node. Tells for how long the clients of its tenants had no answer, and its chargers none either. */
+/**
+ * One round: the fault hits one node. Returns the time without an answer for the clients of its tenants and for its
+ * chargers.
+ */
 async function playRound(
   { cluster, writers, watch, tally }: Course,
   fault: Fault,
@@ -222,7 +227,7 @@ async function playRound(
   return { restMs, silentMs };
 }
 
-/** Plays `rounds` unless it is asked to stop before; returns how many were played. */
+/** Plays `rounds`, or fewer after a request to stop; returns the number of rounds played. */
 async function playRounds(course: Course, { rounds, seed, faults }: Options): Promise<number> {
   const { cluster, tally, watch } = course;
   const known: readonly Fault[] =

@@ -1,4 +1,4 @@
-// What chargers of a cluster connect to, where it has fronts: a NATS, the fronts as processes, and a balancer that finds those that live.
+// The fronts of a cluster: a NATS, the fronts as processes, and a balancer that forwards chargers to running fronts.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -11,11 +11,11 @@ const CONNECT_AGAIN_MS = 50;
 interface Front {
   readonly name: string;
   readonly process: ChildProcess;
-  /** undefined until it says that it is ready. */
+  /** undefined until the front reports that it is ready. */
   port: number | undefined;
 }
 
-/** What the cluster lends: how a front is started, with the settings that all of them share. */
+/** Starts a front with the settings that all of them share. */
 type StartProcess = (environment: NodeJS.ProcessEnv) => ChildProcess;
 
 export class ClusterFronts {
@@ -35,7 +35,7 @@ export class ClusterFronts {
     return `nats://127.0.0.1:${this.#natsPort}`;
   }
 
-  /** @throws where nats-server is not installed */
+  /** @throws if nats-server is not installed */
   async startBus(): Promise<void> {
     if (this.#natsPort === 0) this.#natsPort = await freePort();
     const nats = spawn('nats-server', ['-a', '127.0.0.1', '-p', String(this.#natsPort)], { stdio: 'ignore' });
@@ -46,7 +46,7 @@ export class ClusterFronts {
     this.#nats = nats;
   }
 
-  /** Starts so many, and what is in front of them; resolves to where chargers connect. */
+  /** Starts this number of fronts and the balancer; resolves to the URL for chargers. */
   async start(count: number): Promise<string> {
     for (let i = 1; i <= count; i++) await this.#startFront(`front-${i}`);
     this.#balancer.listen(0, '127.0.0.1');
@@ -54,7 +54,7 @@ export class ClusterFronts {
     return `mqtt://127.0.0.1:${(this.#balancer.address() as AddressInfo).port}`;
   }
 
-  /** Kills a front and starts it again; resolves when it lets chargers in. */
+  /** Kills a front and starts it again; resolves after it accepts chargers. */
   async restartFront(draw: number): Promise<void> {
     const front = this.#fronts[draw % this.#fronts.length];
     if (front === undefined) return;
@@ -68,7 +68,7 @@ export class ClusterFronts {
     await this.startBus();
   }
 
-  /** One line a front, and how many connections each carries is at its `/metrics`. */
+  /** One line for each front; `/metrics` of a front has the number of its connections. */
   names(): readonly string[] {
     return this.#fronts.map(({ name, process, port }) => {
       const isOver = process.exitCode !== null || process.signalCode !== null;
@@ -102,7 +102,10 @@ export class ClusterFronts {
     });
   }
 
-  /** To the fronts in turn; where none lives the charger waits a moment, and is left to come again. */
+  /**
+   * Distributes chargers over the fronts in rotation. If none runs, the connection closes after a moment, and the
+   * charger tries again.
+   */
   #carry(charger: Socket): void {
     this.#hold(charger);
     const living = this.#fronts.filter(({ port }) => port !== undefined);

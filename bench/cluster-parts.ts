@@ -1,4 +1,5 @@
-// Several nodes as processes of their own, with a PostgreSQL, a broker and virtual chargers: to watch, and to break.
+// Several nodes as processes of their own, with a PostgreSQL, a broker and virtual chargers. `npm run cluster` and `npm
+// run chaos` use them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,15 +26,15 @@ import { MQTT_SECRET, provision, type SiteOwner } from './site.js';
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 
 const SEED = 16;
-/** A node: its process, and its own way to the database, which can be cut. */
+/** A node: its process, and its own connection to the database, which can be cut. */
 export interface Node {
   readonly name: string;
   readonly httpUrl: string;
   readonly process: ChildProcess;
   isPaused: boolean;
-  /** `stopped` where its process has ended. */
+  /** `stopped`: its process has ended. */
   role: 'starting' | 'standby' | 'active' | 'stopped';
-  /** The shards that it says it owns, where nodes share the tenants. */
+  /** The shards that the node reports as its own, if nodes share the tenants. */
   held: readonly Shard[];
 }
 
@@ -48,16 +49,17 @@ export class Cluster {
   #postgres: EmbeddedPostgres | undefined;
   #databasePort = 0;
   #mqttUrl = '';
-  /** Where it has some. */
+  /** undefined for a cluster without fronts. */
   readonly fronts: ClusterFronts | undefined;
   readonly #frontCount: number;
   #fleet: Fleet | undefined;
   readonly #undo: (() => unknown)[] = [];
 
   /**
-   * @param options.isSharded nodes share several tenants; otherwise one runs for the only tenant, and the others stand by.
-   * @param options.plan whom it serves; a few chargers if left out.
-   * @param options.fronts that chargers connect to, with a NATS behind them; a broker in their place where there are none.
+   * @param options.isSharded nodes share several tenants; otherwise one node serves the only tenant, and the others
+   * stand by.
+   * @param options.plan tenants and chargers of the cluster; a few chargers by default.
+   * @param options.fronts number of fronts with a NATS; 0 means a broker in their place.
    */
   constructor({
     isSharded = false,
@@ -81,7 +83,7 @@ export class Cluster {
     return this.#fleet;
   }
 
-  /** Straight to the database, past the wires. */
+  /** Direct connection to the database, past the wires. */
   get databaseUrl(): string {
     return this.#urlBy(this.#databasePort);
   }
@@ -106,7 +108,7 @@ export class Cluster {
     this.#fleet = this.#startFleet();
   }
 
-  /** Starts the node, anew where it was there before; resolves when it answers. */
+  /** Starts the node, or restarts it; resolves after it answers. */
   async startNode(name: string): Promise<Node> {
     const child = spawn(process.execPath, [COMMAND, 'serve'], {
       env: await this.#environmentOf(name),
@@ -160,7 +162,7 @@ export class Cluster {
     await ended;
   }
 
-  /** The network between the node and the database swallows everything until `mend`. */
+  /** The network between the node and the database drops everything until `mend`. */
   cut({ name }: Node): void {
     this.#wires.get(name)?.cut();
   }
@@ -174,7 +176,7 @@ export class Cluster {
     await this.#postgres?.start();
   }
 
-  /** One question to the database; undefined where it does not answer. */
+  /** One query to the database; undefined if it does not answer. */
   async ask<T extends object>(sql: string): Promise<readonly T[] | undefined> {
     const client = new pg.Client({ connectionString: this.databaseUrl, connectionTimeoutMillis: 2_000 });
     client.on('error', () => {});
@@ -204,7 +206,7 @@ export class Cluster {
       databaseDir: join(this.#directory, 'database'),
       port: this.#databasePort,
       persistent: true,
-      // As root, PostgreSQL refuses to run under root's own name.
+      // PostgreSQL refuses to run as root, so root needs a separate user.
       createPostgresUser: process.getuid?.() === 0,
       onLog: () => {},
       onError: () => {},
@@ -216,7 +218,10 @@ export class Cluster {
     await this.#postgres.createDatabase('headroom');
   }
 
-  /** One that lets anybody in, on this machine only: each charger says who it is, and nobody lies here. A mosquitto where there is one. */
+  /**
+   * A broker without authentication, on this machine only: all chargers here are honest. Uses mosquitto if it is
+   * installed.
+   */
   async #startBroker(): Promise<string> {
     const port = await freePort();
     const file = join(this.#directory, 'mosquitto.conf');

@@ -1,4 +1,4 @@
-// Whom a cluster serves: one tenant where nodes stand by for each other, several where they share them.
+// Tenants of a cluster: one if nodes stand by for each other, several if they share tenants.
 import type { ControllerUuid, LocationId, TenantUuid } from '../machines/values/ids.js';
 import { shardOf } from '../machines/values/shards.js';
 import { apiKeyOf, controllerUuidOf, locationIdOf, type SiteOwner, TENANT } from './site.js';
@@ -11,7 +11,7 @@ export function planOf(isSharded: boolean): Plan {
   return isSharded ? SHARDED_PLAN : STANDBY_PLAN;
 }
 
-/** A location of the cluster, and who asks for it. No two have the same id, whatever their tenants. */
+/** A location of the cluster, with the credential of its client. Ids are unique across tenants. */
 export interface ClusterSite {
   readonly tenantUuid: TenantUuid;
   readonly apiKey: string;
@@ -20,7 +20,7 @@ export interface ClusterSite {
   readonly controllers: readonly ControllerUuid[];
 }
 
-/** Tenants of as many shards. */
+/** Each tenant belongs to a shard of its own. */
 export function ownersOf({ tenants, locationsEach, chargersEach }: Plan): readonly SiteOwner[] {
   const uuids = new Map([[shardOf(TENANT), TENANT]]);
   for (let i = 0; uuids.size < tenants; i++) {

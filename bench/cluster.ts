@@ -1,4 +1,5 @@
-// `npm run cluster`: several nodes on this machine, live: a table of who owns what, and keys to kill, freeze and start them.
+// `npm run cluster`: several nodes on this machine, live: a table of ownership, and keys to kill, freeze and start
+// them.
 import { parseArgs } from 'node:util';
 import Table from 'cli-table3';
 import { systemClock } from '../src/clock.js';
@@ -25,7 +26,7 @@ const LEFT_S = 'round((alive_until_ms - extract(epoch from clock_timestamp()) * 
 const WHOLE = `select null as shard, epoch, node_url, ${LEFT_S} from owner`;
 const SHARDS = `select shard, epoch, node_url, ${LEFT_S} from shards where node_url is not null order by shard`;
 
-/** What a node owns, by these rows of the database. */
+/** The ownership of a node by these rows of the database. */
 function ownedBy(httpUrl: string, rows: readonly OwnerRow[]): string {
   const owned = rows.filter(({ node_url }) => node_url === httpUrl);
   const [first] = owned;
@@ -35,7 +36,7 @@ function ownedBy(httpUrl: string, rows: readonly OwnerRow[]): string {
   return `shards ${owned.map(({ shard }) => shard).join(' ')}, leases ${leastS.toFixed(1)} s and more`;
 }
 
-/** What somebody who watches sees and does. */
+/** Output and keys of the terminal. */
 class Console {
   readonly #cluster: Cluster;
   #chosen = 0;
@@ -66,7 +67,7 @@ class Console {
     this.#draw(lines);
   }
 
-  /** False where it is the end. */
+  /** False if the key ends the program. */
   press(key: string): boolean {
     const place = Number(key) - 1;
     const node = this.#cluster.nodes[this.#chosen];
@@ -115,7 +116,7 @@ class Console {
     }[key];
   }
 
-  /** In a terminal over what was shown before. */
+  /** In a terminal, overwrites the previous output. */
   #draw(lines: readonly string[]): void {
     const back = process.stdout.isTTY && this.#shownLines > 0 ? `\u001b[${this.#shownLines}A\u001b[J` : '';
     process.stdout.write(`${back}${lines.join('\n')}\n`);

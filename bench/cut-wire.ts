@@ -1,8 +1,11 @@
-// A way to a port of this machine that can be cut as a cable can, so that nobody is told.
+// A proxy to a port of this machine that can be cut like a cable, so that neither end is notified.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** Carries bytes to a port; while it is cut, nothing passes and nobody is told, as where a cable is pulled. */
+/**
+ * Carries bytes to a port. While the wire is cut, no bytes pass and neither end is notified, as with an unplugged
+ * cable.
+ */
 export class Wire {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -38,7 +41,7 @@ export class Wire {
     this.#isCut = true;
   }
 
-  /** What was cut off is gone: connections that missed bytes are of no more use. */
+  /** Closes connections that missed bytes, because they can no longer be used. */
   mend(): void {
     this.#isCut = false;
     for (const socket of this.#sockets) socket.destroy();
@@ -50,7 +53,7 @@ export class Wire {
   }
 }
 
-/** A port of this machine on which nothing listens now. */
+/** A port of this machine on which no process listens now. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-// A running service for the dashboard's figures: many locations whose meter values change every second.
+// A running service for the dashboard's figures: many locations with meter values that change every second.
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { Cancel } from '../src/ports/clock.js';
@@ -8,7 +8,7 @@ import { API_KEY, controllerUuidOf, createSite, locationIdOf, provision, silentL
 
 export interface DashboardSite {
   readonly httpUrl: string;
-  /** Power events that were streamed since the last call, counted by a client of its own. */
+  /** Number of streamed power events since the last call, counted by a separate client. */
   takeEvents(): number;
   stop(): Promise<void>;
 }
@@ -18,7 +18,10 @@ const BASE_W = 6_000;
 const STEP_W = 10;
 const STEPS = 100;
 
-/** A service with so many locations and chargers of one connector each; each connector draws another power every second. */
+/**
+ * A service with this many locations, and chargers of one connector each; each connector changes its power every
+ * second.
+ */
 export async function runDashboardSite(locations: number, chargersEach: number): Promise<DashboardSite> {
   const site = createSite();
   const shape = { chargersEach, permanentLimitKw: 8 * chargersEach, gridLimitKw: 10 * chargersEach };
@@ -44,7 +47,7 @@ export async function runDashboardSite(locations: number, chargersEach: number):
   };
 }
 
-/** Limits go nowhere: nobody follows them here. */
+/** Limits are discarded, because no charger follows them here. */
 function gatewayTo(held: { sink?: MeterSink }): ChargerGateway {
   return {
     publishLimit: () => {},
@@ -87,7 +90,7 @@ async function countEvents(httpUrl: string) {
       events += decoder.decode(piece).split('event: power').length - 1;
     }
   };
-  // The request ends by being aborted.
+  // An abort ends the request.
   read().catch(() => {});
   return {
     take() {

@@ -1,4 +1,4 @@
-// The dashboard in Chromium: first view of a large location, frames under a full stream, and what has to be fetched.
+// The dashboard in Chromium: first view of a large location, frames under a full stream, and size of the fetched files.
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { type Browser, chromium, type Page } from 'playwright-core';
@@ -14,7 +14,7 @@ const LOCATIONS = 1_000;
 const FRAMES_MS = 10_000;
 const WHEEL_PX = 60;
 
-/** Milliseconds since the navigation began, once the chart and the first rows of the table of connectors are there. */
+/** Time from the navigation to the presence of the chart and the first rows of the table of connectors, ms. */
 const SHOWN_AFTER_MS = `new Promise((resolve) => {
   const look = () => document.querySelectorAll('table[aria-rowcount="${CONNECTORS + 1}"] tbody tr').length > 10 &&
     document.querySelector('.uplot canvas') !== null
@@ -22,7 +22,7 @@ const SHOWN_AFTER_MS = `new Promise((resolve) => {
   look();
 })`;
 
-/** The instants of all frames for so long; while the page is scrolled down and up, where it is. */
+/** The instants of all frames of a period; optionally the page scrolls down and up meanwhile. */
 const framesOf = (isScrolled: boolean) => `new Promise((resolve) => {
   const times = [];
   const tick = (at) => {
@@ -64,13 +64,13 @@ async function measureFirstView(browser: Browser): Promise<number> {
   const site = await runDashboardSite(1, CONNECTORS);
   const times: number[] = [];
   for (let view = 0; view <= VIEWS; view++) {
-    // A new browser context: nothing is cached from the view before.
+    // A new browser context, so that nothing is cached from the previous view.
     const page = await openPage(browser, `${site.httpUrl}/#/locations/${locationIdOf(0)}`);
     times.push(Number(await page.evaluate(SHOWN_AFTER_MS)));
     await page.context().close();
   }
   await site.stop();
-  // The very first view includes the start of the browser and is left out.
+  // The first view includes the start of the browser and does not count.
   remark(`first views of ${CONNECTORS} connectors, ms: ${times.map((ms) => ms.toFixed(0)).join(', ')}`);
   return median(times.slice(1));
 }
@@ -84,7 +84,7 @@ async function measureFrames(browser: Browser): Promise<{ perS: number; eventsPe
   await page.getByText(`${LOCATIONS} of ${LOCATIONS} shown`).waitFor();
   await page.getByText('Live', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Power kW' }).click();
-  // Events and frames while the page loads are not counted.
+  // Events and frames during the load of the page are not counted.
   const scrolled = await countFrames(page, true);
   site.takeEvents();
   const still = await countFrames(page);

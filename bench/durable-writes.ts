@@ -1,4 +1,5 @@
-// Durable schedule writes at 50 concurrent clients, against the same route without the write and one commit per request.
+// Durable schedule writes by 50 concurrent clients, against the same route without the write and one commit per
+// request.
 import { type Seams, Service } from '../src/service.js';
 import { machine, median, percent, remark, report } from './bench.js';
 import { applyLoad, type LoadResult } from './load.js';

@@ -1,16 +1,17 @@
-// The most energy anybody could deliver who knew all sessions beforehand: a maximum flow from sessions through time.
+// The most energy that an algorithm with full knowledge of all sessions could deliver: a maximum flow from sessions
+// through time.
 import { STEP_H, type SteppedSession } from './energy-sessions.js';
 
 interface Arc {
   readonly to: number;
   leftKwh: number;
-  /** The same in the other direction: what was pushed can be taken back. */
+  /** The arc in the other direction: it allows flow to be taken back. */
   back: Arc | undefined;
 }
 
 const NOTHING_KWH = 1e-9;
 
-/** A network of nodes by number, in which flow is raised along shortest ways until there is none (Dinic). */
+/** A network of numbered nodes. Flow is raised along shortest paths until there is none (Dinic). */
 class Network {
   readonly #arcs: Arc[][] = [];
 
@@ -43,7 +44,7 @@ class Network {
     return arcs;
   }
 
-  /** How many arcs with room each node is away from `source`; undefined where there is no way. */
+  /** Number of arcs with remaining capacity between `source` and each node; undefined for an unreachable node. */
   #levels(source: number): (number | undefined)[] {
     const levels: (number | undefined)[] = [];
     levels[source] = 0;
@@ -58,7 +59,7 @@ class Network {
     return levels;
   }
 
-  /** @param tried how many arcs of each node lead nowhere at these levels. */
+  /** @param tried number of arcs of each node that are dead ends at these levels. */
   #push(
     node: number,
     sink: number,
@@ -85,9 +86,9 @@ class Network {
 }
 
 /**
- * The largest sum of energies, kWh, with every session between its steps, within its power and its energy, and all
- * together under the cap: the optimum of the linear program. Between two arrivals or departures all steps are alike, so
- * they share one node.
+ * The largest sum of energies, kWh. Every session stays between its steps, and within its power and its energy; all
+ * together stay under the cap. This is the optimum of the linear program. All steps between two arrivals or departures
+ * are alike, so they share one node.
  */
 export function optimumKwh(sessions: readonly SteppedSession[], capKw: number): number {
   const instants = [...new Set(sessions.flatMap(({ from, to }) => [from, to]))].sort((a, b) => a - b);

@@ -1,10 +1,10 @@
-// What the energy bench is told on its command line, checked: a mistake is one readable line.
+// Parses the command line of the energy bench; a mistake gives one readable line.
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { localInstantSchema } from '../sim/scenario/moment.js';
 import { COLUMNS } from './energy-scenario.js';
 
-/** What is wrong with the command line. */
+/** A mistake in the command line. */
 export class OptionError extends Error {}
 
 const OPTIONS = {
@@ -65,7 +65,7 @@ function parsed(args: readonly string[]) {
   try {
     return parseArgs({ options: OPTIONS, args: [...args] });
   } catch (error) {
-    // Node says which word it does not know.
+    // The message of Node names the unknown option.
     throw error instanceof TypeError ? new OptionError(error.message) : error;
   }
 }

@@ -1,16 +1,17 @@
-// What the published algorithms would deliver: first come, earliest departure, least laxity and equal share, step by step.
+// Energy that published algorithms would deliver, step by step: first come, earliest departure, least laxity, equal
+// share.
 import { STEP_H, type SteppedSession } from './energy-sessions.js';
 
-/** A session that is there, and what it has not got yet. */
+/** A session that has arrived, and its missing energy. */
 interface Waiting {
   readonly session: SteppedSession;
   leftKwh: number;
 }
 
-/** Anything smaller is a rounding error of zero. */
+/** A smaller value is a rounding error of zero. */
 const NOTHING_KWH = 1e-9;
 
-/** Who is served first; of two equal cars, the one that arrived first. */
+/** Order of service; of two equal cars, the one that arrived first comes first. */
 type Rank = (waiting: Waiting, step: number) => number;
 
 const RANKS = {
@@ -22,10 +23,13 @@ const RANKS = {
 export const POLICIES = ['FCFS', 'EDF', 'LLF', 'equal share'] as const;
 export type Policy = (typeof POLICIES)[number];
 
-/** What a station of the data set offers at most: 32 A at 208 V. The published algorithms do not know that a car takes less. */
+/**
+ * Highest offer of a station of the data set: 32 A at 208 V. The published algorithms do not know a lower limit of a
+ * car.
+ */
 const STATION_KW = 6.656;
 
-/** The most a session is offered within a step: what it still misses is known. */
+/** The highest offer for a session within a step; the algorithm knows its missing energy. */
 function mostKw({ leftKwh }: Waiting): number {
   return Math.min(STATION_KW, leftKwh / STEP_H);
 }
@@ -44,7 +48,7 @@ function serveInOrder(waiting: readonly Waiting[], capKw: number, rank: Rank, st
   }
 }
 
-/** Equal shares; what one car cannot take goes to the others. Begins with the car that can take least. */
+/** Equal shares; the others get the remainder of a car that takes less. Begins with the car that can take least. */
 function serveAlike(waiting: readonly Waiting[], capKw: number): void {
   const order = [...waiting].sort((a, b) => mostKw(a) - mostKw(b));
   let leftKw = capKw;
@@ -56,8 +60,8 @@ function serveAlike(waiting: readonly Waiting[], capKw: number): void {
 }
 
 /**
- * Energy that `policy` delivers under a cap, kWh: ideal cars, no floor, nothing late or lost.
- * @param sessions in the order in which they arrive.
+ * Energy that `policy` delivers under a cap, kWh: ideal cars, no floor, no delays or losses.
+ * @param sessions in the order of arrival.
  */
 export function deliveredKwh(policy: Policy, sessions: readonly SteppedSession[], capKw: number): number {
   const coming = [...sessions];

@@ -1,9 +1,12 @@
-// A thread that runs one case of the energy bench and tells its figures.
+// Entry point of a thread that runs one case of the energy bench and returns its figures.
 import { parentPort, workerData } from 'node:worker_threads';
 import { runScenario } from '../sim/run/run-scenario.js';
 import { type EnergyCase, energyScenario, settingsOf } from './energy-scenario.js';
 
-/** What came of a case. Energies in kWh of sessions; `fairness` is Jain's index over what each session got of its request. */
+/**
+ * Figures of a case. Energies in kWh of sessions; `fairness` is Jain's index over the share of its request that each
+ * session got.
+ */
 export interface EnergyFigures {
   readonly deliveredKwh: number;
   readonly overshootKws: number;

@@ -1,4 +1,5 @@
-// The site of the energy bench as a scenario: a station of a single phase at 208 V for each that a file of sessions names, and its sessions.
+// The site of the energy bench as a scenario: a single-phase station at 208 V for each station in a file of sessions,
+// and the sessions.
 import { resolve } from 'node:path';
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
@@ -6,8 +7,8 @@ import { toInstant } from '../src/wire/instants.js';
 import { readSessions, type SessionFile, type Window } from './energy-sessions.js';
 
 /**
- * `ideal`: cars that follow at once and never taper off. `calm`: cars as they are. `forgetful`: the same at chargers that keep nothing
- * over a restart. `heavy`: as `calm`, and every fault.
+ * `ideal`: cars that follow at once and never taper off. `calm`: realistic cars. `forgetful`: the same, with chargers
+ * that keep nothing over a restart. `heavy`: as `calm`, with every fault.
  */
 export const COLUMNS = ['ideal', 'calm', 'forgetful', 'heavy'] as const;
 export type Column = (typeof COLUMNS)[number];
@@ -23,7 +24,9 @@ export interface EnergyCase extends Window {
 const MAX_A = 32;
 const VOLTAGE_V = 208;
 const FAILSAFE_A = 6;
-/** Every charger says that a car came or is full at once, so that the period matters little where cars are ideal. */
+/**
+ * Every charger reports the arrival and the full battery of a car at once, so the period matters little for ideal cars.
+ */
 const METER_PERIODS: Readonly<Record<Column, string>> = {
   ideal: '30s',
   calm: '10s',
@@ -31,7 +34,7 @@ const METER_PERIODS: Readonly<Record<Column, string>> = {
   heavy: '10s',
 };
 
-/** Ideal cars follow at once, and their chargers within a second: nobody has to wait longer for them. */
+/** Ideal cars follow at once, and their chargers within a second, so no decision has to wait longer for them. */
 const SETTINGS: Readonly<Record<Column, Readonly<Record<string, string>>>> = {
   ideal: { HEADROOM_SETTLE_S: '2' },
   calm: {},
@@ -44,7 +47,7 @@ export function settingsOf(column: Column): Readonly<Record<string, string>> {
   return SETTINGS[column];
 }
 
-/** @throws UnusableFileError where the file of sessions cannot be used. */
+/** @throws UnusableFileError if the file of sessions cannot be used. */
 export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs }: EnergyCase): Scenario {
   const { path, energy, timeZone } = sessions;
   const stations = new Set(readSessions(sessions).map(({ station }) => station));
@@ -69,6 +72,6 @@ export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs 
     vehicles: [{ name: 'car', maxKw: 6.6, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
     faults: column === 'heavy' ? 'heavy' : 'none',
   };
-  // YAML reads JSON, too.
+  // JSON is valid YAML.
   return parseScenario(JSON.stringify(file), path);
 }

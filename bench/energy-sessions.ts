@@ -1,11 +1,11 @@
-// The sessions that the energy bench is about: those of a recorded file that arrive within a window, cut off at its end.
+// Sessions of the energy bench: the sessions of a recorded file that arrive within a window, cut off at its end.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { TIME_ZONE_RULE, TimeZone } from '../sim/scenario/time-zone.js';
 import { type RecordedSession, readSessionFile, type SessionEnergy } from '../sim/sessions/session-file.js';
 import { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 
-/** A session as an algorithm on a grid of steps sees it: from step `from` to before step `to`. Energy in kWh. */
+/** A session for an algorithm on a grid of steps: from step `from` to before step `to`. Energy in kWh. */
 export interface SteppedSession {
   readonly from: number;
   readonly to: number;
@@ -13,7 +13,7 @@ export interface SteppedSession {
   readonly maxKw: number;
 }
 
-/** A file and how to read it, as a thread can be told. `timeZone` is an IANA name. */
+/** A file and its format, as data for a thread. `timeZone` is an IANA name. */
 export interface SessionFile {
   readonly path: string;
   readonly energy: SessionEnergy;
@@ -29,10 +29,10 @@ const STEP_MS = 5 * 60_000;
 export const STEP_H = STEP_MS / 3_600_000;
 
 const FILE = 'acn-caltech-2019-03.csv';
-/** Of a file that does not say what a car drew at most. */
+/** For a file without the highest power of each car. */
 const USUAL_KW = 6.6;
 
-/** The file beside the project, where there is one; this module is built one folder deeper than it is written. */
+/** The file next to the project, if there is one; the compiled module is one folder deeper than its source. */
 export function sessionFileBeside(): string | undefined {
   return ['../..', '../../..']
     .map((up) => fileURLToPath(new URL(`${up}/shared/data/sessions/${FILE}`, import.meta.url)))
@@ -47,7 +47,7 @@ export function readSessions({ path, energy, timeZone }: SessionFile): readonly 
   return readSessionFile(path, { energy, timeZone: zone });
 }
 
-/** Those of a window, in the order in which they arrive. Times between two steps are rounded to the nearer one. */
+/** Sessions of a window, in the order of arrival. Times between two steps are rounded to the nearer one. */
 export function steppedSessions(
   sessions: readonly RecordedSession[],
   { fromMs, untilMs }: Window,

@@ -1,4 +1,4 @@
-// Energy delivered on recorded sessions: by the service under calm and under faults, beside algorithms and the optimum.
+// Energy delivered on recorded sessions: by the service without and with faults, next to algorithms and the optimum.
 import { Worker } from 'node:worker_threads';
 import Table from 'cli-table3';
 import type { RecordedSession } from '../sim/sessions/session-file.js';
@@ -21,7 +21,10 @@ import {
   type Window,
 } from './energy-sessions.js';
 
-/** Of what equal share delivers without floors, delays and losses; none where fail-safes of idle chargers take what they take. */
+/**
+ * Relative to the energy of equal share without floors, delays and losses. There is no goal for chargers whose
+ * fail-safes reserve current while idle.
+ */
 const GOALS: Readonly<Record<Column, number | undefined>> = {
   ideal: 1,
   calm: 0.97,
@@ -45,7 +48,7 @@ function runCase(workerData: EnergyCase): Promise<EnergyFigures> {
   });
 }
 
-/** As many at once as `jobs` says; a line as each ends. */
+/** Runs `jobs` cases at a time, and prints a line after each. */
 async function runAll(cases: readonly EnergyCase[], jobs: number): Promise<readonly Cell[]> {
   const left = [...cases];
   const cells: Cell[] = [];
@@ -66,7 +69,7 @@ function percentOf(part: number, whole: number): string {
   return ((100 * part) / whole).toFixed(2);
 }
 
-/** Both tables: what was delivered, and how. */
+/** Both tables: the delivered energy, and the conduct of the cases. */
 function printTables(cells: readonly Cell[], sessions: readonly SteppedSession[], capsKw: readonly number[]) {
   const requestedKwh = energyOf(sessions);
   const columns = COLUMNS.filter((column) => cells.some((cell) => cell.column === column));
@@ -112,7 +115,7 @@ function figureOf(
   };
 }
 
-/** The time that is simulated: from the busy day of the file beside the project, else from when the first car comes. */
+/** The simulated time: from the busy day of the file next to the project, or else from the first arrival. */
 function windowOf(
   { from, days, sessions: named }: EnergyOptions,
   sessions: readonly RecordedSession[],
@@ -140,7 +143,7 @@ async function measure(file: SessionFile, options: EnergyOptions): Promise<void>
   const sessions = steppedIn(window, recorded, file.path);
   const common = { sessions: file, seed, ...window };
   const cases = columns.flatMap((column) => caps.map((capKw) => ({ column, capKw, ...common })));
-  // What is wrong with the file is told before anything runs.
+  // A problem of the file is reported before any case runs.
   for (const first of cases.slice(0, 1)) sessionsOf(energyScenario(first), seed);
   remark(
     `${machine()}; ${sessions.length} sessions, ${energyOf(sessions).toFixed(1)} kWh, ` +

@@ -16,23 +16,23 @@ export interface FleetPlan {
   readonly chargersEach: number;
 }
 
-/** What happened since the fleet was last told to begin. */
+/** Counts since the last `begin`. */
 export interface FleetReport {
   readonly heartbeats: number;
   readonly limits: number;
   readonly changes: number;
   readonly broken: number;
-  /** Grants that were due in answer to a heartbeat; those still due at the end are among the waits. */
+  /** Grants that were due in answer to a heartbeat; grants that are still due at the end count as waits, too. */
   readonly answers: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly maxMs: number;
-  /** Lag of the fleet's own event loop, part of every wait. */
+  /** Lag of the fleet's own event loop, which is part of every wait. */
   readonly ownLagP99Ms: number;
 }
 
 export interface FleetClients {
-  /** Counts anew. */
+  /** Resets the counts. */
   begin(): void;
   report(): Promise<FleetReport>;
   stop(): void;
@@ -45,7 +45,7 @@ function kindOf(type: number): number {
   return type & 0xf0;
 }
 
-/** Resolves once it is connected and subscribed. */
+/** Resolves after it is connected and subscribed. */
 function connectCharger(url: URL, plan: FleetPlan, nth: number, tally: Tally): Promise<FleetCharger> {
   const controllerUuid = controllerUuidOf(nth);
   const address = {
@@ -129,7 +129,7 @@ async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
   process.send?.('ready');
 }
 
-/** Starts the fleet in a process of its own; resolves when all are connected. */
+/** Starts the fleet in a process of its own; resolves after all chargers are connected. */
 export async function startFleetClients(url: string, plan: FleetPlan): Promise<FleetClients> {
   const child = fork(fileURLToPath(import.meta.url), [url]);
   const failed = once(child, 'exit').then(() => {

@@ -1,4 +1,4 @@
-// One location deciding for all its connectors at once: how long it takes, and how that grows with their number.
+// One location that decides for all its connectors at once: time of a decision, and its growth with their number.
 import { createActor } from 'xstate';
 import type { ConnectorControl } from '../machines/power/connector-control.js';
 import { Fuses } from '../machines/power/fuses.js';
@@ -11,7 +11,7 @@ const SIZES = [100, 500, 2_000, 5_000];
 const OWNER_TERM = 1;
 const HEARTBEAT_MS = 10_000;
 const TIMING = { heartbeatMs: HEARTBEAT_MS, ttlMs: 60_000, settleMs: 10_000 };
-/** Between two changes of the limit all raises are through: the settling time, and the pace of raises. */
+/** All raises end between two changes of the limit: they take the settling time, and follow the pace of raises. */
 const HEARTBEATS_PER_LIMIT = 4;
 const TOGETHER = 10_000;
 const CHANGES = 30;
@@ -21,11 +21,14 @@ const LOW_W_EACH = 6_500;
 const HIGH_W_EACH = 12_000;
 const VOLTAGE_V = 230;
 const GOAL_MS = 5;
-/** A site with fuses costs at most so many times what one without costs. */
+/** Upper bound of the cost of a site with fuses, relative to one without. */
 const GOAL_WITH_FUSES = 3;
 const FUSED_CONNECTORS = 500;
 const FEEDERS = 20;
-/** Between what the low and the high limit give each: on half of the feeders the fuse binds, on the others the limit. */
+/**
+ * Between the shares under the low and under the high limit: the fuse binds on half of the feeders, the limit on the
+ * others.
+ */
 const FEEDER_A_EACH = [11, 24] as const;
 const ROTATIONS = ['R', 'S', 'T'] as const;
 
@@ -35,13 +38,13 @@ interface Site {
   readonly controls: readonly Readonly<ConnectorControl>[];
   nowMs: number;
   hb: number;
-  /** Of the newest decision. */
+  /** Number of grants of the newest decision. */
   grants: number;
 }
 
 const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
 
-/** As many feeders below one connection, with the connectors spread over them. */
+/** Several feeders below one connection, with the connectors spread over them. */
 function fusesOf(size: number): Fuses {
   const currentA = (connectors: number, eachA: number) => {
     const phaseA = connectors * eachA;
@@ -88,7 +91,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
   const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
   actor.on('decided', ({ grants }) => {
     site.grants = grants.length;
-    // The disk is left out: what needs a reservation leaves at once.
+    // The disk is left out: a grant that needs a reservation leaves at once.
     for (const decided of grants) if (decided.mustStore) supervisor.noteLeft(decided);
   });
   actor.on('decision.failed', ({ error }) => {
@@ -102,10 +105,13 @@ function wiringOf(i: number) {
   return { feeder: `feeder-${i % FEEDERS}`, ...(rotation !== undefined && { rotation }) };
 }
 
-/** What the car at connector `i` would take, A per phase: from 10 to 39, so that limits and demands both bind. */
+/**
+ * The current that the car at connector `i` would take, A per phase: from 10 to 39, so that limits and demands both
+ * bind.
+ */
 const wantedA = (i: number) => 10 + (i % 30);
 
-/** Every charger reports that it follows what it was told last. */
+/** Every charger reports that it follows its newest limit. */
 function heartbeat(site: Site): void {
   site.nowMs += HEARTBEAT_MS;
   site.hb++;
@@ -129,14 +135,15 @@ function heartbeat(site: Site): void {
 
 interface Change {
   readonly ms: number;
-  /** Of the processor, collecting garbage included: neighbours on the machine disturb it less than the clock. */
+  /** Processor time, collecting garbage included: other work on the machine disturbs it less than elapsed time. */
   readonly cpuMicros: number;
   readonly grants: number;
 }
 
 /**
- * Lowers and raises the limit in turn; each change as it was decided, the decisions that follow it left out. As many
- * sites as have `TOGETHER` connectors take turns, so that the processor's caches do not flatter small ones.
+ * Lowers and raises the limit in turn, and measures the decision of each change without the following ones. The number
+ * of sites is such that they have `TOGETHER` connectors, and they alternate: small sites must not profit from the
+ * processor's caches.
  */
 function changesOf(connectors: number, count: number, hasFuses = false): readonly Change[] {
   const sites = Array.from({ length: TOGETHER / connectors }, () => siteOf(connectors, hasFuses));

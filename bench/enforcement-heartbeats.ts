@@ -28,7 +28,7 @@ const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
 const minutes = Number(values.minutes ?? DEFAULT_MINUTES);
 
 interface Memory {
-  /** After a full collection: what is really held. */
+  /** In use after a full garbage collection. */
   readonly heapBytes: number;
   readonly residentBytes: number;
 }
@@ -38,7 +38,7 @@ function memory(): Memory {
   return { heapBytes: process.memoryUsage().heapUsed, residentBytes: residentBytes(process.pid) };
 }
 
-/** How long this thread was ready to run but had no core, ms: what neighbours on the machine add to every figure. */
+/** Time in which this thread was ready but had no core, ms: the effect of other work on the machine on every figure. */
 function withoutCoreMs(): number {
   const [, waitedNs] = readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ');
   return Number(waitedNs) / 1e6;

@@ -1,4 +1,4 @@
-// A charger with one connector and a car, as cheap as can be: it reports, follows limits and acknowledges them.
+// A charger with one connector and a car, at minimum cost: it reports, follows limits and acknowledges them.
 import type { Socket } from 'node:net';
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
@@ -8,22 +8,22 @@ import type { AckMessage, LimitMessage, MeterMessage, StateMessage } from '../sr
 import { buildTopic } from '../src/wire/topics.js';
 import { publishPacket, surePublishPacket } from './mqtt-packets.js';
 
-/** What the chargers of a fleet count together. */
+/** Common counts of the chargers of a fleet. */
 export interface Tally {
   heartbeats: number;
   limits: number;
-  /** Of them, those with another limit than before. */
+  /** Limits that differ from the previous one. */
   changes: number;
-  /** Limits that broke the protocol: of another boot, or not newer than the one before. */
+  /** Limits that broke the protocol: of another boot, or not newer than the previous one. */
   broken: number;
-  /** Is called with the time that a charger waited for a grant, ms. */
+  /** Called with the time that a charger waited for a grant, ms. */
   onAnswer(waitedMs: number): void;
 }
 
-/** Seconds of the contract. A changed limit or demand is reported after a second. */
+/** Times of the contract. A changed limit or demand is reported after a second. */
 const HEARTBEAT_MS = 10_000;
 const CHANGE_AFTER_MS = 1_000;
-/** A heartbeat is due an answer once the newest grant is older than this: the service renews after 6.7 s. */
+/** A heartbeat is due an answer after the newest grant is older than this: the service renews after 6.7 s. */
 const OWED_AFTER_MS = 7_000;
 const FAILSAFE_A = 6;
 const MAX_A = 32;
@@ -31,7 +31,7 @@ const VOLTAGE_V = 230;
 const PHASES = 3;
 const CONNECTOR_ID = '1' as ConnectorId;
 
-/** The share of connectors that have a car, and how often a car comes, goes or takes another current. */
+/** Share of connectors with a car, and interval at which a car comes, goes or takes another current. */
 const CAR_SHARE = 0.8;
 const MIND_MS = { least: 60_000, most: 180_000 };
 
@@ -54,7 +54,7 @@ export class FleetCharger {
   #energyWh = 0;
   #isReportComing = false;
   #grantedAtMs = Number.NEGATIVE_INFINITY;
-  /** When the heartbeat left that has to be answered. */
+  /** Instant at which the heartbeat left that is due an answer. */
   #owedSinceMs: number | undefined;
 
   constructor(address: ChargerAddress, socket: Socket, random: RandomGenerator, tally: Tally) {
@@ -69,7 +69,7 @@ export class FleetCharger {
     this.#tally = tally;
   }
 
-  /** Says what it is, and reports from now on, at an offset of its own. */
+  /** Publishes its state, and reports from now on, at an offset of its own. */
   start(): void {
     const connector = { id: CONNECTOR_ID, phases: PHASES, minA: FAILSAFE_A, maxA: MAX_A } as const;
     const state: StateMessage = {
@@ -104,7 +104,7 @@ export class FleetCharger {
     this.#reportSoon();
   }
 
-  /** How long it has been waiting for a grant it is due, ms. */
+  /** Time since it began to wait for a due grant, ms. */
   owedForMs(nowMs: number): number {
     return this.#owedSinceMs === undefined ? 0 : nowMs - this.#owedSinceMs;
   }

@@ -1,4 +1,4 @@
-// How many of our files and functions one write passes, from the socket to the row and back: counted, as a reader meets them.
+// Counts the source files and functions that one write passes, from the socket to the row and back.
 import { Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,7 +29,7 @@ async function submit(url: string): Promise<void> {
   await response.text();
 }
 
-/** The functions that ran since coverage was taken last, by file, of `src` and `machines` alone. */
+/** Functions of `src` and `machines` that ran since the last call, by file. */
 async function ranSince(session: Session): Promise<ReadonlyMap<string, number>> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
   const files = new Map<string, number>();
@@ -54,7 +54,7 @@ await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 let fewest: ReadonlyMap<string, number> | undefined;
 const sumOf = (files: ReadonlyMap<string, number>) => [...files.values()].reduce((sum, ran) => sum + ran, 0);
-// What timers do meanwhile is counted too: the round with the least of it counts.
+// The work of timers is counted as well, so the round with the least of it counts.
 for (let round = 0; round < ROUNDS; round++) {
   await ranSince(session);
   await submit(httpUrl);

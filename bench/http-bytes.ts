@@ -1,4 +1,4 @@
-// HTTP byte by byte, for clients that send it broken: requests and upgrades as text, and the statuses of what is answered.
+// HTTP as bytes, for clients that send invalid requests: requests and upgrades as text, and the statuses of answers.
 
 /** A request as bytes; its body, if any, is JSON. */
 export function requestText(
@@ -21,7 +21,7 @@ export function statusesOf(text: string): readonly number[] {
   return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 }
 
-/** The mistakes of an upgrade that only the web socket library notices, after the charger was let in. */
+/** Mistakes of an upgrade that only the web socket library notices, after the gateway accepted the charger. */
 export const BROKEN = ['without key', 'with a short key', 'with a wrong version'] as const;
 export type Flaw = (typeof BROKEN)[number];
 

@@ -1,4 +1,5 @@
-// Authenticated GET …/limits with 11 profiles against a bare Express route that answers a constant body of the same size.
+// Authenticated GET …/limits with 11 profiles against a bare Express route that answers a constant body of the same
+// size.
 import type { AddressInfo } from 'node:net';
 import express from 'express';
 import { Service } from '../src/service.js';

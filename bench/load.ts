@@ -1,4 +1,4 @@
-// HTTP load from a process of its own, so that the generator does not share the event loop it measures.
+// HTTP load from a process of its own, so that the generator does not share the event loop under measurement.
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import autocannon from 'autocannon';
@@ -10,7 +10,7 @@ export interface Load {
   readonly method: 'GET' | 'POST';
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Paths taken in turn by each connection; `url` names only the origin then. */
+  /** Each connection takes these paths in turn; `url` then names only the origin. */
   readonly paths?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export interface LoadResult {
   readonly errors: number;
 }
 
-/** Runs `load` in a child process and resolves with what it saw. */
+/** Runs `load` in a child process and resolves with its measurements. */
 export async function applyLoad(load: Load): Promise<LoadResult> {
   const child = fork(fileURLToPath(import.meta.url), [JSON.stringify(load)]);
   return new Promise((resolve, reject) => {

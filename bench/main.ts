@@ -1,4 +1,4 @@
-// Runs every benchmark, each in a process of its own, and closes with one table of figures beside their goals.
+// Runs every benchmark in a process of its own, and prints one table of figures and goals.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -40,7 +40,7 @@ for (const name of chosen.length > 0 ? chosen : BENCHMARKS) {
   process.stdout.write(`\n${name}\n`);
   const path = fileURLToPath(new URL(`./${name}.js`, import.meta.url));
   const child = spawn(process.execPath, [path, ...options], { stdio: ['ignore', 'pipe', 'pipe'] });
-  // What the service logs meanwhile goes there too: it is shown where the benchmark fails, the last of it.
+  // The log of the service goes to the same stream; its last lines are shown if the benchmark fails.
   const complaints: string[] = [];
   createInterface(child.stderr).on('line', (line) => {
     complaints.push(line);

@@ -1,4 +1,4 @@
-// Chargers that hold grants and send meter values as fast as they are taken, in a process of their own.
+// Chargers that hold grants and send meter values as fast as the broker takes them, in a process of their own.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -17,16 +17,16 @@ import {
   subscribePacket,
 } from './mqtt-packets.js';
 
-/** One charger with one connector: how it signs in, where it publishes and what it listens to. */
+/** One charger with one connector: its login and its topics. */
 export interface MeterClient extends Login {
   readonly meterTopic: string;
   readonly limitTopic: string;
 }
 
 export interface MeterClients {
-  /** Lets them send as fast as the broker reads, until `pause`. */
+  /** Each sends as fast as the broker reads, until `pause`. */
   send(): void;
-  /** Lets each send once a second, until `pause`. */
+  /** Each sends once a second, until `pause`. */
   beat(): void;
   pause(): void;
   stop(): void;
@@ -35,11 +35,12 @@ export interface MeterClients {
 // Ten digits from the start, so that the number can be replaced in place in an encoded message.
 const FIRST_HB = 1_000_000_000;
 const BEAT_MS = 1_000;
-/** Also while it is not its turn to send, a charger says that it is there. */
+/** Interval of a PINGREQ, which keeps the connection alive during a pause, too. */
 const ALIVE_EVERY_BEATS = 20;
 /**
- * The broker is asked every so often whether it keeps up, and is never this many values behind. Else the kernel would take seconds of
- * them, and a broker that has to work those off on a busy machine is late for everything else.
+ * A PINGREQ after this number of values shows the progress of the broker, which is never further behind than the second
+ * constant. Without this bound the kernel would buffer values of several seconds. On a busy machine the broker would
+ * then be late for everything else.
  */
 const ASKED_EVERY = 16;
 const UNREAD_VALUES = 32;
@@ -48,7 +49,7 @@ type Held = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA'>;
 
 const NO_GRANT: Held = { epoch: 0, seq: 0, limitA: FAILSAFE_A };
 
-/** A value with every field of the contract but the lease, of a car that draws all it may. */
+/** A value with every field of the contract except the lease, of a car that draws its whole limit. */
 export function meterPayload(hb: number, clientId: string, { epoch, seq, limitA }: Held = NO_GRANT): string {
   return JSON.stringify({
     v: 1,
@@ -69,10 +70,13 @@ export function meterPayload(hb: number, clientId: string, { epoch, seq, limitA 
 interface Sender {
   readonly socket: Socket;
   sent: number;
-  /** How many of these the broker has surely read, and had been sent when it was asked that, the first first. */
+  /**
+   * `asked`: number of values sent before each open PINGREQ, oldest first. `read`: number of values that the broker has
+   * read for certain.
+   */
   read: number;
   readonly asked: number[];
-  /** The meter value as it is sent, with `FIRST_HB` in it at `hbAt`. */
+  /** The encoded meter value, with `FIRST_HB` at `hbAt`. */
   packet: Buffer;
   hbAt: number;
 }
@@ -100,7 +104,7 @@ async function connectOne(url: URL, client: MeterClient): Promise<Sender> {
   return sender;
 }
 
-/** From now on its meter values say that it keeps to this grant. */
+/** From now on its meter values report this grant as applied. */
 function hold(sender: Sender, { meterTopic, clientId }: MeterClient, held: Held): void {
   sender.packet = publishPacket(meterTopic, Buffer.from(meterPayload(FIRST_HB, clientId, held)));
   sender.hbAt = sender.packet.indexOf(String(FIRST_HB));
@@ -143,7 +147,7 @@ function sendValue(sender: Sender, digits: string): void {
   if (sender.sent % ASKED_EVERY === 0) ask(sender);
 }
 
-/** Starts the clients in a process of their own; resolves when all are connected. */
+/** Starts the clients in a process of their own; resolves after all are connected. */
 export async function startMeterClients(url: string, clients: readonly MeterClient[]): Promise<MeterClients> {
   const child = fork(fileURLToPath(import.meta.url), [url]);
   child.send(clients as MeterClient[]);

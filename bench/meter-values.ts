@@ -1,4 +1,4 @@
-// Meter values of 1,000 chargers that are held to their locations' limits, against aedes that drops them into an empty handler.
+// Meter values of 1,000 chargers under their locations' limits, against aedes with an empty handler.
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import type { ConnectorId } from '../machines/values/ids.js';
@@ -33,7 +33,7 @@ const MEASURED_MS = 3_000;
 interface Contestant {
   readonly name: string;
   readonly clients: Awaited<ReturnType<typeof startMeterClients>>;
-  /** Messages taken so far. */
+  /** Number of messages taken so far. */
   taken(): Promise<number>;
   stop(): Promise<void>;
   readonly perS: number[];
@@ -53,7 +53,7 @@ const CLIENTS: readonly MeterClient[] = Array.from({ length: CHARGERS }, (_, i) 
   };
 });
 
-/** Every limit of the embedded broker stays in force; only the rates are raised, as the reference has none. */
+/** All limits of the embedded broker stay in force except the rates, because the reference has none. */
 const RAISED = { HEADROOM_MQTT_MESSAGES_PER_S: '1000000', HEADROOM_MQTT_MESSAGE_BURST: '1000000' };
 
 async function bareAedes(): Promise<Contestant> {
@@ -83,7 +83,7 @@ async function bareAedes(): Promise<Contestant> {
 
 /** Checks that limits were enforced during the measurement. */
 interface Evidence {
-  /** What they are granted they draw, which is nearly all of the limits together. */
+  /** The cars draw nearly all of the limits together. */
   isAllGranted(): Promise<boolean>;
   liveKw(): Promise<number>;
   grants(): Promise<number>;
@@ -135,7 +135,7 @@ async function headroom(): Promise<Contestant & Evidence> {
   };
 }
 
-/** While it works off the last messages, the service refuses what can wait. */
+/** The service refuses deferrable requests while it processes the last messages. */
 async function answered(ask: () => Promise<Response>): Promise<Response> {
   for (let asked = 1; ; asked++) {
     const answer = await ask();
@@ -145,7 +145,9 @@ async function answered(ask: () => Promise<Response>): Promise<Response> {
   }
 }
 
-/** Lets the chargers get what they are to keep to first: while the processor is short, as it is to be then, no limit is raised. */
+/**
+ * Lets the chargers get their grants first: during the measurement the processor is short, and no limit is raised then.
+ */
 async function untilGranted({ clients, isAllGranted }: Contestant & Evidence): Promise<void> {
   clients.beat();
   for (let asked = 1; !(await isAllGranted()); asked++) {
@@ -170,7 +172,7 @@ async function measure(contestant: Contestant): Promise<void> {
   perS.push((count * 1000) / (systemClock.monotonicMs() - before.atMs));
   cpuMicrosEach.push((cpu.user + cpu.system) / count);
   clients.pause();
-  // Messages that are still on their way must not be counted in the other's round.
+  // Messages on their way must not be counted in the round of the other contestant.
   await passes(WARM_UP_MS);
 }
 
@@ -199,7 +201,7 @@ for (const { name, perS, cpuMicrosEach } of [reference, ours]) {
 }
 const ratio = median(ours.perS) / median(reference.perS);
 const byProcessor = median(reference.cpuMicrosEach) / median(ours.cpuMicrosEach);
-// Both keep one core busy all the time, so the processor time of a message tells what the clock would on an idle machine.
+// Both keep one core busy all the time, so processor time equals the elapsed time on an idle machine.
 remark(`by the clock ${percent(ratio)}; ${grants} grants sent; drawn ${liveKw} of ${LIMIT_KW} kW`);
 report([
   {

@@ -1,4 +1,4 @@
-// The few MQTT packets that chargers under measurement send and read, so that their process costs as little as can be.
+// The MQTT packets that chargers under measurement send and read, at minimum cost.
 
 export interface Login {
   readonly clientId: string;
@@ -6,7 +6,7 @@ export interface Login {
   readonly password: string;
 }
 
-/** A packet that came: `type` is its first byte, flags included. */
+/** A received packet: `type` is its first byte, flags included. */
 export type TakePacket = (type: number, body: Buffer) => void;
 
 const CONNECT = 0x10;
@@ -22,7 +22,7 @@ export const CONNECTED = Buffer.from([0x20, 2, 0, 0]);
 /** The upper half of the first byte. */
 export const KIND = { connack: 0x20, publish: 0x30, suback: 0x90, pingresp: 0xd0 } as const;
 
-/** Asks for a PINGRESP, which comes once all that was sent before has been read. */
+/** Asks for a PINGRESP, which comes after the broker has read everything before it. */
 export const PINGREQ = Buffer.from([0xc0, 0]);
 
 /** A text with its length before it. */
@@ -74,7 +74,7 @@ export function surePublishPacket(
   return packetOf(type, Buffer.concat([textOf(topic), uint16(packetId), payload]));
 }
 
-/** What a PUBLISH of QoS 1 carries, and the PUBACK it is owed. */
+/** Payload of a PUBLISH of QoS 1, and the PUBACK that it requires. */
 export function readSurePublish(body: Buffer): { readonly payload: Buffer; readonly puback: Buffer } {
   const topicEnd = 2 + body.readUInt16BE(0);
   const packetId = body.subarray(topicEnd, topicEnd + 2);
@@ -96,7 +96,7 @@ export function createPacketReader(take: TakePacket): (chunk: Buffer) => void {
   };
 }
 
-/** Where the first packet of `bytes` has its body; undefined while it is not all there. */
+/** Position of the body of the first packet of `bytes`; undefined while the packet is incomplete. */
 function firstOf(bytes: Buffer): { readonly bodyAt: number; readonly endAt: number } | undefined {
   let length = 0;
   for (let at = 1; at < bytes.length; at++) {

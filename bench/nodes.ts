@@ -1,5 +1,5 @@
-// What it costs that several nodes share the tenants: processor time for each connector of three nodes, beside that of one which carries
-// as many as each of the three.
+// Cost of sharing the tenants among several nodes: processor time per connector of three nodes, against one node with
+// as many connectors as each of the three.
 import { parseArgs } from 'node:util';
 import { SHARDS } from '../machines/values/shards.js';
 import { systemClock } from '../src/clock.js';
@@ -23,19 +23,21 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await pause(200);
 }
 
-/** Each tenant is of a shard of its own, so that the nodes have as many connectors each, give or take one tenant's. */
+/**
+ * Each tenant belongs to a shard of its own, so that the nodes have equal numbers of connectors, up to one tenant's.
+ */
 function planFor(nodes: number) {
   const chargersEach = Math.max(1, Math.round((nodes * eachNode) / (LOCATIONS_OF_A_TENANT * SHARDS)));
   return {
     tenants: SHARDS,
     locationsEach: LOCATIONS_OF_A_TENANT,
-    // 12 kW for each of which the cars would take 22.
+    // 12 kW for each car, which would take 22.
     limitKw: 12 * chargersEach,
     chargersEach,
   };
 }
 
-/** Of all nodes together since they were started, s. */
+/** Of all nodes together since their start, s. */
 async function processorS(cluster: Cluster): Promise<number> {
   const texts = await Promise.all(
     cluster.nodes.map(async ({ httpUrl }) => (await fetch(`${httpUrl}/metrics`)).text()),
@@ -46,7 +48,7 @@ async function processorS(cluster: Cluster): Promise<number> {
   );
 }
 
-/** Processor time of a connector, ms a second, once all is as it will be: the compiler has seen the code, and turns have settled. */
+/** Processor time of a connector, ms a second, in steady state: after the compiler and the rotation have settled. */
 async function measured(nodes: number): Promise<number> {
   const cluster = new Cluster({ isSharded: true, plan: planFor(nodes) });
   try {

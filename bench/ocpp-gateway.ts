@@ -1,4 +1,4 @@
-// Charging chargers behind one gateway: processor time and memory of each, and what they notice when it is killed and started again.
+// Charging chargers behind one gateway: processor time and memory of each, and the effects of a restart on them.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -21,10 +21,10 @@ const { values } = parseArgs({
 const CHARGERS = Number(values.chargers ?? 1_000);
 const MEASURED_S = Number(values.seconds ?? 60);
 const EACH = 20;
-/** Connected first: by then all code has run. */
+/** Connected first; afterwards all code has run. */
 const WARM = Math.min(60, CHARGERS - 1);
 const HEARTBEAT_S = Number(values.heartbeat ?? 10);
-/** As of a service and a gateway by themselves, 60 s of 10 s. */
+/** The default of service and gateway: 60 s for heartbeats of 10 s. */
 const LEASE_S = 6 * HEARTBEAT_S;
 /** 11.6 A for each of twenty cars, which want more. */
 const SHAPE = {
@@ -51,7 +51,7 @@ function passes(ms: number): Promise<void> {
   return new Promise((resolve) => systemClock.after(ms, resolve));
 }
 
-/** Seconds of processor time that a process has used. */
+/** Processor time of a process, s. */
 function cpuSOf({ pid = 0 }: ChildProcess): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
   return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -104,7 +104,7 @@ async function startGateway(): Promise<[ChildProcess, Record<string, string>]> {
   ]);
 }
 
-/** The sum of what a metric says with that label. */
+/** The value of a metric with that label. */
 async function metric(url: string, name: string, label: string): Promise<number> {
   const text = await (await fetch(url)).text();
   const line = text.split('\n').find((each) => each.startsWith(`${name}{`) && each.includes(label));
@@ -124,7 +124,7 @@ async function untilLeased(metricsUrl: string, count = CHARGERS): Promise<number
 const [first, addresses] = await startGateway();
 port = new URL(addresses.ocppUrl ?? '').port;
 const emptyBytes = residentBytes(first.pid ?? 0);
-/** With the first of them: what the code itself takes once it runs is no charger's. */
+/** Includes the first chargers: the memory that the running code itself needs belongs to no charger. */
 let warmBytes = emptyBytes;
 const chargers: OcppCharger[] = [];
 for (let i = 0; i < CHARGERS; i++) {

@@ -1,4 +1,4 @@
-// A past for the demo's tenant: some hours of measured power under limits that came and went.
+// Writes a past for the demo's tenant: some hours of measured power under limits that came and went.
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import { createMetrics } from '../src/metrics.js';
@@ -13,13 +13,13 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const HOURS = 8;
 
-/** What a location was held to besides its permanent limit: hours before now. */
+/** Profiles in the past; instants in hours before now. */
 const PAST_WINDOWS = [
   { priority: 4, limitKw: 0.5, fromH: 4.5, toH: 3 },
   { priority: 7, limitKw: 0.3, fromH: 1.5, toH: 0.75 },
 ] as const;
 
-/** Writes it; `sites` have the permanent limit of each location, kW. Windows are shares of it. */
+/** Writes the past. `sites` have the permanent limit of each location, kW; windows are shares of it. */
 export async function writePast(
   databaseUrl: string,
   sites: readonly { readonly locationId: string; readonly limitKw: number }[],
@@ -51,7 +51,7 @@ function pastOf(locationId: LocationId, limitKw: number, nowMs: number): readonl
   return [...profiles, ...minutes];
 }
 
-/** Cars come in the morning, more than fit at noon, and leave: an even swell, and a ripple of single cars over it. */
+/** Cars come in the morning, exceed the limit at noon, and leave: a smooth curve, with a ripple of single cars. */
 function minuteOf(atMs: number, i: number, limitKw: number, nowMs: number): PowerRecord {
   const window = PAST_WINDOWS.find(
     ({ fromH, toH }) => atMs >= nowMs - fromH * HOUR_MS && atMs < nowMs - toH * HOUR_MS,

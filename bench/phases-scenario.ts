@@ -1,28 +1,28 @@
-// Cars of one phase or three at connectors of three, all day long: a scenario, and what the best possible schedule would deliver.
+// A scenario with cars of one or three phases at three-phase connectors all day, and the energy of the best schedule.
 import { parseScenario } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 
 const VOLTAGE_V = 230;
 const MAX_A = 32;
 const CAR_W = VOLTAGE_V * MAX_A;
-/** So long after one car its successor comes. */
+/** Time between a car and its successor. */
 const GAP_MS = 600_000;
-/** One connector after another, so that not all begin at once. */
+/** Delay from one connector to the next, so that not all begin at once. */
 const APART_MS = 120_000;
 const ROTATIONS = ['RST', 'STR', 'TRS'];
 
-/** `rotated`: the connectors are wired to the phases in turn; else all begin with L1. */
+/** `rotated`: connectors begin with L1, L2 and L3 in turn; otherwise all begin with L1. */
 export interface PhasesCase {
   readonly cars: number;
   readonly limitKw: number;
   readonly wiring: 'rotated' | 'onL1';
-  /** Of the connection, A; undefined where it has no fuse that is known. */
+  /** Of the connection, A; undefined if it has no known fuse. */
   readonly fuseA?: number;
-  /** Whether chargers end a limit with the session, so that what the car does not use can be lent. */
+  /** Chargers end a limit with the session, so that unused phases can be reallocated. */
   readonly endsWithSession: boolean;
-  /** How many phases the cars use, 7.36 kW on each; one where left out. */
+  /** Number of phases that the cars use, 7.36 kW on each; one by default. */
   readonly carPhases?: 1 | 3;
-  /** Whether chargers charge a car on fewer phases than that uses, where they are told to. */
+  /** Chargers can charge a car on fewer phases than it uses, if the service requests it. */
   readonly switchesPhases?: boolean;
   readonly hours: number;
   readonly seed: number;
@@ -34,7 +34,7 @@ interface Stay {
   readonly untilMs: number;
 }
 
-/** Two cars after one another at each connector, neither ever full. */
+/** Two cars, one after the other, at each connector; neither is ever full. */
 function staysOf({ cars, hours }: PhasesCase): readonly Stay[] {
   const halfMs = (hours * 3_600_000) / 2;
   return Array.from({ length: 2 * cars }, (_, i) => {
@@ -93,7 +93,7 @@ vehicles:
   );
 }
 
-/** The most that anybody could deliver to these cars: at every instant all that they take, the limit or the fuse of L1. */
+/** Upper bound of the energy for these cars: at every instant the demand of all cars, the limit or the fuse of L1. */
 export function bestWh(phases: PhasesCase): number {
   const { limitKw, fuseA = Number.POSITIVE_INFINITY, wiring, carPhases = 1 } = phases;
   const stays = staysOf(phases);

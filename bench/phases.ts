@@ -1,4 +1,5 @@
-// Cars at connectors of three phases: how much of the best possible schedule they get once their phases are learnt and lent, or switched.
+// Cars at three-phase connectors: share of the best schedule that they get after their phases are learnt and
+// reallocated, or switched.
 import { runScenario } from '../sim/run/run-scenario.js';
 import { type Figure, machine, remark, report } from './bench.js';
 import { bestWh, type PhasesCase, phasesScenario } from './phases-scenario.js';
@@ -16,7 +17,7 @@ const CASES: readonly Measured[] = [
   { cars: 12, limitKw: 100, wiring: 'onL1', fuseA: 63 },
   { cars: 1, limitKw: 3.6, wiring: 'rotated', carPhases: 3, switchesPhases: true, shareGoal: 0.95 },
   { cars: 6, limitKw: 10, wiring: 'rotated', carPhases: 3, switchesPhases: true, shareGoal: 0.95 },
-  // Beside them what chargers do that cannot switch.
+  // For comparison, chargers that cannot switch.
   { cars: 1, limitKw: 3.6, wiring: 'rotated', carPhases: 3 },
   { cars: 6, limitKw: 10, wiring: 'rotated', carPhases: 3 },
 ];
@@ -36,7 +37,7 @@ async function figuresOf({ shareGoal, ...measured }: Measured): Promise<readonly
     `${name}, ${HOURS} h: ${(100 * share).toFixed(1)} % of the best possible schedule, ${starts.toFixed(2)} starts a session, ${summary.violations} violations`,
   );
   const figures: Figure[] = [];
-  // All on one phase, not even the least of each fits: there is no schedule without turns.
+  // On a single phase, even the minimum currents exceed the capacity: every schedule needs rotation.
   if (shareGoal !== undefined)
     figures.push({
       name: `${name}: of the best possible schedule`,

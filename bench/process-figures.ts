@@ -1,4 +1,4 @@
-// What Linux knows of a process that runs: its memory and its open files.
+// Memory and open files of a running process on Linux.
 import { readdirSync, readFileSync } from 'node:fs';
 
 /** Resident memory of a process in bytes (Linux). */
@@ -7,7 +7,7 @@ export function residentBytes(pid: number): number {
   return Number(match?.[1] ?? Number.NaN) * 1024;
 }
 
-/** How many files, sockets and pipes a process has open (Linux). */
+/** Number of open files, sockets and pipes of a process (Linux). */
 export function openFilesOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

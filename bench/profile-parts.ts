@@ -1,7 +1,7 @@
-// Where the time of a profile went, by the part of the product that was running.
+// Divides the time of a profile among the parts of the product.
 import type { Profiler } from 'node:inspector';
 
-/** Shares of the time in which anything ran, by part, the largest first. */
+/** Shares of the active time by part, largest first. */
 export type PartShares = readonly { readonly part: string; readonly share: number }[];
 
 const PARTS: readonly (readonly [part: string, path: RegExp])[] = [
@@ -16,7 +16,7 @@ const PARTS: readonly (readonly [part: string, path: RegExp])[] = [
   ['database', /sqlite3|knex|src\/outbound/],
 ];
 
-/** undefined while nothing ran. */
+/** undefined for idle time. */
 function partOf({
   url,
   functionName,

@@ -1,4 +1,4 @@
-// Pictures of the dashboard for the documents: the demo, with some hours of past and a few limits, in Chromium.
+// Screenshots of the dashboard for the documents: the demo with some hours of past and a few limits, in Chromium.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
@@ -17,7 +17,7 @@ const DEMO_FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.u
 const IMAGES = fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const TIMING = ['--heartbeat-s', '2', '--lease-ttl-s', '12', '--settle-s', '3'];
 const HOUR_MS = 3_600_000;
-/** Until cars have come and leases follow each other. */
+/** Time until cars have come and leases are renewed. */
 const STEADY_WITHIN_MS = 30_000;
 const DRAWN_WITHIN_MS = 3_000;
 
@@ -32,7 +32,7 @@ const SHORT: BrowserContextOptions = { viewport: { width: 1280, height: 640 } };
 const TALL: BrowserContextOptions = { viewport: { width: 1280, height: 1600 } };
 const PHONE: BrowserContextOptions = { viewport: { width: 390, height: 780 }, deviceScaleFactor: 2 };
 
-/** Name of the file, page, and what kind of screen. */
+/** Name of the file, page, and kind of screen. */
 type Picture = readonly [name: string, hash: string, options: BrowserContextOptions];
 
 const picturesOf = (clusterId: string): readonly Picture[] => [
@@ -49,7 +49,7 @@ function run(args: readonly string[]): Promise<number | null> {
   return new Promise((resolve) => child.once('exit', resolve));
 }
 
-/** Starts the demo on `dataDir`; resolves with what it says of itself. */
+/** Starts the demo on `dataDir`; resolves with the values in its output. */
 async function startDemo(dataDir: string) {
   const child = spawn(
     process.execPath,
@@ -70,7 +70,7 @@ async function startDemo(dataDir: string) {
   throw new Error(`the demo did not start: ${said}`);
 }
 
-/** Limits now and to come, of several priorities, a lock, and one that cannot be kept beside a lock. */
+/** Present and future limits of several priorities, a lock, and a limit that cannot be kept next to a lock. */
 async function setLimits(url: string, apiKey: string): Promise<void> {
   const nowMs = systemClock.nowMs();
   const post = async (path: string, priority: number, limitKw: number, fromH: number, toH: number) => {

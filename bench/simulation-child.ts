@@ -1,4 +1,4 @@
-// A simulated world in a process of its own, as its parent sees it: it waits until it is told to run its next slice.
+// A simulated world in a process of its own, for its parent: it waits for a request before each slice.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -7,7 +7,7 @@ import type { SimulationSlice, SimulationTask } from './simulation-run.js';
 
 type Line = { readonly ready: true } | { readonly slice: SimulationSlice };
 
-/** This release, as compiled. */
+/** This release, compiled. */
 const OWN_PRODUCT = new URL('../', import.meta.url).href.replace(/\/$/, '');
 const MEGABYTES = 6_144;
 
@@ -17,7 +17,7 @@ export class SimulationChild {
   readonly #ended: Promise<string>;
   #isMeasured = false;
 
-  /** @param task.product this release unless given. */
+  /** @param task.product this release by default. */
   constructor(task: Omit<SimulationTask, 'product'> & { readonly product?: string }) {
     const path = fileURLToPath(new URL('./simulation-run.js', import.meta.url));
     const whole: SimulationTask = { product: OWN_PRODUCT, ...task };
@@ -33,14 +33,14 @@ export class SimulationChild {
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]();
   }
 
-  /** Goes on to before its next slice, and stands there. */
+  /** Runs to the start of its next slice, and waits. */
   async arrive(): Promise<void> {
     if (this.#isMeasured) this.#goOn();
     const line = await this.#next();
     if (!('ready' in line)) throw new Error('a slice that nobody asked for');
   }
 
-  /** Runs the slice before which it stands, and stands behind it: it takes nothing from those that are measured next. */
+  /** Runs the next slice, and waits at its end, so that it takes no time from the next measurement. */
   async slice(): Promise<SimulationSlice> {
     this.#goOn();
     this.#isMeasured = true;
@@ -49,7 +49,7 @@ export class SimulationChild {
     return line.slice;
   }
 
-  /** Nobody asks for what is left of its day. */
+  /** Ends the process, although its day is not finished. */
   async end(): Promise<void> {
     if (this.#child.exitCode !== null) return;
     const exited = once(this.#child, 'exit');
@@ -68,7 +68,7 @@ export class SimulationChild {
   }
 }
 
-/** A release in the folder it was built in, such as a checkout's. */
+/** A release in the folder of its build, such as a checkout. */
 export function productIn(checkout: string): string {
   return pathToFileURL(`${checkout}/dist`).href;
 }

@@ -1,4 +1,4 @@
-// One simulated world in a process of its own, slice by slice as its parent asks: how fast, and where its time went.
+// One simulated world in a process of its own. It runs slices on request of its parent, and measures speed and parts.
 import { readSync, writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import type { RunProgress } from '../sim/run/run-scenario.js';
@@ -7,41 +7,41 @@ import { systemClock } from '../src/clock.js';
 import { collectGarbage } from './bench.js';
 import { type PartShares, partsOfProfile } from './profile-parts.js';
 
-/** Minutes of virtual time that are measured, one after another, each a whole number of heartbeat periods. */
+/** Consecutive spans of virtual time to measure, in minutes; each is a whole number of heartbeat periods. */
 export interface Slices {
   readonly fromMinute: number;
   readonly minutesEach: number;
   readonly count: number;
 }
 
-/** What the parent asks for, as the only argument, in JSON. */
+/** The only argument of the process, as JSON. */
 export interface SimulationTask {
-  /** The compiled product that is measured, as the URL of its folder: this one, or another release's. */
+  /** URL of the folder of the compiled product: this release, or another one. */
   readonly product: string;
   readonly locations: number;
   readonly connectorsEach: number;
   readonly transport: Transport;
-  /** In the order of time. */
+  /** In order of time. */
   readonly slices: readonly Slices[];
   readonly workers?: number;
   readonly isProfiled?: boolean;
 }
 
-/** Of one slice. */
+/** Figures of one slice. */
 export interface SimulationSlice {
   readonly readings: number;
   readonly wallMs: number;
   /** Of all threads of the process. */
   readonly cpuMs: number;
   readonly violations: number;
-  /** In use after a full collection before and after it, bytes. */
+  /** In use after a full collection before and after the slice, bytes. */
   readonly heapBytes: readonly [number, number];
   readonly parts?: PartShares;
 }
 
 const METER_PERIOD_S = 10;
 const MINUTE_MS = 60_000;
-/** The scenario's calls must lie inside it; nobody waits for what is left behind the last slice. */
+/** Calls of the scenario must lie inside its duration. Time after the last slice is not run. */
 const LEAST_MINUTES = 60;
 
 function scenarioText({ locations, connectorsEach, transport, slices }: SimulationTask): string {
@@ -73,7 +73,7 @@ interface Begun {
   readonly heapBytes: number;
 }
 
-/** What begins, and how long what ends was, minutes. */
+/** The start of a slice, and the length of the slice that ends here, minutes. */
 interface Edge {
   begins: boolean;
   ends: number | undefined;
@@ -94,8 +94,8 @@ class SlicedRun {
   }
 
   /**
-   * Stands still at the edges of slices until the parent says that it goes on.
-   * @throws RangeError where progress is not told at an edge: its slice would never begin or end
+   * Stops at the edges of slices until the parent continues.
+   * @throws RangeError if there is no progress report at an edge: its slice would never begin or end
    */
   pause({ simulatedMs, violations }: RunProgress): void {
     const before = this.#minute;
@@ -170,7 +170,7 @@ function heapInUse(): number {
   return process.memoryUsage().heapUsed;
 }
 
-/** Its other threads have nothing to do meanwhile. */
+/** Blocks the thread; the other threads of the process have no work meanwhile. */
 function awaitParent(): void {
   readSync(0, Buffer.alloc(1));
 }
@@ -180,7 +180,7 @@ function writeLine(line: object): void {
 }
 
 const task: SimulationTask = JSON.parse(process.argv[2] ?? '{}');
-// The interfaces of both are those of release 0.1, so that any release since can be measured.
+// Both interfaces exist since release 0.1, so that any release since then can be measured.
 const { parseScenario } = await import(`${task.product}/sim/scenario/parse-scenario.js`);
 const { runScenario } = await import(`${task.product}/sim/run/run-scenario.js`);
 const run = new SlicedRun(task);

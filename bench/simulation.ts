@@ -1,4 +1,5 @@
-// How fast simulated days go: quiet and busy, beside another release, with ten times as many connectors, through the broker.
+// Speed of simulated days: quiet and busy, against another release, with ten times as many connectors, through the
+// broker.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
@@ -19,20 +20,24 @@ const ORDINARY_DAY = fileURLToPath(new URL('../../scenarios/ordinary-depot-day.y
 const OUTPUT_BYTES = 1 << 26;
 const MEBIBYTE = 2 ** 20;
 
-/** Connector-periods a second of ACN-Sim, as measured for the design of this simulator. */
+/** Connector-periods a second of ACN-Sim, measured for the design of this simulator. */
 const PEER = 'ACN-Sim: 4,700 (round robin) to 38,000 (uncontrolled) connector-periods/s at 1,000 stations';
 
 const { values } = parseArgs({
   options: { against: { type: 'string' }, slices: { type: 'string', default: '3' } },
 });
 const count = Number(values.slices);
-/** All chargers are connected, and few have a car. A shorter slice is over before its threads have compiled what they run. */
+/**
+ * All chargers are connected, and few have a car. In a shorter slice the threads would still be compiling their code.
+ */
 const QUIET: Slices = { fromMinute: 5, minutesEach: 15, count };
 /** Most connectors have a car that charges. */
 const BUSY: Slices = { fromMinute: 360, minutesEach: 15, count };
-/** Long enough where each reading costs much, or there are many of them. */
+/** Long enough if each reading is expensive, or there are many readings. */
 const SHORT: Slices = { ...QUIET, minutesEach: 5, count: 1 };
-/** The first and the last minutes of a whole day in which memory counts: until then code is still being compiled. */
+/**
+ * The first and the last minutes of a whole day for the memory figure; before the first, code is still being compiled.
+ */
 const WARM: Slices = { fromMinute: 60, minutesEach: 5, count: 1 };
 const LAST: Slices = { fromMinute: 24 * 60 - 5, minutesEach: 5, count: 1 };
 const SITES = { locations: 20, connectorsEach: 50, transport: 'inProcess', slices: [QUIET, BUSY] } as const;
@@ -45,14 +50,17 @@ interface Contestant {
 
 type Measured = readonly (readonly SimulationSlice[])[];
 
-/** Slice by slice in turns, each in a process of its own, so that other work on the machine affects all of them equally. */
+/**
+ * Measures slices in alternation, each contestant in a process of its own: other work on the machine then affects all
+ * equally.
+ */
 async function inTurns(contestants: readonly Contestant[]): Promise<Measured> {
   const children = contestants.map(({ task }) => new SimulationChild(task));
   const measured: SimulationSlice[][] = contestants.map(() => []);
   const slices = contestants[0]?.task.slices.reduce((sum, each) => sum + each.count, 0) ?? 0;
   try {
     for (let nth = 0; nth < slices; nth++) {
-      // Who is still on the way to its slice would take the cores from the one that is measured.
+      // A child that is still on the way to its slice would take cores from the measured one.
       await Promise.all(children.map((child) => child.arrive()));
       for (const [i, child] of children.entries()) measured[i]?.push(await child.slice());
     }
@@ -142,12 +150,12 @@ async function measureReplay(): Promise<number> {
 }
 const replayMs = await measureReplay();
 
-/** With so many a world has two hours of the day to run again at most. */
+/** With this number a world has at most two hours of the day to run again. */
 const SPARES = 12;
 
 /**
- * Back by six hours from the end of the ordinary day of twelve connectors, and a call there: what lies before is run again, from
- * the beginning or from the nearest spare world.
+ * Goes back by six hours from the end of the ordinary day of twelve connectors, and makes a call there. The time before
+ * it is run again, from the beginning or from the nearest prewarmed world.
  */
 async function measureRewind(spares: number): Promise<{ readonly rewindMs: number; readonly actMs: number }> {
   const scenario = parseScenario(readFileSync(ORDINARY_DAY, 'utf8'), ORDINARY_DAY);
@@ -170,7 +178,7 @@ const [day = []] = await inTurns([{ name: 'a day', task: { ...SITES, workers: 1,
 const heapBefore = day[0]?.heapBytes[0] ?? 0;
 const heapAfter = day.at(-1)?.heapBytes[1] ?? 0;
 
-/** Beside another release where one is given: by the clock with threads, by processor time on one. */
+/** Compares with another release if one is given: elapsed time with threads, processor time on one thread. */
 function speedFigure(which: 'quiet' | 'busy'): Figure {
   const own = threads?.[which] ?? [];
   const speed = `${thousands(speedOf(own))}/s`;

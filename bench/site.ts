@@ -1,4 +1,4 @@
-// A tenant to measure with: locations, connectors and profiles in a database of its own.
+// A tenant for measurements: locations, connectors and profiles in a database of its own.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ export const TENANT = '7d0f6a52-5a53-4a6e-9c0d-0d6b1f6f4c11' as TenantUuid;
 export const MQTT_SECRET = 'bench-charger-secret';
 const KEY_SECRET = 'benchbenchbenchbenchbenchbenchbenchbenchben';
 
-/** Whose a site is. Its locations and chargers are numbered from these on. */
+/** Owner of a site, and the first numbers of its locations and chargers. */
 export interface SiteOwner {
   readonly tenantUuid: TenantUuid;
   readonly keyId: string;
@@ -60,12 +60,12 @@ export function createSite(environment: Readonly<Record<string, string>> = {}): 
 export const locationIdOf = (i: number) => `site-${i}` as LocationId;
 export const controllerUuidOf = (i: number) => `charger-${i}` as ControllerUuid;
 
-/** What the locations of a site are besides their number. */
+/** Properties of the locations of a site. */
 export interface Shape {
   readonly chargersEach: number;
   readonly permanentLimitKw: number;
   readonly gridLimitKw: number;
-  /** Of its chargers; that of the service where left out. */
+  /** Of its chargers; by default that of the service. */
   readonly timing?: LeaseTiming;
 }
 
@@ -123,11 +123,11 @@ export async function provision(
 interface Window {
   readonly startsAtMs: number;
   readonly endsAtMs: number;
-  /** Without it the limit is one that tells priorities apart. */
+  /** By default the limit depends on the priority, so that the priorities are distinguishable. */
   readonly limitKw?: number;
 }
 
-/** Writes a profile per location and priority: `windowOf` says when each applies. */
+/** Writes a profile per location and priority with the window of `windowOf`. */
 export async function writeProfiles(
   config: Config,
   locations: number,

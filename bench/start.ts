@@ -1,4 +1,5 @@
-// Start of the real process with 10,000 locations, 20,000 connectors and 100,000 profiles: time to ready, memory after it.
+// Start of the real process with 10,000 locations, 20,000 connectors and 100,000 profiles: time to ready, memory after
+// it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -15,7 +16,10 @@ const DAY_MS = 86_400_000;
 const RUNS = 3;
 const BIN = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 
-/** Half of the profiles to come, a fifth active, the rest over: every one is listed, those not over have an actor. */
+/**
+ * Half of the profiles lie ahead, a fifth is active, the rest is over. All are listed; each that is not over has an
+ * actor.
+ */
 function windowOf(priority: number, nowMs: number) {
   const startsAtMs = nowMs + (priority - 4) * DAY_MS;
   return { startsAtMs, endsAtMs: startsAtMs + (priority >= 3 ? 2 : 1) * DAY_MS };

@@ -1,4 +1,5 @@
-// How long nobody runs once the lease of a node that was killed has ended: from then on until the next one answers and chargers reach it.
+// Time without a running node after the lease of a killed node has ended: until the next node answers and chargers
+// reach it.
 import { parseArgs } from 'node:util';
 import { systemClock } from '../src/clock.js';
 import { machine, median, remark, report } from './bench.js';

@@ -1,30 +1,30 @@
-// What each slot may hold after a crash, known only from what clients sent and what they were answered.
+// Values that each slot may hold after a crash, derived only from the writes of clients and their answers.
 
-/** The value of each slot one write sets: all of them or none. */
+/** Values that one write sets, by slot: either all of them or none. */
 export type Values = Readonly<Record<string, string>>;
 
-/** What a slot holds that nothing was ever put in. */
+/** Value of a slot that was never written. */
 export const NOTHING = 'nothing';
 
 export type Outcome = 'unknown' | 'acknowledged' | 'refused';
 
 export interface Attempt {
   readonly values: Values;
-  /** Counted in events, for only their order matters. */
+  /** Counted in events, because only their order matters. */
   readonly sentAt: number;
   endedAt: number;
-  /** Unknown for as long as there is no answer, and for ever where none came. */
+  /** Unknown as long as there is no answer, and forever if none came. */
   outcome: Outcome;
 }
 
 export interface Ledger {
-  /** Everything that was ever sent. */
+  /** All writes that were sent. */
   readonly attempts: readonly Attempt[];
-  /** Takes what slots hold as given. */
+  /** Takes the current values of the slots as given. */
   begin(held: ReadonlyMap<string, string>): void;
-  /** Notes that a write is on its way; call what it gives with the answer. */
+  /** Records a sent write; call the returned function with its outcome. */
   send(values: Values): (outcome: Outcome) => void;
-  /** Every slot that holds what it must not, in words; then goes on from what is held. */
+  /** Messages about every slot with a forbidden value; afterwards the ledger continues from `held`. */
   settle(held: ReadonlyMap<string, string>): readonly string[];
 }
 
@@ -34,7 +34,9 @@ export function createLedger(): Ledger {
   let open = new Map<string, Attempt[]>();
   let events = 0;
 
-  /** A write is gone for good once another was acknowledged that was sent after the first had ended. */
+  /**
+   * A write can no longer be visible after the acknowledgement of another one that was sent after the first had ended.
+   */
   function mayHold(slot: string): ReadonlySet<string> {
     const written = (open.get(slot) ?? []).filter(({ outcome }) => outcome !== 'refused');
     const replacedBefore = Math.max(
