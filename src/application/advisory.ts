@@ -1,10 +1,10 @@
-// What a caller is told of a write that leads to a shortage of power: one sentence for each kind, the worst first.
+// Advice for the caller of a write that leads to a shortage of power: one sentence for each kind, the worst first.
 import { SHORTAGES, type Shortage, type Shortfall } from '../../machines/limits/attainability.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { TimeWindow } from '../../machines/values/time.js';
 import { toInstant } from '../wire/instants.js';
 
-/** A location and what will not fit there; at least one shortfall. */
+/** A location and its shortfalls; at least one. */
 export interface Finding {
   readonly locationId: string;
   readonly shortfalls: readonly Shortfall[];
@@ -16,7 +16,7 @@ const NEEDS: Readonly<Record<Shortage, readonly [needs: string, consequence: str
   turns: ['the 6 A minimum of all connectors needs', 'connectors will take turns'],
 };
 
-/** The shortfall to name first: of the worst kind, the earliest. */
+/** The shortfall to name first: the earliest one of the worst kind. */
 export function worstOf(shortfalls: readonly Shortfall[]): Shortfall | undefined {
   for (const shortage of SHORTAGES) {
     const worst = shortfalls.find((shortfall) => shortfall.shortage === shortage);
@@ -25,7 +25,7 @@ export function worstOf(shortfalls: readonly Shortfall[]): Shortfall | undefined
   return undefined;
 }
 
-/** ASCII, with its most important words first. `findings` begin with the worst. */
+/** ASCII, with the most important words first. `findings` begin with the worst. */
 export function adviceOn(findings: readonly Finding[], lookedAt: number): string {
   const [worst] = findings;
   if (worst === undefined) return '';
@@ -33,7 +33,7 @@ export function adviceOn(findings: readonly Finding[], lookedAt: number): string
   return lookedAt === 1 ? advice : `${findings.length} of ${lookedAt} locations, the worst is ${advice}`;
 }
 
-/** Of a lock that asks for less than the minimum of `minimumW`. ASCII. */
+/** Advice on a lock below the minimum of `minimumW`. ASCII. */
 export function adviceOnLock(
   { controllerUuid, connectorId }: Pick<ConnectorAddress, 'controllerUuid' | 'connectorId'>,
   limitKw: number,

@@ -1,4 +1,4 @@
-// An alarm as answers and the event stream show it.
+// Converts an alarm into the form of answers and of the event stream.
 import type { AlarmRecord } from '../ports/records.js';
 import { toInstant } from '../wire/instants.js';
 import type { AlarmView } from '../wire/operator-history.js';

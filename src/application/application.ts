@@ -1,4 +1,5 @@
-// What can be asked of the service: every command and query, each with what it works with. The door between the ways in and the actors.
+// All commands and queries of the service, bound to their dependencies. Inbound code reaches the actors only through
+// here.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
 import { cancelConnectorProfile } from './commands/cancel-connector-profile.js';
@@ -38,7 +39,6 @@ import { organizationLimitsAt } from './queries/organization-limits-at.js';
 import { siteMeter } from './queries/site-meter.js';
 import { findLocation, findTenant } from './targets.js';
 
-/** What changes something. */
 export const COMMANDS = {
   submitConnectorProfile,
   submitLocationProfile,
@@ -56,7 +56,6 @@ export const COMMANDS = {
   putSiteReading,
 };
 
-/** What only looks. */
 export const QUERIES = {
   locationLimits,
   organizationLimits,
@@ -80,7 +79,7 @@ export const QUERIES = {
   siteMeter,
 };
 
-/** Calls `listener` with everything that happens from now on, of one location or of all; it must not throw. */
+/** Calls `listener` for every event from now on, of one location or of all; `listener` must not throw. */
 function subscribe(
   core: Core,
   tenantUuid: TenantUuid,
@@ -95,10 +94,10 @@ function subscribe(
 type Calls = typeof COMMANDS & typeof QUERIES & { readonly subscribe: typeof subscribe };
 
 /**
- * Each call as its command or query has it, with what it works with put in. The tenant comes first, from the credential alone;
- * identifiers are the raw text of the path: what could name nothing is unknown. Each fails with DomainError for what the contract
- * refuses, and with StoreUnavailableError where nothing could be written. `advise` is called, before a write is answered,
- * where it leads to a shortage of power.
+ * Each call has the signature of its command or query, without `core`. The tenant comes first, from the credential
+ * alone. Identifiers are the raw text of the path: an invalid one counts as unknown. A call fails with DomainError if
+ * the contract refuses it, and with StoreUnavailableError if nothing could be written. If a write leads to a shortage
+ * of power, `advise` is called before the answer.
  */
 export type Application = {
   readonly [Name in keyof Calls]: Calls[Name] extends (core: Core, ...asked: infer Asked) => infer Answer

@@ -1,4 +1,4 @@
-// The span of time a query asks for: its open ends filled in, its length bounded.
+// Time span of a query: fills in its open ends, and bounds its length.
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import { fromInstant } from '../wire/instants.js';
 import type { SpanQuery } from '../wire/operator-queries.js';
@@ -7,23 +7,23 @@ import { LAST_INSTANT_MS } from '../wire/rest.js';
 
 const DAY_MS = 86_400_000;
 
-/** A span that names no length has this one. */
+/** Length of a span that names none. */
 const DEFAULT_MS = DAY_MS;
 
 /**
- * A span of the past: until now where `to` is left out, a day long where `from` is.
+ * A past span: `to` defaults to now, `from` to a day earlier.
  * @throws DomainError INVALID_REQUEST_BODY naming `to` or `from`
  */
 export function askedPast(asked: SpanQuery, now: EpochMs, longestDays: number): TimeWindow {
-  // What happened in this very millisecond belongs to it.
+  // Events of this very millisecond belong to the span.
   const endsAtMs = asked.to === undefined ? now + 1 : fromInstant(asked.to);
   const startsAtMs = asked.from === undefined ? endsAtMs - DEFAULT_MS : fromInstant(asked.from);
   return bounded({ startsAtMs, endsAtMs }, longestDays);
 }
 
 /**
- * A span of a history, whose rows are found by their windows: an end that is left out is open, so that without a range nothing is
- * hidden. Answers come page by page, so only a span that names both ends is bounded.
+ * Span of a history, whose rows are found by their windows. A missing end is open, so that without a range nothing is
+ * hidden. Answers come page by page, so only a span with both ends is bounded.
  * @throws DomainError INVALID_REQUEST_BODY naming `to` or `from`
  */
 export function askedHistorySpan(asked: SpanQuery, longestDays: number): TimeWindow {
@@ -34,7 +34,7 @@ export function askedHistorySpan(asked: SpanQuery, longestDays: number): TimeWin
 }
 
 /**
- * A span of the future: from now where `from` is left out, a day long where `to` is.
+ * A future span: `from` defaults to now, `to` to a day later.
  * @throws DomainError INVALID_REQUEST_BODY naming `to` or `from`
  */
 export function askedFuture(asked: SpanQuery, now: EpochMs, longestDays: number): TimeWindow {

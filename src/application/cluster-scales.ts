@@ -1,19 +1,19 @@
-// How a cluster will scale its members as time passes: from the windows of all of them, as they are known now.
+// Scales of a cluster over time, from the windows of all its members as far as known now.
 import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import type { ClusterOutlook, OwnLimits, ScaleStep } from '../../machines/limits/limit-in-force.js';
 import { compositeTimeline } from '../../machines/limits/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import { type ClusterEntity, type LocationEntity, ownLimitsOf } from '../actors/entities.js';
 
-// Sums are kept in whole milliwatts, so that adding and taking away in any order ends at the same number.
+// Sums are kept in whole milliwatts, so that additions and subtractions in any order end at the same number.
 const MW_PER_KW = 1_000_000;
 
-/** That `location` has these limits; all others have what they have. */
+/** Assumed limits of `location`; all other locations keep their own. */
 export interface Assumption extends OwnLimits {
   readonly location: LocationEntity;
 }
 
-/** The scales inside `window` in order, the first at its start; one step of 1 where the cluster lowers no member. */
+/** Scales inside `window` in order, the first at its start; one step of 1 if the cluster lowers no member. */
 export function clusterScales(
   { record, actor, members }: ClusterEntity,
   window: TimeWindow,

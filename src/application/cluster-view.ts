@@ -1,4 +1,4 @@
-// A cluster as answers show it (section 2.8).
+// Converts a cluster into the form of answers (contract section 2.8).
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { ClusterRecord } from '../ports/records.js';
 import { toInstant } from '../wire/instants.js';

@@ -1,4 +1,4 @@
-// What every command and query works with.
+// Dependencies of every command and query.
 
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Assembly } from '../actors/assembly.js';
@@ -14,19 +14,19 @@ export interface Core {
   readonly clock: Clock;
   readonly log: Log;
   readonly store: Pick<Store, 'append'>;
-  /** Resolves when all that was handed over to be written for the tenant is on disk; rejects where it has to wait. */
+  /** Resolves once all earlier changes of the tenant are on disk; rejects if the database does not take them now. */
   readonly written: (tenantUuid: TenantUuid) => Promise<void>;
-  /** What rows tell of the past. */
+  /** Rows of the past. */
   readonly archive: Pick<
     Store,
     'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory' | 'operatorEvents'
   >;
   readonly events: EventStream;
-  /** Lets readings of the location that came too long ago stop counting, however late the next look is. */
+  /** Readings of the location that are too old stop counting, however late the next sweep is. */
   readonly expireReadings: (location: LocationEntity) => void;
   readonly directory: Directory;
   readonly assembly: Assembly;
-  /** One command at a time for each cluster: what it checks is still so when it writes. */
+  /** One command at a time per cluster, so that its checks still hold at its write. */
   readonly clusterQueue: EntityQueue;
   readonly newId: () => string;
 }

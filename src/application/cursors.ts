@@ -1,8 +1,8 @@
-// Where the next page of a long answer begins: text that only the endpoint that gave it understands.
+// Start of the next page of a long answer: text for use by the issuing endpoint alone.
 import type { DomainError } from '../../machines/values/errors.js';
 import { wrongParameter } from '../wire/plain-errors.js';
 
-/** A place among alarms, the newest first: `skip` of those that began at `beganAtMs` were given already. */
+/** A place among alarms, newest first: `skip` alarms that began at `beganAtMs` were already returned. */
 export interface AlarmPlace {
   readonly beganAtMs: number;
   readonly skip: number;
@@ -11,14 +11,14 @@ export interface AlarmPlace {
 const OFFSET = /^\d{1,9}$/;
 const ALARM_PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
 
-/** Rows that were given already; 0 without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+/** Number of rows that were already returned; 0 without a cursor. @throws DomainError INVALID_REQUEST_BODY */
 export function offsetOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (!OFFSET.test(cursor)) throw unknownCursor();
   return Number(cursor);
 }
 
-/** undefined without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+/** Undefined without a cursor. @throws DomainError INVALID_REQUEST_BODY */
 export function alarmPlaceOf(cursor: string | undefined): AlarmPlace | undefined {
   if (cursor === undefined) return undefined;
   const [, beganAtMs, skip] = ALARM_PLACE.exec(cursor) ?? [];

@@ -1,10 +1,10 @@
-// What a location draws, as answers and stream name it.
+// Draw of a location in the form of answers and of the event stream.
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 
 /** Powers in kW. */
 export interface DrawnKw {
   readonly actualKw: number;
-  /** How much of it is an estimate; null where everything is measured. */
+  /** Estimated part of it; null if everything is measured. */
   readonly estimatedKw: number | null;
 }
 

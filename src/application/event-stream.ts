@@ -1,4 +1,5 @@
-// What happens, told to the listeners of a tenant: effects of actors, alarms, limits of connectors, and once a second power and fuses.
+// Sends a tenant's events to its listeners: effects of actors, alarms, limits of connectors; each second power and
+// fuses.
 import type { Grant } from '../../machines/power/grant.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -16,7 +17,7 @@ import { viewOfBilledWindow } from './peak-shaving-view.js';
 import { viewOfProfile } from './profile-view.js';
 import { viewOfBuilding } from './site-meter-view.js';
 
-/** Ends a subscription; calling it twice is harmless. */
+/** Ends a subscription; a second call is harmless. */
 export type Unsubscribe = () => void;
 
 interface Subscriber {
@@ -24,7 +25,7 @@ interface Subscriber {
   readonly listener: (event: StreamEvent) => void;
 }
 
-/** The listeners of one tenant, and what they were last told of each location's power and fuses and each connector's limit. */
+/** Listeners of one tenant, and the values that they received last for each location and connector. */
 interface Audience {
   readonly tenant: Tenant;
   readonly subscribers: Set<Subscriber>;
@@ -41,14 +42,15 @@ const SAMPLE_EVERY_MS = 1_000;
 export class EventStream {
   readonly #clock: Clock;
   readonly #audiences = new Map<TenantUuid, Audience>();
-  // A counter a tenant, kept when its last listener leaves: one for all would tell each how busy the others are.
+  // One counter per tenant, kept after its last listener leaves. A common one would show each tenant the others'
+  // activity.
   readonly #lastIds = new Map<TenantUuid, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** Events of the tenant from now on, of `location` alone where it is given. `listener` must not throw. */
+  /** Events of the tenant from now on, of `location` alone if given. `listener` must not throw. */
   subscribe(
     tenant: Tenant,
     location: LocationEntity | undefined,
@@ -57,7 +59,7 @@ export class EventStream {
     const audience = this.#audienceOf(tenant);
     const subscriber = { location, listener };
     audience.subscribers.add(subscriber);
-    // A new listener is told the power of every location within a second.
+    // A new listener receives the power of every location within a second.
     audience.toldPower.clear();
     audience.toldFuses.clear();
     return () => {
@@ -76,14 +78,14 @@ export class EventStream {
     if (body !== undefined) this.#tell(audience, entity.record.locationId, body);
   }
 
-  /** An alarm that began or, with its end, one that ended. */
+  /** An alarm that began or changed, or, with its end, one that ended. */
   onAlarm(tenantUuid: TenantUuid, alarm: AlarmRecord): void {
     const audience = this.#audiences.get(tenantUuid);
     if (audience === undefined) return;
     this.#tell(audience, alarm.locationId, { event: 'alarm', data: viewOfAlarm(alarm) });
   }
 
-  /** A limit that was granted to a connector. One that is the same as before is not told again. */
+  /** A limit that is the same as before is not sent again. */
   onGrant(location: LocationEntity, key: string, { limitTenthsA, limitW, reason }: Grant): void {
     const audience = this.#audiences.get(location.tenant.tenantUuid);
     if (audience === undefined) return;

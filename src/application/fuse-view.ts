@@ -1,4 +1,4 @@
-// The fuses of a location as an operator sees them: each phase with what it carries, and the one that keeps a connector from more.
+// Fuses of a location for operators: each circuit phase with its load, and the one that limits a connector.
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { GRID_PHASES, type Pole } from '../../machines/power/fuses.js';
 import { isLending, isSwitched } from '../../machines/power/lent-phases.js';
@@ -7,7 +7,7 @@ import { wattsOfTenths } from '../../machines/values/units.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { FuseLive } from '../wire/operator-locations.js';
 
-/** The connection, where it is known, then the feeders in the order of the file. */
+/** The connection, if known, then the feeders in the order of the file. */
 export function viewOfFuses(location: LocationEntity): FuseLive[] {
   const { fuses, ledger, controls } = supervisorOf(location);
   if (fuses.poles.length === 0) return [];
@@ -32,20 +32,22 @@ export function viewOfFuses(location: LocationEntity): FuseLive[] {
   return views;
 }
 
-/** The pole that keeps a connector from more; undefined where none does. */
+/** Circuit phase that keeps a connector from more; undefined without one. */
 export function fullPoleOf({ fuses, limitedBy }: Readonly<ConnectorControl>): Pole | undefined {
   return typeof limitedBy === 'number' ? fuses.poles[limitedBy] : undefined;
 }
 
-/** Where alone its limit may load the grid while the other phases of the connector are lent. */
+/** Only these phases may carry the connector's limit, while its other phases are reallocated. */
 export interface LentPhases {
   /** Such as `L1`, or `L2 and L3`. */
   readonly names: string;
-  /** The least that its car could be offered on all phases that it uses, kW, where its charger is told to use fewer. */
+  /**
+   * Lowest power that its car could get on all phases that it uses, kW. Set if the charger is switched to fewer phases.
+   */
   readonly insteadOfKw: number | undefined;
 }
 
-/** undefined while nothing is lent. */
+/** Undefined while no phase is reallocated. */
 export function lentPhasesOf(control: ConnectorControl): LentPhases | undefined {
   if (!isLending(control)) return undefined;
   const { spec, holding, session } = control;

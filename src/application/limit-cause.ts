@@ -1,4 +1,4 @@
-// The cause of a limit as answers show it.
+// Converts the cause of a limit into the form of answers.
 import type { LimitCause } from '../../machines/limits/limit-in-force.js';
 import { toInstant } from '../wire/instants.js';
 import type { GridLimitCause } from '../wire/operator-locations.js';

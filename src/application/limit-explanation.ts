@@ -1,4 +1,4 @@
-// "Why is this car slow?": the reason of a connector's limit as a sentence for the operator.
+// Explains the reason of a connector's limit to the operator in a sentence: "Why is this car slow?"
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
@@ -10,16 +10,16 @@ import type { LentPhases } from './fuse-view.js';
 export interface Explained {
   readonly reason: LimitReason;
   readonly limit: LimitInForce;
-  /** The phase of a fuse that keeps it from more; undefined where that is the limit, or nothing. */
+  /** Circuit phase that keeps the connector from more; undefined if the limit does, or nothing. */
   readonly fullPole: Pole | undefined;
-  /** What its hardware can do, the least that it can, and what it falls back to, each with its unit: `32 A`, `150 kW`. */
+  /** Maximum, smallest limit and fail-safe, each with its unit: `32 A`, `150 kW`. */
   readonly maximum: string;
   readonly minimum: string;
   readonly failsafe: string;
   readonly lockLimitKw: number | null;
-  /** The phases of the grid that alone are reserved for its car; undefined where all of the connector are. */
+  /** Grid phases reserved for its car; undefined if all phases of the connector are. */
   readonly lentPhases: LentPhases | undefined;
-  /** Power at 6 A, and at its maximum, at the voltage enforcement counts with. */
+  /** Power at 6 A, and at the maximum, at the voltage that enforcement counts with. */
   readonly minimumKw: number;
   readonly maximumKw: number;
 }
@@ -70,7 +70,7 @@ function ampereText({ capacityTenthsA }: Pole): string {
   return `${capacityTenthsA / 10} A`;
 }
 
-/** A lock neither takes away the least a car can use, nor gives more than the hardware can do. */
+/** A lock gives no less than the smallest power that a car can use, and no more than the hardware can do. */
 function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Explained): string {
   const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
   if (lockLimitKw === null) return upTo('its limit');
@@ -79,7 +79,7 @@ function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Expla
   return `A profile locks it at ${kwText(lockLimitKw)}, but no car can use less than ${minimum}: it runs up to ${kwText(minimumKw)}.`;
 }
 
-/** One sentence, and another where some of its phases are lent. */
+/** One sentence, and another if some phases are reallocated. */
 export function explanationOf(explained: Explained): string {
   const sentence = SENTENCES[explained.reason](explained);
   const { lentPhases } = explained;

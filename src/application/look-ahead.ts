@@ -1,4 +1,4 @@
-// Looks ahead of what was just written: where locks or 6 A floors will not fit, the caller and the log are told.
+// Preview after a write: the caller and the log receive advice if locks or 6 A floors will not fit.
 import { type ConnectorAhead, findShortfalls, SHORTAGES } from '../../machines/limits/attainability.js';
 import { type ClusterOutlook, type LimitCause, limitsInForce } from '../../machines/limits/limit-in-force.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
@@ -17,19 +17,19 @@ import { adviceOn, adviceOnLock, type Finding, worstOf } from './advisory.js';
 import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
 
-/** Tells the caller of a write what will come of it. */
+/** Passes the consequences of a write to its caller. */
 export type Advise = (advice: string) => void;
 
-/** A location, and when a write can have changed what applies there: spans from now on, in order. */
+/** A location, and the spans in which a write can have changed its limits: from now on, in order. */
 export interface Outlook {
   readonly location: LocationEntity;
   readonly spans: readonly TimeWindow[];
 }
 
-// A cluster of a thousand locations with eleven windows each would be looked at for seconds: it is not looked at as far.
+// The preview of a cluster of a thousand locations with eleven windows each would take seconds, so it ends earlier.
 const MOST_STEPS = 100_000;
 
-/** Advises also where the lock asks for less than a car can be offered: it is a limit that will not be kept. */
+/** Also advises on a lock below the smallest limit that a car can be offered: such a limit will not be kept. */
 export function adviseOnLock(
   core: Core,
   { record, control, location }: ConnectorEntity,
@@ -52,7 +52,7 @@ export function adviseOnLock(
   if (told.length > 0) advise(told.join('; '));
 }
 
-/** Advises where a cluster that was just written sets a limit for its members that locks or floors will not fit. */
+/** Advises if a cluster that was just written sets a limit that its members' locks or floors will not fit. */
 export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advise): void {
   if (cluster.record.status !== 'ACTIVE' || cluster.record.limitKw === null) return;
   const spans = [{ startsAtMs: core.clock.nowMs(), endsAtMs: Number.POSITIVE_INFINITY }];
@@ -61,7 +61,10 @@ export function adviseOnCluster(core: Core, cluster: ClusterEntity, advise: Advi
   adviseOn(core, outlooks, advise, (cause) => cause.kind === 'clusterShare' && cause.clusterId === clusterId);
 }
 
-/** Advises where locks or floors of the locations will not fit inside their spans, by any limit or by those that are asked for. */
+/**
+ * Advises if locks or floors of the locations will not fit inside their spans.
+ * @param isConcerned selects limits by their cause; all without it
+ */
 export function adviseOn(
   core: Core,
   outlooks: readonly Outlook[],
@@ -100,7 +103,7 @@ export function adviseOn(
 
 const MOST_LOGGED = 10;
 
-/** The scales of all clusters of the locations, each worked out once, and how far they are looked at. */
+/** Scales of all clusters of the locations, each computed once, and the end of the preview. */
 function sharesAhead(outlooks: readonly Outlook[]): {
   readonly scales: ReadonlyMap<ClusterEntity, ClusterOutlook>;
   readonly untilMs: EpochMs;
@@ -130,7 +133,7 @@ function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWi
     .filter(({ startsAtMs, endsAtMs }) => startsAtMs < endsAtMs);
 }
 
-/** The connectors that charge at all, with powers as enforcement counts them. */
+/** Active connectors, with powers as enforcement counts them. */
 function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
   const connectors: ConnectorAhead[] = [];
   for (const { control } of location.connectors.values()) {

@@ -1,4 +1,4 @@
-// The grid operator's limit as answers and the stream show it.
+// Converts the grid operator's limit into the form of answers and of the event stream.
 import {
   nextOperatorBoundary,
   type OperatorActor,
@@ -10,7 +10,7 @@ import type { LocationEntity } from '../actors/entities.js';
 import { OPERATOR_STATE_NAMES, type OperatorHistory, type OperatorLimitView } from '../wire/grid-operator.js';
 import { toInstant } from '../wire/instants.js';
 
-/** @throws DomainError NOT_FOUND where no grid operator may limit the location */
+/** @throws DomainError NOT_FOUND if no grid operator may limit the location */
 export function requireOperator(location: LocationEntity): OperatorActor {
   const { operator } = location.actor.getSnapshot().context;
   if (operator === undefined)

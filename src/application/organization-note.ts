@@ -1,4 +1,4 @@
-// The note every organization answer carries (section 2.7).
+// Note in every answer about an organization (contract section 2.7).
 
 export const ORGANIZATION_NOTE =
   'Organization limits are not enforced yet: the profile is recorded for future use and does not change any charging.';

@@ -1,4 +1,4 @@
-// What rows tell of a target's past: its stack as it was at an instant, and every submission, page by page.
+// Past of a target from rows: its stack at an instant, and every submission, page by page.
 
 import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -16,10 +16,10 @@ import { viewOfProfile } from './profile-view.js';
 
 const LONGEST_DAYS = 366;
 
-/** Which part of a history is asked for. */
+/** Requested part of a history. */
 export interface AskedHistory {
   readonly window: TimeWindow;
-  /** One row more than is answered: it tells whether there is a next page. */
+  /** One row more than the answer holds, which shows if there is a next page. */
   readonly page: Page;
 }
 
@@ -29,12 +29,12 @@ export function askedHistory(asked: SpanPageQuery): AskedHistory {
   return { window, page: { offset: offsetOf(asked.cursor), count: asked.limit + 1 } };
 }
 
-/** The rows of the page out of those that were read for it. */
+/** The rows of the page, without the extra one. */
 export function rowsOfPage<T>({ page }: AskedHistory, read: readonly T[]): readonly T[] {
   return read.slice(0, page.count - 1);
 }
 
-/** Where the next page begins, if one of the lists that were read for this one goes on. */
+/** Start of the next page, if one of the lists goes on; otherwise null. */
 export function nextCursorOf(
   { page }: AskedHistory,
   ...lists: readonly (readonly unknown[])[]
@@ -54,7 +54,7 @@ export function submissionOf(profile: ProfileHistoryRecord): Submission {
   };
 }
 
-/** A page of what was submitted for a target that has no limit but its profiles, as its history answers it. */
+/** A page of submissions for a target that has no limit but its profiles, in the form of its history. */
 export async function pageOfSubmissions(
   core: Core,
   tenantUuid: TenantUuid,
@@ -71,7 +71,10 @@ export async function pageOfSubmissions(
   };
 }
 
-/** What the service knew at the instant: submitted by then, neither replaced nor cancelled. Of a future instant, what is known now. */
+/**
+ * Profiles known at the instant: submitted by then, neither replaced nor cancelled. For a future instant, the profiles
+ * known now.
+ */
 export async function stackAt(
   core: Core,
   tenantUuid: TenantUuid,
@@ -79,7 +82,7 @@ export async function stackAt(
   atMs: EpochMs,
 ): Promise<ProfileStack> {
   const profiles = await core.archive.profilesAt(tenantUuid, target, atMs);
-  // In the order of submission: should a clock have gone back, the later one holds the slot.
+  // In order of submission: if a clock went back, the later submission holds the slot.
   return profiles.reduce(
     (held, { priority, limitKw, startsAtMs, endsAtMs }) =>
       putProfile(held, { priority, limitKw, startsAtMs, endsAtMs }),
@@ -87,7 +90,7 @@ export async function stackAt(
   );
 }
 
-/** The profiles of a stack as answers show them, each with the status of the instant. */
+/** Each profile with its status at the instant. */
 export function viewsAt(stack: ProfileStack, atMs: EpochMs): ProfileView[] {
   return stack.map((profile) => viewOfProfile(profile, statusAt(profile, atMs)));
 }

@@ -1,4 +1,4 @@
-// The average import that a tariff bills, as the live view and the stream show it.
+// Converts the average import that a tariff bills into the form of the live view and of the event stream.
 import { kwText } from '../../machines/values/figures.js';
 import type { LocationEntity } from '../actors/entities.js';
 import { toInstant } from '../wire/instants.js';
@@ -6,7 +6,7 @@ import type { PeakShavingView } from '../wire/peak-shaving.js';
 
 const WS_PER_KWH = 3_600_000;
 
-/** undefined where the average is not limited. */
+/** Undefined if the average is not limited. */
 export function viewOfPeakShaving({ actor }: LocationEntity): PeakShavingView | undefined {
   const { billedWindow, peakShaving, building } = actor.getSnapshot().context;
   if (billedWindow === undefined) return undefined;
@@ -25,7 +25,7 @@ export function viewOfPeakShaving({ actor }: LocationEntity): PeakShavingView | 
   return { ...view, explanation: explanationOf(view, building !== undefined) };
 }
 
-/** What changes of it. */
+/** The part that changes. */
 export function viewOfBilledWindow(location: LocationEntity) {
   const view = viewOfPeakShaving(location);
   if (view === undefined) return undefined;

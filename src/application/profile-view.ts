@@ -1,4 +1,4 @@
-// Between the profile of a request, the profile of the domain, and the profile of an answer.
+// Converts profiles between requests, the domain and answers.
 
 import { type ProfileHolder, statusOf } from '../../machines/limits/profile-holder.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
@@ -8,7 +8,7 @@ import { fromInstant, toInstant } from '../wire/instants.js';
 import type { ProfileRequest, ProfileView } from '../wire/rest.js';
 
 /**
- * The profile a request asks for, its window checked against `now` (section 2.1).
+ * Checks the window against `now` (contract section 2.1).
  * @throws DomainError INVALID_REQUEST_BODY naming `endTime`
  */
 export function profileOf(request: ProfileRequest, now: EpochMs): LimitProfile {
@@ -18,7 +18,7 @@ export function profileOf(request: ProfileRequest, now: EpochMs): LimitProfile {
   return { priority: request.priority, limitKw: request.limitKw, ...window };
 }
 
-/** The rule for the end of a profile's window that this one breaks; undefined where it can be submitted. */
+/** The rule for its end that the window breaks; undefined if the profile can be submitted. */
 export function brokenWindowRule(
   { startsAtMs, endsAtMs }: TimeWindow,
   now: EpochMs,
@@ -28,7 +28,6 @@ export function brokenWindowRule(
   return endsAtMs <= now ? 'must be in the future' : undefined;
 }
 
-/** The profile as answers show it. */
 export function viewOfProfile(profile: LimitProfile, status: ProfileStatus): ProfileView {
   return {
     priority: profile.priority,
@@ -39,7 +38,7 @@ export function viewOfProfile(profile: LimitProfile, status: ProfileStatus): Pro
   };
 }
 
-/** The profiles of a stack as answers show them, each with the status its actor has. */
+/** Each profile with the status of its actor. */
 export function viewsOfProfiles(holder: ProfileHolder): ProfileView[] {
   return holder.stack.map((profile) => viewOfProfile(profile, statusOf(holder, profile)));
 }

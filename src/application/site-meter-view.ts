@@ -1,4 +1,5 @@
-// A location's meter, and what the building leaves for its chargers, as answers and the stream show them.
+// Converts a location's meter, and the capacity that the building leaves, into the form of answers and of the event
+// stream.
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
 import { kwText } from '../../machines/values/figures.js';
@@ -6,7 +7,7 @@ import type { LocationEntity } from '../actors/entities.js';
 import { toInstant } from '../wire/instants.js';
 import { SITE_METER_STATE_NAMES, type SiteMeterView } from '../wire/site-meter.js';
 
-/** @throws DomainError NOT_FOUND where the location has no meter */
+/** @throws DomainError NOT_FOUND if the location has no meter */
 export function requireSiteMeter(location: LocationEntity): SiteMeterView {
   const view = viewOfSiteMeter(location);
   if (view === undefined)
@@ -17,7 +18,7 @@ export function requireSiteMeter(location: LocationEntity): SiteMeterView {
   return view;
 }
 
-/** undefined where the location has no meter. */
+/** Undefined if the location has no meter. */
 export function viewOfSiteMeter(location: LocationEntity): SiteMeterView | undefined {
   const { siteMeter, building } = location.actor.getSnapshot().context;
   if (siteMeter === undefined || building === undefined) return undefined;

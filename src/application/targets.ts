@@ -1,4 +1,5 @@
-// From the raw text of a path to the entity it names, caught up with the clock; another tenant's id is as unknown as one that never was.
+// Finds the entity that the raw text of a path names, caught up with the clock. Another tenant's id is as unknown as an
+// id that never existed.
 
 import {
   type LimitProfile,
@@ -65,7 +66,7 @@ export function findHeldProfile(stack: ProfileStack, priority: number): LimitPro
   return profile;
 }
 
-/** @throws DomainError PROFILE_NOT_FOUND where there is none, and where it has ended: nothing of it is left to cancel. */
+/** @throws DomainError PROFILE_NOT_FOUND without such a profile, and after its end: nothing of it is left to cancel. */
 export function requireUnended(stack: ProfileStack, priority: number, now: EpochMs): void {
   const profile = findHeldProfile(stack, priority);
   if (statusAt(profile, now) === 'EXPIRED')
@@ -75,7 +76,7 @@ export function requireUnended(stack: ProfileStack, priority: number, now: Epoch
     );
 }
 
-/** @throws DomainError SERVICE_UNAVAILABLE where the tenant was just provisioned and its actors are still being built. */
+/** @throws DomainError SERVICE_UNAVAILABLE while the actors of a new tenant are still being built. */
 export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
   const tenant = directory.tenant(tenantUuid);
   if (tenant === undefined)
@@ -93,7 +94,7 @@ export function requireActiveLocation(location: LocationEntity): void {
   }
 }
 
-/** @throws DomainError TARGET_INACTIVE where the connector or its location is inactive. */
+/** @throws DomainError TARGET_INACTIVE if the connector or its location is inactive. */
 export function requireActiveConnector(connector: ConnectorEntity): void {
   requireActiveLocation(connector.location);
   if (connector.record.status !== 'ACTIVE') {

@@ -1,4 +1,5 @@
-// The API keys and OAuth clients of a tenant: listed, created and ended by a credential that may, and never beyond its own rights.
+// API keys and OAuth clients of a tenant: an entitled credential lists, creates and ends them, never beyond its own
+// rights.
 import { DomainError } from '../../machines/values/errors.js';
 import { isId, type TenantUuid } from '../../machines/values/ids.js';
 import { SCOPES, type Scope } from '../../machines/values/scopes.js';
@@ -24,7 +25,7 @@ import type {
 } from '../wire/credentials.js';
 import { fromInstant, toInstant } from '../wire/instants.js';
 
-/** The credential that asks, with the rights that it may pass on. */
+/** The credential of the request, with the rights that it may pass on. */
 export interface Grantor {
   readonly kind: CredentialKind;
   readonly id: string;
@@ -33,9 +34,11 @@ export interface Grantor {
   readonly expiresAtMs: EpochMs | null;
 }
 
-/** Of each kind, by tenant: every one is held in the memory of every node. */
+/** For each kind and tenant: every node holds all of them in memory. */
 const ACTIVE_AT_MOST = 100;
-/** Of those that ended and were created over REST, so many are kept; those of a provisioning file stay revoked for good. */
+/**
+ * Number of ended credentials that are kept, if created over REST. Those of a provisioning file stay revoked for good.
+ */
 const ENDED_KEPT = 100;
 
 const NOUNS = { apiKey: 'API key', client: 'OAuth client' } as const satisfies Record<CredentialKind, string>;
@@ -57,9 +60,9 @@ export class TenantCredentials {
   constructor(parts: {
     readonly clock: Clock;
     readonly log: Log;
-    /** The store that may write for the tenant. */
+    /** Returns the store that may write for the tenant. */
     readonly storeOf: (tenantUuid: TenantUuid) => Pick<Store, 'tenantCredentials' | 'changeCredentials'>;
-    /** Puts a change in force that is on disk. */
+    /** Puts a change that is on disk in force. */
     readonly apply: (change: CredentialChange) => void;
     /** Uses that are not on disk yet. */
     readonly lastUsedAtMs: (kind: CredentialKind, id: string) => EpochMs | undefined;
@@ -94,12 +97,15 @@ export class TenantCredentials {
     return { ...this.#clientView(credential, by), clientSecret: secret };
   }
 
-  /** Ends it for good; one that ended before stays as it is. @throws DomainError NOT_FOUND, UNAUTHORIZED */
+  /** Ends the key for good; an ended one stays as it is. @throws DomainError NOT_FOUND, UNAUTHORIZED */
   async revokeApiKey(by: Grantor, keyId: string): Promise<ApiKeyView> {
     return this.#apiKeyView(await this.#end('apiKey', by, keyId), by);
   }
 
-  /** Ends it and its tokens for good; one that ended before stays as it is. @throws DomainError NOT_FOUND, UNAUTHORIZED */
+  /**
+   * Ends the client and its tokens for good; an ended one stays as it is.
+   * @throws DomainError NOT_FOUND, UNAUTHORIZED
+   */
   async disableClient(by: Grantor, clientId: string): Promise<OauthClientView> {
     return this.#clientView(await this.#end('client', by, clientId), by);
   }
@@ -177,7 +183,7 @@ export class TenantCredentials {
     return ended;
   }
 
-  /** What is on disk is in force before it is answered. */
+  /** A change on disk is in force before its answer leaves. */
   async #change(
     tenantUuid: TenantUuid,
     decide: (held: readonly CredentialRecord[]) => readonly CredentialChange[],
@@ -255,7 +261,7 @@ function requireExpiry({ expiresAtMs: own }: Grantor, expiresAtMs: EpochMs | nul
 }
 
 /**
- * The request may have waited long for its body: what it was let in with may have ended meanwhile.
+ * The request may have waited long for its body, and its credential may have ended meanwhile.
  * @throws DomainError UNAUTHORIZED
  */
 function requireInForce(held: readonly CredentialRecord[], by: Grantor, now: EpochMs): void {
@@ -264,7 +270,7 @@ function requireInForce(held: readonly CredentialRecord[], by: Grantor, now: Epo
     throw new DomainError('UNAUTHORIZED', 'The credential of this request ended before it was answered.');
 }
 
-/** A second submission of the same form has the same name. @throws DomainError INVALID_REQUEST_BODY */
+/** A form that is submitted twice has the same name. @throws DomainError INVALID_REQUEST_BODY */
 function requireRoom(
   kind: CredentialKind,
   others: readonly CredentialRecord[],
@@ -285,7 +291,7 @@ function requireRoom(
     );
 }
 
-/** Those that ended longest ago, where there are more than are kept. */
+/** The credentials that ended longest ago, beyond the number to keep. */
 function forgotten(others: readonly CredentialRecord[], now: EpochMs): readonly CredentialChange[] {
   const endMs = ({ endedAtMs, expiresAtMs }: CredentialRecord) => endedAtMs ?? expiresAtMs ?? 0;
   return others

@@ -1,4 +1,5 @@
-// Extension: cancels a connector's profile at a priority, which unlocks it at once where nothing else locks it.
+// Extension: cancels a connector's profile at a priority. It unlocks the connector at once if no other profile locks
+// it.
 import { spansOfProfile } from '../../../machines/limits/attainability.js';
 import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
 import { statusAt } from '../../../machines/values/time.js';
@@ -28,7 +29,7 @@ export async function cancelConnectorProfile(
   requireUnended(connectorStackOf(location, key), priority, atMs);
   await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
   const now = core.clock.nowMs();
-  // What holds the slot now is what the commit took from it: commits are answered in the order they were made.
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(connectorStackOf(location, key), priority);
   const event = { type: 'profile.cancelled', priority, now } as const;
   core.directory.tellLocation(location, { type: 'connector.told', key, event });

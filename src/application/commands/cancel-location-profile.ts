@@ -1,4 +1,4 @@
-// Extension: cancels a location's profile at a priority, which is rolled back at once where it is active.
+// Extension: cancels a location's profile at a priority; an active one is rolled back at once.
 import { spansOfProfile } from '../../../machines/limits/attainability.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { statusAt } from '../../../machines/values/time.js';
@@ -25,7 +25,7 @@ export async function cancelLocationProfile(
   requireUnended(location.actor.getSnapshot().context.stack, priority, atMs);
   await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
   const now = core.clock.nowMs();
-  // What holds the slot now is what the commit took from it: commits are answered in the order they were made.
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(location.actor.getSnapshot().context.stack, priority);
   core.directory.tellLocation(location, { type: 'profile.cancelled', priority, now });
   const { stack, permanentLimitKw } = location.actor.getSnapshot().context;

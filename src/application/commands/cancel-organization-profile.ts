@@ -19,7 +19,7 @@ export async function cancelOrganizationProfile(
   requireUnended(organization.actor.getSnapshot().context.stack, priority, atMs);
   await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
   const now = core.clock.nowMs();
-  // What holds the slot now is what the commit took from it: commits are answered in the order they were made.
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(organization.actor.getSnapshot().context.stack, priority);
   core.directory.tellOrganization(organization, { type: 'profile.cancelled', priority, now });
   return {

@@ -14,7 +14,7 @@ export async function createCluster(
   request: CreateClusterRequest,
   advise: Advise,
 ): Promise<Cluster> {
-  // One creation at a time: "newest first" needs instants of creation that are all different, after a restart too.
+  // One creation at a time: "newest first" needs instants of creation that all differ, after a restart too.
   return core.clusterQueue.run(`${tenantUuid}/new`, async () => {
     const tenant = findTenant(core.directory, tenantUuid);
     const createdAtMs = Math.max(core.clock.nowMs(), newestCreationMs(tenant) + 1);
@@ -40,8 +40,8 @@ function newestCreationMs(tenant: Tenant): number {
 }
 
 /**
- * The named locations without repetition, in the order given.
- * @throws DomainError LOCATION_NOT_FOUND where one is not the tenant's
+ * The named locations without repetition, in the given order.
+ * @throws DomainError LOCATION_NOT_FOUND if one is not the tenant's
  */
 export function knownMembers(core: Core, tenantUuid: TenantUuid, texts: readonly string[]): LocationId[] {
   return [...new Set(texts.map((text) => findLocation(core.directory, tenantUuid, text).record.locationId))];

@@ -1,4 +1,4 @@
-// Extension: a back end tells what the meter of a location reads.
+// Extension: a back end sends a reading of a location's meter.
 
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -10,7 +10,7 @@ import type { Core } from '../core.js';
 import { requireSiteMeter } from '../site-meter-view.js';
 import { findLocation } from '../targets.js';
 
-/** It counts before it is answered, and is kept nowhere: after a restart the next reading counts. */
+/** The reading counts before its answer leaves, and is not persisted: after a restart the next reading counts. */
 export async function putSiteReading(
   core: Core,
   tenantUuid: TenantUuid,

@@ -1,4 +1,4 @@
-// Extension: the grid operator limits a location, frees it, or says that it is alive.
+// Extension: the grid operator limits a location, frees it, or sends a heartbeat.
 
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -11,9 +11,9 @@ import { requireOperator, viewOfOperatorLimit } from '../operator-limit-view.js'
 import { findLocation } from '../targets.js';
 
 /**
- * It holds before it is answered, also where it cannot be written: a limit must not wait for a disk. An inactive location
- * takes it too: no charger may draw there, and the operator is not to be refused.
- * @throws StoreUnavailableError where it holds but could not be written yet; it will be
+ * The limit holds before its answer leaves, even if it cannot be written: a limit must not wait for a disk. An inactive
+ * location takes it too: no charger may draw there, and the operator is not to be refused.
+ * @throws StoreUnavailableError if the limit holds but could not be written yet; the write follows
  */
 export async function setOperatorLimit(
   core: Core,

@@ -1,4 +1,4 @@
-// Endpoint 3: sets the limit a location falls back to when no profile is active.
+// Endpoint 3: sets the limit that a location falls back to without an active profile.
 import { spansOfPermanentLimit } from '../../../machines/limits/attainability.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { effectiveLimitKwOf } from '../../actors/entities.js';

@@ -1,4 +1,4 @@
-// Endpoint 13: the same profile on every member location; each member succeeds or fails on its own.
+// Endpoint 13: submits the same profile for every member location; each member succeeds or fails on its own.
 
 import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
 import { DomainError } from '../../../machines/values/errors.js';
@@ -41,7 +41,7 @@ export async function submitClusterProfile(
         errors.push({ locationId, error: errorEnvelope(error.code, error.message, requestId) });
       }
     }
-    // Of its turn: what was written while it waited was submitted before it.
+    // Instant of its turn in the queue: writes during its wait were submitted before it.
     const submittedAtMs = core.clock.nowMs();
     await core.store.append(
       tenantUuid,

@@ -28,7 +28,7 @@ export async function submitLocationProfile(
   return schedule;
 }
 
-/** Hands a profile that is on disk to its location: what to answer, and where to look ahead. */
+/** Passes a profile that is on disk to its location. @returns the answer, and the spans for the preview */
 export function applyLocationProfile(
   core: Core,
   location: LocationEntity,

@@ -1,4 +1,4 @@
-// Endpoint 10: changes the fields of a cluster that are given, and no others.
+// Endpoint 10: changes the given fields of a cluster, and no others.
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { ClusterEntity } from '../../actors/entities.js';
@@ -46,7 +46,7 @@ export function emptyCluster(): DomainError {
   );
 }
 
-/** Writes the changed record, lets the cluster and its members follow, and answers with it. */
+/** Writes the changed record, and applies it to the cluster and its members. */
 export async function writeCluster(
   core: Core,
   cluster: ClusterEntity,
@@ -59,7 +59,7 @@ export async function writeCluster(
     cluster.record = record;
     core.directory.configureCluster(cluster);
   } else {
-    // Rows that were read again meanwhile did not have it: it is back with this write, and so is its actor.
+    // Rows that were read meanwhile did not contain the cluster. This write restores it, so its actor is built again.
     core.assembly.cluster(cluster.tenant, record);
   }
   return viewOfCluster(tenantUuid, record);

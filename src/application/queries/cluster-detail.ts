@@ -1,4 +1,4 @@
-// Endpoint 9: a cluster with what its members draw and may draw now.
+// Endpoint 9: a cluster with the draw and the shares of its members now.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { ClusterDetail } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
@@ -36,7 +36,7 @@ export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: str
   };
 }
 
-/** undefined, which leaves it out of the answer, where everything is measured. */
+/** Undefined, which leaves it out of the answer, if everything is measured. */
 function estimatedTotalKwOf(drawn: readonly DrawnKw[]): number | undefined {
   const estimates = drawn.flatMap(({ estimatedKw }) => (estimatedKw === null ? [] : [estimatedKw]));
   if (estimates.length === 0) return undefined;

@@ -6,7 +6,7 @@ import type { Core } from '../core.js';
 import { askedHistory, pageOfSubmissions } from '../past-profiles.js';
 import { findConnector } from '../targets.js';
 
-/** As the history of a location. @throws DomainError CHARGER_NOT_FOUND */
+/** Pages as in the history of a location. @throws DomainError CHARGER_NOT_FOUND */
 export async function connectorHistory(
   core: Core,
   tenantUuid: TenantUuid,

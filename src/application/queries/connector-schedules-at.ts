@@ -8,7 +8,7 @@ import type { Core } from '../core.js';
 import { stackAt, viewsAt } from '../past-profiles.js';
 import { findConnector } from '../targets.js';
 
-/** Before its first lock a connector had none, whenever it was provisioned. @throws DomainError CHARGER_NOT_FOUND */
+/** Before its first lock a connector had none, also before it was provisioned. @throws DomainError CHARGER_NOT_FOUND */
 export async function connectorSchedulesAt(
   core: Core,
   tenantUuid: TenantUuid,

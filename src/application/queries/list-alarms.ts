@@ -1,4 +1,4 @@
-// Extension: the alarms of a location or of the whole tenant, those that last included.
+// Extension: the alarms of a location or of the whole tenant, open ones included.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { toInstant } from '../../wire/instants.js';
 import type { AlarmList } from '../../wire/operator-history.js';
@@ -11,7 +11,7 @@ import { findLocation, findTenant } from '../targets.js';
 
 const LONGEST_DAYS = 366;
 
-/** The newest first. Alarms that begin between two pages do not shift the next one: a page continues at an instant. */
+/** Newest first. A page continues at an instant, so alarms that begin between two pages do not shift the next one. */
 export async function listAlarms(
   core: Core,
   tenantUuid: TenantUuid,

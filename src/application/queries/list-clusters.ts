@@ -7,7 +7,7 @@ import { findTenant } from '../targets.js';
 
 export function listClusters(core: Core, tenantUuid: TenantUuid): ClusterList {
   const records = [...findTenant(core.directory, tenantUuid).clusters.values()].map(({ record }) => record);
-  // No two were created at the same instant.
+  // No two clusters were created at the same instant.
   const clusters = records
     .sort((a, b) => b.createdAtMs - a.createdAtMs)
     .map((record) => viewOfCluster(tenantUuid, record));

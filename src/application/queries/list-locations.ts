@@ -1,4 +1,5 @@
-// Extension: the tenant's locations with what counts about each, page by page in the natural order of their ids; and one of them alone.
+// Extension: the tenant's locations with their main figures, page by page in the natural order of their ids; or one
+// alone.
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
 import type { LocationEntity } from '../../actors/entities.js';
@@ -9,7 +10,7 @@ import { unknownCursor } from '../cursors.js';
 import { drawnKwOf } from '../drawn-power.js';
 import { findLocation, findTenant } from '../targets.js';
 
-/** The cursor is the last id of the page before, so that a location that is added meanwhile moves none. */
+/** The cursor is the last id of the page before, so that a location added meanwhile moves no other. */
 export function listLocations(
   core: Core,
   tenantUuid: TenantUuid,
@@ -34,7 +35,7 @@ export function listLocations(
   };
 }
 
-/** The location as the list shows it. @throws DomainError LOCATION_NOT_FOUND */
+/** The location in the form of the list. @throws DomainError LOCATION_NOT_FOUND */
 export function locationSummary(core: Core, tenantUuid: TenantUuid, locationText: string): LocationSummary {
   const location = findLocation(core.directory, tenantUuid, locationText);
   core.expireReadings(location);

@@ -7,7 +7,7 @@ import type { Core } from '../core.js';
 import { askedHistory, nextCursorOf, rowsOfPage, submissionOf } from '../past-profiles.js';
 import { findLocation } from '../targets.js';
 
-/** Submissions whose window meets the span, in the order they came; rows are only ever added, so pages stay what they are. */
+/** Submissions with a window that meets the span, in order of arrival. Rows are only added, so pages stay the same. */
 export async function locationHistory(
   core: Core,
   tenantUuid: TenantUuid,

@@ -9,7 +9,7 @@ import type { Core } from '../core.js';
 import { stackAt, viewsAt } from '../past-profiles.js';
 import { findLocation } from '../targets.js';
 
-/** @throws DomainError LOCATION_NOT_FOUND, also where the location did not exist yet. */
+/** @throws DomainError LOCATION_NOT_FOUND, also if the location did not exist yet. */
 export async function locationLimitsAt(
   core: Core,
   tenantUuid: TenantUuid,

@@ -6,7 +6,7 @@ import type { Core } from '../core.js';
 import { viewsOfProfiles } from '../profile-view.js';
 import { findLocation } from '../targets.js';
 
-/** The same object is given until an event changes the answer. */
+/** Returns the same object until an event changes the answer. */
 export function locationLimits(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLimits {
   const location = findLocation(core.directory, tenantUuid, locationText);
   const { context } = location.actor.getSnapshot();

@@ -1,4 +1,4 @@
-// Extension: one location as it is now: its limit and why, and what every connector may draw, draws, and why.
+// Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
 import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
 import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/power/connector-control.js';
@@ -45,7 +45,7 @@ export function locationLive(core: Core, tenantUuid: TenantUuid, locationText: s
     peakShaving: viewOfPeakShaving(location) ?? null,
     effectiveLimitKw: limit.effectiveLimitKw,
     permanentLimitKw,
-    // A limit that just fell binds every promise from now on, also before the decision that it leads to.
+    // A limit that just fell binds every grant from now on, even before the decision that follows.
     budgetKw: supervisor.isUnconcerned ? limit.limitKw : Math.min(supervisor.budgetW / 1000, limit.limitKw),
     reservedKw: supervisor.reservedW / 1000,
     ...drawnKwOf(location),

@@ -1,4 +1,4 @@
-// Extension: what a location drew, and the limit it was held to.
+// Extension: the past draw of a location, and its limit at the time.
 import { GRID_PHASES } from '../../../machines/power/fuses.js';
 import type { EndedBuilding, EndedCurrents } from '../../../machines/power/power-minute.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
@@ -15,9 +15,9 @@ const LONGEST_DAYS = 366;
 const POINTS_AT_MOST = 31 * 24 * 60;
 
 /**
- * Currents are those of all chargers, or of `feeder`. `from` is rounded down to a whole step, counted from midnight UTC where the step
- * divides a day.
- * @throws DomainError INVALID_REQUEST_BODY where the location has no such feeder, or the points would be too many
+ * Currents are those of all chargers, or of the chargers below `feeder`. `from` is rounded down to a whole step. Steps
+ * count from midnight UTC if the step divides a day.
+ * @throws DomainError INVALID_REQUEST_BODY if the location has no such feeder, or the points would be too many
  */
 export async function locationPower(
   core: Core,
@@ -73,7 +73,7 @@ function buildingOf({
   return { meanKw: meanW / 1000, maxKw: maxW / 1000, meanReserveKw: meanReserveW / 1000 };
 }
 
-/** A step's mean of means is no whole tenth. */
+/** The mean of a step's means is no whole tenth. */
 function phasesOf({ meanTenthsA, maxTenthsA }: EndedCurrents): LocationPower['points'][number]['phases'] {
   return GRID_PHASES.map((phase, i) => ({
     phase,

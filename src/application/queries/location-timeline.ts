@@ -1,4 +1,4 @@
-// Extension: which limit is in force at a location when, and why; also with a change that is only assumed.
+// Extension: the limits in force at a location over time, and their causes; also with an assumed change.
 
 import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
@@ -17,7 +17,7 @@ import { brokenWindowRule } from '../profile-view.js';
 import { findLocation } from '../targets.js';
 
 const LONGEST_DAYS = 366;
-/** A cluster's members may have thousands of windows, each of which moves the share of all. */
+/** A cluster's members may have thousands of windows, and each one moves the share of all. */
 const SEGMENTS_AT_MOST = 1_000;
 
 export function locationTimeline(
@@ -49,8 +49,9 @@ export function locationTimeline(
 }
 
 /**
- * The location's limits with the profile or permanent limit of the query, or without a profile; undefined where it names none.
- * @throws DomainError INVALID_REQUEST_BODY where a part of the profile is missing, or its window could not be submitted
+ * The location's limits with the profile or permanent limit of the query, or without a profile; undefined if the query
+ * names no change.
+ * @throws DomainError INVALID_REQUEST_BODY if a part of the profile is missing, or its window could not be submitted
  */
 function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
   const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =

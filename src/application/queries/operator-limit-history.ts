@@ -1,4 +1,4 @@
-// Extension: everything the grid operator's limit of a location ever stood at, to prove what was asked and when it held.
+// Extension: every state of the grid operator's limit of a location, to prove each order and the time in which it held.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { OperatorHistory } from '../../wire/grid-operator.js';
 import { toInstant } from '../../wire/instants.js';

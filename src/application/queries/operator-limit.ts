@@ -1,4 +1,4 @@
-// Extension: what the grid operator's limit of a location stands at.
+// Extension: the present state of the grid operator's limit of a location.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { OperatorLimitView } from '../../wire/grid-operator.js';
 import type { Core } from '../core.js';

@@ -6,7 +6,7 @@ import type { Core } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
 import { askedHistory, pageOfSubmissions } from '../past-profiles.js';
 
-/** As the history of a location. */
+/** Pages as in the history of a location. */
 export async function organizationHistory(
   core: Core,
   tenantUuid: TenantUuid,

@@ -1,4 +1,4 @@
-// Extension: what a location's meter says, and what the building leaves for the chargers by it.
+// Extension: a location's meter, and the capacity that the building leaves for the chargers by its readings.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { SiteMeterView } from '../../wire/site-meter.js';
 import type { Core } from '../core.js';
