@@ -1,4 +1,5 @@
-// What a site imports on average over the windows that its tariff bills: no more than it keeps to, but for what its building rose.
+// Checks the average import over the windows that a tariff bills: no more than the site keeps to, except for a rise
+// of its building (P20).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Building } from '../scenario/scenario.js';
@@ -6,7 +7,7 @@ import type { Report } from '../world/power-watch.js';
 import { FOLLOWED_MS } from './import-watch.js';
 import type { Reached } from './reached.js';
 
-/** From an instant on, a service that follows its rules lets the chargers draw no more than this. */
+/** From `atMs` on, a service that follows its rules allows the chargers no more than this. */
 interface Known {
   readonly atMs: EpochMs;
   readonly chargersW: number;
@@ -21,27 +22,29 @@ interface Site {
   importW: number;
   drawnW: number;
   startsAtMs: EpochMs;
-  /** The run began in this window: what came before is not known. */
+  /** False if the run began in this window, because the import before is unknown. */
   isWhole: boolean;
   usedWms: number;
-  /** What the chargers drew beyond what they could have known to be left for them. */
+  /** Energy that the chargers drew above every allowance that may have been known, W·ms. */
   unlawfulWms: number;
   known: Known[];
   unreachableUntilMs: EpochMs;
   highestMeanW: number;
 }
 
-/** The highest average that a site imported over a whole window, beside what it keeps to. */
+/** Highest average import of a site over a whole window, beside the average that the site keeps to. */
 export interface BilledPeak {
   readonly locationId: string;
   readonly limitKw: number;
   readonly highestMeanKw: number;
 }
 
-/** What was used is known later than a reading is: it is counted every ten seconds, from readings that come in between. */
+/**
+ * Used energy is known later than a reading: the service counts it every ten seconds, from the readings in between.
+ */
 const COUNTED_WITHIN_MS = 15_000;
 const KNOWN_AND_FOLLOWED_MS = COUNTED_WITHIN_MS + FOLLOWED_MS;
-/** The watch looks every second: what changed in between is off by that much. */
+/** The watch looks every second, so a change in between makes the average wrong by this share. */
 const TOLERANCE_SHARE = 0.002;
 
 export class BilledWatch {
@@ -56,11 +59,11 @@ export class BilledWatch {
   constructor(options: {
     readonly tenants: readonly TenantEntry[];
     readonly buildings: readonly Building[];
-    /** What the chargers of a location draw, and what its building does. */
+    /** Draw of a location's chargers, and load of its building. */
     readonly drawnW: (locationId: string) => number;
     readonly buildingW: (locationId: string) => number;
     readonly nowMs: () => EpochMs;
-    /** The longest that a lease may last. */
+    /** Longest time that a lease may last. */
     readonly horizonMs: number;
     readonly reached: Pick<Reached, 'note'>;
     readonly report: Report;
@@ -112,13 +115,13 @@ export class BilledWatch {
     }));
   }
 
-  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  /** A fault affects chargers or the service now: leases may end unseen. */
   disturbed(): void {
     for (const site of this.#sites)
       site.unreachableUntilMs = this.#nowMs() + this.#horizonMs + KNOWN_AND_FOLLOWED_MS;
   }
 
-  /** Time has passed: to be told every second. */
+  /** Must be called every second. */
   look(): void {
     const now = this.#nowMs();
     for (const site of this.#sites) this.#pass(site, now);
@@ -145,7 +148,7 @@ export class BilledWatch {
     site.lookedAtMs = untilMs;
   }
 
-  /** What is left of the window's energy now, spread evenly, less the building and the least that is kept free beside it. */
+  /** Remaining energy of the window, spread evenly, less the building's load and its least reserve. */
   #learn(site: Site, now: EpochMs): void {
     const { limitW, windowMs, building } = site;
     const leftMs = site.startsAtMs + windowMs - now;

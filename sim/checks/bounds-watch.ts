@@ -1,4 +1,5 @@
-// What must not grow for as long as a world lives: timers, what waits, and how late windows are switched (P13, P6).
+// Checks the quantities that must stay bounded while a world lives: timers, waiting work, and the delay of window
+// boundaries (P13, P6).
 import type { Metrics } from '../../src/metrics.js';
 import type { Report } from '../world/power-watch.js';
 
@@ -6,23 +7,23 @@ export interface BoundsWatch {
   look(): Promise<void>;
 }
 
-/** Of the service, of any size: one host timer for each kind of thing that comes due. */
+/** Timers of a service of any size: one host timer for each kind of due work. */
 const TIMERS = 64;
-/** Of each shard on each node: one that froze does not know yet that others have followed it. */
+/** Timers of each shard on each node: a frozen node has not noticed yet that others have replaced it. */
 const TIMERS_OF_A_SHARD = 8;
-/** Per connector: heartbeats, messages under way and what it planned before something else came first. */
+/** Per connector: heartbeats, messages under way, and plans that an earlier event has overtaken. */
 const WAITING_PER_CONNECTOR = 200;
 const WAITING = 2_000;
 
 export function createBoundsWatch(options: {
   readonly connectors: number;
-  /** How many there may be on all nodes together; 0 where the service is not divided. */
+  /** Number of shards on all nodes together; 0 for a service without shards. */
   readonly shards: number;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
-  /** Of the running service; undefined where none runs. */
+  /** Metrics of the running service; undefined if none runs. */
   readonly metrics: () => Metrics | undefined;
-  /** The service that runs stood still for a while, as a frozen process does: what fell due meanwhile came late. */
+  /** The running service stood still for a while, as a frozen process does, so its due work came late. */
   readonly stoodStill: () => boolean;
   readonly report: Report;
 }): BoundsWatch {

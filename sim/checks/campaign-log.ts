@@ -1,28 +1,28 @@
-// What came of each seed of a campaign, a line of JSON each: a night that was interrupted goes on where it stopped.
+// Stores the outcome of each seed as a line of JSON, so that an interrupted campaign can go on.
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { z } from 'zod';
 import { OperatorError } from '../../src/ports/operator-error.js';
 import type { SeedOutcome } from './campaign-seed.js';
 import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
-/** What makes two runs of a seed the same: the state of the product, and how long and how large the runs are. */
+/** Two runs of a seed are the same if the code, the length and the size are the same. */
 export interface CampaignSubject {
-  /** For whoever reads the file. */
+  /** For human readers of the file. */
   readonly commit: string;
-  /** Of the compiled product, which may differ from its commit. */
+  /** Digest of the compiled product, which may differ from its commit. */
   readonly code: string;
   readonly hours: number;
-  /** At each of two locations. */
+  /** Number at each of two locations. */
   readonly chargers: number;
-  /** That stand by for each other; one service if left out. */
+  /** Number of nodes that stand by for each other; one service if left out. */
   readonly nodes?: number | undefined;
   readonly sharded?: boolean | undefined;
-  /** They speak OCPP; left out where they do not. */
+  /** The chargers use OCPP; left out if they do not. */
   readonly ocpp?: boolean | undefined;
 }
 
 const wholeSchema = z.int().nonnegative();
-/** Of a line that any version wrote: what makes it of another subject may be missing. */
+/** A line of any version: fields that distinguish its subject may be missing. */
 const lineSchema = z.object({
   commit: z.string(),
   code: z.string().optional(),
@@ -43,7 +43,7 @@ const lineSchema = z.object({
 type Line = z.output<typeof lineSchema>;
 
 const NEWLINE = 0x0a;
-/** How every line begins. */
+/** Start of every line. */
 const BEGINNING = '{"commit":';
 
 export class CampaignLog {
@@ -53,8 +53,8 @@ export class CampaignLog {
   #sizeBytes: number;
 
   /**
-   * Reads what is there; half a line at its end, of a campaign that was killed, is cut off.
-   * @throws OperatorError where a line is no outcome; then the file is left as it is.
+   * Reads the existing file, and cuts off half a line at its end, which a killed campaign leaves.
+   * @throws OperatorError if a line is no outcome; the file then stays unchanged
    */
   constructor(path: string, subject: CampaignSubject) {
     this.#path = path;
@@ -73,7 +73,7 @@ export class CampaignLog {
     truncateSync(path, this.#sizeBytes);
   }
 
-  /** Of this subject, from earlier and from now. */
+  /** Outcomes of this subject, from earlier and from now. */
   get outcomes(): readonly SeedOutcome[] {
     return [...this.#outcomes.values()];
   }
@@ -82,7 +82,7 @@ export class CampaignLog {
     return this.#outcomes.has(seed);
   }
 
-  /** @throws OperatorError where another campaign writes to the file. */
+  /** @throws OperatorError if another campaign writes to the file */
   add(outcome: SeedOutcome): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) !== this.#sizeBytes)
       throw new OperatorError(
@@ -109,7 +109,7 @@ function parsed(text: string, where: string): Line {
   }
 }
 
-/** Branches that have another name now are not those of this product. */
+/** Branches whose names have changed do not belong to this version of the product. */
 function outcomeOf({ seed, violation, violations, reached, messages, faults }: Line): SeedOutcome {
   const known = reached.flatMap(([name, count]) =>
     Object.hasOwn(RARE_BRANCHES, name) ? [[name as RareBranch, count] as const] : [],

@@ -1,4 +1,4 @@
-// The campaign from the command line: `npm run sim:campaign -- --seeds 1..200 --hours 24`, or `--planted` for planted bugs.
+// The campaign's command line: `npm run sim:campaign -- --seeds 1..200 --hours 24`, or `--planted` for planted bugs.
 
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -24,7 +24,7 @@ interface Options {
   readonly sharded?: boolean;
   readonly planted: boolean | string;
   readonly ocpp?: boolean;
-  /** For so long seeds are begun, ms of this machine. */
+  /** Time for which new seeds are started, ms of this machine. */
   readonly for?: number;
   readonly keep?: string;
 }
@@ -32,22 +32,22 @@ interface Options {
 /** A bug that is planted into one compiled file. */
 interface Plant {
   readonly name: string;
-  /** Of a world that notices, where one is not enough. */
+  /** Size of a world that detects the bug, if one node is not enough. */
   readonly nodes?: number;
   readonly sharded?: boolean;
-  /** Its chargers speak OCPP. */
+  /** The world's chargers use OCPP. */
   readonly ocpp?: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 const ALL_SEEDS = '1..200';
 const MOST_SEEDS = 100_000;
-/** In a checkout only: an installed product has none of it. */
+/** Exists in a checkout only: an installed product has no planted bugs. */
 const PLANTING = new URL('../../../test/planted/', import.meta.url);
 const COMPILED = new URL('../../', import.meta.url);
-/** What a seed runs, as it was compiled. */
+/** The compiled code that a seed runs. */
 const CODE = ['machines/', 'src/', 'sim/'].map((folder) => new URL(folder, COMPILED));
-/** Bugs are planted into compiled files by name; the bundle that the build makes of them, and that runs otherwise, has no such files. */
+/** Bugs are planted into compiled files by name. The bundle that campaigns run otherwise has no such files. */
 const PLANTABLE_WORKER = fileURLToPath(new URL('sim/checks/campaign-worker.js', COMPILED));
 
 function parseSeeds(text: string): readonly number[] {
@@ -114,7 +114,7 @@ function codeDigest(): string {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Without an end where there is a time for it. */
+/** Has no end if a time limit is given. */
 function* seedsOf({ seeds, for: forMs }: Options, log: CampaignLog | undefined): Generator<number> {
   for (const seed of seeds) if (log?.has(seed) !== true) yield seed;
   if (forMs === undefined) return;
@@ -179,7 +179,7 @@ function printResult(result: CampaignResult, options: Options): void {
     const flags = `--seeds ${failure.seed} --hours ${hours} --chargers ${chargers}${ofNodes}`;
     print(`Run it again: npm run sim:campaign -- ${flags}`);
   }
-  // Of a few seeds nobody can expect every branch.
+  // A few seeds cannot be expected to reach every branch.
   const isIncomplete = outcomes.length >= 20 && result.unreached.length > 0;
   process.exitCode = failure !== undefined || isIncomplete ? 1 : 0;
 }

@@ -1,14 +1,14 @@
-// One seed of a campaign, run, and what came of it as plain data.
+// Runs one seed of a campaign, and returns its outcome.
 import { type HostileSetting, runHostileHours } from '../world/hostile-hours.js';
 import type { Violation } from '../world/power-watch.js';
 import type { RareBranch } from './reached.js';
 
-/** What a worker is asked to do. */
+/** Task of a worker process. */
 export interface SeedOrder extends HostileSetting {
   readonly seed: number;
 }
 
-/** What came of it, as plain data. */
+/** Plain data, which a worker sends to its parent. */
 export interface SeedOutcome {
   readonly seed: number;
   readonly violation: Violation | undefined;
@@ -31,7 +31,7 @@ export async function runSeed(order: SeedOrder): Promise<SeedOutcome> {
   };
 }
 
-/** Of a seed whose world did not come to its end. */
+/** Outcome of a seed whose world did not come to its end. */
 export function failedSeed(seed: number, detail: string): SeedOutcome {
   const violation = { atMs: 0, invariant: 'P14', target: 'world', detail };
   return { seed, violation, violations: 1, reached: [], messages: 0, faults: 0 };

@@ -1,5 +1,5 @@
-// One process of a campaign: runs the seeds it is given, one after another, and says what came of each. Nobody imports it: whose
-// parent sends messages would run a seed for each.
+// One process of a campaign: runs the seeds of its parent one after another, and sends each outcome. No module
+// imports it, because each message from a parent process would start a seed there.
 import { failedSeed, runSeed, type SeedOrder } from './campaign-seed.js';
 
 process.on('message', (order: SeedOrder) => {
@@ -13,5 +13,5 @@ process.on('message', (order: SeedOrder) => {
   );
 });
 
-// Nobody waits for the seed any more.
+// The campaign no longer waits for the seed.
 process.on('disconnect', () => process.exit(1));

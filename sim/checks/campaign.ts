@@ -1,4 +1,4 @@
-// Runs many seeds of hostile hours on as many processes as there are cores, goes on after failures, and reports each outcome.
+// Runs many seeds of hostile hours, in one process per core, goes on after failures, and reports each outcome.
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -8,30 +8,30 @@ import { type RareBranch, reachableBranches } from './reached.js';
 
 export interface CampaignResult {
   readonly outcomes: readonly SeedOutcome[];
-  /** The first seed, by number, that broke an invariant. */
+  /** First seed, by number, that broke an invariant. */
   readonly failure: SeedOutcome | undefined;
-  /** How often each rare branch was taken, all seeds together. */
+  /** Number of times that each rare branch was taken, over all seeds. */
   readonly reached: ReadonlyMap<RareBranch, number>;
-  /** Of those that could be. */
+  /** Only branches that this campaign can reach. */
   readonly unreached: readonly RareBranch[];
 }
 
 const WORKER = fileURLToPath(new URL('./campaign-worker.js', import.meta.url));
 
 interface CampaignOptions extends HostileSetting {
-  /** They may have no end, where `isTimeOver` says when it is enough. */
+  /** May have no end, if `isTimeOver` ends the campaign. */
   readonly seeds: Iterable<number>;
-  /** No more seeds are begun once one failed. */
+  /** No further seed starts after a failed one. */
   readonly isFirstEnough?: boolean;
   readonly isTimeOver?: () => boolean;
-  /** Of the processes, for what is planted in them, and what they run. */
+  /** Arguments of the processes, for planted bugs, and the module that they run. */
   readonly execArgv?: readonly string[];
   readonly worker?: string;
   readonly processes?: number;
   readonly onOutcome?: (outcome: SeedOutcome) => void;
 }
 
-/** @throws what `onOutcome` throws; then no process of it is left */
+/** @throws the error of `onOutcome`; no process is left then */
 export async function runCampaign({
   seeds,
   isFirstEnough = false,
@@ -89,7 +89,7 @@ export function resultOf(
   return { outcomes, failure: outcomes.find(({ violation }) => violation !== undefined), reached, unreached };
 }
 
-/** A process that ends in a seed has failed in it, and the campaign goes on with another. */
+/** A process that ends during a seed fails that seed, and the campaign goes on with another process. */
 function ask(child: ChildProcess, order: SeedOrder): Promise<SeedOutcome> {
   return new Promise((resolve) => {
     const onExit = (code: number | null, signal: string | null) =>

@@ -1,4 +1,4 @@
-// Every invariant of power safety, wired to one world: every event in it comes here, and violations are reported.
+// Connects every invariant of power safety to one world: receives each of its events, and reports violations.
 import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Metrics } from '../../src/metrics.js';
@@ -39,33 +39,33 @@ export interface CheckedWorld {
   readonly times: LeaseTimes;
   readonly ask: Ask;
   readonly soon: Soon;
-  /** Does it at an instant of the wall clock. */
+  /** Runs `work` at an instant of the wall clock. */
   readonly at: (atMs: EpochMs, work: () => void) => void;
-  /** Whether messages are kept, so that they can be repeated: keeping them costs the garbage collector most of its time. */
+  /** Keeps messages for repetition, which causes most of the garbage collector's work. */
   readonly keepsMessages: boolean;
   readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
   readonly wallMs: () => EpochMs;
   readonly monotonicMs: () => number;
-  /** The least that the grid operator let a location use lately, W. */
+  /** Lowest recent limit of the grid operator for a location, W. */
   readonly operatorW: (locationId: string) => number;
   /** The grid operator may order less at any moment. */
   readonly areOrdersExpected: (locationId: string) => boolean;
   readonly pendingTimers: () => number;
   readonly waiting: () => number;
-  /** Of the running service; undefined where none runs. */
+  /** Metrics of the running service; undefined if none runs. */
   readonly metrics: () => Metrics | undefined;
   readonly stoodStill: () => boolean;
-  /** How many shards there may be on all nodes together; 0 where the service is not divided. */
+  /** Number of shards on all nodes together; 0 for a service without shards. */
   readonly shards: number;
   readonly report: Report;
 }
 
-/** A window is switched within this (P6). */
+/** A window boundary takes effect within this time (P6). */
 const SWITCHED_MS = 1_000;
 const LOOK_EVERY_MS = 600_000;
 
 export class Checks {
-  /** Checks that act on the world to find out, for worlds in which faults are wanted. */
+  /** Checks that act on the world, for worlds in which faults are wanted. */
   readonly probes: {
     readonly memberRemovals: MemberRemovals['probe'];
     readonly tenantWalls: TenantWalls['probe'];
@@ -85,7 +85,7 @@ export class Checks {
   readonly #doubled: DoubledMessages;
   readonly #bounds: BoundsWatch;
   readonly #drawsA = new Map<ConnectorBook, () => number>();
-  /** Of the service's life: its addresses are the same objects all along, and long texts to compare. */
+  /** Cached by the address objects of one life of the service, whose texts are long to compare. */
   readonly #bookOf = new WeakMap<ConnectorAddress, ConnectorBook>();
   readonly #disk: Disk;
   #soundSinceMs = 0;
@@ -94,7 +94,7 @@ export class Checks {
     this.#world = world;
     this.#books = createSiteBooks(world.tenants, world.times);
     this.#disk = new Disk(world.times.heartbeatMs);
-    // What the checks need of the world and of each other; each takes what it names.
+    // Everything that the checks need of the world and of each other; each check takes the parts that it names.
     const given = {
       ...world,
       books: this.#books,
@@ -134,12 +134,12 @@ export class Checks {
     this.#exchange.said(charger, message);
   }
 
-  /** What the charger may draw, or does, may have changed. */
+  /** The charger's permitted or physical draw may have changed. */
   changed(run: ChargerRun): void {
     if (run.charger.line !== undefined) this.#entitlements.changed(run.charger);
   }
 
-  /** The charger started again, and kept nothing. */
+  /** The charger restarted, and kept nothing. */
   forgot(run: ChargerRun): void {
     this.#entitlements.forgot(run.charger);
   }
@@ -150,7 +150,7 @@ export class Checks {
     if (this.#world.keepsMessages) this.#doubled.heard(message);
   }
 
-  /** A profile counts from now on. */
+  /** The profile applies from now on. */
   submitted(target: string, { startTime, endTime }: NewProfile): void {
     const isLocation = this.#books.sites.has(target);
     const read = () => (isLocation ? this.#reads.location(target) : this.#reads.connector(target));
@@ -161,7 +161,7 @@ export class Checks {
     }
   }
 
-  /** The service answered a call, or did not. */
+  /** The service answered a call, or gave no answer. */
   async called(call: Question, tenantUuid: string, { status, body }: RestAnswer): Promise<void> {
     if (call.method === 'GET') return;
     if (status >= 500 && !this.#disk.isBusy) {
@@ -185,14 +185,14 @@ export class Checks {
     }
   }
 
-  /** A life of the service began; everything that was acknowledged must be there. */
+  /** A life of the service began; it must have everything that was acknowledged. */
   async began(): Promise<void> {
     this.#soundSinceMs = this.#world.monotonicMs();
     await this.#uncertain.resolve();
     await this.#reads.everything();
   }
 
-  /** The service died. */
+  /** The service died: everything that is not on disk is lost. */
   ended(): void {
     this.#doubled.forget();
     const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
@@ -246,7 +246,7 @@ export class Checks {
     return () => outlet.physicalPowerW() / (outlet.spec.phases * countedV(outlet.spec));
   }
 
-  /** Before it is told anything it is at what it falls back to. */
+  /** Before its first limit the connector is at its fail-safe. */
   #drawnWOf(book: ConnectorBook): number {
     const { failsafeA, wattsPerA } = book.facts;
     return wattsPerA * (this.#drawsA.get(book)?.() ?? failsafeA);

@@ -1,4 +1,5 @@
-// What one connector may be entitled to, computed only from the messages between it and the service (P2), without the service's ledger.
+// Computes the entitlement of one connector from the messages between it and the service alone (P2), without the
+// service's ledger.
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PoleName } from '../world/site-fuses.js';
@@ -8,7 +9,7 @@ import { LeaseHeard } from './lease-heard.js';
 import { MeteredDraw } from './metered-draw.js';
 import { isOlder, type Numbered, PromisedLimits } from './promised-limits.js';
 
-/** How long leases and chargers may take, ms. `leaseMs` is the longest lease there may be, by the slowest clock. */
+/** Durations of leases and reactions, ms. `leaseMs` is the longest possible lease, by the slowest clock. */
 export interface LeaseTimes {
   readonly leaseMs: number;
   readonly settleMs: number;
@@ -20,26 +21,29 @@ export interface ConnectorFacts {
   /** W for one ampere on each of its phases. */
   readonly wattsPerA: number;
   readonly maxA: number;
-  /** The least it may be told other than 0. */
+  /** Lowest limit other than 0. */
   readonly leastA: number;
   readonly failsafeA: number;
-  /** The grid operator's limit may pause it while it is locked. */
+  /** The grid operator's limit may pause the connector while it is locked. */
   readonly operatorMayPause: boolean;
-  /** Of a DC connector, which speaks of W at the car: the share of what it takes from the grid; undefined for AC. */
+  /**
+   * For a DC connector, whose limits are W at the car: share of the grid power that arrives there. Undefined for
+   * AC.
+   */
   readonly efficiency: number | undefined;
-  /** The phases of fuses that it may load; none where no fuse is known. */
+  /** Circuit phases that the connector may load; none without a known fuse. */
   readonly poles: readonly PoleName[];
-  /** Those that each of its own phases may load. */
+  /** Circuit phases that each of its own phases may load. */
   readonly polesOfPhases: readonly (readonly PoleName[])[];
 }
 
-/** Without a word for so many heartbeats it counts as out of reach. */
+/** Without a message for this many heartbeats the connector counts as out of reach. */
 const SILENT_AFTER_HEARTBEATS = 3;
 
-/** Newest limit that left. */
+/** Newest limit that left the service. */
 type Told = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
 
-/** What it falls back to, on so many of its phases. */
+/** Limit after the lease, on this number of its phases. */
 interface Then {
   readonly thenA: number;
   readonly phases: number;
@@ -52,60 +56,63 @@ export interface SiteBook {
   readonly tenantUuid: string;
   readonly locationId: string;
   readonly connectors: readonly ConnectorBook[];
-  /** How far the longest lease of its chargers reaches, settle included, ms. */
+  /** Reach of the longest lease of its chargers, settling included, ms. */
   readonly horizonMs: number;
-  /** A grid operator, a building or a tariff may leave it less than its own limits say. */
+  /** A grid operator, a building or a tariff may leave the location less than its own limits do. */
   readonly isLimitedFromOutside: boolean;
-  /** What each phase of each fuse carries, A. */
+  /** Rating of each circuit phase, A. */
   readonly capacitiesA: ReadonlyMap<PoleName, number>;
 }
 
-/** Limits older than the newest this many are forgotten. */
+/** Number of the newest limits that are kept. */
 const GIVEN_KEPT = 64;
 
-/** A meter value may be delayed by minutes and name an earlier limit. */
+/** A meter value may be delayed by minutes and contain an earlier limit. */
 const LATELY_MS = 300_000;
 
-/** Currents in A per phase, times in ms of one clock. */
+/** Currents are in A per phase, times in ms of one clock. */
 export class ConnectorBook {
   readonly facts: ConnectorFacts;
   readonly site: SiteBook;
-  /** Heartbeats as the charger said them, and as the service heard them. */
+  /** Heartbeats as the charger sent them, and as the service received them. */
   readonly said = new HeartbeatLog();
   readonly heard = new HeartbeatLog();
   readonly sessions = new KnownSessions();
   readonly leaseHeard = new LeaseHeard();
-  /** It said so: it forgets over a restart what it falls back to, or it charges cars on fewer phases than they use. */
+  /** By the charger's own report its `thenA` does not survive a restart; `switchesPhases` is from its report, too. */
   isForgetful = false;
-  /** What it starts with then, as it said. */
+  /** Limit with which a forgetful charger starts, by its own report. */
   startsWithA = 0;
   switchesPhases = false;
-  /** It reports and takes no limits: nothing that is promised to it means anything. */
+  /** The charger reports and takes no limits, so no grant binds it. */
   isReadOnly = false;
-  /** Whether it drew more than it may. */
+  /** Detects a draw above its limits. */
   readonly metered = new MeteredDraw();
   told: Told | undefined;
-  /** The newest acknowledgement that it said. */
+  /** Newest acknowledgement that the charger sent. */
   taken: (Numbered & { readonly boot?: string | undefined }) | undefined;
-  /** Of its newest meter value, as it was said; and as it was heard. */
+  /** Boot and sequence number of its newest meter value as sent, and its boot as received. */
   saidBoot: string | undefined;
   saidSeq = 0;
   heardBoot: string | undefined;
-  /** Newest it is known to have taken. */
+  /** Newest limit that the charger has shown to have taken. */
   holds: Numbered = { epoch: -1, seq: -1 };
-  /** Heard without a break since then. */
+  /** The service has received its messages without a break since then. */
   onlineSinceMs = Number.NEGATIVE_INFINITY;
   readonly #given: LimitMessage[] = [];
   #heardAtMs = Number.NEGATIVE_INFINITY;
   readonly #promised: PromisedLimits;
   #acknowledgedThen: Then;
-  /** The service heard at `atMs` that it started with more than that was before. */
+  /** The service received at `atMs` that the charger started with a higher limit than `before`. */
   #started: { readonly atMs: number; readonly before: Then } | undefined;
   #thens: (Numbered & Then)[] = [];
-  /** When a limit for fewer phases than it has left last: until then others could use the rest. */
+  /** Instant at which the last limit for fewer phases than it has left: until then others could use the rest. */
   lentAtMs = Number.NEGATIVE_INFINITY;
   readonly times: LeaseTimes;
-  /** The most it was told lately, and in as long before; no integers at first, for the reason that the outlet's are none. */
+  /**
+   * Highest limits sent in the present span and in the one before. They start as NaN for the same reason as in
+   * `outlet.ts`.
+   */
   #mostToldA = Number.NaN;
   #mostToldBeforeA = Number.NaN;
   #turnsAtMs = 0;
@@ -120,7 +127,7 @@ export class ConnectorBook {
     this.#mostToldBeforeA = facts.failsafeA;
   }
 
-  /** A limit as what it lets the connector take from each phase: a DC connector goes by W at the car. */
+  /** Converts a limit to the current that the connector may take from each phase: a DC limit is in W at the car. */
   inAmperes(limit: LimitMessage): LimitMessage {
     const { efficiency, wattsPerA } = this.facts;
     if (efficiency === undefined) return limit;
@@ -130,12 +137,12 @@ export class ConnectorBook {
     return { ...limit, limitA, thenA };
   }
 
-  /** The lease of a limit that answers a heartbeat which was heard at `heardAtMs` is over, by the slowest clock. */
+  /** The lease of a limit that answers a heartbeat received at `heardAtMs` is over, by the slowest clock. */
   isOver(limit: LimitMessage, heardAtMs: number, nowMs: number): boolean {
     return this.lease === 'heartbeat' && heardAtMs + leaseMsOf(limit) <= nowMs;
   }
 
-  /** A limit left; `heardAtMs` is when the heartbeat it answers was heard. */
+  /** A limit left the service; the heartbeat that it answers was received at `heardAtMs`. */
   give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
     const { epoch, seq, limitA, thenA, phases = ALL } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
@@ -155,18 +162,18 @@ export class ConnectorBook {
     this.#mostToldA = Math.max(this.#mostToldA, limitA, thenA);
   }
 
-  /** The limit of that number; undefined where none left, or too long ago. */
+  /** Limit with that number; undefined if none left, or too long ago. */
   given({ epoch, seq }: Numbered): LimitMessage | undefined {
     const given = this.#given[seq % GIVEN_KEPT];
     return given?.epoch === epoch && given.seq === seq ? given : undefined;
   }
 
-  /** Limits that left after that one and are for the same start of its charger. */
+  /** Limits that left after `limit` for the same start of its charger. */
   givenAfter(limit: Numbered & { readonly boot: string }): readonly LimitMessage[] {
     return this.#given.filter((each) => each.boot === limit.boot && isOlder(limit, each));
   }
 
-  /** The service heard that the connector applied this limit: earlier limits end when the settling time is over. */
+  /** The service received that the connector applied this limit: earlier limits end after the settling time. */
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
     this.holds = applied;
@@ -176,18 +183,21 @@ export class ConnectorBook {
     while (this.#thens[0] !== undefined && !isOlder(applied, this.#thens[0])) {
       this.#acknowledgedThen = this.#thens.shift() ?? this.#acknowledgedThen;
     }
-    // It may have been at that until now.
+    // The connector may have been at that limit until now.
     const { thenA: limitA, phases } = before;
     const now = this.#acknowledgedThen;
     if (limitA > now.thenA || phases > now.phases) this.#promised.leave(limitA, phases, applied.epoch, nowMs);
   }
 
-  /** The service heard that what it holds may last longer than its leases: it counts until the connector has applied a newer limit. */
+  /**
+   * The service received `isEndOpen`: the connector's limits may outlast their leases. They count until the
+   * connector has applied a newer limit.
+   */
   openEnd(nowMs: number): void {
     this.#promised.openEnds(this.holds, nowMs);
   }
 
-  /** The service died: what it heard of that, or of a start, then or later may be on no disk. */
+  /** The service died: reports of open ends or of a start since `storedUntilMs` may be on no disk. */
   loseWords(storedUntilMs: number): void {
     this.#promised.loseEnds(storedUntilMs);
     const started = this.#started;
@@ -195,7 +205,7 @@ export class ConnectorBook {
     this.#started = undefined;
   }
 
-  /** Something of it was heard. */
+  /** The service received a message about the connector. */
   hear(nowMs: number, isNewBoot: boolean): void {
     if (isNewBoot || this.isSilent(nowMs)) this.onlineSinceMs = nowMs;
     if (isNewBoot && this.isForgetful && this.startsWithA > this.#acknowledgedThen.thenA) {
@@ -205,7 +215,7 @@ export class ConnectorBook {
     this.#heardAtMs = nowMs;
   }
 
-  /** The broker says that its connection is gone. */
+  /** The broker reported that its connection is gone. */
   signOff(): void {
     this.#heardAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -215,14 +225,17 @@ export class ConnectorBook {
     return nowMs - this.#heardAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
   }
 
-  /** Its meter shows that much. No draw without a lease counts against it, also where its value comes late: its maximum is reserved. */
+  /**
+   * Its meter shows that draw. Without a lease no draw counts against it, even if the value comes late: its maximum
+   * is reserved.
+   */
   draw(drawnA: number, nowMs: number): void {
     if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
     const toldLatelyA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
     this.metered.note(drawnA, { toldLatelyA, promisedA: this.promisedA(nowMs) }, nowMs);
   }
 
-  /** The most it may be entitled to on its phase number `own`: its maximum, where nothing that it was promised means anything. */
+  /** Its entitlement on its phase number `own`; its maximum if no grant binds it. */
   boundA(nowMs: number, own = 0): number {
     return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs, own);
   }
@@ -231,12 +244,12 @@ export class ConnectorBook {
     return this.leaseHeard.kind;
   }
 
-  /** Nothing that it was promised means anything: its maximum is reserved. */
+  /** No grant binds it: its maximum is reserved. */
   get isUnreliable(): boolean {
     return this.isReadOnly || this.metered.isDistrusted || this.lease === 'none';
   }
 
-  /** The most it may be entitled to on that phase if it keeps to what it was told. */
+  /** Its entitlement on that phase if it keeps to its limits. */
   promisedA(nowMs: number, own = 0): number {
     let mostA = this.ownFailsafeA;
     const thens: readonly Then[] = [this.#acknowledgedThen, ...this.#thens];
@@ -244,7 +257,10 @@ export class ConnectorBook {
     return Math.min(this.#promised.mostA(mostA, nowMs, own), this.facts.maxA);
   }
 
-  /** The same on a phase of a fuse: several of its own may be on it where nobody said how it is wired, and one is. */
+  /**
+   * Its entitlement on a circuit phase. With unknown wiring several of its own phases may load that phase, but only
+   * one does.
+   */
   boundOn(pole: PoleName, nowMs: number): number {
     const own = this.facts.polesOfPhases.findIndex((poles) => poles.includes(pole));
     return own < 0 ? 0 : this.boundA(nowMs, own);
@@ -254,7 +270,7 @@ export class ConnectorBook {
     return this.wattsOf((own) => this.boundA(nowMs, own));
   }
 
-  /** W of so many A on each of its phases. */
+  /** W for a current on each of its phases. */
   wattsOf(ampereOf: (own: number) => number): number {
     const { wattsPerA, polesOfPhases } = this.facts;
     const phases = polesOfPhases.length;
@@ -263,12 +279,12 @@ export class ConnectorBook {
     return (sumA * wattsPerA) / phases;
   }
 
-  /** What it falls back to by itself, whatever it was told. */
+  /** Its fallback current, regardless of its limits. */
   get ownFailsafeA(): number {
     return this.isForgetful ? this.facts.failsafeA : 0;
   }
 
-  /** What it goes on being entitled to on so many phases, by its newest limit of `epoch`, without a new one. */
+  /** Entitlement on this number of phases that lasts by its newest limit of `epoch`, without a new one. */
   lastingA(epoch: number, nowMs: number, phases: number): number {
     if (this.isUnreliable) return this.facts.maxA;
     const { told, ownFailsafeA } = this;
@@ -277,7 +293,7 @@ export class ConnectorBook {
     return Math.max(ownFailsafeA, told.thenA, isInForce ? told.limitA : 0);
   }
 
-  /** Something promised in an earlier life than `epoch` may be in force. */
+  /** A grant of an earlier life than `epoch` may be in force. */
   hasPromiseBefore(epoch: number, nowMs: number): boolean {
     return this.#promised.hasAnyBefore(epoch, nowMs);
   }

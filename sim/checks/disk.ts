@@ -1,21 +1,21 @@
-// What of that which a service heard is surely on disk: nothing is written while its database takes no writes.
+// Tracks which messages to the service are surely on disk: nothing is written while its database takes no writes.
 
-/** What it heard is on disk by then, where that can be written. */
+/** Received data is on disk after this time, if the database takes writes. */
 const STORED_WITHIN_MS = 1_000;
 
 export class Disk {
   readonly #heartbeatMs: number;
   #isBusy = false;
   #busySinceMs = Number.NEGATIVE_INFINITY;
-  /** By then all is written that was heard while it was busy. */
+  /** By then everything received while the database was busy is written. */
   #caughtUpAtMs = Number.NEGATIVE_INFINITY;
 
-  /** @param heartbeatMs what could not be written is tried again so much later */
+  /** @param heartbeatMs delay after which a failed write is tried again */
   constructor(heartbeatMs: number) {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  /** It takes no writes. */
+  /** The database takes no writes. */
   get isBusy(): boolean {
     return this.#isBusy;
   }
@@ -27,7 +27,7 @@ export class Disk {
     else if (nowMs >= this.#caughtUpAtMs) this.#busySinceMs = nowMs;
   }
 
-  /** All that was heard before then is on disk at `nowMs`. */
+  /** Everything received before the returned instant is on disk at `nowMs`. */
   storedUntilMs(nowMs: number): number {
     const isBehind = this.#isBusy || nowMs < this.#caughtUpAtMs;
     return (isBehind ? this.#busySinceMs : nowMs) - STORED_WITHIN_MS;

@@ -1,4 +1,4 @@
-// Delivers again what was delivered, in another order, and sees that nobody holds anything else afterwards (P8).
+// Delivers messages a second time, in another order, and checks that no limit or state changes by that (P8).
 import { z } from 'zod';
 import { buildTopic } from '../../src/wire/topics.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
@@ -20,7 +20,7 @@ function isOffline(live: unknown, controllerUuid: string): boolean {
   );
 }
 
-/** Messages with a number show their age; this many of each connector are repeated. */
+/** Only messages with a number show their age; this many of each connector are repeated. */
 const COUNTED_KEPT = 3;
 
 export class DoubledMessages {
@@ -32,13 +32,13 @@ export class DoubledMessages {
   readonly #report: Report;
   /** By topic. */
   readonly #counted = new Map<string, ChargerMessage[]>();
-  /** As which start of the charger it spoke of itself last, by the topic of that. */
+  /** Boot in the charger's last state, by the topic of that state. */
   readonly #boots = new Map<string, string | undefined>();
 
   constructor(options: {
     readonly books: SiteBooks;
     readonly runs: readonly ChargerRun[];
-    /** The service hears it at once; undefined where what carries messages cannot do that. */
+    /** Delivers the message to the service at once; undefined if the carrier cannot do that. */
     readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
     readonly ask: Ask;
     readonly reached: Reached;
@@ -52,12 +52,12 @@ export class DoubledMessages {
     this.#report = options.report;
   }
 
-  /** It reached the service now. */
+  /** The message reaches the service now. */
   heard(message: ChargerMessage): void {
     const { topic } = message;
     if (message.body === undefined) return;
     if (message.kind === 'state') this.#boots.set(topic, message.body.boot);
-    // After a goodbye, repeating the state before it would tell something new.
+    // After a goodbye, a repetition of the state before it would be news.
     if (message.kind === 'state' && !message.body.online) {
       this.#counted.delete(topic);
       return;
@@ -68,19 +68,19 @@ export class DoubledMessages {
       kept = [];
       this.#counted.set(topic, kept);
     }
-    // Of another start of the charger it would not be the same message again, but one of a boot that is over.
+    // After another start of the charger the repetition would not be the same message, but one of a past boot.
     if (kept[0]?.body?.boot !== message.body.boot) kept.length = 0;
     kept.push(message);
     if (kept.length > COUNTED_KEPT) kept.shift();
   }
 
-  /** Forgets all messages: the service that heard them is gone. */
+  /** Forgets all messages: the service that received them is gone. */
   forget(): void {
     this.#counted.clear();
     this.#boots.clear();
   }
 
-  /** Everything that the location's chargers and the service told each other last is told again. */
+  /** Repeats the last messages between the location's chargers and the service, in both directions. */
   async tellAgain(locationId: string): Promise<void> {
     this.#toChargers(locationId);
     await this.#toService(locationId);
@@ -121,10 +121,11 @@ export class DoubledMessages {
       if (run.charger.address.locationId !== locationId) continue;
       const { address, connectors } = run.charger;
       const stateTopic = buildTopic({ ...address, kind: 'state' });
-      // Of a boot that is over: where the newer one is silent, the service takes the one that speaks to run.
+      // A message of a past boot: if the newer boot is silent, the service takes the sender's boot for the running
+      // one.
       const isOver = ({ body }: ChargerMessage) =>
         this.#boots.has(stateTopic) && body?.boot !== this.#boots.get(stateTopic);
-      // A charger whose connection broke said goodbye by its last will: repeating that it is there would be new.
+      // The last will of a broken connection is a goodbye, so a repeated online state would be news.
       if (run.isConnected && !isOffline(before.body, address.controllerUuid)) {
         for (const message of this.#counted.get(stateTopic) ?? []) this.#deliver(run, message);
       }

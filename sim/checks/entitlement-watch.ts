@@ -1,4 +1,5 @@
-// What an OCPP charger's own profiles let it draw is never more than what its messages have the service reserve for it (P2).
+// Checks an OCPP charger's own profiles: they never allow more than the service must reserve for it by its messages
+// (P2).
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { WorldCharger } from '../world/charger-run.js';
@@ -6,7 +7,7 @@ import type { Report } from '../world/power-watch.js';
 import type { ConnectorBook } from './connector-book.js';
 import type { SiteBooks } from './site-book.js';
 
-/** A tenth is rounded down, whole watts are not. */
+/** Tenths of an ampere are rounded down, whole watts are not. */
 const TOLERANCE_A = 0.06;
 
 export class EntitlementWatch {
@@ -26,7 +27,7 @@ export class EntitlementWatch {
     this.#report = options.report;
   }
 
-  /** It started and forgot everything: nobody can know that before its gateway has said so. */
+  /** The charger restarted and lost everything. The service cannot act on that before the gateway reports it. */
   forgot({ address, outlets }: WorldCharger): void {
     for (const { spec } of outlets) {
       const book = this.#books.byId(address.controllerUuid, spec.connectorId);
@@ -34,18 +35,18 @@ export class EntitlementWatch {
     }
   }
 
-  /** It keeps no lease, and the service cannot know that before it is told. */
+  /** The charger keeps no lease, and the service cannot act on that before a report. */
   unheard(book: ConnectorBook): void {
     this.#forgotten.add(book);
   }
 
-  /** The service hears what it is said to be. */
+  /** The service receives the charger's state. */
   heardState({ controllerUuid }: ChargerAddress): void {
     for (const book of this.#books.ofCharger(controllerUuid))
       if (book.lease === 'none') this.#forgotten.delete(book);
   }
 
-  /** Reports each time that it may draw more once. */
+  /** Reports each period in which the profiles allow more once. */
   changed({ address, outlets, unforeseenA = 0 }: WorldCharger): void {
     for (const outlet of outlets) {
       const book = this.#books.byId(address.controllerUuid, outlet.spec.connectorId);

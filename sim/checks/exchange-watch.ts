@@ -1,5 +1,5 @@
-// Follows what chargers say and what of it the service hears: keeps the books of what was taken, and tells when a charger
-// took what it must not (P7).
+// Follows the messages that chargers send and those of them that the service receives. Records the limits that
+// chargers took, and reports a limit that a charger must not take (P7).
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { LimitMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
@@ -16,7 +16,7 @@ import type { SiteBooks } from './site-book.js';
 
 type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;
 
-/** What a charger reckons may be rounded by so much. */
+/** Rounding error of a charger's own calculation. */
 const ROUNDING_MS = 1;
 
 export class ExchangeWatch {
@@ -25,7 +25,7 @@ export class ExchangeWatch {
   readonly #reached: Reached;
   readonly #report: Report;
   readonly #spokenFor = new Set<string>();
-  /** What was said last for those, heard or not. */
+  /** Last lease kind that the gateway sent for these chargers, received or not. */
   readonly #saidLease = new Map<ConnectorBook, LeaseKind>();
 
   constructor(options: {
@@ -40,10 +40,11 @@ export class ExchangeWatch {
     this.#report = options.report;
   }
 
-  /** The charger says it now; whether it arrives is another matter. */
+  /** The charger sends the message now; its arrival is another event. */
   said(charger: WorldCharger, message: ChargerMessage): void {
     if (message.kind === 'state') {
-      // What another says for it changes as it shows what it does: the service knows what it has heard.
+      // A gateway's state for a charger changes with the charger's behaviour. The service has only the states that it
+      // received.
       if (charger.line !== undefined) this.#noteSaid(charger.address, message.body);
       else if (message.body !== undefined) this.#noteOwn(charger.address, message.body);
       return;
@@ -68,7 +69,7 @@ export class ExchangeWatch {
     this.#judgeTaken(book, outlet, message.body, charger.line !== undefined);
   }
 
-  /** It reaches the service now. */
+  /** The message reaches the service now. */
   heard(from: ChargerAddress, message: ChargerMessage): void {
     if (message.kind === 'state') {
       if (message.body?.online === false) this.#hearWill(from);
@@ -98,7 +99,10 @@ export class ExchangeWatch {
     this.#report({ invariant: 'P7', target: book.facts.key, detail });
   }
 
-  /** Never one that is older than another it took, of another boot, or with a lease that counts from later than it may. */
+  /**
+   * A charger must not take a limit of another boot, or one that is older than a limit it took. The lease of a limit
+   * must not count from too late.
+   */
   #judgeTaken(
     book: ConnectorBook,
     outlet: OutletState | undefined,
@@ -119,7 +123,7 @@ export class ExchangeWatch {
     if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
     if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;
     let latestMs = latestEndMs(book, given);
-    // What a gateway acknowledges may be late: it may have told the charger a newer one by then, which ends later.
+    // A gateway's acknowledgement may be late: by then the gateway may have sent a newer limit, which ends later.
     if (isSpokenFor && applied.endsAtMs > latestMs)
       for (const newer of book.givenAfter(given)) latestMs = Math.max(latestMs, latestEndMs(book, newer));
     if (applied.endsAtMs > latestMs)
@@ -129,9 +133,9 @@ export class ExchangeWatch {
       );
   }
 
-  /** What has a body is about a connector of its charger; of anything else only the topic tells. */
+  /** A message with a body is about a connector of its charger; any other message has only its topic. */
   #bookOf({ controllerUuid }: ChargerAddress, message: ConnectorMessage): ConnectorBook | undefined {
-    // Comparing topics costs more than two short look-ups: they are long, and each exists as two strings.
+    // Comparing topics costs more than two short look-ups: topics are long, and each exists as two strings.
     if (message.body === undefined) return this.#books.byTopic(message.topic);
     return this.#books.byId(controllerUuid, message.connectorId);
   }
@@ -191,12 +195,12 @@ export class ExchangeWatch {
   }
 }
 
-/** When the lease of a limit ends at the latest, by the slowest clock. */
+/** Latest end of a limit's lease, by the slowest clock. */
 function latestEndMs({ said }: ConnectorBook, { boot, ref, ttlS }: LimitMessage): number {
   return (said.atMs(boot, ref) ?? 0) + leaseMsOf({ ttlS }) + ROUNDING_MS;
 }
 
-/** The most loaded phase, or what the power comes to on all of them. */
+/** Current of the most loaded phase, or of the power on all phases, if that is more. */
 function drawnA({ facts }: ConnectorBook, { powerW, currentA }: MeterMessage): number {
   const { wattsPerA, efficiency = 1 } = facts;
   let mostA = powerW / efficiency / wattsPerA;
@@ -205,12 +209,12 @@ function drawnA({ facts }: ConnectorBook, { powerW, currentA }: MeterMessage): n
   return mostA;
 }
 
-/** As many of its phases, from the first on, as the last one that carries more than a meter's noise. */
+/** Number of phases up to the last one that carries more than a meter's noise. */
 function phasesOf({ currentA = [0, 0, 0] }: MeterMessage): number {
   return currentA.findLastIndex((phaseA) => phaseA >= 1) + 1;
 }
 
-/** The service cannot have understood what is no message of the contract. */
+/** The service cannot use a payload that is no message of the contract. */
 function read<T>(
   schema: { safeParse(value: unknown): { data?: T | undefined } },
   payload: string,

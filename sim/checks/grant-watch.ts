@@ -1,5 +1,6 @@
-// Judges every limit that leaves the service: that it fits beside what all others may be entitled to (P2), that it is one
-// that may be commanded (P3), that it can be told from every other (P7), and ends soon where a grid operator may order less (P18).
+// Judges every limit that leaves the service. The limit fits beside the entitlements of all others (P2) and is a
+// permitted value (P3). Its numbers are unique (P7), and its lease is short where a grid operator may order less
+// (P18).
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
@@ -8,7 +9,7 @@ import { FOLLOWED_MS } from './import-watch.js';
 import { isOlder } from './promised-limits.js';
 import type { Reached } from './reached.js';
 
-/** What a limit entitles to at most, on so many phases. */
+/** Highest entitlement by a limit, on this number of phases. */
 interface Granted {
   readonly mostA: number;
   readonly phases: number;
@@ -19,12 +20,15 @@ interface Instants {
   readonly monotonicMs: () => number;
 }
 
-/** Sums of floating-point watts, against a limit in whole ones. */
+/** Sums of floating-point watts are compared with a limit in whole watts. */
 const TOLERANCE_W = 1;
 const TOLERANCE_A = 0.05;
-/** The least power of a DC connector is rounded up to whole tenths. */
+/** The lowest power of a DC connector is rounded up to whole tenths. */
 const DC_ROUNDING_A = 0.1;
-/** While less may be ordered at any moment, a lease whose end stops no car is over after so many heartbeats if that is soon enough. */
+/**
+ * Longest lease, in heartbeats, while less may be ordered at any moment: if its end stops no car, and comes soon
+ * enough.
+ */
 const SHORT_LEASE_HEARTBEATS = 1.5;
 
 export class GrantWatch {
@@ -61,7 +65,7 @@ export class GrantWatch {
     this.#judgeCurrents(book, limit);
     this.#judgeLent(book, limit);
     this.#judgeLease(book, limit);
-    // Its charger refuses one of which the lease is over.
+    // The charger refuses a limit whose lease is over.
     if (!book.isOver(limit, heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
     book.give(limit, heardAtMs, this.#clock.monotonicMs());
@@ -71,7 +75,10 @@ export class GrantWatch {
     this.#report({ invariant, target: book.facts.key, detail });
   }
 
-  /** Numbers rise, and it is told which start of the charger and which heartbeat of it is answered. */
+  /**
+   * Numbers rise, and the limit answers a received heartbeat of one start of the charger. Returns the instant of
+   * that heartbeat.
+   */
   #judgeNumbers(book: ConnectorBook, limit: LimitMessage): number {
     const { told } = book;
     if (told !== undefined && !isOlder(told, limit))
@@ -94,14 +101,14 @@ export class GrantWatch {
     }
   }
 
-  /** Fewer phases than a connector has are for the session that was seen to use no more, or that its charger keeps to them. */
+  /** A limit for fewer phases needs a session that used no more of them, or a charger that switches phases. */
   #judgeLent(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
     if ((session === undefined) !== (phases === undefined))
       this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
     if (session === undefined || phases === undefined) return;
     this.#reached.note('phasesLent');
     const { id, seenPhases = 0 } = book.sessions.in(boot) ?? {};
-    // A service that has just started answers what is late, and the charger refuses that.
+    // A service that has just started answers a late message, and the charger refuses that answer.
     if (session !== id && book.sessions.isLate(boot, session)) return;
     if (session !== id)
       this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
@@ -110,7 +117,10 @@ export class GrantWatch {
       this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);
   }
 
-  /** Whoever is cut off has fallen back by itself when the others must keep to an order that nobody announced. */
+  /**
+   * A charger that is cut off falls back by itself before the others must follow an unannounced order
+   * (power-safety.md).
+   */
   #judgeLease(book: ConnectorBook, { thenA, ttlS }: LimitMessage): void {
     const { leastA, efficiency } = book.facts;
     const shortS = (SHORT_LEASE_HEARTBEATS * book.times.heartbeatMs) / 1000;
@@ -124,14 +134,14 @@ export class GrantWatch {
     );
   }
 
-  /** Everything the others may be entitled to, and this one by the limit that leaves. */
+  /** Entitlements of all others, and of this connector with the limit that leaves. */
   #sumWithW({ connectors }: SiteBook, book: ConnectorBook, granted: Granted, nowMs: number): number {
     let sumW = 0;
     for (const each of connectors) if (each !== book) sumW += each.boundW(nowMs);
     const grantedA = (own: number) => (own < granted.phases ? granted.mostA : 0);
     const owns = [...book.facts.polesOfPhases.keys()];
     const isCovered = owns.every((own) => grantedA(own) <= book.boundA(nowMs, own) + TOLERANCE_A);
-    // What it may keep to on other phases goes on beside what adds anything.
+    // If the limit adds anything, the entitlement on other phases goes on beside it (R31).
     const besideA = (own: number) => (isCovered ? book.ownFailsafeA : book.boundA(nowMs, own));
     return sumW + book.wattsOf((own) => Math.max(grantedA(own), besideA(own)));
   }
@@ -141,13 +151,13 @@ export class GrantWatch {
     const mostA = Math.max(limit.limitA, limit.thenA);
     const granted = { mostA, phases: limit.phases ?? 3 };
     const last = Math.min(granted.phases, book.facts.polesOfPhases.length);
-    // A limit that raises nothing may always be sent: the sum falls or stays as it is.
+    // A limit that raises no entitlement may always leave: the sum falls or stays as it is.
     if (mostA <= book.lastingA(limit.epoch, nowMs, last) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
     this.#judgePoles(book, granted, nowMs);
     const { locationId } = book.site;
     const wallMs = this.#clock.wallMs();
-    // The minimum of a lock is granted under any limit (who gets how much, 4).
+    // The minimum of a lock is granted under any limit (R16).
     const { leastA, efficiency } = book.facts;
     const floorA = efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
     if (mostA <= floorA && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
@@ -163,7 +173,10 @@ export class GrantWatch {
     }
   }
 
-  /** No fuse is overloaded, not even for the minimum of a lock that holds it already: that raises nothing. */
+  /**
+   * No fuse is overloaded, not even for the minimum of a lock. A minimum that the connector already has raises
+   * nothing.
+   */
   #judgePoles(book: ConnectorBook, { mostA, phases }: Granted, nowMs: number): void {
     for (const pole of new Set(book.facts.polesOfPhases.slice(0, phases).flat())) {
       if (mostA <= book.boundOn(pole, nowMs) + TOLERANCE_A) continue;

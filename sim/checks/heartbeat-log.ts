@@ -1,8 +1,8 @@
-// When the newest heartbeats of a connector were said or heard, by boot: what a lease is counted from.
+// Instants of a connector's newest heartbeats, as sent or received, by boot. Leases count from these instants.
 
 interface Log {
   readonly boot: string;
-  /** Number and instant of each, one after the other: both are near each other in memory. */
+  /** Number and instant of each, one after the other, so that both are near each other in memory. */
   readonly heartbeats: Float64Array;
   newestHb: number;
 }
@@ -15,7 +15,9 @@ const BOOTS_KEPT = 4;
 export class HeartbeatLog {
   readonly #logs: Log[] = [];
 
-  /** The first time counts: what comes again is no other heartbeat. True where it is newer than any of its boot. */
+  /**
+   * The first instant counts: a repetition is no other heartbeat. True if the heartbeat is the newest of its boot.
+   */
   note(boot: string, hb: number, nowMs: number): boolean {
     const log = this.#logOf(boot) ?? this.#begin(boot);
     const slot = 2 * (hb % KEPT);
@@ -28,14 +30,14 @@ export class HeartbeatLog {
     return isNewest;
   }
 
-  /** undefined where it is not known. */
+  /** Undefined for an unknown heartbeat. */
   atMs(boot: string, hb: number): number | undefined {
     const log = this.#logOf(boot);
     const slot = 2 * (hb % KEPT);
     return log?.heartbeats[slot] === hb ? log.heartbeats[slot + 1] : undefined;
   }
 
-  /** Whether something was noted of `boot`, and of another one after it. */
+  /** True if `boot` was noted, and another boot after it. */
   isOver(boot: string): boolean {
     const at = this.#logs.findIndex((log) => log.boot === boot);
     return at > 0;
@@ -54,10 +56,10 @@ export class HeartbeatLog {
   }
 }
 
-/** Clocks of chargers may run this much slow. */
+/** Clocks of chargers may be slow by this factor. */
 const SLOWEST = 1.02;
 
-/** How long the lease of a limit lasts by the slowest clock, whole ms. */
+/** Duration of a limit's lease by the slowest clock, whole ms. */
 export function leaseMsOf({ ttlS }: { readonly ttlS: number }): number {
   return Math.ceil(1000 * ttlS * SLOWEST);
 }

@@ -1,9 +1,10 @@
-// What a site with a building may import: no more than its connection, but for what nobody could have known of the building yet.
+// Checks the import of a site with a building: no more than its connection, except for load that could not be known
+// yet (P17).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Building } from '../scenario/scenario.js';
 import type { Report } from '../world/power-watch.js';
 
-/** From an instant on, a service that follows its rules lets the chargers draw no more than this. */
+/** From `atMs` on, a service that follows its rules allows the chargers no more than this. */
 interface Known {
   readonly atMs: EpochMs;
   readonly chargersW: number;
@@ -12,15 +13,15 @@ interface Known {
 interface Site {
   readonly building: Building;
   buildingW: number;
-  /** By the readings that came, oldest first; of those that are settled only the last is kept. */
+  /** By received readings, oldest first; of the settled ones only the last is kept. */
   known: Known[];
   heardAtMs: EpochMs;
-  /** Since when, and when last, its meter showed what cannot be. */
+  /** First and last instant at which its meter showed an impossible value. */
   impossibleSinceMs: EpochMs | undefined;
   impossibleAtMs: EpochMs;
-  /** When its meter showed last what does not flow. */
+  /** Last instant at which its meter showed a false value. */
   untrueAtMs: EpochMs;
-  /** Until then somebody may draw by a lease that nobody can take back. */
+  /** Until then a charger may draw by a lease that cannot be withdrawn. */
   unreachableUntilMs: EpochMs;
   lookedAtMs: EpochMs;
   isOver: boolean;
@@ -28,29 +29,34 @@ interface Site {
   brokenWms: number;
 }
 
-/** How long the import of a site was how much above its connection, kW s. */
+/** Import of a site above its connection, integrated over time, kW s. */
 export interface ImportOver {
   readonly locationId: string;
-  /** By what the building rose before chargers could follow, or because its meter lied. */
+  /** Caused by a rise of the building before chargers could follow, or by false readings of its meter. */
   readonly excusedKws: number;
   readonly brokenKws: number;
 }
 
-/** Chargers that can be reached follow a lower limit within this, and the service hears a reading or an order at once. */
+/**
+ * Reachable chargers follow a lower limit within this time (R10). The service receives a reading or an order at once.
+ */
 export const FOLLOWED_MS = 15_000;
 const SHORTEST_SILENCE_MS = 30_000;
 const MISSED = 3;
-/** Without solar panels a building draws 0 at least: a reading clearly below what the chargers draw is wrong. */
+/** A building without solar panels draws at least 0, so a reading clearly below the chargers' draw is wrong. */
 const IMPOSSIBLE_SHARE = 0.5;
 const IMPOSSIBLE_W = 2_000;
-/** A wrong meter is found out within this. Until this long after the last such reading it is not to be believed again. */
+/**
+ * A wrong meter is detected within `FOUND_MS`. It stays untrusted until `RIGHT_AGAIN_MS` after its last wrong
+ * reading.
+ */
 const FOUND_MS = 180_000;
 const RIGHT_AGAIN_MS = 60_000;
-/** An alarm is written so late at most: the disk may have been full. */
+/** Longest delay until an alarm is written: the disk may have been full. */
 const WRITTEN_MS = 600_000;
-/** A reading that differs by less from what flows is right. */
+/** A reading is right if it differs by less from the true value. */
 const TRUE_W = 100;
-/** What is kept free is rounded, and so is what the building counts as. */
+/** The reserve is rounded, and so is the counted load of the building. */
 const TOLERANCE_W = 150;
 
 export class ImportWatch {
@@ -62,10 +68,10 @@ export class ImportWatch {
 
   constructor(options: {
     readonly buildings: readonly Building[];
-    /** What the chargers of a location draw. */
+    /** Draw of a location's chargers. */
     readonly drawnW: (locationId: string) => number;
     readonly nowMs: () => EpochMs;
-    /** The longest that a lease may last. */
+    /** Longest time that a lease may last. */
     readonly horizonMs: number;
     readonly report: Report;
   }) {
@@ -91,13 +97,13 @@ export class ImportWatch {
       });
   }
 
-  /** Something goes wrong with chargers or the service now: leases may run out unseen. */
+  /** A fault affects chargers or the service now: leases may end unseen. */
   disturbed(): void {
     for (const site of this.#sites.values())
       site.unreachableUntilMs = this.#nowMs() + this.#horizonMs + FOLLOWED_MS;
   }
 
-  /** The building draws this from now on. */
+  /** The building draws `buildingW` from now on. */
   drawn(locationId: string, buildingW: number): void {
     const site = this.#sites.get(locationId);
     if (site === undefined) return;
@@ -105,7 +111,7 @@ export class ImportWatch {
     site.buildingW = buildingW;
   }
 
-  /** The service hears a reading, true or not: it may believe what follows from it. */
+  /** The service receives a reading, true or false, and may act on it. */
   read(locationId: string, powerW: number): void {
     const site = this.#sites.get(locationId);
     if (site === undefined) return;
@@ -133,7 +139,7 @@ export class ImportWatch {
     this.#report({ invariant: 'P17', target: locationId, detail });
   }
 
-  /** What the building of a location draws, W. */
+  /** Load of a location's building, W. */
   buildingW(locationId: string): number {
     return this.#sites.get(locationId)?.buildingW ?? 0;
   }
@@ -163,7 +169,9 @@ export class ImportWatch {
     return now < unreachableUntilMs ? this.#horizonMs + FOLLOWED_MS : FOLLOWED_MS;
   }
 
-  /** What the chargers may draw now by anything the service may have known when what it told them was told. */
+  /**
+   * Highest draw that any reading allows, of the readings that the service may have used for limits still in force.
+   */
   #allowedW(site: Site, now: EpochMs): number {
     const { building, known, heardAtMs } = site;
     const followedMs = this.#followedMs(site, now);
@@ -175,7 +183,7 @@ export class ImportWatch {
     return mostW;
   }
 
-  /** The time since the last look counts, too: nothing of it changed meanwhile. */
+  /** Includes the time since the last look, in which nothing changed. */
   #look(site: Site): void {
     const now = this.#nowMs();
     const elapsedMs = now - site.lookedAtMs;
@@ -196,7 +204,7 @@ export class ImportWatch {
   }
 }
 
-/** Left for the chargers while the building counts as its maximum. */
+/** Remaining capacity for the chargers while the building counts with its maximum. */
 function leastLeftW({ connectionKw, maxBuildingKw }: Building): number {
   return Math.max(0, 1000 * (connectionKw - maxBuildingKw));
 }

@@ -1,23 +1,26 @@
-// Which cars a connector's charger named, in each start of it of which messages may still be under way.
+// Sessions that a connector's charger named, for each of its starts whose messages may still be under way.
 
-/** A car that is plugged in: how many phases it has used. */
+/** A plugged-in car, with the number of phases that it has used. */
 interface KnownSession {
   readonly boot: string;
-  /** As its charger names it; undefined where it names none, or no car is there. */
+  /** Session id by its charger; undefined if the charger names none, or without a car. */
   readonly id: string | undefined;
   readonly seenPhases: number;
 }
 
-/** Starts of a charger of which messages may still be under way. */
+/** Starts of a charger whose messages may still be under way. */
 const BOOTS_KEPT = 4;
 
 export class KnownSessions {
-  /** By the start of the charger that named it, the one heard of last first. */
+  /** By the start of the charger that named the session; the start received last comes first. */
   #sessions: KnownSession[] = [];
-  /** Named last, by what was overtaken: a service that has just started cannot know that it was. */
+  /**
+   * Session in the last overtaken message: a service that has just started cannot detect that the message was
+   * overtaken.
+   */
   #late: { readonly boot: string; readonly id: string | undefined } | undefined;
 
-  /** A meter value said which car is there, and on how many of its phases current flows. */
+  /** A meter value named the present session, and the number of its phases with current. */
   note(boot: string, id: string | undefined, phases: number): void {
     const [newest] = this.#sessions;
     if (newest?.boot === boot && newest.id === id && newest.seenPhases >= phases) return;
@@ -27,17 +30,20 @@ export class KnownSessions {
     this.#sessions = [{ boot, id, seenPhases }, ...others].slice(0, BOOTS_KEPT);
   }
 
-  /** A meter value that was overtaken named that car. */
+  /** An overtaken meter value named that session. */
   noteLate(boot: string, id: string | undefined): void {
     this.#late = { boot, id };
   }
 
-  /** Whether that was the last to name it. */
+  /** True if the last overtaken meter value named that session. */
   isLate(boot: string, id: string): boolean {
     return this.#late?.boot === boot && this.#late.id === id;
   }
 
-  /** The newest it named in that start: what is late may have a service answer one that is over, which the charger refuses. */
+  /**
+   * Newest session of that start. After a late message the service may answer one that is over, and the charger
+   * refuses the answer.
+   */
   in(boot: string | undefined = ''): KnownSession | undefined {
     return this.#sessions.find((each) => each.boot === boot);
   }

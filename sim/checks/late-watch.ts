@@ -1,25 +1,26 @@
-// What a location may draw above a limit that fell: by those that have not taken theirs, once the others have made room.
+// Computes the permitted draw above a fallen limit. Chargers that have not taken theirs may cause it, once the others
+// have made room.
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
 import { isOlder } from './promised-limits.js';
 
-/** Those that have not said by then that they took their limit count for what they may draw; others stop for them. */
+/** A charger without an acknowledgement by then counts with its entitlement, and other cars stop for it. */
 const TAKEN_MS = 5_000;
 const TOLERANCE_A = 0.05;
 
 interface Standing {
-  /** Since when it has not taken what it was told, and nothing newer than before either. */
+  /** Instant since which it has taken neither its newest limit nor any newer one than before. */
   lateSinceMs: number | undefined;
   /** It was late, or silent, until then. */
   lateUntilMs: number;
   silentSinceMs: number | undefined;
   heldSeq: number;
-  /** It was owed its floor until then. */
+  /** Its minimum was due to it until then. */
   owedUntilMs: number;
 }
 
-/** Times of the monotonic clock, ms. To be asked every second. */
+/** Times are ms of the monotonic clock. Must be asked every second. */
 export class LateWatch {
   readonly #sites: ReadonlyMap<string, SiteBook>;
   readonly #oracle: LimitOracle;
@@ -31,7 +32,7 @@ export class LateWatch {
   constructor(options: {
     readonly sites: ReadonlyMap<string, SiteBook>;
     readonly oracle: LimitOracle;
-    /** What the connector truly draws. */
+    /** Physical draw of the connector. */
     readonly drawnW: (book: ConnectorBook) => number;
     readonly monotonicMs: () => number;
     readonly wallMs: () => number;
@@ -44,13 +45,14 @@ export class LateWatch {
   }
 
   /**
-   * The most that the location's chargers may draw together now where `limitW` has held for 15 s: that, or what those draw that
-   * nobody can lower, beside all others at the least there is for them. One that only just has not taken its limit draws beside it
-   * what it drew before.
+   * Highest permitted draw of the location's chargers together, once `limitW` has held for 15 s. It is that limit,
+   * or the draw of chargers that cannot be lowered, beside all others at their minimum. A charger that has only
+   * just become late adds its former draw above its limit.
    */
   allowedW(locationId: string, limitW: number): number {
     const nowMs = this.#monotonicMs();
-    // What is drawn that nobody can lower, and the least there is for the others; what late ones draw beyond what they were told.
+    // `leastW` is the draw that cannot be lowered, and the minimum of the others. `excessW` is the draw of late
+    // chargers above their limits.
     let leastW = 0;
     let excessW = 0;
     for (const book of this.#sites.get(locationId)?.connectors ?? []) {
@@ -85,7 +87,7 @@ export class LateWatch {
   }
 }
 
-/** Nobody can lower it, and the others have known that for long enough to have made room for it. */
+/** The connector cannot be lowered, and the others have had time to make room for it. */
 function isLost(book: ConnectorBook, { lateSinceMs, silentSinceMs }: Standing, nowMs: number): boolean {
   if (book.isUnreliable) return true;
   if (silentSinceMs !== undefined && nowMs - silentSinceMs >= FOLLOWED_MS) return true;

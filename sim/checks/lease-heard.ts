@@ -1,4 +1,4 @@
-// How a service heard that a charger counts leases, and what of that it forgets where it dies.
+// Lease kind that the service received for a charger, and the part that a dying service forgets.
 import type { LeaseKind } from '../../machines/power/grant.js';
 
 export class LeaseHeard {
@@ -10,7 +10,7 @@ export class LeaseHeard {
     return this.#kind;
   }
 
-  /** When it was last heard to keep none, or to keep one again. */
+  /** Last report of no lease, or first report of a lease after that. */
   get noneAtMs(): number {
     return this.#noneAtMs;
   }
@@ -22,8 +22,8 @@ export class LeaseHeard {
   }
 
   /**
-   * The service died. True where it had heard that there is no lease, and no earlier than what is surely on disk: the next service
-   * takes the charger for what it was before, until it says so again.
+   * The service died. True if it had received a report of no lease that may not be on disk. The next service then
+   * uses the earlier kind until another report.
    */
   lose(storedUntilMs: number): boolean {
     const before = this.#before;

@@ -1,4 +1,4 @@
-// Reads back over REST what the service says of limits, profiles and locks, and holds it against the oracle (P5, P6, P9).
+// Reads limits, profiles and locks back over REST, and compares them with the oracle (P5, P6, P9).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, Submission } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
@@ -41,7 +41,7 @@ function statusOf({ startsAtMs, endsAtMs }: Submission, nowMs: EpochMs): string 
   return startsAtMs <= nowMs ? 'ACTIVE' : 'SCHEDULED';
 }
 
-/** Whether the profile that was read is the one that was submitted, its status left aside. */
+/** True if the profile as read is the one as submitted, apart from its status. */
 export function isSubmission(view: ProfileView, held: Submission): boolean {
   return (
     view.limitKw === held.limitKw &&
@@ -74,7 +74,7 @@ export class LimitReads {
     this.#report = options.report;
   }
 
-  /** Effective limit, permanent limit and every profile with its status, as of now. */
+  /** Compares effective limit, permanent limit and every profile with its status, as of now. */
   async location(locationId: string): Promise<void> {
     const site = this.#sites.get(locationId);
     if (site === undefined) return;
@@ -92,7 +92,7 @@ export class LimitReads {
     this.#compareProfiles(locationId, limits.profiles);
   }
 
-  /** What is enforced there; a second after a boundary it is what it must be. */
+  /** Compares the enforced limit, which must be right a second after a boundary. */
   async enforced(locationId: string): Promise<void> {
     const site = this.#sites.get(locationId);
     if (site === undefined) return;
@@ -101,8 +101,7 @@ export class LimitReads {
     const nowMs = this.#wallMs();
     const ownKw = this.#oracle.limitW(locationId, nowMs) / 1000;
     const shareKw = this.#oracle.shareKw(locationId, nowMs);
-    // A share that rises waits for the other members.
-    // What a building or a grid operator leaves is looked at by checks of its own.
+    // A rising share waits for the other members. Other checks cover buildings and grid operators.
     const isExact = shareKw === Number.POSITIVE_INFINITY && !site.isLimitedFromOutside;
     const isWrong = isExact
       ? Math.abs(live.gridLimitKw - ownKw) > TOLERANCE_KW
@@ -135,7 +134,7 @@ export class LimitReads {
     this.#compareProfiles(key, view.profiles);
   }
 
-  /** All that was ever acknowledged. */
+  /** Compares everything that was ever acknowledged. */
   async everything(): Promise<void> {
     const tenants = new Set([...this.#sites.values()].map(({ tenantUuid }) => tenantUuid));
     for (const [locationId, { connectors }] of this.#sites) {
@@ -172,9 +171,9 @@ export class LimitReads {
     }
   }
 
-  /** What may be promised: by the boundaries of the horizon of now, or of the last decision. */
+  /** The budget follows the boundaries within the horizon of now, or of the last decision. */
   #compareBudget(locationId: string, { budgetKw }: Live, isExact: boolean): void {
-    // Before its first decision there is none.
+    // Before its first decision a location has no budget.
     if (budgetKw === 0) return;
     const nowMs = this.#wallMs();
     const horizonMs = this.#sites.get(locationId)?.horizonMs ?? 0;

@@ -1,5 +1,5 @@
-// Priority locks (P4): an active one is never below 6 A while its charger is reachable, but for a grid operator that may pause
-// it; and below its limit in last resort only.
+// Checks priority locks (P4). A reachable locked connector is never below 6 A, unless a grid operator may pause it.
+// It is below its lock's limit as a last resort only.
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
@@ -7,13 +7,16 @@ import type { PoleName } from '../world/site-fuses.js';
 import type { ConnectorBook } from './connector-book.js';
 import { isOlder, type Numbered } from './promised-limits.js';
 
-/** Others have made room for a lock by then: a horizon, and what raises are apart. */
+/** Others have made room for a lock by then: a horizon, and the time between raises. */
 const MADE_ROOM_MS = 100_000;
-/** A charger that keeps its lease again has been told a limit, and has taken it, by then. */
+/** A charger that keeps its lease again has received and taken a limit by then. */
 const TAKEN_WITHIN_HEARTBEATS = 2;
-/** One that has not taken a lower limit by then counts for what it may draw; the others stop for it, where a fuse is full. */
+/**
+ * A charger that has not taken a lower limit by then counts with its entitlement; others stop for it on a full
+ * fuse.
+ */
 const LATE_AFTER_MS = 4_800;
-/** So many limits in a row (about one in ten seconds) are no transition any more. */
+/** This many limits in a row (about one in ten seconds) are no transition any more. */
 const STEADY_LIMITS = 10;
 /** A raise is at least an ampere. */
 const TOLERANCE_A = 1.05;
@@ -21,19 +24,19 @@ const TOLERANCE_A = 1.05;
 const TOLERANCE_LEAST_A = 0.01;
 
 interface Standing {
-  /** Limits in a row that were below the lock's, though the car drew all of them. */
+  /** Limits in a row that were below the lock's, although the car drew all of them. */
   belowLock: number;
-  /** Limits in a row by last resort, though unlocked ones ran and no fuse of its own was full. */
+  /** Limits in a row by last resort, although unlocked connectors ran and none of its fuses was full. */
   lastResort: number;
-  /** Limits in a row above 0 while no lock held. */
+  /** Limits in a row above 0 without a lock. */
   running: number;
-  /** Its maximum was reserved then, whatever it was told. */
+  /** Last instant at which its maximum was reserved, regardless of its limits. */
   unreliableAtMs: number;
-  /** The first limit that was lower than what it had, and that it may not have taken yet. */
+  /** First limit that was lower than the one it had, and that it may not have taken yet. */
   lowered: (Numbered & { readonly leftAtMs: number }) | undefined;
-  /** It had not taken that in time then, or was out of reach. */
+  /** Last instant at which it was late with that limit, or out of reach. */
   lateAtMs: number;
-  /** Its fuses had no room for its 6 A then. */
+  /** Last instant at which its fuses had no capacity for its 6 A. */
   noRoomAtMs: number;
 }
 
@@ -51,11 +54,11 @@ export class LockWatch {
     readonly oracle: LimitOracle;
     readonly wallMs: () => number;
     readonly monotonicMs: () => number;
-    /** What the connector truly draws, A per phase. */
+    /** Physical current of the connector, A per phase. */
     readonly drawnA: (book: ConnectorBook) => number;
-    /** Monotonic ms since when the service lives and can write. */
+    /** Monotonic instant, ms, since which the service runs and can write. */
     readonly soundSinceMs: () => number;
-    /** The least that the grid operator let a location use lately, W. */
+    /** Lowest recent limit of the grid operator for a location, W. */
     readonly operatorW: (locationId: string) => number;
     readonly report: Report;
   }) {
@@ -68,7 +71,7 @@ export class LockWatch {
     this.#report = options.report;
   }
 
-  /** The limit leaves now, and is not in the book yet. */
+  /** The limit leaves now, and `book` does not contain it yet. */
   left(book: ConnectorBook, limit: LimitMessage): void {
     const lockKw = this.#oracle.lockKw(book.facts.key, this.#wallMs());
     const standing = this.#standingOf(book);
@@ -119,7 +122,7 @@ export class LockWatch {
   #judgeLocked(book: ConnectorBook, { limitA, reason, phases }: LimitMessage, lockKw: number): void {
     const standing = this.#standingOf(book);
     const { wattsPerA, maxA, leastA } = book.facts;
-    // Others had what its car left; the next one waits until they have followed.
+    // Others had the phases that its car left unused; the next car waits until they have followed.
     const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
     const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#isOwedLeast(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
@@ -132,7 +135,7 @@ export class LockWatch {
       standing.belowLock = 0;
       this.#violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
     }
-    // Once another is locked, another fuse may be what is short: until that one has been raised, none is full.
+    // After a further lock, another fuse may be the short one: until that connector has been raised, no fuse is full.
     const isLastResort = reason === 'lastResort' && limitA < owedA - TOLERANCE_A;
     const isUnneeded = isLastResort && this.#lowerableBeside(book, 1).length > 0;
     standing.lastResort = isUnneeded ? standing.lastResort + 1 : 0;
@@ -140,8 +143,8 @@ export class LockWatch {
   }
 
   /**
-   * Its fuses have room for its 6 A. Not at once where they had none: it is as if it had been locked only then, and waits until
-   * the others have followed what they were told for it.
+   * Its fuses have capacity for its 6 A. If they had none before, it counts as locked only since then. It waits until
+   * the others have followed their lower limits.
    */
   #isOwedLeast(book: ConnectorBook): boolean {
     const standing = this.#standingOf(book);
@@ -155,8 +158,8 @@ export class LockWatch {
   }
 
   /**
-   * A fuse that does not carry the minimum of all connectors on it is not overloaded for a lock's. Beside one without a lease that is
-   * locked itself others without one count with what they are told: it is reserved with its maximum anyway.
+   * A fuse that does not carry the minimum of all its connectors is not overloaded for a lock. If the locked
+   * connector has no lease, others without one count with their limits: its maximum is reserved anyway.
    */
   #doFloorsFitFuses(book: ConnectorBook): boolean {
     const { facts, site } = book;
@@ -173,9 +176,10 @@ export class LockWatch {
   }
 
   /**
-   * What a fuse must have room for whatever it is told: its maximum where that is reserved, and until it has taken a limit since and
-   * has settled, which it cannot while it is out of reach; after that what it may still draw. That, too, where it has not taken a lower limit in time, or is out of reach: no
-   * fuse is overloaded for a lock, and nobody can lower what is late or away.
+   * Capacity that a fuse needs for the connector regardless of its limits. It is the maximum while that is
+   * reserved, and then until the connector has taken a limit and settled. A connector out of reach cannot do that.
+   * After that it is the entitlement. The entitlement also counts for a connector that is late with a lower limit,
+   * or out of reach. No fuse is overloaded for a lock, and such a connector cannot be lowered.
    */
   #reservedA(book: ConnectorBook, pole: PoleName): number {
     const standing = this.#standingOf(book);
@@ -194,7 +198,10 @@ export class LockWatch {
     return isOver ? 0 : book.boundOn(pole, nowMs);
   }
 
-  /** It may be, and the floors of all locks do not fit the operator's limit beside what the others may be entitled to. */
+  /**
+   * The operator may pause it. The minimums of all locks do not fit the operator's limit beside the other
+   * entitlements.
+   */
   #isPausedForOperator(book: ConnectorBook): boolean {
     const { facts, site } = book;
     if (!facts.operatorMayPause) return false;
@@ -206,12 +213,12 @@ export class LockWatch {
     return neededW > this.#operatorW(site.locationId);
   }
 
-  /** It can be told, and has taken what it was told. */
+  /** It is in reach, and has taken its newest limit. */
   #followsLimits(book: ConnectorBook): boolean {
     return !book.isSilent(this.#monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told);
   }
 
-  /** Only when every unlocked connector that can be told is at 0, or at what is reserved for it anyway. */
+  /** Requires that every reachable unlocked connector is at 0, or at its unconditional reserve (R16). */
   #judgeLastResort(book: ConnectorBook): void {
     for (const sibling of this.#lowerableBeside(book, STEADY_LIMITS))
       this.#violate(
@@ -220,13 +227,16 @@ export class LockWatch {
       );
   }
 
-  /** Unlocked ones that ran for so many limits, and would free what it lacks: none where a fuse is full without them. */
+  /**
+   * Unlocked connectors that ran for this many limits and would free the missing capacity; none if a fuse is full
+   * without them.
+   */
   #lowerableBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     const running = this.#unlockedRunningBeside(book, limits);
     return this.#isFuseFull(book, running) ? [] : running;
   }
 
-  /** A phase of a fuse that it loads carries no more, and nobody on that is unlocked. */
+  /** A circuit phase that it loads carries no more, and no unlocked connector is on that phase. */
   #isFuseFull(book: ConnectorBook, running: readonly ConnectorBook[]): boolean {
     const { facts, site } = book;
     return facts.poles.some((pole) => {
@@ -248,13 +258,13 @@ export class LockWatch {
         return false;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
       if (this.#standingOf(sibling).running < limits) return false;
-      // Its charger falls back to that by itself: less would free nothing.
+      // The charger falls back to that by itself, so a lower limit would free nothing (R18).
       return sibling.told.limitA > sibling.ownFailsafeA + TOLERANCE_LEAST_A;
     });
   }
 }
 
-/** What it is told, or its maximum where the service says that this is reserved for it. */
+/** Its limit, or its maximum if the service reports that the maximum is reserved. */
 function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: ConnectorBook): number {
   const isSetAside = told?.reason === 'nonCompliant' || told?.reason === 'readOnly';
   return isUnreliable || isSetAside ? maxA : Math.max(told?.limitA ?? 0, failsafeA);
@@ -264,7 +274,7 @@ function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
   return lowered !== undefined && isOlder(holds, lowered);
 }
 
-/** It may draw more still, by what it was told before, than it was told last. */
+/** By an earlier limit it may still draw more than by its newest one. */
 function isLettingGo(book: ConnectorBook, nowMs: number): boolean {
   const toldA = Math.max(book.told?.limitA ?? 0, book.ownFailsafeA);
   return book.wattsOf((own) => book.promisedA(nowMs, own)) > book.wattsOf(() => toldA);

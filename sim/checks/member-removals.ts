@@ -1,11 +1,12 @@
-// Removes all members of a cluster at the same time: one must stay, and every other removal that was confirmed must hold (P10).
+// Removes all members of a cluster at the same time: one must stay, and every other confirmed removal must hold
+// (P10).
 
 import type { Report } from '../world/power-watch.js';
 import type { Ask } from './inquiry.js';
 import type { Reached } from './reached.js';
 
 export interface MemberRemovals {
-  /** With a cluster of its own, without a cap, that limits no member and is gone afterwards. */
+  /** Uses a cluster of its own, without a cap, which limits no member and is deleted afterwards. */
   probe(tenantUuid: string, locationIds: readonly string[]): Promise<void>;
 }
 
@@ -36,7 +37,7 @@ export function createMemberRemovals(options: {
         JSON.stringify(refused[0]?.body).includes('"CLUSTER_EMPTY"') &&
         JSON.stringify(members) === JSON.stringify(kept);
       if (answers.every(({ status }) => status === 200 || status === 400)) reached.note('concurrentRemovals');
-      // A database that is busy may refuse any of them.
+      // A busy database may refuse any removal.
       if (isRight || answers.some(({ status }) => status === 503)) return;
       const detail = `removals were answered ${answers.map(({ status }) => status).join(', ')}, ${members.join(', ')} stayed`;
       report({ invariant: 'P10', target: clusterId, detail });

@@ -1,16 +1,16 @@
-// Whether a charger draws more than it may, as its meter values say (power safety, rule 8).
+// Detects a charger that draws more than permitted, by its meter values (R8).
 
-/** As generous as the rule's words allow. */
+/** As generous as the text of R8 allows. */
 const SLACK_A = 0.5;
 const SLACK_SHARE = 1.1;
 const TOLERATED_MS = 7_000;
 const TRUSTED_AFTER_MS = 60_000;
 
-/** What a value is held against, A per phase. */
+/** Currents to compare a value with, A per phase. */
 export interface Allowed {
-  /** The most that it was told within the last minutes: a value may be that old. */
+  /** Highest limit sent within the last minutes: a value may be that old. */
   readonly toldLatelyA: number;
-  /** What it may be entitled to as the value is heard. */
+  /** Entitlement at the receipt of the value. */
   readonly promisedA: number;
 }
 
@@ -21,17 +21,17 @@ export class MeteredDraw {
   #mayBeDistrusted = false;
   #isDistrusted = false;
 
-  /** It surely drew more than it may for longer than is tolerated. */
+  /** It certainly drew more than permitted, for longer than tolerated. */
   get isDistrusted(): boolean {
     return this.#isDistrusted;
   }
 
-  /** A service that cannot know how old values are may take it for such a one: then its maximum is reserved. */
+  /** A service that cannot judge the age of values may count it as non-compliant, and then reserves its maximum. */
   get mayBeDistrusted(): boolean {
     return this.#isDistrusted || this.#mayBeDistrusted;
   }
 
-  /** A value was heard at `nowMs`. */
+  /** The service received a value at `nowMs`. */
   note(drawnA: number, { toldLatelyA, promisedA }: Allowed, nowMs: number): void {
     this.#overSinceMs = isOver(drawnA, toldLatelyA) ? (this.#overSinceMs ?? nowMs) : undefined;
     this.#isDistrusted = this.#overSinceMs !== undefined && nowMs - this.#overSinceMs > TOLERATED_MS;

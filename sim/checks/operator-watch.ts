@@ -1,4 +1,5 @@
-// Whether the grid operator's limit is what it must be, by the use case LPC worked out anew, and whether the chargers keep to it.
+// Checks the grid operator's limit against a second implementation of the use case LPC, and the draw against that
+// limit (P18).
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
@@ -10,7 +11,7 @@ import type { Reached } from './reached.js';
 
 type Phase = 'INIT' | 'LIMITED' | 'UNLIMITED_CONTROLLED' | 'FAILSAFE' | 'UNLIMITED_AUTONOMOUS';
 
-/** As the operator's side sent it, and the service took it. */
+/** An order that the operator's side sent and the service accepted. */
 interface TakenOrder {
   readonly isActive?: boolean;
   readonly limitKw?: number;
@@ -24,51 +25,54 @@ interface Site {
   readonly failsafeKw: number;
   readonly failsafeMinMs: number;
   readonly missingAfterMs: number;
-  /** Those that keep their floors while they are locked, whatever the operator says. */
+  /** Connectors that keep their minimums while they are locked, regardless of the operator. */
   readonly owed: readonly { readonly key: string; readonly floorW: number }[];
   phase: Phase;
   sinceMs: EpochMs;
   heardAtMs: EpochMs;
-  /** First heard again in the fail-safe. */
+  /** First message of the operator during the fail-safe. */
   backAtMs: EpochMs;
   orderKw: number;
   orderEndsAtMs: EpochMs;
   newestSentMs: EpochMs;
   newest: string;
-  /** The last one that was not answered: whether it was taken, only the service can say. */
+  /** Last order without an answer: only the service's state shows its acceptance. */
   unanswered: TakenOrder | undefined;
-  /** What held from when on, W, or the floors of locks where those are more; the last ones. */
+  /** Recent limits with their start, W; the minimums of locks if those are more. */
   limits: { readonly fromMs: EpochMs; readonly limitW: number }[];
   isOver: boolean;
-  /** From when to when it was limited last. */
+  /** Start and end of the last limitation. */
   limitedFromMs: EpochMs;
   limitedUntilMs: EpochMs;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
 const LOOK_EVERY_MS = 1_000;
-/** The service is asked where it stands within a look of each change, and so often where nothing changes. */
+/** The service is asked for its state within a look of each change, and at this interval without a change. */
 const ASK_EVERY_MS = 60_000;
 const TOLERANCE_W = 2;
-/** Who limited a site may do so again for this long; a service decides anew within so much of an order. */
+/**
+ * An operator that limited a site may do so again for this long; a service decides anew within `DECIDED_MS` of an
+ * order.
+ */
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 const DECIDED_MS = 2_000;
 
 interface WatchedWorld {
   readonly tenants: readonly TenantEntry[];
-  /** What the chargers of a location draw. */
+  /** Draw of a location's chargers. */
   readonly drawnW: (locationId: string) => number;
-  /** What they may draw where `limitW` has held for 15 s, and some have not taken theirs. */
+  /** Permitted draw once `limitW` has held for 15 s, while some chargers have not taken theirs. */
   readonly allowedW: (locationId: string, limitW: number) => number;
   readonly nowMs: () => EpochMs;
-  /** The longest that a lease may last. */
+  /** Longest time that a lease may last. */
   readonly horizonMs: number;
   readonly isServiceUp: () => boolean;
-  /** The limit of a lock; undefined where the connector is not locked. */
+  /** Limit of the lock; undefined for a connector without a lock. */
   readonly lockKw: (key: string, atMs: EpochMs) => number | undefined;
   readonly ask: Ask;
   readonly soon: Soon;
-  /** Does it at an instant of the wall clock. */
+  /** Runs `work` at an instant of the wall clock. */
   readonly at: (atMs: EpochMs, work: () => void) => void;
   readonly reached: Pick<Reached, 'note'>;
   readonly report: Report;
@@ -99,7 +103,7 @@ export class OperatorWatch {
     if (this.#sites.length > 0) this.#repeat(now);
   }
 
-  /** The least that it let a location use lately, W; infinite where it does not limit it. */
+  /** Lowest recent limit of the operator for a location, W; infinite without one. */
   leastW(locationId: string): number {
     const site = this.#sites.find((each) => each.locationId === locationId);
     if (site !== undefined && this.#world.isServiceUp()) this.#pass(site, this.#world.nowMs());
@@ -113,12 +117,12 @@ export class OperatorWatch {
     const now = this.#world.nowMs();
     this.#pass(site, now);
     const { limitedFromMs, limitedUntilMs } = site;
-    // A limit that ended before the service decided is none that it knows of.
+    // The service has no record of a limit that ended before its decision.
     if (Math.min(now, limitedUntilMs) < limitedFromMs + DECIDED_MS) return false;
     return now < limitedUntilMs + ORDERS_EXPECTED_FOR_MS - DECIDED_MS;
   }
 
-  /** The service answered a call. An order that could not be written holds all the same. */
+  /** The service answered a call. An order holds even if it could not be written. */
   called({ method, path, body }: Question, { status }: RestAnswer): void {
     const locationId = /^\/locations\/([^/]+)\/operator-limit$/.exec(path)?.[1];
     if (method !== 'PUT' || locationId === undefined) return;
@@ -149,18 +153,18 @@ export class OperatorWatch {
     enter(site, isActive && site.orderEndsAtMs > now ? 'LIMITED' : 'UNLIMITED_CONTROLLED', now);
   }
 
-  /** The service that was gone lives again: it heard nothing meanwhile. */
+  /** The service runs again; it received nothing meanwhile. */
   restarted(): void {
     const now = this.#world.nowMs();
     this.disturbed();
     for (const site of this.#sites) {
-      // It waits anew for a first order.
+      // The service waits anew for a first order.
       if (site.phase === 'INIT') enter(site, 'INIT', now);
       Object.assign(site, { heardAtMs: now, backAtMs: NEVER });
     }
   }
 
-  /** The service can tell nobody anything now: leases may run out unseen. */
+  /** The service can send nothing now: leases may end unseen. */
   disturbed(): void {
     this.#unreachableUntilMs = this.#world.nowMs() + this.#world.horizonMs + FOLLOWED_MS;
   }
@@ -180,7 +184,7 @@ export class OperatorWatch {
     });
   }
 
-  /** What has come by itself until `now`, one after the other. */
+  /** Performs the timed transitions up to `now`, one after another. */
   #pass(site: Site, now: EpochMs): void {
     for (let dueMs = dueOf(site); dueMs <= now; dueMs = dueOf(site)) {
       const { phase } = site;
@@ -217,7 +221,10 @@ export class OperatorWatch {
     site.isOver = isOver;
   }
 
-  /** True where the service says what it says because it took an order that was not answered, as where it was killed meanwhile. */
+  /**
+   * True if the service's state comes from an order without an answer, for example because the service was killed
+   * meanwhile.
+   */
   #takeUnanswered(site: Site, said: unknown, limitKw: unknown): boolean {
     const { unanswered, locationId } = site;
     if (unanswered?.isActive === undefined) return false;
@@ -286,14 +293,14 @@ function owedOf(chargers: TenantEntry['locations'][number]['chargers']): Site['o
 }
 
 /**
- * An order of the newest one's instant says nothing of now where it comes twice: it may have been on its way for long. Once the
- * operator was lost, whatever it says of that instant is an order from before the loss, which is void (LPC-918).
+ * A repetition of the newest order is no evidence about the present: it may have been under way for long. After the
+ * operator was lost, any order of that instant is from before the loss, and void (LPC-918).
  */
 function isOfBefore({ newest, phase }: Site, text: string): boolean {
   return text === newest || phase === 'FAILSAFE' || phase === 'UNLIMITED_AUTONOMOUS';
 }
 
-/** When it goes on by itself. */
+/** Instant of the next timed transition. */
 function dueOf({ phase, sinceMs, heardAtMs, backAtMs, orderEndsAtMs, ...rule }: Site): EpochMs {
   if (phase === 'INIT') return sinceMs + rule.missingAfterMs;
   if (phase === 'LIMITED') return Math.min(orderEndsAtMs, heardAtMs + rule.missingAfterMs);

@@ -1,4 +1,4 @@
-// The limits that left for one connector and may be in force still, each until its lease or a newer limit that was applied ends it.
+// Outstanding grants of one connector: each may be in force until its lease, or a newer applied limit, ends it.
 
 export interface Numbered {
   readonly epoch: number;
@@ -11,9 +11,9 @@ export function isOlder(a: Numbered, b: Numbered): boolean {
 
 export interface NewlyPromised extends Numbered {
   readonly limitA: number;
-  /** On so many of its phases. */
+  /** On this number of its phases. */
   readonly phases: number;
-  /** How long its lease lasts by the slowest clock. */
+  /** Duration of its lease by the slowest clock. */
   readonly leaseMs: number;
   /** Lease and settling time are over by then. */
   readonly overAtMs: number;
@@ -21,11 +21,13 @@ export interface NewlyPromised extends Numbered {
 
 interface Promised extends NewlyPromised {
   overAtMs: number;
-  /** The service heard at `atMs` that it may last longer, and counted on its end at `endedAtMs` until then. */
+  /**
+   * The service received at `atMs` that the limit may last longer. Until then it counted on the end at `endedAtMs`.
+   */
   opened: { readonly atMs: number; readonly endedAtMs: number } | undefined;
 }
 
-/** Times in ms of one clock. */
+/** Times are in ms of one clock. */
 export class PromisedLimits {
   readonly #all: Promised[] = [];
   readonly #settleMs: number;
@@ -34,7 +36,7 @@ export class PromisedLimits {
     this.#settleMs = settleMs;
   }
 
-  /** One left. What has ended is forgotten, and so is what promises no more than the newest and ends no later. */
+  /** A limit left the service. Drops ended limits, and limits that allow no more than the newest and end no later. */
   add({ epoch, seq, limitA, phases, leaseMs, overAtMs }: NewlyPromised, nowMs: number): void {
     const all = this.#all;
     let kept = 0;
@@ -47,13 +49,16 @@ export class PromisedLimits {
     all.length = kept;
   }
 
-  /** It was at that until now, by no limit that can be applied anew. */
+  /** The connector was at `limitA` until now, by no limit that can be applied anew. */
   leave(limitA: number, phases: number, epoch: number, nowMs: number): void {
     const overAtMs = nowMs + this.#settleMs;
     this.#all.unshift({ epoch, seq: 0, limitA, phases, leaseMs: 0, overAtMs, opened: undefined });
   }
 
-  /** That one was applied: earlier ones end when the settling time is over, and its own lease began by now. */
+  /**
+   * The connector applied that limit: earlier ones end after the settling time, and the limit's own lease began by
+   * now.
+   */
   applied(applied: Numbered, nowMs: number): void {
     const settledAtMs = nowMs + this.#settleMs;
     for (const each of this.#all) {
@@ -64,8 +69,8 @@ export class PromisedLimits {
   }
 
   /**
-   * The service heard that those which are in force may last longer than their leases: they count until a newer one is applied.
-   * @param holds what the connector has applied: older ones end by that
+   * The service received that limits in force may outlast their leases: they count until a newer one is applied.
+   * @param holds limit that the connector has applied, which ends older ones
    */
   openEnds(holds: Numbered, nowMs: number): void {
     for (const each of this.#all) {
@@ -75,7 +80,7 @@ export class PromisedLimits {
     }
   }
 
-  /** The service died: what it heard of that then or later may be on no disk. */
+  /** The service died: reports of open ends since `storedUntilMs` may be on no disk. */
   loseEnds(storedUntilMs: number): void {
     for (const each of this.#all) {
       if (each.opened === undefined || each.opened.atMs < storedUntilMs) continue;
@@ -84,7 +89,7 @@ export class PromisedLimits {
     }
   }
 
-  /** The most of any on its phase number `own`, or `leastA`. */
+  /** Highest limit on its phase number `own`, or `leastA`. */
   mostA(leastA: number, nowMs: number, own: number): number {
     let mostA = leastA;
     for (const { limitA, phases, overAtMs } of this.#all)
@@ -92,13 +97,13 @@ export class PromisedLimits {
     return mostA;
   }
 
-  /** That one is the newest, and in force. */
+  /** True if that limit is the newest, and in force. */
   isNewest({ epoch, seq }: Numbered, nowMs: number): boolean {
     const newest = this.#all.at(-1);
     return newest?.seq === seq && newest.epoch === epoch && newest.overAtMs > nowMs;
   }
 
-  /** One of an earlier life than `epoch` may be in force. */
+  /** True if a limit of an earlier life than `epoch` may be in force. */
   hasAnyBefore(epoch: number, nowMs: number): boolean {
     return this.#all.some((each) => each.epoch < epoch && each.overAtMs > nowMs);
   }

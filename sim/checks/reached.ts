@@ -1,6 +1,6 @@
-// Counts how often the rare branches of the protocol were taken: a campaign that never reached one has shown nothing of it (P16).
+// Counts the rare branches of the protocol: a campaign that never reached a branch has shown nothing about it (P16).
 
-/** What must happen at least once in a campaign. */
+/** Each must happen at least once in a campaign. */
 export const RARE_BRANCHES = {
   staleGrantRefused: 'a charger refused a limit that was not newer than what it held, or of another boot',
   expiredGrantRefused: 'a limit came so late that its lease was over',
@@ -36,7 +36,10 @@ export const RARE_BRANCHES = {
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;
 
-/** Which order was heard is not known where another node may have answered, so sites with several nodes have no such orders and tariffs. */
+/**
+ * With several nodes the order that the service received is unknown, since another node may have answered. So sites
+ * with several nodes have no such orders and tariffs.
+ */
 const OF_ONE_SERVICE: ReadonlySet<RareBranch> = new Set([
   'operatorJudged',
   'operatorLost',
@@ -44,7 +47,7 @@ const OF_ONE_SERVICE: ReadonlySet<RareBranch> = new Set([
   'billedWindowJudged',
 ]);
 
-/** Those that a campaign can reach. */
+/** Branches that a campaign can reach. */
 export function reachableBranches({ nodes }: { readonly nodes?: number | undefined }): readonly RareBranch[] {
   const all = Object.keys(RARE_BRANCHES) as RareBranch[];
   return nodes === undefined ? all : all.filter((branch) => !OF_ONE_SERVICE.has(branch));
@@ -52,7 +55,7 @@ export function reachableBranches({ nodes }: { readonly nodes?: number | undefin
 
 export interface Reached {
   note(branch: RareBranch): void;
-  /** How often each was; no entry for one that was not. */
+  /** By branch; no entry for a branch that was not reached. */
   readonly counts: ReadonlyMap<RareBranch, number>;
 }
 

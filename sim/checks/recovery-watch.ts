@@ -1,4 +1,5 @@
-// Once nothing goes wrong any more, every reachable connector holds a lease, and a site draws as much as it can (P12).
+// Checks the recovery after the last fault: every reachable connector holds a lease, and a site draws as much as it
+// can (P12).
 import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { ChargerRun } from '../world/charger-run.js';
@@ -6,15 +7,15 @@ import type { LimitOracle } from '../world/limit-oracle.js';
 import type { SiteBook } from './connector-book.js';
 
 export interface RecoveryWatch {
-  /** How much of the best possible the location draws now, 0 to 1. */
+  /** Share of the best possible draw that the location draws now, 0 to 1. */
   shareOfBest(locationId: string): number;
-  /** The connectors of the location that are in reach, take limits and hold none. */
+  /** Connectors of the location that are in reach, take limits and hold no lease. */
   leaseless(locationId: string): readonly string[];
 }
 
-/** A car that draws this share of its limit wants more (what the service is told to believe, too). */
+/** A car that draws this share of its limit wants more; the service has the same rule. */
 const WANTING = 0.9;
-/** A satisfied car keeps room for one step, and a raise is at least one step. */
+/** A satisfied car keeps capacity for one step, and a raise is at least one step. */
 const STEP_A = 1;
 
 export function createRecoveryWatch(options: {
@@ -25,7 +26,7 @@ export function createRecoveryWatch(options: {
 }): RecoveryWatch {
   const { oracle, runs, wallMs, sites } = options;
 
-  /** No more than is left of it until a lease that is given now is over. */
+  /** Lowest limit until a lease that is granted now ends. */
   function limitW(locationId: string): number {
     const fromMs = wallMs();
     const toMs = fromMs + (sites.get(locationId)?.horizonMs ?? 0);
@@ -54,7 +55,7 @@ export function createRecoveryWatch(options: {
         }
       }
       const roomW = limitW(locationId) - reservedW;
-      // What locks leave cannot be used where it is less than a floor of 6 A.
+      // The rest beside locks is unusable if it is less than a minimum of 6 A.
       const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
       const bestW = Math.min(wantedW, usableW);
       return bestW <= 0 ? 1 : drawnW / bestW;
@@ -76,7 +77,7 @@ function floorWOf({ spec }: OutletState): number {
   return leastOfferA(spec) * spec.phases * countedV(spec);
 }
 
-/** W: what the car would take, what has to be kept free beside what it draws, and what it draws. */
+/** In W: the power that the car would take, the capacity to keep free beside its draw, and its draw. */
 function needOf(outlet: OutletState, lockW: number): { wants: number; keeps: number; draws: number } {
   const { spec, status, holder } = outlet;
   const wattsPerA = spec.phases * countedV(spec);

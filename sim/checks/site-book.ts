@@ -1,4 +1,4 @@
-// The locations and connectors of a world as its checks know them, each found without a search.
+// The locations and connectors of a world for its checks, each found without a search.
 
 import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
@@ -15,7 +15,7 @@ export interface SiteBooks {
   ofCharger(controllerUuid: string): Iterable<ConnectorBook>;
 }
 
-/** Those of a charger that has a heartbeat and a lease of its own, or of any. */
+/** Times of a charger with a heartbeat and a lease of its own, or the usual ones. */
 function timesOf(timing: LeaseTiming | undefined, usual: LeaseTimes): LeaseTimes {
   if (timing === undefined) return usual;
   return {
@@ -25,7 +25,7 @@ function timesOf(timing: LeaseTiming | undefined, usual: LeaseTimes): LeaseTimes
   };
 }
 
-/** How far the longest lease of `chargers` reaches, settle included, ms. */
+/** Reach of the longest lease of `chargers`, settling included, ms. */
 function horizonMsOf(chargers: readonly { readonly timing?: LeaseTiming }[], usual: LeaseTimes): number {
   const leasesMs = chargers.map(({ timing }) => timesOf(timing, usual).leaseMs);
   return Math.max(...(leasesMs.length === 0 ? [usual.leaseMs] : leasesMs)) + usual.settleMs;
@@ -56,7 +56,7 @@ function factsOf(
   };
 }
 
-/** Of a charger. They are few: to look at each costs less than one more look-up. */
+/** Connectors of a charger. They are few: a look at each costs less than one more look-up. */
 interface Connectors {
   readonly ids: string[];
   readonly books: ConnectorBook[];

@@ -1,4 +1,4 @@
-// Asks as one tenant for what is another's, and for what does not exist: both must be answered in the same bytes (P11).
+// Requests objects of another tenant, and objects that do not exist: both answers must have the same bytes (P11).
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
 import type { Ask, Question } from './inquiry.js';
@@ -7,7 +7,7 @@ import type { SiteBooks } from './site-book.js';
 
 type Kind = 'location' | 'charger' | 'cluster';
 
-/** Two of one length: an answer that tells the length of an id tells nothing of whose it is. */
+/** Both ids have the same length: an answer that shows the length of an id shows nothing about its owner. */
 function strangerOf(id: string): string {
   return 'z'.repeat(id.length);
 }
@@ -34,7 +34,7 @@ export class TenantWalls {
     this.#report = options.report;
   }
 
-  /** Every endpoint that names something, as every tenant, for something of each other one. */
+  /** Calls every endpoint that names an object, as every tenant, for objects of another one. */
   async probe(): Promise<void> {
     const tenants = new Set([...this.#books.sites.values()].map(({ tenantUuid }) => tenantUuid));
     for (const tenantUuid of tenants) {
@@ -84,7 +84,7 @@ export class TenantWalls {
     ];
   }
 
-  /** What is in the answer but for the number of the request and the id that was asked for. */
+  /** The answer without the id of the request and the id in the question. */
   async #answerOf(question: Question, id: string, tenantUuid: string): Promise<string> {
     const { status, body } = await this.#ask(question, tenantUuid);
     return `${status} ${JSON.stringify(body ?? null)
@@ -100,7 +100,7 @@ export class TenantWalls {
       if (unknown === undefined) continue;
       const answer = await this.#answerOf(question, id, tenantUuid);
       const ofMissing = await this.#answerOf(unknown, stranger, tenantUuid);
-      // Nobody is there to answer.
+      // No service runs.
       if (ofMissing.startsWith('0 ')) return;
       this.#reached.note('otherTenantRefused');
       if (answer.startsWith('404') && answer === ofMissing) continue;

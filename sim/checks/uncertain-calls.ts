@@ -1,4 +1,5 @@
-// Calls without an answer: their change is stored completely, or not at all (P9). Finds out which, and tells the book of calls.
+// Resolves calls without an answer: their change is stored completely, or not at all (P9). Passes the stored ones to
+// `CallBook`.
 import type { CallBook } from '../world/call-book.js';
 import { type NewProfile, submissionOf } from '../world/limit-oracle.js';
 import { type Ask, isCancellation, type Question } from './inquiry.js';
@@ -12,7 +13,7 @@ interface Cluster {
   readonly locationIds: readonly string[];
 }
 
-/** What would have been answered, had it been done; undefined where it was not. */
+/** Answer that the call would have got if it was stored; undefined if it was not. */
 type Outcome = Promise<object | undefined>;
 
 export class UncertainCalls {
@@ -24,7 +25,7 @@ export class UncertainCalls {
   constructor(options: {
     readonly book: CallBook;
     readonly ask: Ask;
-    /** The clusters that were acknowledged. */
+    /** True for a cluster that was acknowledged. */
     readonly isKnownCluster: (clusterId: string) => boolean;
   }) {
     this.#book = options.book;
@@ -32,12 +33,12 @@ export class UncertainCalls {
     this.#isKnownCluster = options.isKnownCluster;
   }
 
-  /** The call was not answered, or refused for want of a database. */
+  /** The call got no answer, or was refused because the database was unavailable. */
   add(call: Question, tenantUuid: string): void {
     if (call.method !== 'GET') this.#waiting.push({ call, tenantUuid });
   }
 
-  /** Asks the running service what came of them. */
+  /** Asks the running service for the outcome of these calls. */
   async resolve(): Promise<void> {
     const calls = this.#waiting;
     this.#waiting = [];
@@ -81,7 +82,7 @@ export class UncertainCalls {
     return isDone ? cluster : undefined;
   }
 
-  /** If its slot is free, it was cancelled or there was nothing to cancel: later calls cannot tell the difference. */
+  /** A free slot means a cancellation, or that there was nothing to cancel: later calls show no difference. */
   async #cancelledAt(path: string, tenantUuid: string): Outcome {
     const [, kind] = path.split('/');
     const schedules = path.slice(0, path.lastIndexOf('/'));

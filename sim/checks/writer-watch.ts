@@ -1,28 +1,32 @@
-// Of several nodes one is the writer at a time (P19), of the whole database or of each shard: a term is of one node, none is used
-// again, and who was replaced writes nothing.
+// Checks that the whole database, or each shard, has one writer at a time among several nodes (P19). A term belongs
+// to one node, no term is used again, and a replaced node writes nothing.
 import type { Report } from '../world/power-watch.js';
 
 const THE_DATABASE = 'the database';
 
 export class WriterWatch {
   readonly #report: Report;
-  /** Nodes that claimed, by their terms. */
+  /** Nodes by the terms that they claimed. */
   readonly #claims = new Map<number, string>();
-  /** By node and what it owned. */
+  /** By node, and the database or shard that it owned. */
   readonly #termOf = new Map<string, number>();
-  /** By what is owned. */
+  /** By the database or shard. */
   readonly #newestTerms = new Map<string, number>();
 
   constructor(report: Report) {
     this.#report = report;
   }
 
-  /** How often the database, or a shard, went over to another owner. */
+  /** Number of times that the database, or a shard, went over to another owner. */
   get terms(): number {
     return this.#claims.size;
   }
 
-  /** The database gave the node a term. @param clockAheadMs by how much its clock is. @param owned what it owns from now on. */
+  /**
+   * The database gave the node a term.
+   * @param clockAheadMs lead of the node's clock
+   * @param owned the database or shard that the node owns from now on
+   */
   claimed(node: string, term: number, clockAheadMs: number, owned = THE_DATABASE): void {
     const newestTerm = this.#newestTerms.get(owned) ?? 0;
     const before = this.#claims.get(term);
@@ -35,7 +39,7 @@ export class WriterWatch {
     this.#newestTerms.set(owned, Math.max(newestTerm, term));
   }
 
-  /** The database took what the node wrote. */
+  /** The database accepted a write of the node. */
   wrote(node: string, owned = THE_DATABASE): void {
     const { term, newestTerm } = this.#termsOf(node, owned);
     if (term < newestTerm) this.#violate(node, `a write of term ${term} was taken in term ${newestTerm}`);
