@@ -1,4 +1,4 @@
-// A virtual charger names each visit of a car, and drops the limits for a visit as soon as the visit ends.
+// A virtual charger names each visit of a car. The limits for a visit end with that visit.
 import type { AckResult } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CarNote } from './car.js';

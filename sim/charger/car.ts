@@ -29,7 +29,7 @@ export type NextCar = (fromMs: number) => Car;
 
 export type VisitingCar = Omit<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>;
 
-/** Creates every car in one object shape, so that the compiled code that reads cars stays valid for all of them. */
+/** Creates every car in one object shape, so that the compiled code that reads cars stays valid. */
 export function onVisit(
   {
     phases,

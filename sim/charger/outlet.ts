@@ -99,7 +99,7 @@ class VirtualOutlet implements Outlet {
   get phases(): number {
     // A DC connector loads all phases alike, independent of the car.
     const phases = this.#rating.dc == null ? Math.min(phasesAt(this.#car, this.#atMs), this.connected) : 3;
-    // This test is last, so that V8 runs the lines before it from the first hours on, even without a car.
+    // This test is last: V8 must run the lines before it from the first hours on, even without a car.
     return this.#mode === 'available' ? 0 : phases;
   }
 

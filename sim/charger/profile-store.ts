@@ -1,4 +1,4 @@
-// The charging profiles of one connector of a virtual OCPP charger, and their limit at an instant of its own clock.
+// The charging profiles of one virtual OCPP connector, and their limit at an instant of its own clock.
 import type { GatewayRequest, ProfileSlot } from '../../machines/session/gateway-request.js';
 import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
 

@@ -48,7 +48,7 @@ export class Agenda {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Runs `work` at `atMs` of the monotonic clock, rounded up to whole ms, or at once if that instant has passed. */
+  /** Runs `work` at `atMs` of the monotonic clock, rounded up to whole ms, or at once if that has passed. */
   at(atMs: number, work: Happening | (() => void)): void {
     this.#waiting.put(work, Math.max(Math.ceil(atMs), this.#monotonicMs()));
   }

@@ -1,4 +1,4 @@
-// The chargers' connections in a world, with the delays until a broken one is noticed and until it is made again.
+// The chargers' connections in a world, with the delays until a broken one is noticed and restored.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { Agenda } from './agenda.js';

@@ -217,13 +217,14 @@ function ownLocations(
  * The seed decides the kind of a site:
  * - An even seed has no fail-safes. An odd seed has fail-safes, and some chargers do not keep `thenA` over a
  *   restart.
- * - For 1, 7, 19, 25 and so on no charger keeps it (odd, 1 when divided by 6, but not 13, 73 and so on).
+ * - With 1, 7, 19, 25 and so on no charger keeps it. These are odd and 1 when divided by 6; 13, 73 and so on are not
+ *   among them.
  * - A multiple of 3 has ordinary cars. Every other pair of seeds has a cluster.
  * - A seed that ends with 7 has fuses, with cars of one phase and of three.
  * - A seed that ends with 3 has fuses, and most chargers reallocate phases until a session ends. With odd tens (13,
- *   33 and so on) these chargers also switch phases, have no fail-safes, and limits are below 6 A on three phases for
- *   each.
- * - A seed that ends with 4 or 9 has a grid operator, one that ends with 5 an average that the tariff bills.
+ *   33 and so on) these chargers also switch phases and have no fail-safes. Limits are then below 6 A on three phases
+ *   for each.
+ * - A seed that ends with 4 or 9 has a grid operator. A seed that ends with 5 has an average that the tariff bills.
  *
  * On all other sites one charger in four reallocates phases. Half of these chargers also switch phases. Behind OCPP
  * one charger in four uses MQTT, because OCPP has no messages for either.
@@ -265,7 +266,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     leastKw,
     lockable: isFused ? FUSED_LOCKABLE : isSwitching ? 1 : isLending ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
-    // The checks know no best for sites on which fuses or an average bind.
+    // The checks compute no best draw for sites on which fuses or an average bind.
     isHungry: isHungry && !isFused && !isLending && !isShaved,
     hasOperator,
     visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),

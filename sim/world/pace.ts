@@ -1,4 +1,4 @@
-// Moves the time of a world from event to event, once the service has finished its work on the last one.
+// Moves the time of a world to the next event, once the service has finished with the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { VirtualClock } from '../virtual-clock.js';
 import { Agenda } from './agenda.js';

@@ -36,7 +36,7 @@ export async function callService(
       ? {}
       : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(payload) }),
   };
-  // A connection that was idle for too long ends in a turn of its own, which may still have to come.
+  // A connection that was idle for too long ends in a turn of its own, which may be still ahead.
   await nextTurn();
   await nextTurn();
   return new Promise((resolve, reject) => {

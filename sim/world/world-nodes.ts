@@ -166,7 +166,7 @@ export class WorldNodes implements ServiceHost {
     const waiting = new Promise<'waits'>((resolve) => {
       stopListening = via.hop.whenWaiting(() => resolve('waits'));
     });
-    // A client gives up on a node that freezes or dies during the answer, and on a node that waits for another.
+    // A client gives up on a node that freezes or dies during the answer, or that waits for another.
     const still = Promise.race([asked.host.still(), via.host.still()]).then(() => NO_ANSWER);
     const answer = await Promise.race([answered, still, waiting]);
     stopListening();

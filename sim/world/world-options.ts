@@ -33,7 +33,7 @@ export interface WorldOptions {
   readonly transport?: 'inProcess' | 'mqtt';
   /** Receives every event, in order. */
   readonly onEvent?: (event: TraceEvent) => void;
-  /** Number of nodes that stand by for each other, in this process, with a broker that belongs to none of them. */
+  /** Number of nodes that stand by for each other, in this process. Their broker belongs to none of them. */
   readonly nodes?: number;
   /** The nodes share the tenants instead of standing by. */
   readonly isSharded?: boolean;
