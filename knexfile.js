@@ -1,4 +1,4 @@
-// knex looks here before it looks at knexfile.ts, which Node cannot run as it is: this is what that was built to.
+// knex reads this file before knexfile.ts, which Node cannot run. This file loads its compiled form.
 import { existsSync } from 'node:fs';
 
 const built = new URL('./dist/knexfile.js', import.meta.url);

@@ -1,21 +1,21 @@
-// Test runner settings: files run in parallel, and no test fails because others are busy on them.
+// Settings of the test runner: files run in parallel, and no test fails because others are busy.
 import { defineConfig } from 'vitest/config';
 import { bundledProduct } from './test/bundled.js';
 import LongestFirst from './test/longest-first.js';
 
-/** What takes as long hangs. Everything else that waits is bounded by `test/eventually.ts`, however busy the machine is. */
+/** A test that takes as long hangs. All other waits are bounded by `test/eventually.ts`, on a busy machine as well. */
 const HANGS_AFTER_MS = 600_000;
 
 /**
- * Node 20 optimizes much that then runs for seconds only: nine times as late, simulated hours take a fifth less processor
- * time. Later versions do not, and do not have this option.
+ * Node 20 optimizes much code that then runs only for seconds. With nine times the default budget, simulated hours take
+ * a fifth less processor time. Later versions do not need this option, and lack it.
  */
 const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt-budget=600000'] : [];
 
-/** As people build and run it: else packages are loaded, and bundled, in their form for developers, which checks more. */
+/** The mode of a release: otherwise packages are loaded and bundled in their form for developers, which checks more. */
 process.env.NODE_ENV = 'production';
 
-/** Of tests that play many cases and take long; `ALL_CASES=1` plays every case, as `.ci/run` does. */
+/** Share of the cases that slow tests with many cases play. `ALL_CASES=1` plays every case, as `.ci/run` does. */
 const SHARE_OF_CASES = (process.env.ALL_CASES ?? '') === '' ? 0.1 : 1;
 
 export default defineConfig({
@@ -24,11 +24,11 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/memory.ts', 'test/build.ts'],
     reporters: ['default', 'test/summary-reporter.ts'],
-    // One file does not notice another: what tests start they stop, and none replaces a module. Loading the code anew for each
-    // file took a quarter of the whole time.
+    // Files are independent without isolation: tests stop everything that they start, and none replaces a module.
+    // Loading the code again for each file took a quarter of the whole time.
     isolate: false,
-    // Three times as many as CI has cores: most of the time goes into waiting for leases, processes, databases and pages. Each one
-    // more loads the product and a browser once more.
+    // Three times the number of CI cores: most of the time is spent on waits for leases, processes, databases and
+    // pages. Each further worker loads the product and a browser again.
     maxWorkers: 6,
     execArgv: EXEC_ARGV,
     provide: { shareOfCases: SHARE_OF_CASES },
@@ -36,7 +36,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     testTimeout: HANGS_AFTER_MS,
     hookTimeout: HANGS_AFTER_MS,
-    // Vitest would leave workers behind that a busy machine is slow to end.
+    // With the default, Vitest would leave workers behind that a busy machine is slow to end.
     teardownTimeout: HANGS_AFTER_MS,
   },
 });

@@ -1,4 +1,4 @@
-// `npm run test:fast`: what tells most in a minute. No page is built, no browser and no process of its own is started.
+// `npm run test:fast`: the most informative tests in a minute. They build no page, and start no browser and no process.
 import { defineConfig } from 'vitest/config';
 import config from './vitest.config.js';
 
@@ -10,10 +10,10 @@ export default defineConfig({
       'test/{actors,architecture,inbound,machines,provisioning,service,wire}/**/*.test.ts',
       'test/sim/{scenario,trace}/**/*.test.ts',
     ],
-    // They start a database or a broker.
+    // These tests start a database or a broker.
     exclude: ['health', 'postgres', 'sharded', 'standby'].map((name) => `test/service/${name}.test.ts`),
     globalSetup: ['test/memory.ts'],
-    // These compute more than they wait.
+    // These tests compute more than they wait.
     maxWorkers: 4,
   },
 });
