@@ -1,4 +1,4 @@
-// Settings of knex's command line: the database and migrations of the service, and a guard against accidental rollbacks.
+// Settings of knex's command line: database and migrations of the service, and a guard against accidental rollbacks.
 import { databaseUrlOf, isRollbackConfirmed, loadConfig } from './src/config.js';
 import { knexSettings, makeSqliteFile } from './src/outbound/knex/connection.js';
 import { databaseFileOf } from './src/outbound/knex/engine.js';
