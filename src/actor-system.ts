@@ -1,4 +1,5 @@
-// All actors of the service with what drives them: the scheduler, the follower of rows, and the housekeeping of readings.
+// All actors of the service with the parts that drive them: the
+// scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
@@ -31,11 +32,14 @@ export interface ActorSystem {
   readonly meterSink: MeterSink;
   /** Milliseconds by which the oldest waiting boundary is overdue. */
   overdueMs(): number;
-  /** The processor is so short that requests that only read are refused. */
+  /** The processor is so short that read requests are refused. */
   areReadsRefused(): boolean;
-  /** Once chargers can be reached, asks all to report: those that stayed at an external broker need not be waited for. */
+  /**
+   * Call it once chargers can be reached: all are asked to report. So the service need not wait
+   * for chargers that stayed at an external broker.
+   */
   syncChargers(): void;
-  /** Builds every actor from rows; resolves when all of them are right. */
+  /** Builds every actor from rows; resolves when all of them are complete. */
   start(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -47,13 +51,13 @@ interface ActorSystemOptions {
   readonly metrics: Metrics;
   readonly newId: () => string;
   readonly timing: GrantTiming;
-  /** Of this service's grants: higher than that of any before it. */
+  /** Ownership term in this service's grants, higher than any before. */
   readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
   readonly powerRetentionDays: number;
   /** Another service claimed the database; this one must end. */
   onTakenOver(): void;
-  /** Told of all credentials, at start and whenever they changed. */
+  /** Called with all credentials, at the start and after each change. */
   onCredentials(credentials: CredentialSet): void;
 }
 
@@ -147,12 +151,12 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.stop();
     this.#housekeeping.stop();
     this.#powerHistory.stop();
-    // They are another node's now: counted by both, they would be twice as many.
+    // They belong to another node now: two nodes would count each of them twice.
     this.#stopMeasuring();
     await this.#bookkeeping.stop();
   }
 
-  /** Where the outcome of a write is unknown, its tenant's rows are read again, whatever they say. */
+  /** After a write with an unknown outcome, its tenant's rows are read again. */
   readonly #append: Store['append'] = (tenantUuid, changes) =>
     this.#options.store.append(tenantUuid, changes).catch((error) => {
       const isUnknown = error instanceof StoreUnavailableError && error.isOutcomeUnknown;
@@ -162,7 +166,7 @@ class LiveActorSystem implements ActorSystem {
 
   #createEnforcement(): Enforcement {
     const { clock, store, log, metrics, newId } = this.#options;
-    // Prometheus sees no increase in a counter that first appears as 1, so each starts at 0.
+    // Prometheus detects no increase in a counter that first appears as 1, so each starts at 0.
     for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
     const alarms = new AlarmBook({
       clock,
@@ -207,7 +211,7 @@ class LiveActorSystem implements ActorSystem {
         this.#events.onEffect(effect);
         this.#enforcement.onEffect(effect);
       },
-      // A window that is only planned changes no limit yet, but what may be promised until then.
+      // A planned window changes no limit yet, but limits the power that may be granted until then.
       onPlan: (location) => this.#enforcement.decideSoon(location),
     };
   }
@@ -254,7 +258,8 @@ class LiveActorSystem implements ActorSystem {
         const isNew = this.#directory.tenant(tenantUuid) === undefined;
         this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
         const tenant = this.#directory.tenant(tenantUuid);
-        // Alarms that began since are known; a tenant that is new to this process takes those that were left open.
+        // For a tenant that is new to this process, the stored open alarms
+        // are loaded. Later ones are in memory already.
         if (isNew && tenant !== undefined) this.#enforcement.openAlarms(tenant, state.openAlarms);
         this.#housekeeping.syncNew(tenant);
       },
@@ -266,7 +271,9 @@ class LiveActorSystem implements ActorSystem {
   }
 }
 
-/** What the actors did, in the log at level debug; a decision is told by the limits that leave, several times a second. */
+/**
+ * Logs effects of actors at level debug. Decisions come several times a second and are left out: the limits show them.
+ */
 function logEffect(log: Log, { entity, effect }: Effect): void {
   if (effect.type === 'decided' || effect.type === 'decision.failed') return;
   const { tenantUuid } = entity.tenant;

@@ -1,11 +1,11 @@
-// What the address of an MQTT broker or of NATS may look like, and what it says of the way there.
+// Checks and reads addresses of an MQTT broker or of NATS.
 
-/** Whether `text` is an address that an MQTT client can connect to. */
+/** True for an address to which an MQTT client can connect. */
 export function isBrokerUrl(text: string): boolean {
   return URL.canParse(text) && /^(mqtts?|wss?|tcp|tls):$/.test(new URL(text).protocol);
 }
 
-/** Whether `text` names one server of NATS, or several with commas between them. */
+/** True for one server of NATS, or several with commas between them. */
 export function isBusUrl(text: string): boolean {
   return busServersOf(text).every((server) => {
     return (
@@ -16,17 +16,17 @@ export function isBusUrl(text: string): boolean {
   });
 }
 
-/** The addresses in a setting that names one server of NATS or several. */
+/** The addresses in a setting with one or several servers of NATS. */
 export function busServersOf(text: string): readonly string[] {
   return text.split(',').map((server) => server.trim());
 }
 
-/** Whether a client speaks TLS to the broker at `url`. */
+/** True if a client uses TLS to the broker at `url`. */
 export function isTlsUrl(url: string): boolean {
   return /^(mqtts|wss|tls):$/.test(URL.canParse(url) ? new URL(url).protocol : '');
 }
 
-/** The address without what signs in there. */
+/** The address without user and password. */
 export function withoutSecrets(url: string): string {
   const parsed = new URL(url);
   parsed.username = '';

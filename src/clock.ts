@@ -1,9 +1,9 @@
-// The host's clocks behind the Clock port: the one place that may read them.
+// The host's clocks behind the Clock port: no other file may read them.
 import type { Cancel, Clock } from './ports/clock.js';
 
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** The clocks of this host. Timers do not keep the process alive. */
+/** Timers do not keep the process alive. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -1,4 +1,4 @@
-// The settings: the only reader of the environment. A wrong one stops the start with one readable line.
+// The settings, and the only reader of the environment. An invalid setting stops the start with one readable line.
 
 import { z } from 'zod';
 import { isBrokerUrl, isBusUrl } from './broker-url.js';
@@ -23,7 +23,7 @@ function setting<S extends z.ZodType>(name: string, schema: S, about: string) {
   return { name, schema, about } as const satisfies Setting;
 }
 
-/** Every setting, in the order `serve --help` lists them. Units are part of the name or the description. */
+/** In the order of `serve --help`. Units are part of the name or the description. */
 export const SETTINGS = {
   httpPort: setting('HTTP_PORT', port.default(8080), 'REST port; 0 picks a free one'),
   httpHost: setting('HTTP_HOST', z.string().min(1).default('127.0.0.1'), 'address the REST server binds to'),
@@ -217,10 +217,10 @@ export const SETTINGS = {
 
 const SETTING_KEYS = Object.keys(SETTINGS) as (keyof typeof SETTINGS)[];
 
-/** The settings, parsed. Seconds, bytes and counts as the names say. */
+/** The settings, parsed. Seconds, bytes and counts as in the names. */
 export type Config = { readonly [K in keyof typeof SETTINGS]: z.output<(typeof SETTINGS)[K]['schema']> };
 
-/** A setting that cannot be used; its message is the one line to print. */
+/** A setting that cannot be used; the message is the one line to print. */
 export class ConfigError extends OperatorError {}
 
 export function variableOf(key: keyof typeof SETTINGS): string {
@@ -231,7 +231,7 @@ export function flagOf(key: keyof typeof SETTINGS): string {
   return `--${SETTINGS[key].name.toLowerCase().replaceAll('_', '-')}`;
 }
 
-/** Whether a flag or the environment names a value, so that no default applies. An empty variable names none. */
+/** A flag or the environment has a value, so that no default applies. An empty variable has none. */
 export function isGiven(
   key: keyof typeof SETTINGS,
   flags: Partial<Record<keyof typeof SETTINGS, string>>,
@@ -242,7 +242,7 @@ export function isGiven(
 
 /**
  * The configuration from flags (by setting key), then the environment, then defaults.
- * @throws ConfigError naming the variable and what it must be.
+ * @throws ConfigError with the variable and the rule
  */
 export function loadConfig(
   flags: Partial<Record<keyof typeof SETTINGS, string>> = {},
@@ -270,20 +270,20 @@ export function loadConfig(
   return config;
 }
 
-/** Whether a node of this configuration has chargers connect to itself. */
+/** Chargers connect to a broker in a node of this configuration. */
 export function hasOwnBroker({ mqttUrl, busUrl }: Pick<Config, 'mqttUrl' | 'busUrl'>): boolean {
   return mqttUrl === undefined && busUrl === undefined;
 }
 
-/** The database to use: the one named, else SQLite in the data directory. */
+/** The configured database; by default SQLite in the data directory. */
 export function databaseUrlOf(config: Pick<Config, 'databaseUrl' | 'dataDir'>): string {
   return config.databaseUrl ?? `sqlite:${config.dataDir}/headroom.sqlite`;
 }
 
-/** The variable that confirms a rollback on knex's own command line; not a setting of the service. */
+/** Confirms a rollback on knex's own command line; not a setting of the service. */
 export const ROLLBACK_VARIABLE = 'HEADROOM_ROLLBACK';
 
-/** Variables that look like settings and are none: most likely misspelled. */
+/** Variables with the prefix of settings that are none: most likely misspelled. */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): readonly string[] {
@@ -291,7 +291,7 @@ export function unknownVariables(
   return Object.keys(environment).filter((name) => name.startsWith('HEADROOM_') && !known.has(name));
 }
 
-/** Whether the user of knex's own command line confirmed that a rollback may drop data. */
+/** The user of knex's own command line has confirmed that a rollback may drop data. */
 export function isRollbackConfirmed(
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): boolean {

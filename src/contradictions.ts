@@ -1,7 +1,8 @@
-// Settings that are each valid and cannot be used together: the one line that says so.
+// Configuration constraints: settings that are each valid and cannot be used
+// together. The result is one line for the operator.
 import { busServersOf, isTlsUrl } from './broker-url.js';
 
-/** The settings that depend on each other, as `Config` has them. */
+/** The settings that depend on each other, as in `Config`. */
 interface Together {
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
@@ -20,10 +21,10 @@ interface Together {
   readonly leaseTtlS: number;
 }
 
-/** The first contradiction, by the names of the variables; undefined where there is none. */
+/** The first broken constraint, with the names of the variables; undefined without one. */
 export type FindContradiction = (settings: Together) => string | undefined;
 
-/** Of a service. */
+/** The constraints of a service. */
 export function contradictionOf(settings: Together): string | undefined {
   return (
     ofPairs(settings) ??
@@ -36,7 +37,10 @@ export function contradictionOf(settings: Together): string | undefined {
   );
 }
 
-/** Of what only joins a service: `HEADROOM_MQTT_URL` says where that is, and TLS is its own port's. */
+/**
+ * The constraints of a process that joins a service: `HEADROOM_MQTT_URL` names the
+ * service, and TLS is for the process's own port.
+ */
 export function contradictionOfGateway(settings: Together): string | undefined {
   if (settings.mqttUrl === undefined && settings.mqttPort === 0)
     return 'HEADROOM_MQTT_PORT: 0 does not say which port the service picked; name that in HEADROOM_MQTT_URL';
@@ -82,7 +86,7 @@ function ofBus({ mqttUrl, busUrl, busCa }: Together): string | undefined {
   return undefined;
 }
 
-/** Where a node could not run beside others, or they could not reach it. */
+/** Settings with which a node could not run beside others, or they could not reach it. */
 function ofNodes({
   standby,
   sharded,

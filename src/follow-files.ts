@@ -1,11 +1,11 @@
-// Looks at files that may be replaced while a process runs: what has changed in them applies without a restart.
+// Checks files that may be replaced while a process runs, and applies their changes without a restart.
 import type { Cancel, Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import { createRareLog } from './rare-log.js';
 
 const EVERY_MS = 1_000;
 
-/** Every second from now on, until the returned function is called. `what` names the files in the log. */
+/** Every second from now on, until the returned function is called. The log calls the files `what`. */
 export function followFiles(
   what: string,
   files: { refresh(): void },

@@ -1,4 +1,5 @@
-// A process that chargers connect to in the place of a node: it lets them in, and carries their messages to the nodes and back.
+// The composition root of a front: a process to which chargers connect in place of a node. It checks
+// logins, and carries messages to the nodes and back.
 import { Follower } from './actors/follower.js';
 import { systemClock } from './clock.js';
 import { type Config, ConfigError, databaseUrlOf, variableOf } from './config.js';
@@ -24,10 +25,10 @@ interface FrontSeams {
   readonly metrics?: Metrics;
 }
 
-/** Limits and questions of the service: all that is sent to chargers. */
+/** All messages to chargers: limits and sync requests. */
 const TO_CHARGERS = { qos: 1, retain: false } as const;
 
-/** The settings of a front, whose broker is its own. @throws ConfigError where they are no front's. */
+/** The settings of a front, which has its own broker. @throws ConfigError if they do not fit a front */
 export function frontConfigOf(config: Config): Config & { readonly busUrl: string } {
   const { busUrl, databaseUrl, standby, sharded, mqttUrl } = config;
   const name = variableOf;
@@ -65,7 +66,7 @@ export class Front {
     };
   }
 
-  /** Resolves when chargers may connect; a start that fails leaves nothing behind. */
+  /** Resolves when chargers may connect; a failed start leaves nothing behind. */
   start(): Promise<{ readonly httpUrl: string; readonly mqttUrl: string }> {
     const started = this.#start().catch(async (error) => {
       await this.#letGo();
@@ -126,7 +127,7 @@ export class Front {
     return { httpUrl, mqttUrl };
   }
 
-  /** Who may sign in, now and after each change. It goes on with what it knows while the database is away. */
+  /** Loads logins, now and after each change. While the database is away, the loaded ones stay in force. */
   async #followLogins(): Promise<void> {
     const store: Store = await createStore({ databaseUrl: databaseUrlOf(this.#config), ...this.#common });
     this.#undo.push(() => store.close());

@@ -1,4 +1,4 @@
-// Guessing is slowed per address, over REST and MQTT alike: an address that failed too often waits, and no other does.
+// Slows down guesses per address, over REST and MQTT alike: an address that failed too often waits, and no other does.
 import { isIPv6 } from 'node:net';
 import type { LRUCache } from 'lru-cache';
 import { boundedCache } from './bounded-cache.js';
@@ -7,11 +7,12 @@ import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
 const BURST = 100;
 const ADDRESSES = 10_000;
-// Where its address failed too often, a name may still fail this often at once, and then this many times slower than an address.
+// At an address that failed too often, a name may still fail this often at once. After
+// that it is this many times slower than an address.
 const NAME_BURST = 10;
 const NAMES = 20_000;
 const NAME_SLOWER = 10;
-// The failures of all addresses together, after which each name is limited from every address.
+// Failures of all addresses together, after which each name is limited from every address.
 const OVERALL_BURST = 1_000;
 const OVERALL_FASTER = 10;
 
@@ -20,7 +21,7 @@ export class GuessLimit {
   readonly #clock: Clock;
   readonly #failuresPerMin: number;
   readonly #addresses = boundedCache<TokenBucket>(ADDRESSES);
-  /** By name alone, and by name and address; each by how often the password was refused before. */
+  /** Keys: the name alone, and the name with the address, each with the doublings of earlier refusals. */
   readonly #names = boundedCache<TokenBucket>(NAMES);
   readonly #overall: TokenBucket;
 
@@ -30,16 +31,16 @@ export class GuessLimit {
     this.#overall = this.#createBucket(OVERALL_FASTER, OVERALL_BURST);
   }
 
-  /** Milliseconds until the address has not failed too often any more; 0 where it has not. */
+  /** Milliseconds until the address may fail again; 0 below the limit. */
   waitMs(address: string): number {
     return this.#addresses.get(addressBlock(address))?.waitMs(this.#clock.monotonicMs()) ?? 0;
   }
 
   /**
-   * Milliseconds until a password of `name` (undefined for a name nobody has) is checked for the address. Where the address
-   * failed too often, or all together did, a name that did not is checked all the same: it may be a neighbour of those who
-   * guess. Passwords that were refused unchecked `refusals` times have a count of their own for each doubling: whoever guesses
-   * uses up that of new passwords, and a charger always comes with the same one.
+   * Milliseconds until a password of `name` (undefined for an unknown name) is checked for the address. If the address,
+   * or all together, failed too often, a name that did not is still checked: it may share the address with a guesser.
+   * Passwords that were refused unchecked `refusals` times have a count of their own for each doubling. A guesser uses
+   * up the count of new passwords; a charger always sends the same one.
    */
   passwordWaitMs(address: string, name: string | undefined, refusals = 0): number {
     const nowMs = this.#clock.monotonicMs();
@@ -50,7 +51,7 @@ export class GuessLimit {
     return this.#names.get(afterRefusals(who, refusals))?.waitMs(nowMs) ?? 0;
   }
 
-  /** A credential from this address was wrong; `name` is whose password it was said to be, if one was checked. */
+  /** A credential from this address was wrong; `name` is the claimed owner of a checked password. */
   count(address: string, name?: string, refusals = 0): void {
     this.#take(this.#addresses, addressBlock(address), 1, BURST);
     if (name === undefined) return;
@@ -82,7 +83,7 @@ function afterRefusals(who: string, refusals: number): string {
   return `${Math.floor(Math.log2(1 + refusals))} ${who}`;
 }
 
-/** One subscriber's worth of addresses: an IPv4 address, or the /64 an IPv6 subscriber can pick from freely. */
+/** The addresses of one subscriber: an IPv4 address, or the /64 from which an IPv6 subscriber can choose freely. */
 export function addressBlock(address: string): string {
   if (!isIPv6(address)) return address;
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1);

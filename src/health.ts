@@ -1,18 +1,18 @@
-// Whether the service can do its work, as a probe sees it.
+// The health of the service for a probe.
 import { SHARDS, type Shard } from '../machines/values/shards.js';
 import type { Clock } from './ports/clock.js';
 import type { Store } from './ports/store.js';
 import type { MessageBus } from './ports/telemetry.js';
 import type { Health } from './wire/health.js';
 
-// A probe may come often: the database is asked to write at most this often.
+// A probe may come often: a test write to the database happens at most this often.
 const PING_EVERY_MS = 1_000;
 // A probe waits no longer than this for a database that may be locked: most probes give up after a few seconds.
 const ANSWER_WITHIN_MS = 1_500;
 // A boundary this late means that the scheduler does not get to run.
 const SCHEDULER_LATE_MS = 5_000;
 
-/** Whether the database takes writes, asked at most once a second however many want to know. */
+/** Checks that the database takes writes, at most once a second for any number of callers. */
 class DatabaseProbe {
   readonly #clock: Clock;
   readonly #store: Pick<Store, 'ping'>;
@@ -58,16 +58,16 @@ class DatabaseProbe {
   }
 }
 
-/** A function from now to the health of the parts; it does not reject. */
+/** Returns a function to the present health of the parts; it does not reject. */
 export function createHealth(options: {
   readonly clock: Clock;
   readonly store: Pick<Store, 'ping'>;
   readonly broker: Pick<MessageBus, 'isHealthy'>;
   readonly overdueMs: () => number;
   readonly version: string;
-  /** Left out of the answer where undefined. */
+  /** Left out of the answer if undefined. */
   readonly role?: 'active' | undefined;
-  /** Of a node that shares the tenants with others. */
+  /** For a node that shares the tenants with others. */
   readonly sharing?: { isClockOff(): boolean; held(): readonly Shard[] };
 }): () => Promise<Health> {
   const { clock, store, broker, version, role, sharing } = options;
@@ -94,7 +94,7 @@ export function createHealth(options: {
   };
 }
 
-/** The same of a front. */
+/** The health of a front. */
 export function createFrontHealth(options: {
   readonly clock: Clock;
   readonly broker: Pick<MessageBus, 'isHealthy'>;
@@ -112,12 +112,12 @@ export function createFrontHealth(options: {
   };
 }
 
-/** The same of a node that stands by; it is not well where it could not become the active one. */
+/** The health of a standby node. It is degraded if the node could not become the active one. */
 export function createStandbyHealth(options: {
   readonly clock: Clock;
   readonly store: Pick<Store, 'ownership'>;
   readonly isClockOff: () => boolean;
-  /** It neither forwards for long any more, nor becomes active. */
+  /** The node will soon stop forwarding, and will not become active. */
   readonly isStopping: () => boolean;
   readonly version: string;
 }): () => Promise<Health> {

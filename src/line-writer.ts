@@ -1,15 +1,15 @@
-// Writes lines to stdout or stderr and never waits for them: their reader may be slow or gone, their disk full.
+// Writes lines to stdout or stderr without waiting: their reader may be slow or gone, their disk full.
 import { constants, openSync, write, writeSync } from 'node:fs';
 import { isatty } from 'node:tty';
 import { keepAliveUntil, systemClock } from './clock.js';
 import type { Cancel } from './ports/clock.js';
 
-/** Lines for a reader that is slow; those that do not fit in here are dropped. */
+/** Buffer for a slow reader; lines that do not fit are dropped. */
 const BUFFER_BYTES = 1_048_576;
-/** Lines for a disk that is full or a reader that is gone; afterwards they are dropped. */
+/** Time of failed writes (full disk, lost reader) after which all buffered lines are dropped. */
 const FAILING_AT_MOST_MS = 1_000;
 const CHUNK_BYTES = 16_384;
-/** Lines are gathered up to this size or time, so that a request does not pay for a system call. */
+/** Lines are collected up to this size or time, so that a request does not pay for a system call. */
 const GATHER_BYTES = 4_096;
 const GATHER_MS = 500;
 const RETRY_MS = 100;
@@ -28,7 +28,7 @@ export class LineWriter {
   readonly #events: WriterEvents;
   #lines: string[] = [];
   #chunk: Buffer = NOTHING;
-  /** Of the lines and what is left of the chunk. */
+  /** Of the lines and of the rest of the chunk. */
   #bufferedBytes = 0;
   #isWriting = false;
   #cancelTimer: Cancel | undefined;
@@ -38,8 +38,8 @@ export class LineWriter {
   #flushed = new Set<() => void>();
 
   /**
-   * Takes the stream of the process and not its descriptor: Node makes a pipe or socket behind it non-blocking. A blocking write
-   * would hold a thread of the pool, and the process could not exit.
+   * Takes the stream of the process and not its descriptor: Node makes a pipe or socket behind it non-blocking. A
+   * blocking write would hold a thread of the pool, and the process could not exit.
    */
   constructor({ fd }: { readonly fd: number }, events: WriterEvents = {}) {
     this.#descriptor = nonBlocking(fd);
@@ -106,7 +106,7 @@ export class LineWriter {
   }
 
   #onFailure(error: NodeJS.ErrnoException | null): void {
-    // A reader that is slow may read on at any time.
+    // A slow reader may continue at any time.
     if (error !== null && error.code !== 'EAGAIN') {
       const nowMs = systemClock.monotonicMs();
       this.#failingSinceMs ??= nowMs;
@@ -140,7 +140,7 @@ export class LineWriter {
     });
     const lines = this.#lines.splice(0, rest === -1 ? this.#lines.length : rest + 1).join('');
     if (!this.#isInsideLine) return Buffer.from(lines);
-    // Only the beginning of a line was written before the rest was dropped: these do not continue it.
+    // The last line was written in part before its rest was dropped: the next lines do not continue it.
     this.#bufferedBytes++;
     return Buffer.from(`\n${lines}`);
   }
@@ -149,19 +149,22 @@ export class LineWriter {
     for (const end of this.#flushed) end();
   }
 
-  /** At the exit of the process, as far as it goes without waiting. */
+  /** At the exit of the process, as far as possible without waiting. */
   #writeLast(): void {
-    // The pool still finishes a chunk that is on its way.
+    // The pool still finishes a chunk that is being written.
     let rest = Buffer.concat([this.#isWriting ? NOTHING : this.#chunk, Buffer.from(this.#lines.join(''))]);
     try {
       while (rest.length > 0) rest = rest.subarray(writeSync(this.#descriptor, rest));
     } catch {
-      // Nobody takes it, and there is nobody left to count it.
+      // The lines are lost: neither their reader nor the metrics are left.
     }
   }
 }
 
-/** A terminal that is stopped blocks like a pipe that nobody reads, and Node leaves it blocking; opened anew it need not be. */
+/**
+ * A stopped terminal blocks like a pipe without a reader, and Node leaves
+ * it blocking. Opened again it can be non-blocking.
+ */
 function nonBlocking(descriptor: number): number {
   if (!isatty(descriptor)) return descriptor;
   try {

@@ -1,4 +1,4 @@
-// The log: one JSON line an event on stderr, because stdout belongs to what the commands print.
+// The log: one JSON line for each event on stderr, because stdout belongs to the output of commands.
 import { pino, stdTimeFunctions } from 'pino';
 import { systemClock } from './clock.js';
 import { LineWriter } from './line-writer.js';
@@ -10,24 +10,24 @@ import { createTokenBucket, type TokenBucket } from './token-bucket.js';
 
 const SECRETS = ['authorization', 'x-api-key', 'client_secret', 'clientSecret', 'password', 'mqttPassword'];
 
-// Named places, because a wildcard would be looked for in every field of every line.
+// Named places, because a wildcard would be searched in every field of every line.
 const REDACTED = ['', 'headers', 'body', 'fields'].flatMap((place) =>
   SECRETS.map((name) => `${place}["${name}"]`),
 );
 
-/** A pipe takes so much at once, so that lines of several processes do not mix. */
+/** A pipe takes this much at once, so that lines of several processes do not mix. */
 const LINE_BYTES = 4_096;
-/** Characters of each text in a line that is too long: the first of these with which it fits. */
+/** Most characters of each text in a line that is too long: the first of these with which it fits. */
 const TEXT_LENGTHS = [1_000, 300, 80] as const;
-/** A path or a payload in the message of an error must not leave its stack out. */
+/** A path or a payload in the message of an error must not displace its stack. */
 const STACK_LINE_LENGTH = 200;
 const LIST_LENGTH = 20;
 
 type Level = 'debug' | 'info' | 'warn' | 'error';
 
 /**
- * Lines of one kind, which is a level and a message. Of requests each has a line up to 1,000 a second. Of errors there are at most
- * 86,400 a day, some 100 MB.
+ * Rates for lines of one kind, which is a level and a message. Requests have a line each up to 1,000 a second.
+ * Errors have at most 86,400 lines a day, some 100 MB.
  */
 const RATES: Readonly<Record<Level, Parameters<typeof createTokenBucket>[0]>> = {
   debug: { ratePerS: 1_000, burst: 10_000 },
@@ -35,18 +35,18 @@ const RATES: Readonly<Record<Level, Parameters<typeof createTokenBucket>[0]>> = 
   warn: { ratePerS: 2, burst: 1_000 },
   error: { ratePerS: 1, burst: 100 },
 };
-/** Kinds beyond share one rate for each level: a message may contain anything. */
+/** Further kinds share one rate for each level: a message may contain anything. */
 const KINDS = 500;
 
 /** A log whose buffered lines can be written out before the process ends. */
 export interface FlushableLog extends Log {
-  /** Resolves when all lines are written; soon in any case, even where nothing can be written. */
+  /** Resolves when all lines are written; soon in any case, even if nothing can be written. */
   flush(): Promise<void>;
 }
 
 /**
- * A log with ISO times whose lines have at most 4,096 bytes, a rate for each kind, and no secrets. Without `destination` it writes
- * to stderr and waits for nothing: lines that cannot be written are dropped and counted. Call `flush` before exit.
+ * A log with ISO times, at most 4,096 bytes in a line, a rate for each kind, and no secrets. Without `destination` it
+ * writes to stderr without waiting: lines that cannot be written are dropped and counted. Call `flush` before exit.
  */
 export function createLogger(options: {
   readonly level: string;
@@ -108,7 +108,7 @@ class KindRates {
     this.#clock = clock;
   }
 
-  /** How many lines of this kind were left out before this one; undefined where this one is left out, too. */
+  /** Number of omitted lines of this kind before this one; undefined if this one is omitted too. */
   take(level: Level, message: string): number | undefined {
     const kind = this.#kindOf(level, message);
     if (!kind.bucket.take(this.#clock.monotonicMs())) {
@@ -132,7 +132,7 @@ class KindRates {
   }
 }
 
-/** `line`, or as much of it as may be in a line, as JSON again. */
+/** `line`, or the part of it that fits, as JSON again. */
 function bounded(line: string): string {
   const bytes = Buffer.byteLength(line);
   if (bytes <= LINE_BYTES) return line;

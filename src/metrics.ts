@@ -1,9 +1,9 @@
-// What the service counts, for Prometheus. No label ever names a tenant, a location or a charger: those are unbounded.
+// Prometheus metrics of the service. No label names a tenant, a location or a charger: their number is unbounded.
 import { Counter, collectDefaultMetrics, Gauge, Histogram, type LabelValues, Registry } from 'prom-client';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-/** Bring up to date what is counted only when somebody reads it; enforcement and a front put them here. */
+/** Functions that update metrics which are measured only at a scrape. Enforcement and a front set them. */
 export interface Measures {
   links(): void;
   throttles(): void;
@@ -22,13 +22,13 @@ export interface Tally {
 }
 
 /**
- * A counter of what happens with every message: to look its labels up costs more than much of what is counted. Tallies
- * are added up when it is read.
+ * A counter for events of every message: a look-up of its labels costs more than most of the
+ * counted work. Tallies are added up at a scrape.
  */
 class TalliedCounter<L extends string> extends Counter<L> {
   readonly #tallies: { readonly labels: LabelValues<L>; count: number }[] = [];
 
-  /** To be asked for once, and kept. */
+  /** Call it once, and keep the result. */
   tally(labels: LabelValues<L>): Tally {
     const tally = { labels, count: 0 };
     this.#tallies.push(tally);
@@ -48,7 +48,7 @@ class TalliedCounter<L extends string> extends Counter<L> {
   }
 }
 
-/** A registry of its own per service, so that several services can live in one process. */
+/** Each service has its own registry, so that several services can run in one process. */
 export function createMetrics(options: { readonly processMetrics: boolean } = { processMetrics: false }) {
   const registry = new Registry();
   const registers = [registry];
@@ -80,7 +80,6 @@ export function createMetrics(options: { readonly processMetrics: boolean } = { 
 
 export type LogMetrics = ReturnType<typeof logMetrics>;
 
-/** Lines that the log does not have. */
 export function logMetrics(registers: Registry[]) {
   return {
     logLinesDropped: new Counter({
@@ -153,7 +152,6 @@ function httpMetrics(registers: Registry[]) {
   };
 }
 
-/** What is written. */
 function commitMetrics(registers: Registry[]) {
   return {
     commitSeconds: new Histogram({
@@ -171,7 +169,7 @@ function commitMetrics(registers: Registry[]) {
   };
 }
 
-/** Boundaries and jumps of the clock, and actors that were built again. */
+/** Boundaries and jumps of the clock, and rebuilt actors. */
 function actorMetrics(registers: Registry[]) {
   return {
     boundaryLagSeconds: new Histogram({
@@ -194,7 +192,7 @@ function actorMetrics(registers: Registry[]) {
   };
 }
 
-/** What the service leaves undone where its processor is short. */
+/** Work that the service omits while its processor is short. */
 function overloadMetrics(registers: Registry[]) {
   return {
     overload: new Gauge({
@@ -309,7 +307,7 @@ function siteMetrics(registers: Registry[], measures: Measures) {
   };
 }
 
-/** Who else limits sites. */
+/** Other sources of limits: site meters, grid operators and tariffs. */
 function outsideMetrics(registers: Registry[], measures: Measures) {
   return {
     siteMeters: new Gauge({

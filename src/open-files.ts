@@ -1,7 +1,7 @@
-// How many files and connections this process may have open: who takes connections leaves some for others.
+// The limit on files and connections of this process. Servers use a part of it, so that some are left for others.
 import { readFileSync } from 'node:fs';
 
-/** As `ulimit -n` has it; undefined on systems other than Linux. */
+/** As `ulimit -n`; undefined on systems other than Linux. */
 export function openFilesLimit(): number | undefined {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];

@@ -1,19 +1,20 @@
-// Checks what people choose (passwords, client secrets): slow by intent, so remembered once right, and bounded when wrong.
+// Checks secrets that people choose (passwords, client secrets). The hash is slow by intent, so
+// right ones are remembered and wrong ones limited.
 import { createHmac, randomBytes } from 'node:crypto';
 import { boundedCache } from './bounded-cache.js';
 import { addressBlock, type GuessLimit } from './guess-limit.js';
 import { isGenerated, isPassword } from './secrets.js';
 
-/** A name and password that somebody sent. */
+/** A name and password of a sign-in. */
 export interface PasswordAttempt {
   readonly address: string;
   readonly name: string;
   readonly password: string;
-  /** What is stored for that name (`hashPassword`); undefined where nobody has it. */
+  /** The stored hash of that name (`hashPassword`); undefined for an unknown name. */
   readonly stored: string | undefined;
 }
 
-/** `later`: not checked, or wrong, where too many were wrong before. */
+/** `later`: too many were wrong before, so this one is unchecked, or wrong. */
 export type PasswordVerdict =
   | { readonly is: 'right' | 'wrong' }
   | { readonly is: 'later'; readonly waitMs: number };
@@ -21,22 +22,22 @@ export type PasswordVerdict =
 const RIGHT: PasswordVerdict = { is: 'right' };
 const WRONG: PasswordVerdict = { is: 'wrong' };
 const REMEMBERED = 50_000;
-// Of wrong ones, and of those that were refused: strangers fill these.
+// For wrong ones and for refused ones: strangers fill these caches.
 const WRONG_REMEMBERED = 20_000;
-// As many chargers as the broker takes in its default settings, and more.
+// More than the broker's connections in its default settings.
 const WAITING_AT_MOST = 25_000;
 const BUSY_WAIT_MS = 5_000;
-/** In the place of what is stored, for a name that nobody has. */
+/** In place of the stored hash of an unknown name. */
 const NOTHING = '';
 
 /**
- * Runs so many pieces of work at a time: of each address in the order they came, the addresses by turns. So who sends much
- * makes its own wait, and those of other addresses by one piece each.
+ * Runs `atOnce` pieces of work at a time: each address in order of arrival, addresses in rotation. So much work of one
+ * address delays that address, and others by one piece each.
  */
 class Turns {
   #free: number;
   #waiting = 0;
-  /** By address; the one whose turn is next is first. */
+  /** By address; the next one in the rotation is first. */
   readonly #queues = new Map<string, (() => void)[]>();
 
   constructor(atOnce: number) {
@@ -72,7 +73,7 @@ class Turns {
     }
     const [block, queue] = first;
     const begin = queue.shift();
-    // Behind all others, if there is more of it.
+    // Behind all others, if the address has more work.
     this.#queues.delete(block);
     if (queue.length > 0) this.#queues.set(block, queue);
     this.#waiting--;
@@ -84,23 +85,23 @@ export class PasswordCheck {
   readonly #guesses: GuessLimit;
   readonly #turns: Turns;
   readonly #key = randomBytes(32);
-  /** What was stored when a name and password were right, by their HMAC: neither can be read from here. */
+  /** Stored hash of right names and passwords, by their HMAC: neither can be read from here. */
   readonly #right = boundedCache<string>(REMEMBERED);
-  /** What was stored, or nothing, when a name and password were wrong; by the same HMAC. */
+  /** Stored hash, or `NOTHING`, of wrong names and passwords; by the same HMAC. */
   readonly #wrong = boundedCache<string>(WRONG_REMEMBERED);
-  /** How often a name and password were refused unchecked; by the same HMAC. */
+  /** Count of refusals without a check for a name and password; by the same HMAC. */
   readonly #refusals = boundedCache<number>(WRONG_REMEMBERED);
   readonly #underWay = new Map<string, Promise<PasswordVerdict>>();
 
-  /** @param atOnce checks that may run at the same time, each on one of the four threads that the database needs too. */
+  /** @param atOnce concurrent checks, each on one of the four threads that the database needs too */
   constructor(guesses: GuessLimit, atOnce: number) {
     this.#guesses = guesses;
     this.#turns = new Turns(atOnce);
   }
 
   /**
-   * What was right before is accepted at once, and what was wrong before is refused without work. Asking again while a check
-   * waits keeps its place.
+   * A password that was right before is accepted at once, and one that was wrong before is refused without work. A
+   * repeated request keeps the place of the waiting check.
    */
   async check(attempt: PasswordAttempt): Promise<PasswordVerdict> {
     const { address, stored } = attempt;
@@ -121,7 +122,7 @@ export class PasswordCheck {
     const refusal = this.#turns.isFull ? later(BUSY_WAIT_MS) : this.#refusalOf(attempt, key);
     if (refusal !== undefined) return refusal;
     return this.#turns.run(attempt.address, async () => {
-      // Those before it in the queue may have failed since.
+      // Checks before it in the queue may have failed since.
       const now = this.#refusalOf(attempt, key);
       if (now !== undefined) return now;
       const verdict = await this.#verify(attempt, key);

@@ -1,4 +1,4 @@
-// What a hostile or broken peer causes is logged once a minute per source: enough to find it, too little to fill a disk.
+// Logs effects of a hostile or broken peer once a minute per source: enough to find it, too little to fill a disk.
 import { LRUCache } from 'lru-cache';
 import type { Clock } from './ports/clock.js';
 
@@ -13,7 +13,7 @@ export function createRareLog(clock: Clock): RareLog {
     max: SOURCES,
     ttl: EVERY_MS,
     ttlResolution: 0,
-    // The cache treats an entry made at instant 0 as one that never expires, and a clock may begin at 0.
+    // For the cache an entry of instant 0 never expires, and a clock may begin at 0.
     perf: { now: () => clock.monotonicMs() + 1 },
   });
   return (source, write) => {

@@ -1,4 +1,4 @@
-// Secrets of API keys, OAuth clients and chargers: made here, shown once, kept only as hashes.
+// Secrets of API keys, OAuth clients and chargers: generated here, shown once, stored only as hashes.
 import {
   createHash,
   randomBytes,
@@ -11,17 +11,18 @@ import { promisify } from 'node:util';
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 // 32 bytes are 256 bits; 62^43 is the first power of 62 above 2^256.
 const SECRET_LENGTH = 43;
-// An API key, its underscores perhaps percent-encoded; a JSON Web Token; anything else as long as a generated secret.
-// Each line of the log is searched: without the look back it would take twice as long.
+// An API key, its underscores perhaps percent-encoded; a JSON Web Token; any other text as long as a generated secret.
+// Each line of the log is searched: without the look-behind it would take twice as long.
 const SECRETS =
   /hr(?:_|%5f)([a-z0-9]{8})(?:_|%5f)[a-z0-9]+|eyJ[\w-]{8,}(?:\.[\w-]*)*|(?<![a-z0-9])[a-z0-9]{40,}/gi;
 const API_KEY = /^hr_([A-Za-z0-9]{8})_([A-Za-z0-9]{16,128})$/;
 const CLAIMED_KEY_ID = /^hr_([A-Za-z0-9]{8})_/;
 
-// About one in 2,500 random secrets does not match and is drawn again. This rule decides whether a hash is slow, both when
-// it is stored and when it is checked: with another rule, secrets stored under this one could not sign in.
+// About one in 2,500 random secrets does not match and is drawn again. This rule decides that a hash is slow, both when
+// it is stored and when it is checked. With another rule, secrets stored under this one could not sign in.
 const GENERATED = /^(?=.*[0-9])(?=.*[A-Z])(?=.*[a-z])(?:[0-9A-Za-z]{43}|hrc[0-9A-Za-z]{37})$/;
-// OCPP 1.6 and 2.0.1 allow 16 to 40 characters. The prefix separates generated passwords from chosen ones of that length.
+// OCPP 1.6 and 2.0.1 allow 16 to 40 characters. The prefix separates
+// generated passwords from chosen ones of that length.
 const CHARGER_PREFIX = 'hrc';
 const CHARGER_SECRET_LENGTH = 37;
 const GENERATED_CHARACTERS_AT_LEAST = 20;
@@ -45,8 +46,8 @@ interface SlowHash {
 }
 
 /**
- * A secret of 43 characters in base62 that `isGenerated` knows again: 32 random bytes, or, from `seed`, the same for the
- * same seed.
+ * A secret of 43 characters in base62 that `isGenerated` recognizes: from 32 random bytes,
+ * or from `seed`, then the same for the same seed.
  */
 export function generateSecret(seed?: string): string {
   for (let attempt = 0; ; attempt++) {
@@ -57,7 +58,7 @@ export function generateSecret(seed?: string): string {
   }
 }
 
-/** A password that every OCPP charger can hold: 40 characters, 220 random bits. `isGenerated` recognises it. */
+/** A password that every OCPP charger can hold: 40 characters, 220 random bits. `isGenerated` recognizes it. */
 export function generateChargerPassword(): string {
   for (;;) {
     const password = CHARGER_PREFIX + base62Of(randomBytes(32)).slice(-CHARGER_SECRET_LENGTH);
@@ -75,12 +76,12 @@ function base62Of(bytes: Buffer): string {
   return text;
 }
 
-/** Whether `secret` has the form that `generateSecret` gives, which nobody can guess and nobody would choose. */
+/** True for the form of `generateSecret`, which cannot be guessed, and which people do not choose. */
 export function isGenerated(secret: string): boolean {
   return GENERATED.test(secret) && new Set(secret).size >= GENERATED_CHARACTERS_AT_LEAST;
 }
 
-/** An 8-character id: random, or, from `seed`, the same for the same seed. */
+/** An 8-character id: random, or from `seed`, then the same for the same seed. */
 export function generateKeyId(seed?: string): string {
   const bytes =
     seed === undefined ? randomBytes(8) : createHash('sha256').update(seed).digest().subarray(0, 8);
@@ -92,14 +93,17 @@ export function hashSecret(secret: string): string {
   return createHash('sha256').update(secret).digest('hex');
 }
 
-/** Whether `secret` is the one behind `secretHash` (SHA-256, hex), in constant time. */
+/** Compares `secret` with `secretHash` (SHA-256, hex), in constant time. */
 export function isSecret(secret: string, secretHash: string): boolean {
   const expected = Buffer.from(secretHash, 'hex');
   const given = createHash('sha256').update(secret).digest();
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-/** A check of `Authorization` headers for the bearer token `token`, in constant time; without a token every header passes. */
+/**
+ * A check of `Authorization` headers for the bearer token `token`, in
+ * constant time; without a token every header passes.
+ */
 export function createBearerCheck(token: string | undefined): (authorization: string | undefined) => boolean {
   if (token === undefined) return () => true;
   const hash = hashSecret(token);
@@ -107,8 +111,8 @@ export function createBearerCheck(token: string | undefined): (authorization: st
 }
 
 /**
- * What is stored of a password or client secret: SHA-256 of a generated one, else scrypt with a salt of its own.
- * @param id see `secretIdOf`; a new one where it is left out.
+ * The stored form of a password or client secret: SHA-256 of a generated one, else scrypt with a salt of its own.
+ * @param id see `secretIdOf`; by default a new one.
  */
 export async function hashPassword(
   password: string,
@@ -130,8 +134,8 @@ const NOBODY: SlowHash = {
 };
 
 /**
- * Whether `password` is the one behind `stored`; undefined stands for nobody. A wrong one takes the same time for every
- * stored one: next to nothing where it has the form of a generated one, else one scrypt.
+ * Compares `password` with `stored`, which is undefined for an unknown name. A wrong one takes the same time for every
+ * stored one: almost none for the form of a generated one, else one scrypt.
  */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   if (isGenerated(password)) return isSecret(password, stored ?? '');
@@ -143,7 +147,7 @@ export async function isPassword(password: string, stored: string | undefined): 
   return timingSafeEqual(given, hash) && slow !== undefined;
 }
 
-/** Whether `stored` is not what `hashPassword` makes of the same password today, its salt apart. */
+/** True if `hashPassword` would hash the same password in another way today, apart from its salt. */
 export function isHashOutdated(password: string, stored: string): boolean {
   if (isGenerated(password)) return false;
   const slow = parseSlowHash(stored);
@@ -151,7 +155,7 @@ export function isHashOutdated(password: string, stored: string): boolean {
   return slow.options.N !== 2 ** LOG2_N || slow.options.r !== BLOCK_SIZE || slow.options.p !== PARALLEL;
 }
 
-/** What tells a secret from the one before and after it, and stays the same where the same one is hashed anew. */
+/** An id that differs between successive secrets, and stays the same for a new hash of the same secret. */
 export function secretIdOf(stored: string): string {
   const slow = parseSlowHash(stored);
   return slow?.id ?? createHash('sha256').update(stored).digest().subarray(0, ID_BYTES).toString('base64url');
@@ -168,15 +172,15 @@ function parseSlowHash(stored: string): SlowHash | undefined {
 const SHORTEST_CHOSEN = 12;
 const LONGEST_CHOSEN = 256;
 const DIFFERENT_CHARACTERS = 5;
-/** What a secret that somebody chooses must be; for messages. */
+/** Rule for chosen secrets, for messages. */
 export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no sequence like abcdef`;
-// Of digits and letters, one after the other, forward or backward.
+// Digits and letters in order, forward or backward.
 const SEQUENCES = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((sequence) => [
   sequence,
   [...sequence].reverse().join(''),
 ]);
 
-/** Whether a secret that somebody chose is neither short nor regular: `CHOSEN_SECRET_RULE`. */
+/** A chosen secret that is neither short nor regular: `CHOSEN_SECRET_RULE`. */
 export function isChosenSecretFit(secret: string): boolean {
   const characters = [...secret.toLowerCase()];
   if (characters.length < SHORTEST_CHOSEN || characters.length > LONGEST_CHOSEN) return false;
@@ -187,7 +191,7 @@ export function isChosenSecretFit(secret: string): boolean {
   return !isSequence && !isRepeated(characters);
 }
 
-/** Whether a piece that would be too short by itself, over and over, is all of it. */
+/** The whole text repeats one piece that would be too short by itself. */
 function isRepeated(characters: readonly string[]): boolean {
   const longest = Math.min(SHORTEST_CHOSEN - 1, Math.floor(characters.length / 2));
   return Array.from({ length: longest }, (_, i) => i + 1).some((piece) =>
@@ -199,19 +203,19 @@ export function formatApiKey(keyId: string, secret: string): string {
   return `hr_${keyId}_${secret}`;
 }
 
-/** The id and the secret of an API key `hr_<8-char id>_<secret>`, or undefined where the text is none. */
+/** The id and the secret of an API key `hr_<8-char id>_<secret>`, or undefined for another text. */
 export function parseApiKey(text: string): { readonly keyId: string; readonly secret: string } | undefined {
   const match = API_KEY.exec(text);
   if (match?.[1] === undefined || match[2] === undefined) return undefined;
   return { keyId: match[1], secret: match[2] };
 }
 
-/** The id that `text` has where an API key has its own, though the secret after it may be cut off or have what none has. */
+/** The id in `text`, in the place of an API key's; the secret after it may be cut off or invalid. */
 export function claimedKeyIdOf(text: string): string | undefined {
   return CLAIMED_KEY_ID.exec(text)?.[1];
 }
 
-/** `text` as it may be logged: of what looks like an API key its id, of any other secret nothing. */
+/** `text` for the log: an apparent API key keeps its id, any other secret is removed. */
 export function withoutSecrets(text: string): string {
   return text.replace(SECRETS, (_, keyId: string | undefined) =>
     keyId === undefined ? '[redacted]' : `hr_${keyId}_[redacted]`,

@@ -1,4 +1,4 @@
-// The composition root: puts the parts together, starts them in order and stops them in reverse.
+// The composition root: connects the parts, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Shard } from '../machines/values/shards.js';
@@ -24,47 +24,46 @@ import { exposureOf, makePrivateDirectory } from './private-files.js';
 import { Term, type TermSeams } from './term.js';
 import { openTlsFiles, warnOfPlainText } from './tls-files.js';
 
-/** Where a service is reached. */
 export interface ServiceUrls {
   readonly httpUrl: string;
-  /** Of a node that stands by: where chargers reach it once it runs. */
+  /** For a standby node: the planned address of its broker. */
   readonly mqttUrl: string;
 }
 
-/** What tests, benchmarks and the simulator replace. */
+/** Parts that tests, benchmarks and the simulator replace. */
 export interface Seams extends TermSeams {
   readonly clock?: Clock;
-  /** Of the host that an SQLite database is on, where that is not this one's. */
+  /** Clock of an SQLite database's host, if that is another one. */
   readonly databaseClock?: Clock;
   readonly log?: Log;
   readonly metrics?: Metrics;
-  /** Called when the service stopped because another one, started later, took over its database. */
+  /** Called after the service stopped because a later one took over its database. */
   readonly onTakenOver?: () => void;
-  /** Called whenever a node of several begins to run, or stands by again. */
+  /** Called whenever a node of several becomes active or standby. */
   readonly onRole?: (role: 'active' | 'standby', urls: ServiceUrls) => void;
-  /** How many callers may share a commit, and how many may wait for one. */
+  /** Most callers that share a commit, and most that wait for one. */
   readonly journal?: { readonly maxBatch?: number; readonly maxPending?: number };
-  /** Called whenever a node that shares the tenants with others owns more or fewer of their shards than before. */
+  /** Called whenever the owned shards of a node that shares the tenants have changed. */
   readonly onShards?: (held: readonly Shard[]) => void;
-  /** Stands between the service and the database that it shares with other nodes. */
+  /** Wraps the database that the service shares with other nodes. */
   readonly wrapDatabase?: (database: SharedDatabase) => SharedDatabase;
-  /** Stands between the service and the store that was opened. */
+  /** Wraps the opened store. */
   readonly wrapStore?: (store: Store) => Store;
 }
 
-/** Requests that came during a handover have this long to be answered by the next node. */
+/** Within this time the next node answers requests that came during a handover. */
 const HAND_OVER_WITHIN_MS = 3_000;
-/** Longer than other nodes take to ask again who runs. */
+/** Longer than other nodes take to look up the active node again. */
 const STILL_ASKED_MS = 600;
 
-/** What every part needs. */
+/** Common parts of all components. */
 interface Common {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
 }
 
-/** What lives as long as the process does. */
+/** Parts that live as long as the process. */
 interface Parts extends Pick<ConstructorParameters<typeof Term>[0], 'tokens' | 'nodeTokens' | 'tlsFiles'> {
   readonly http: HttpServer;
 }
@@ -73,7 +72,7 @@ export class Service {
   readonly #config: Config;
   readonly #seams: Seams;
   readonly #common: Common;
-  /** Of this process, among those that may own its database. */
+  /** Identifies this process among the possible owners of its database. */
   readonly #nodeId = randomUUID();
   #httpUrl: string | undefined;
   #flushLog = () => Promise.resolve();
@@ -93,8 +92,8 @@ export class Service {
   }
 
   /**
-   * Resolves when requests are answered and chargers may connect, or, of a node of several, when it stands by; a start that
-   * fails leaves nothing behind.
+   * Resolves when requests are answered and chargers may connect or, for a node of several, when it
+   * stands by. A failed start leaves nothing behind.
    */
   start(): Promise<ServiceUrls> {
     const started = this.#start();
@@ -102,7 +101,7 @@ export class Service {
     return started;
   }
 
-  /** Takes nothing new, finishes what was accepted, and lets go of everything, of a start under way too. */
+  /** Accepts nothing new, finishes all accepted requests, and releases everything, also of a start under way. */
   stop(): Promise<void> {
     // After a start under way, which would go on opening, and after a stop under way.
     const stopped = Promise.allSettled([this.#starting, this.#stopping]).then(() => this.#letGo());
@@ -181,9 +180,9 @@ export class Service {
     };
   }
 
-  /** One of several nodes that share the tenants: it answers all callers, and runs what it owns. */
+  /** A node that shares the tenants with others: it answers all callers, and runs the shards that it owns. */
   async #share(parts: Parts): Promise<ServiceUrls> {
-    // With what it asks other nodes by: not loaded by a service that has none.
+    // It imports the client for other nodes, which a single service does not load.
     const { ShardSet } = await import('./shard-set.js');
     const opened = await openSharedDatabase(this.#storeOptions());
     const database = this.#seams.wrapDatabase?.(opened) ?? opened;
@@ -211,7 +210,7 @@ export class Service {
     return urls;
   }
 
-  /** Listens as one of several nodes: what comes while `handOver` is under way is for the nodes that follow. */
+  /** Listens as one of several nodes. Requests during `handOver` are for the nodes that follow. */
   async #listen(
     http: HttpServer,
     listener: (exchanges: Exchanges) => RequestListener,
@@ -224,13 +223,13 @@ export class Service {
     this.#undo.push(async () => {
       http.drain();
       await handOver();
-      // The other nodes believe for a moment that it is this one.
+      // Other nodes still forward to this one for a moment.
       await pause(clock, STILL_ASKED_MS);
       await within(clock, HAND_OVER_WITHIN_MS, http.answered());
     });
   }
 
-  /** The only node: it owns the database from now until another one is started on it. */
+  /** The only node: it owns the database from now until another one starts on it. */
   async #run(parts: Parts, store: Store): Promise<ServiceUrls> {
     const ownerTerm = await store.ownership.claim();
     const term = new Term({
@@ -256,9 +255,9 @@ export class Service {
     return { httpUrl, mqttUrl };
   }
 
-  /** One of several nodes that stand by for each other. */
+  /** A node of several that stand by for each other. */
   async #standBy(parts: Parts, store: Store): Promise<ServiceUrls> {
-    // With what it asks other nodes by: not loaded by a service that has none.
+    // It imports the client for other nodes, which a single service does not load.
     const { StandbyNode } = await import('./standby-node.js');
     const node = new StandbyNode({
       config: this.#config,
@@ -266,7 +265,7 @@ export class Service {
       seams: this.#seams,
       ...parts,
       store,
-      // A stop takes everything off before it begins.
+      // A stop empties the list before it begins.
       isStopping: () => this.#undo.length === 0,
       onRole: (role, mqttUrl = this.#plannedMqttUrl()) => this.#tellRole(role, mqttUrl),
     });

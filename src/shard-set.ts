@@ -1,4 +1,4 @@
-// A node among several that share the tenants: it runs the shards that it owns, and hands to other nodes what is asked of theirs.
+// A node that shares the tenants with others: it runs its own shards, and forwards requests for other shards.
 import type { RequestListener } from 'node:http';
 import { ALL_SHARDS, type Shard, shardOf } from '../machines/values/shards.js';
 import { Follower } from './actors/follower.js';
@@ -32,17 +32,17 @@ interface ShardSetOptions
   readonly metrics: Metrics;
   readonly database: SharedDatabase;
   readonly nodeId: string;
-  /** Told of all that it owns whenever that changed. */
+  /** Called with all owned shards after each change. */
   readonly onShards: (held: readonly Shard[]) => void;
 }
 
-/** A node that stops lets its shards go to others one after another for so long, and then all that are left. */
+/** During a stop, shards move to other nodes one after another for this long, and then all at once. */
 const MOVE_WITHIN_MS = 5_000;
 
-/** A node that has just started rehearses for so long at the most before it is given shards. */
+/** Longest warm-up of a started node before it gets shards. */
 const REHEARSE_WITHIN_MS = 3_000;
 
-/** A node that does not reach the database soon says so: its clients had better ask another one. */
+/** Longest wait of a request at a node without a view of the database: its client should ask another node. */
 const ASKED_AGAIN_WITHIN_MS = 1_000;
 
 /** A shard that this node owns and runs. */
@@ -91,7 +91,7 @@ export class ShardSet {
     });
   }
 
-  /** Resolves once callers may sign in; rejects where the database does not say who they are. */
+  /** Resolves once callers may sign in; rejects if the credentials cannot be loaded. */
   async start(): Promise<void> {
     await loadBus(this.#options.config);
     await this.#follower.start({
@@ -101,7 +101,7 @@ export class ShardSet {
     await this.#rehearse();
   }
 
-  /** Nobody waits for this node yet: its first shards then begin as fast as later ones. */
+  /** Warm-up while no request waits for this node: its first shards then begin as fast as later ones. */
   async #rehearse(): Promise<void> {
     const { config, clock, log, database } = this.#options;
     const rehearsal = new Rehearsal({ clock, log, store: database.common, timing: timingOf(config) });
@@ -109,13 +109,13 @@ export class ShardSet {
     rehearsal.end();
   }
 
-  /** Takes its share of the shards, from now on. Other nodes reach this one already. */
+  /** Takes its share of the shards from now on. Other nodes can reach this one already. */
   async join(): Promise<void> {
     for (const standby of this.#standbys) standby.start();
     await this.#roster.start();
   }
 
-  /** Hands every shard over; what is asked meanwhile is forwarded. */
+  /** Hands every shard over; requests are forwarded meanwhile. */
   async handOver(): Promise<void> {
     const { clock } = this.#options;
     await this.#roster.leave();
@@ -136,7 +136,7 @@ export class ShardSet {
     await this.#forwarding.close();
   }
 
-  /** What answers requests of all tenants. */
+  /** The listener for requests of all tenants. */
   answering(exchanges: Exchanges): RequestListener {
     const { config, clock, log, metrics, database, tokens, nodeTokens } = this.#options;
     this.#exchanges = exchanges;
@@ -164,7 +164,7 @@ export class ShardSet {
       areReadsRefused: () => terms().some((term) => term.areReadsRefused()),
       version: VERSION,
       ...exchanges,
-      // What still comes while it stops is handed to the nodes that follow.
+      // Requests that arrive during a stop are forwarded to the nodes that follow.
       isStopping: () => false,
     });
   }
@@ -182,7 +182,7 @@ export class ShardSet {
     }
     const { nodeId } = this.#options;
     return this.#forwarding.forward(request, response, {
-      // This node, too, where the shard comes to it while the request waits.
+      // It may be this node, if the shard comes here while the request waits.
       findHolder: async () => {
         const holder = this.#roster.holderOf(shard);
         return holder?.nodeId === nodeId && runningHere() === undefined ? undefined : holder;
@@ -220,16 +220,16 @@ export class ShardSet {
     owned: Pick<ConstructorParameters<typeof Term>[0], 'ownerTerm' | 'tenure' | 'onTakenOver'>,
   ): Promise<Running> {
     const { database, ...parts } = this.#options;
-    // Its lease is what says so, and costs a commit each time it is asked.
+    // The ownership lease decides that; a query would cost a commit each time.
     const store = { ...database.shard(shard), isOwner: async () => true };
     const term = new Term({ ...parts, store, ...owned, isShard: true });
     try {
       await term.start();
-      // The owner before may have ended a credential a moment ago: its next request may come here.
+      // The owner before may have ended a credential a moment ago, and its next request may come here.
       await this.#follower.catchUp();
     } catch (error) {
       await term.stop();
-      // That the database is away says nothing of the shard.
+      // An unreachable database is no failure of the shard.
       if (!(error instanceof StoreUnavailableError)) this.#couldNotBegin(shard, error);
       throw error;
     }

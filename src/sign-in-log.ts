@@ -1,4 +1,4 @@
-// Failed sign-ins in the log: from where and as whom, never with what secret, and never so many that they fill a disk.
+// Logs failed sign-ins with address and name, never with the secret, and never so many that they fill a disk.
 
 import { isId } from '../machines/values/ids.js';
 import { boundedCache } from './bounded-cache.js';
@@ -7,7 +7,7 @@ import type { Log } from './ports/log.js';
 import { isGenerated, parseApiKey } from './secrets.js';
 import { createTokenBucket } from './token-bucket.js';
 
-/** Who was refused. Names are those that were sent: they may be somebody else's, or nobody's. */
+/** A refused sign-in. Its names are those of the request: they may be another one's, or unknown. */
 export interface FailedSignIn {
   /** `http`: an API key or access token; `token`: the token endpoint. */
   readonly via: 'http' | 'token' | 'mqtt';
@@ -31,7 +31,10 @@ const SOURCES = 10_000;
 const LINES_AT_ONCE = 100;
 const LINES_PER_S = 0.5;
 
-/** A line for the first failure of each address and name, and one a minute while it goes on; all together bounded. */
+/**
+ * A line for the first failure of each address and name, and one a minute while
+ * failures go on. All lines together are bounded.
+ */
 export class SignInLog {
   readonly #clock: Clock;
   readonly #log: Log;
@@ -71,7 +74,7 @@ export class SignInLog {
   }
 }
 
-/** A name as it was sent, unless it is none, or a secret that was put in its place. */
+/** A name of the request, unless it is invalid, or a secret in the place of a name. */
 function showable(text: string | undefined): string | undefined {
   if (text === undefined || !isId(text)) return undefined;
   return isGenerated(text) || parseApiKey(text) !== undefined ? undefined : text;

@@ -1,4 +1,4 @@
-// A node among several that stand by for each other: it forwards what it is asked until it owns the database, and runs it then.
+// A node of several that stand by for each other: it forwards requests until it owns the database, and then runs it.
 import { Rehearsal } from './actors/rehearsal.js';
 import type { Config } from './config.js';
 import { createStandbyHealth } from './health.js';
@@ -23,9 +23,9 @@ interface StandbyNodeOptions
   readonly metrics: Metrics;
   readonly store: Store;
   readonly http: HttpServer;
-  /** It neither forwards for long any more, nor becomes active. */
+  /** The node will soon stop forwarding, and will not become active. */
   readonly isStopping: () => boolean;
-  /** @param mqttUrl of a node that runs, where chargers reach it */
+  /** @param mqttUrl address of an active node's broker */
   readonly onRole: (role: 'active' | 'standby', mqttUrl?: string) => void;
 }
 
@@ -67,7 +67,7 @@ export class StandbyNode {
     return this.#forwarding.close();
   }
 
-  /** What answers requests while it stands by. */
+  /** The listener for requests while the node stands by. */
   answering(exchanges: Exchanges): ReturnType<typeof createStandbyApp> {
     const { config, clock, log, metrics, store, isStopping } = this.#options;
     const isClockOff = () => this.#standby.isClockOff;

@@ -1,4 +1,4 @@
-// What a node runs for as long as it owns the database, or a shard, put together: actors, the way to the chargers, and the API.
+// All that a node runs while it owns the database, or a shard: actors, the bus to the chargers, and the API.
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { GrantTiming } from '../machines/power/grant.js';
@@ -32,16 +32,16 @@ import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './p
 import { readCertificates, type TlsFiles } from './tls-files.js';
 import { VERSION } from './version.js';
 
-/** What tests, benchmarks and the simulator replace of a term. */
+/** Parts of a term that tests, benchmarks and the simulator replace. */
 export interface TermSeams {
   readonly newId?: () => string;
-  /** Reaches the chargers instead of MQTT. */
+  /** Replaces MQTT to the chargers. */
   readonly createGateway?: () => ChargerGateway;
-  /** Stands between the service and its broker. */
+  /** Wraps the broker. */
   readonly wrapBus?: (bus: MessageBus) => MessageBus;
-  /** Between a node and those that it forwards to. */
+  /** Between a node and the nodes to which it forwards. */
   readonly hop?: Hop;
-  /** Builds the actors; a test, recorder or replay puts itself between them and their ports here. */
+  /** Builds the actors; a test, recorder or replay wraps their ports here. */
   readonly createActors?: typeof createActorSystem;
 }
 
@@ -56,19 +56,22 @@ interface TermOptions {
   readonly tokens: Tokens;
   readonly nodeTokens: NodeTokens;
   readonly tlsFiles: TlsFiles | undefined;
-  /** Whether this node may still tell chargers something, and answer requests. */
+  /** Rights of this node to send limits to chargers, and to answer requests. */
   readonly tenure: Held;
   readonly onTakenOver: () => void;
-  /** It is of some tenants, and hears of no others. */
+  /** The term is for some tenants, and receives messages of no others. */
   readonly isShard?: boolean;
 }
 
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
 
-/** What was asked of an owner before it stopped has this long to be answered. */
+/** Time for the answers to all requests from before a stop. */
 export const FINISH_WITHIN_MS = 3_000;
 
-/** Loads what reaches the chargers: else the first term of a node waits for that, and with it whoever asks for its tenants. */
+/**
+ * Loads the client library for the chargers: otherwise the first term of a
+ * node would wait for that, and requests with it.
+ */
 export async function loadBus({ busUrl, mqttUrl }: Pick<Config, 'busUrl' | 'mqttUrl'>): Promise<void> {
   if (busUrl !== undefined) await loadNatsClient();
   else if (mqttUrl !== undefined) await loadMqttClient();
@@ -101,7 +104,7 @@ export class Term {
     this.#actors = this.#createActors();
   }
 
-  /** Resolves when chargers may connect; where that fails, `stop` lets go of what was started. */
+  /** Resolves when chargers may connect; after a failure, `stop` releases all started parts. */
   async start(): Promise<{ readonly mqttUrl: string }> {
     this.#areActorsStarted = true;
     await this.#actors.start();
@@ -111,7 +114,7 @@ export class Term {
     return { mqttUrl: url };
   }
 
-  /** Where it may not, another node may run by now. */
+  /** False: another node may run by now. */
   get mayAnswer(): boolean {
     return this.#options.tenure.mayAnswer();
   }
@@ -129,12 +132,12 @@ export class Term {
     return this.#actors.overdueMs();
   }
 
-  /** Whether the processor is so short that requests that only read are refused. */
+  /** The processor is so short that read requests are refused. */
   areReadsRefused(): boolean {
     return this.#actors.areReadsRefused();
   }
 
-  /** What answers requests in this term. */
+  /** The listener for requests in this term. */
   answering(exchanges: Exchanges): RequestListener {
     const { config, clock, log, metrics, tokens, nodeTokens, store } = this.#options;
     const health = createHealth({
@@ -204,7 +207,10 @@ export class Term {
     };
   }
 
-  /** An owner whose lease has ended says nothing: another may own the database already and lend the same power. */
+  /**
+   * After the end of its lease an owner sends nothing: another node may own
+   * the database already, and grant the same power.
+   */
   #publisher(): LimitPublisher {
     const { tenure } = this.#options;
     return {

@@ -1,4 +1,4 @@
-// The certificate that REST and the embedded broker show, from its files, which may be replaced while they serve.
+// The certificate of REST and of the embedded broker. Its files may be replaced while the servers run.
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ export interface TlsSettings {
   readonly tlsClientCa: string | undefined;
 }
 
-/** A file for TLS that cannot be used; its message is one line for the operator and shows nothing of a key. */
+/** A file for TLS that cannot be used. The message is one line for the operator, and shows nothing of a key. */
 export class TlsFileError extends OperatorError {}
 
 interface Pems {
@@ -49,19 +49,19 @@ export class TlsFiles {
     this.#use(this.#pems);
   }
 
-  /** What a server shows; it asks for no certificate. */
+  /** For a server that requires no certificates of clients. */
   serverContext(): SecureContextOptions {
     const { cert, key } = this.#pems;
     return { cert, key, minVersion: OLDEST_VERSION };
   }
 
-  /** What the broker shows, and whom it trusts where chargers have to show certificates. */
+  /** For the broker; with a client CA chargers must present certificates. */
   brokerContext(): SecureContextOptions {
     const { clientCa } = this.#pems;
     return clientCa === undefined ? this.serverContext() : { ...this.serverContext(), ca: clientCa };
   }
 
-  /** When all certificates are valid, ms since 1970. */
+  /** Span in which all certificates are valid, ms since 1970. */
   get validity(): { readonly startsAtMs: number; readonly expiresAtMs: number } {
     return { startsAtMs: this.#startsAtMs, expiresAtMs: this.#expiresAtMs };
   }
@@ -70,12 +70,14 @@ export class TlsFiles {
     return this.#pems.clientCa !== undefined;
   }
 
-  /** Calls `listener` when the contexts are others; connections that are open keep theirs. */
+  /** Calls `listener` after a change of the contexts; open connections keep theirs. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
-  /** Reads the files again, and warns once a day of a near end. @throws TlsFileError; those of before stay in force. */
+  /**
+   * Reads the files again, and warns once a day before an expiry. @throws TlsFileError; the earlier files stay in force
+   */
   refresh(): void {
     this.#warnOfEnd();
     const pems = this.#read();
@@ -142,7 +144,7 @@ export class TlsFiles {
 }
 
 /**
- * The certificates in `file`, as PEM. `name` is the setting or flag that names the file.
+ * The certificates in `file`, as PEM. `name` is the setting or flag of the file.
  * @throws TlsFileError
  */
 export function readCertificates(name: string, file: string): string {
@@ -172,7 +174,7 @@ function certificatesOf(name: string, file: string, pem: string): readonly X509C
   try {
     if (blocks.length > 0) return blocks.map((block) => new X509Certificate(block));
   } catch {
-    // Told below, like a file without any.
+    // Reported below, like a file without any.
   }
   throw new TlsFileError(`${name}: ${file} must hold certificates in PEM form`);
 }
@@ -189,7 +191,7 @@ function keyOf(name: string, file: string, pem: string): KeyObject {
   }
 }
 
-/** What only OpenSSL knows, such as keys too short for it. */
+/** Checks by OpenSSL, such as the length of keys. */
 function checkContext({ cert, key, clientCa }: Pems, file: string): void {
   try {
     createSecureContext({ cert, key, ...(clientCa === undefined ? {} : { ca: clientCa }) });
@@ -212,7 +214,7 @@ export function openTlsFiles(
   return new TlsFiles({ tlsCert, tlsKey, tlsClientCa }, parts);
 }
 
-/** Where credentials would cross a network unencrypted: the addresses that it listens on beyond loopback, without TLS. */
+/** Addresses beyond loopback that listen without TLS, so that credentials cross a network unencrypted. */
 export function plainTextHostsOf({
   tlsCert,
   httpHost,
@@ -224,7 +226,7 @@ export function plainTextHostsOf({
   return [...new Set(hosts.filter((host) => !isLoopback(host)))];
 }
 
-/** Warns where credentials would cross a network unencrypted. */
+/** Warns if credentials would cross a network unencrypted. */
 export function warnOfPlainText(config: Config, log: Log): void {
   const exposed = plainTextHostsOf(config);
   if (exposed.length === 0) return;

@@ -1,13 +1,13 @@
-// A token bucket: how often something may happen, with a burst at once. Pure: the caller says what time it is.
+// A token bucket: limits the rate of an event, with a burst at once. Pure: the caller passes the time.
 
 export interface TokenBucket {
-  /** Takes one token if there is one; false where the limit is reached. */
+  /** Takes one token if there is one; false at the limit. */
   take(nowMs: number): boolean;
-  /** Milliseconds until a token can be taken; 0 where one is there. */
+  /** Milliseconds until a token is available; 0 if one is. */
   waitMs(nowMs: number): number;
 }
 
-/** A full bucket of `burst` tokens, refilled with `ratePerS` a second. Hand it a monotonic time in milliseconds. */
+/** A full bucket of `burst` tokens, refilled with `ratePerS` a second. Pass a monotonic time in milliseconds. */
 export function createTokenBucket(limits: {
   readonly ratePerS: number;
   readonly burst: number;

@@ -1,10 +1,10 @@
-// The version of the product and those of Node that it runs on, as package.json has them.
+// The version of the product and its supported versions of Node, from package.json.
 import { readFileSync } from 'node:fs';
 
-// The same file whether this runs from src/ or, compiled, from dist/src/.
+// The same file for src/ and for the compiled dist/src/.
 const candidates = ['../package.json', '../../package.json'].map((path) => new URL(path, import.meta.url));
 
-/** The text of `name` in what was read; undefined where there is none. */
+/** The text at `name` in a parsed file; undefined without it. */
 function textAt(read: unknown, name: string): string | undefined {
   const found: unknown = read !== null && typeof read === 'object' ? Reflect.get(read, name) : undefined;
   return typeof found === 'string' ? found : undefined;
