@@ -46,8 +46,8 @@ const WRITES_AGAIN_MS = 5_000;
 /** Follows a charger during its acceptance (`headroom gateway check`). */
 export interface BridgeMonitor {
   /**
-   * False: limits of the service do not reach the session, so that the charger loses its lease. To the service they are
-   * lost messages.
+   * False: limits of the service do not reach the session, so that the charger loses
+   * its lease. To the service they are lost messages.
    */
   readonly passesLimits: boolean;
   /** The gateway sends `message` to the service. */

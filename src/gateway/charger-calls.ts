@@ -33,16 +33,16 @@ export class ChargerCalls {
   }
 
   /**
-   * The CSMS rejected its `BootNotification`. By OCPP the charger must not be asked, and need not answer, before the
-   * next one.
+   * The CSMS rejected its `BootNotification`. By OCPP the charger must not be
+   * asked, and need not answer, before the next one.
    */
   get isRejected(): boolean {
     return this.#isRejected;
   }
 
   /**
-   * The charger started. @param words its maker, model and firmware, as far as reported. @param answer the answer to
-   * its call
+   * The charger started. @param words its maker, model and firmware, as far as
+   * reported. @param answer the answer to its call
    */
   booted(words: readonly (string | undefined)[], answer: object): void {
     this.#isRejected = 'status' in answer && answer.status === 'Rejected';
@@ -52,8 +52,8 @@ export class ChargerCalls {
 
   /**
    * Holds back the answer to `Heartbeat`, the CSMS's too, until the charger may receive the time.
-   * @returns the answer with its time corrected by the delay; it must leave at once. @throws ForwardedError if it may
-   * not
+   * @returns the answer with its time corrected by the delay; it must
+   * leave at once. @throws ForwardedError if it may not
    */
   async tellTime(answer: object): Promise<object> {
     const { clock } = this.#parts;
@@ -63,8 +63,8 @@ export class ChargerCalls {
   }
 
   /**
-   * The answer leaves right after this resolves. A second `Heartbeat` call ends the wait of the first. @throws
-   * ForwardedError
+   * The answer leaves right after this resolves. A second `Heartbeat` call
+   * ends the wait of the first. @throws ForwardedError
    */
   async #mayBeTold(): Promise<void> {
     const { session, clock, changed } = this.#parts;

@@ -1,5 +1,5 @@
-// Decides which charger may connect to a gateway: by path, OCPP version, certificate and password. The service checks
-// the password.
+// Decides which charger may connect to a gateway: by path, OCPP version,
+// certificate and password. The service checks the password.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { withoutSecrets } from '../broker-url.js';
@@ -59,9 +59,7 @@ const SUBPROTOCOL: Refusal = {
 };
 const CERTIFICATE: Refusal = { status: 401, reason: 'certificate', message: 'The certificate names another' };
 const CREDENTIALS: Refusal = { status: 401, reason: 'credentials', message: 'Wrong user or password' };
-/**
- * By the service's defaults, a name that failed ten times from a busy address is checked once more within this time.
- */
+/** By default the service checks a name once more within this time, after ten failures at a busy address. */
 const RETRY_AFTER_S = 60;
 const ATTEMPTS: Refusal = {
   status: 429,

@@ -60,8 +60,8 @@ export class ChargerHttp {
     this.#server.on('connection', (socket: Socket) => this.#connected(socket));
     this.#server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
       this.#silent.delete(originOf(socket));
-      // An unreadable path would end the process inside the library. The library answers 500 to an unreadable list of
-      // protocols.
+      // An unreadable path would end the process inside the library. The library
+      // answers 500 to an unreadable list of protocols.
       if (!isReadable(request.url)) refuseUpgrade(socket, 400, 'The path cannot be read');
       else if (!isList(request.headers['sec-websocket-protocol']))
         refuseUpgrade(socket, 400, 'Sec-WebSocket-Protocol must be a list of different names');

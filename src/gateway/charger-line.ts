@@ -5,8 +5,8 @@ import type { Clock } from '../ports/clock.js';
 const ANSWERED_WITHIN_MS = 15_000;
 
 /**
- * Replaces the queue and the timeout of the library. Those make four errors with stacks for each call, a tenth of all
- * work.
+ * Replaces the queue and the timeout of the library. Those make four errors
+ * with stacks for each call, a tenth of all work.
  */
 export class ChargerLine {
   readonly #client: serverClient.default;

@@ -1,5 +1,5 @@
-// Requests of the gateway to a charger in any version of OCPP: the calls of each request, and the meaning of their
-// results.
+// Requests of the gateway to a charger in any version of OCPP: the calls of
+// each request, and the meaning of their results.
 import type { z } from 'zod';
 import type {
   ChargerAbilities,

@@ -110,8 +110,8 @@ export class CsmsProxy implements CsmsReceiver {
   }
 
   /**
-   * Sends the missed calls one after another, the charger's start first. Unsent ones wait for the next answer of the
-   * CSMS.
+   * Sends the missed calls one after another, the charger's start first.
+   * Unsent ones wait for the next answer of the CSMS.
    */
   async #tell(): Promise<void> {
     if (this.#isTelling) return;

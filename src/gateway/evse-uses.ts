@@ -1,5 +1,5 @@
-// State of the EVSEs of a charger with OCPP 2.0.1 or 2.1. It outlasts a connection: the charger does not repeat
-// unchanged state.
+// State of the EVSEs of a charger with OCPP 2.0.1 or 2.1. It outlasts a
+// connection: the charger does not repeat unchanged state.
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 
 export class EvseUses {
@@ -37,7 +37,7 @@ export class EvseUses {
   #statusOf(evseId: number, word: string): ChargingStatus {
     if (word === 'Unavailable' || word === 'Faulted') return word;
     if (word === 'Occupied') return this.#stateAt.get(evseId) ?? 'Preparing';
-    // Available or reserved: nobody charges there.
+    // Available or reserved: no car charges there.
     this.#stateAt.delete(evseId);
     return 'Available';
   }

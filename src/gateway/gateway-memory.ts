@@ -52,8 +52,8 @@ export interface GatewayMemory {
   /** Connectors with a lease that was proven before. Some chargers show limits only while they charge. */
   readonly provenFirmware: KeptFile<KeptProofs>;
   /**
-   * No charger holds these: the gateway is the only place. They are large, and a CSMS sets them for many chargers at
-   * once.
+   * No charger holds these: the gateway is the only place. They are large,
+   * and a CSMS sets them for many chargers at once.
    */
   readonly csmsProfiles: KeptFolder<KeptProfiles>;
   /** The last id that each charger was given, in OCPP 1.6. */
@@ -90,8 +90,8 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
 }
 
 /**
- * Proofs by connector. One firmware for several connectors shows that the charger is a known one, but not which
- * connector had proven its lease.
+ * Proofs by connector. One firmware for several connectors shows that the charger is
+ * known, but not which connector had proven its lease.
  */
 export function proofsOf(
   kept: KeptProofs | undefined,

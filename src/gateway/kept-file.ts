@@ -1,5 +1,5 @@
-// Values for each charger that outlast a restart of the gateway, in files. They change rarely, and are on disk when
-// `set` returns.
+// Values for each charger that outlast a restart of the gateway, in files. They
+// change rarely, and are on disk when `set` returns.
 import {
   closeSync,
   fsyncSync,
@@ -51,7 +51,7 @@ export class KeptFile<T> {
 
   /**
    * @param path undefined: the values last as long as this process
-   * @param whereDamaged an unreadable file stops the gateway, or is replaced if its loss costs little
+   * @param whereDamaged `startEmpty` replaces an unreadable file, for values whose loss costs little
    * @throws KeptFileError
    */
   constructor(

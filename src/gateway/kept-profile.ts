@@ -57,7 +57,7 @@ export function takeSent(
   sent: SentProfile,
   passes: readonly string[],
 ): Guarded {
-  // A charger would replace the gateway's profile with the same id, whatever the purpose.
+  // A charger would replace the gateway's profile with the same id, for any purpose.
   if (isOwnProfileId(sent.id)) return REJECTED;
   const purpose = sent.chargingProfilePurpose;
   if (passes.includes(purpose)) return { kind: 'forward', params };
@@ -163,8 +163,8 @@ export function clearSent(
   const isCleared = profiles.clear({ id, evse, stackLevel, purpose: kept }) > 0;
   if (isCleared) changed();
   if (id !== undefined) return isCleared ? ACCEPTED : { kind: 'forward', params };
-  // Without an id the charger would clear the gateway's profiles too. So only profiles of the whole charger are cleared
-  // there.
+  // Without an id the charger would clear the gateway's profiles too. So only
+  // profiles of the whole charger are cleared there.
   if (purpose !== undefined || (evse ?? 0) > 0) return isCleared ? ACCEPTED : UNKNOWN;
   return {
     kind: 'forward',
@@ -174,8 +174,8 @@ export function clearSent(
 }
 
 /**
- * Topic of a call that a CSMS which was away receives later: the charger's start, and the last status of each
- * connector.
+ * Topic of a call that a CSMS which was away receives later: the
+ * charger's start, and the last status of each connector.
  */
 export function topicToTell(method: string, placeOf: () => number | undefined): string | undefined {
   if (method === 'BootNotification') return method;

@@ -24,7 +24,7 @@ const ONLY_LOGGED = [
 /** The effect of these calls depends on their answer. */
 const WITH_ANSWER = ['BootNotification', 'StartTransaction'];
 
-/** `Reserved`: nobody charges there yet. */
+/** `Reserved`: no car charges there yet. */
 function statusOf(word: string): ChargingStatus {
   return CHARGING_STATUSES.find((status) => status === word) ?? 'Available';
 }

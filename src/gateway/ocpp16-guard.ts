@@ -65,10 +65,7 @@ export class Ocpp16Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
-  /**
-   * The charger must go on reporting as often and as much as its lease needs, and must keep the lease offline. Keys
-   * ignore case.
-   */
+  /** The charger must go on reporting as its lease needs, and must keep the lease offline. Keys ignore case. */
   #configure(params: unknown): Guarded {
     const change = read(changeConfigurationSchema, params);
     const { key, value } = change;

@@ -49,8 +49,8 @@ export class Ocpp201Events {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
   /**
-   * Transactions reported on this connection: the newest of each EVSE, and the one before. Late events of that one
-   * begin nothing.
+   * Transactions reported on this connection: the newest of each EVSE, and the one
+   * before. Late events of that one begin nothing.
    */
   readonly #evseOf = new Map<string, number>();
 

@@ -79,7 +79,7 @@ export class Ocpp201Guard implements Guard {
     return topicToTell(method, () => statusSchema.safeParse(params).data?.evseId);
   }
 
-  /** The charger must go on reporting as often and as much as its lease needs, and must keep the lease offline. */
+  /** The charger must go on reporting as its lease needs, and must keep the lease offline. */
   #configure(params: unknown): Guarded {
     const { setVariableData, ...rest } = read(changeVariablesSchema, params);
     const changed = setVariableData.filter(isHarmless).map((each) => {
@@ -115,8 +115,8 @@ function isHarmless(each: ChangedVariable): boolean {
 }
 
 /**
- * The results in the order of the request: the charger's answers, and a rejection for each change that was not
- * forwarded.
+ * The results in the order of the request: the charger's answers, and a
+ * rejection for each change that was not forwarded.
  */
 function resultOf(asked: readonly ChangedVariable[], answer: unknown): object {
   const { setVariableResult, ...rest } = changedVariablesSchema.parse(answer);

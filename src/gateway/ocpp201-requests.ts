@@ -31,8 +31,8 @@ interface Period {
 }
 
 /**
- * @param has.offlineDuration the charger supports `maxOfflineDuration` of OCPP 2.1, which ends a lease while it is
- * offline
+ * @param has.offlineDuration the charger supports `maxOfflineDuration` of
+ * OCPP 2.1, which ends a lease while it is offline
  */
 export function ocpp201Requests(has: { readonly offlineDuration: boolean }): RequestWords {
   return {

@@ -1,5 +1,5 @@
-// Owns all resources of one charger's socket, such as a login at the service. They end with the socket, however that
-// ends.
+// Owns all resources of one charger's socket, such as a login at the
+// service. They end with the socket, however that ends.
 import type { Socket } from 'node:net';
 import type { Log } from '../ports/log.js';
 

@@ -1,5 +1,5 @@
-// Adapts the schemas of OCPP 2.1 to `ocpp-rpc`. The library ships them under other names than it looks up, and would
-// refuse every message.
+// Adapts the schemas of OCPP 2.1 to `ocpp-rpc`. The library ships them under other names
+// than it looks up, and would refuse every message.
 import { createRequire } from 'node:module';
 import { createValidator } from 'ocpp-rpc';
 

@@ -1,5 +1,5 @@
-// Transaction ids that a gateway assigns to one charger in OCPP 1.6. They rise over connections and restarts of the
-// gateway.
+// Transaction ids that a gateway assigns to one charger in OCPP 1.6. They
+// rise over connections and restarts of the gateway.
 
 /** Ids are seconds since this instant: so they exceed all earlier ids, even if the gateway lost its files. */
 const IDS_SINCE_MS = Date.UTC(2025, 0, 1);
@@ -33,8 +33,8 @@ export class TransactionIds {
   }
 
   /**
-   * The charger received this id, so it does not repeat the start. An equal start is another one, of a charger without
-   * clock and meter.
+   * The charger received this id, so it does not repeat the start. An equal start is
+   * another one, of a charger without clock and meter.
    */
   ended(id: number): void {
     for (const [said, begun] of this.#begun) if (begun === id) this.#begun.delete(said);

@@ -30,8 +30,8 @@ export interface ChargerUplink {
   /** The topics of every charger on this login are subscribed. */
   readonly isListening: boolean;
   /**
-   * Sends and receives for this charger from now on. If the service has refused the login meanwhile, `receiver.refused`
-   * is called.
+   * Sends and receives for this charger from now on. If the service has refused the
+   * login meanwhile, `receiver.refused` is called.
    */
   attach(
     address: ChargerAddress,
@@ -40,9 +40,9 @@ export interface ChargerUplink {
   ): Promise<void>;
   detach(address: ChargerAddress): void;
   /**
-   * The broker publishes `will` if the connection breaks. MQTT sets a will only at login. So a changed will ends the
-   * connection in order, which publishes no will, and logs in again; `listening` follows. A login of several chargers
-   * has no will.
+   * The broker publishes `will` if the connection breaks. MQTT sets a will only at login. So a changed
+   * will ends the connection in order, which publishes no will, and logs in again; `listening`
+   * follows. A login of several chargers has no will.
    */
   setWill(will: LastWill): void;
   /** Drops the message without a connection: it would be out of date later. */
