@@ -1,4 +1,4 @@
-// Identifies the OAuth client of a token request, by HTTP Basic or by the body, never by both (RFC 6749 section 2.3).
+// Identifies the OAuth client of a token request: by HTTP Basic or by the body, never both (RFC 6749 section 2.3).
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { EpochMs } from '../../../machines/values/time.js';

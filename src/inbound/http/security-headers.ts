@@ -14,7 +14,7 @@ function securityHeaders(options: HelmetOptions): Headers {
   );
 }
 
-/** For answers that no browser renders: OWASP's headers for REST services, without those that only pages need. */
+/** For answers that no browser renders: OWASP's headers for REST services, without the ones for pages. */
 export const API_SECURITY_HEADERS = securityHeaders({
   contentSecurityPolicy: {
     useDefaults: false,
