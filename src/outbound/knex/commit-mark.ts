@@ -17,8 +17,8 @@ export function markFileOf(databaseFile: string): string {
 }
 
 /**
- * The last acknowledged commit, in a small file beside the database. It is written after the commit is on disk and
- * before the caller gets its result, without a flush of its own. So it is exact after `kill -9`. After a loss of
+ * The last acknowledged commit, in a small file beside the database. It is written between the commit and
+ * the result for the caller, without a flush of its own. So it is exact after `kill -9`. After a loss of
  * power it may be behind the database, never ahead.
  */
 export class CommitMark {

@@ -80,7 +80,7 @@ export function openDatabase(databaseUrl: string, options: OpenOptions = {}): Kn
   return createClient(knexSettings(databaseUrl, options));
 }
 
-/** knex reports a driver that does not load by the command that would install it, with the reason in the third line. */
+/** For a driver that does not load, knex reports the command to install it. The third line has the reason. */
 const NOT_LOADED = /^Knex: run\n.*\n(.*)/;
 
 /** @throws StoreUnavailableError if the driver of SQLite cannot be loaded on this machine. */

@@ -26,7 +26,7 @@ export class DatabaseClock {
   }
 
   /**
-   * The database's clock is read between two readings of this node's clock, so the delay of the answer does not count.
+   * The database's clock is read between two readings of this node's clock: so the answer's delay does not count.
    * @throws ClockDifferenceError if the two differ by more than 2 s.
    */
   async check(): Promise<void> {

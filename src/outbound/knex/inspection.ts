@@ -240,8 +240,8 @@ async function isOurDatabase(knex: Knex): Promise<boolean | undefined> {
 }
 
 /**
- * While a process has the file open, there is a -shm file beside it, and the file is read like any other.
- * Otherwise SQLite would create that file for the user of this process. A service of another user could not use
+ * A file that a process has open has a -shm file beside it, and is read like any other. Otherwise
+ * SQLite would create that file for the user of this process. A service of another user could not use
  * it. So a file that is not open is read as it is.
  * @throws UnreadableWithoutWritingError if only SQLite can join the database and its -wal file.
  */

@@ -44,7 +44,7 @@ const POWER_MINUTES = {
 const FORGOTTEN_AT_ONCE = 5000;
 
 // The key finds each location's oldest rows. Without help both engines would read all rows. SQLite keeps the order of a
-// cross join, PostgreSQL that of a lateral join, and uses the places of rows (ctid).
+// cross join. PostgreSQL keeps that of a lateral join, and uses the places of rows (ctid).
 const FORGET = {
   sqlite: `delete from power_minutes where (tenant_uuid, location_id, at_ms) in (
       select old.tenant_uuid, old.location_id, old.at_ms from locations cross join power_minutes as old

@@ -79,7 +79,7 @@ export class Renewals {
     const asked = this.#asked;
     this.#asked = [];
     this.#renewed = undefined;
-    // All running shards of a node have the same URL. Those that have yet to begin have none.
+    // All running shards of a node have the same URL. A shard that has yet to begin has none.
     const [running, beginning] = [
       asked.filter(({ nodeUrl }) => nodeUrl !== undefined),
       asked.filter(({ nodeUrl }) => nodeUrl === undefined),

@@ -94,7 +94,7 @@ export class NatsBus implements MessageBus {
 
   /**
    * A front announces a login before it passes on a message of that connection, and NATS keeps that order. So a will
-   * that arrives after newer messages of the client also arrives after the newer login, and is out of date.
+   * that arrives after newer messages of the client also arrives after the newer login: it is out of date.
    */
   #hearWill(payload: Buffer): void {
     const { front, login, username, topic, payload: said } = parseBusMessage(willSchema, payload);

@@ -1,4 +1,4 @@
-// Adds to each minute of power the mean of the limit in force, and the part of the power that is estimated.
+// Adds the mean limit in force and the estimated part of the power to the minutes of power.
 import type { Knex } from 'knex';
 
 const COLUMNS = ['mean_limit_w', 'estimated_w'] as const;
