@@ -56,8 +56,8 @@ export interface Held {
   /** No other node can own it now: limits may be sent to chargers. */
   isHeld(): boolean;
   /**
-   * Requests may be answered. Long after the end of the lease another node may
-   * own it, and the state here may be out of date.
+   * Requests may be answered. Long after the end of the lease another node
+   * may own it: the state here may be out of date.
    */
   mayAnswer(): boolean;
 }

@@ -16,7 +16,7 @@ export interface ClusterView {
   readonly holders: readonly (Holder | undefined)[];
 }
 
-/** This node among those that share the tenants of one database. */
+/** The membership of this node in the group that shares the tenants of one database. */
 export interface Membership {
   /**
    * Makes this node a member for the length of a lease. It gets shards, except the declined ones.
