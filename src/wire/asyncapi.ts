@@ -1,4 +1,4 @@
-// Builds the AsyncAPI 3 document of the MQTT side from the schemas and topics in use, from the clients' point of view.
+// Builds the AsyncAPI 3 document of the MQTT side from the schemas and topics in use. Its point of view is a client's.
 import { z } from 'zod';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { CHARGER_TRAFFIC, type ChargerTraffic } from './charger-traffic.js';

@@ -8,9 +8,8 @@ import { mustBe, mustBeText } from './plain-errors.js';
 /** The last instant with four digits for the year, and so the last that is allowed. */
 export const LAST_INSTANT_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-// One pattern is the whole rule, so a client that is generated from OpenAPI refuses the same
-// texts as the service. It has no look-around, which some languages lack. A date before 1970 is
-// usually a default value. `Date` has no leap second.
+// One pattern is the whole rule: so clients generated from OpenAPI refuse the same texts as the service. It has no
+// look-around, which some languages lack. A date before 1970 is usually a default value. `Date` has no leap second.
 const YEAR = '(19[7-9]\\d|[2-9]\\d{3})';
 const LEAP_YEAR =
   '(19(7[26]|8[048]|9[26])|[2-9]\\d(0[48]|[2468][048]|[13579][26])|([2468][048]|[3579][26])00)';
