@@ -1,4 +1,4 @@
-// Parses a YAML file by a zod schema and reports all its errors at once, each with its line and field.
+// Parses a YAML file by a zod schema. It reports all errors at once, each with its line and field.
 
 import { closest, distance } from 'fastest-levenshtein';
 import {

@@ -104,7 +104,7 @@ async function sealOf(presets: readonly PresetSecret[]): Promise<PasswordSeal> {
   return { owners: presets.map(({ owner }) => owner), hash: await hashPassword(textOf(presets)) };
 }
 
-/** A guess of one password by the seal needs all others, and as much work as a guess by its own hash. */
+/** A guess by the seal needs all other passwords, and as much work as a guess by the own hash. */
 function textOf(presets: readonly PresetSecret[]): string {
   return JSON.stringify(presets.map(({ owner, password, stored }) => [owner, password, stored]));
 }

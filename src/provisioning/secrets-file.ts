@@ -28,8 +28,7 @@ export class SecretsFile {
    * @param path of the written file, with mode 0600.
    * @param source the provisioning file; a valid one.
    * @param text its content.
-   * @throws OperatorError if `path` is another existing file or cannot be
-   * written, or an entry with a secret is a YAML alias.
+   * @throws OperatorError if `path` is another existing file or cannot be written, or a secret is in a YAML alias.
    */
   constructor(path: string, source: string, text: string, { tenants }: ProvisioningFile) {
     if (existsSync(path) && realpathSync(path) !== realpathSync(source))
