@@ -1,4 +1,4 @@
-// The upward half of the MQTT contract as a virtual charger speaks it, heard by a real broker.
+// The charger's side of the MQTT contract, from a virtual charger to a real broker.
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { Aedes, type AuthenticateHandler } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
@@ -51,7 +51,7 @@ afterEach(async () => {
   await new Promise<void>((done) => broker.close(() => server.close(() => done())));
 });
 
-/** A clock whose time passes only as a test tells it. */
+/** A clock whose time only the test advances. */
 function virtualClock() {
   const clock = createVirtualClock(Date.UTC(2026, 5, 1));
   return { clock, pass: (seconds: number) => clock.advance(1000 * seconds) };
@@ -228,7 +228,7 @@ describe('A virtual charger on a broker', () => {
     const { charger } = start(clock, { traffic: HUNGRY });
     await eventually(() => expect(meters()).toHaveLength(1));
     await send('c/1/limit', limit);
-    // It arrived when the charger, told nothing else, holds the grant.
+    // A charger without other messages holds the grant once it has arrived.
     await eventually(() => {
       pass(0.1);
       expect(acks()).toEqual([{ v: 1, boot: 'boot-1', epoch: 1, seq: 1, result: 'APPLIED', appliedA: 10 }]);
@@ -275,7 +275,7 @@ describe('A virtual charger on a broker', () => {
     link.reboot('boot-2');
     await eventually(() => expect(meters().at(-1)).toMatchObject({ boot: 'boot-2', hb: 1 }));
     await eventually(() => {
-      // The broker may hear of the new connection before it knows that the old one is gone.
+      // The broker may accept the new connection before it notices the loss of the old one.
       const said = states()
         .slice(before)
         .map(({ payload }) => JSON.parse(payload));

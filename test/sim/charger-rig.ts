@@ -1,4 +1,4 @@
-// A virtual charger in a test's hands: time, heartbeats and limits as the test wants them, and what it said to them.
+// Drives a virtual charger for a test: time, heartbeats and limits, with a record of the charger's messages.
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
@@ -30,7 +30,7 @@ export function connector(id: string, spec: Partial<VirtualConnectorSpec> = {}):
   };
 }
 
-/** A charger with the one connector "1" and a car that takes all it gets, unless said otherwise; it starts at 0 ms. */
+/** A charger that starts at 0 ms. By default it has the one connector "1" and a car that takes all power. */
 export function chargerRig(
   options: {
     readonly connectors?: readonly VirtualConnectorSpec[];
@@ -50,7 +50,7 @@ export function chargerRig(
   const acks: AckMessage[] = [];
   const meters: (MeterMessage & { readonly topic: string })[] = [];
   const states: StateMessage[] = [];
-  /** When each message was said, ms. */
+  /** Time of each message, ms. */
   const saidAtMs: number[] = [];
   let nowMs = 0;
   let seq = 0;
@@ -65,7 +65,7 @@ export function chargerRig(
     }
   }
 
-  /** Lets time pass, from one instant at which the charger has something to do to the next. */
+  /** Advances time from one instant with work for the charger to the next. */
   function pass(seconds: number): void {
     const untilMs = nowMs + 1000 * seconds;
     listen();
@@ -76,7 +76,7 @@ export function chargerRig(
     }
   }
 
-  /** A limit that answers the newest heartbeat; `seq` counts up unless given. */
+  /** A limit that answers the newest heartbeat; `seq` counts up by default. */
   function limit(limitA: number, fields: Partial<LimitMessage> = {}, connectorId = '1'): LimitMessage {
     const message: LimitMessage = {
       v: 1,
@@ -107,7 +107,7 @@ export function chargerRig(
     pass,
     limit,
     nowMs: () => nowMs,
-    /** What truly flows, A per phase on three phases of 230 V. */
+    /** The physical current, A per phase on three phases of 230 V. */
     drawnA: () => charger.physicalPowerW() / 690,
     heldA: () => charger.limits()[0]?.limitA,
     sync: () => {

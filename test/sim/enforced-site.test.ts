@@ -1,4 +1,5 @@
-// A site of hostile virtual chargers on a whole service: what truly flows keeps to the grid limit, transitions included.
+// A site of misbehaving virtual chargers on a whole service: physical power keeps to the grid limit, also in
+// transitions.
 import { afterEach, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
@@ -16,7 +17,7 @@ import {
   tenantWith,
 } from '../service/running-service.js';
 
-// A protocol in a hurry: a heartbeat each second, leases of 4 s, 2 s to settle.
+// A fast protocol: a heartbeat each second, leases of 4 s, 2 s to settle.
 const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '2' };
 const SETTLE_MS = 2000;
 const HORIZON_MS = 4000 * 1.02 + SETTLE_MS;
@@ -56,7 +57,7 @@ function connect(service: RunningService, controllerUuid: ControllerUuid, seed: 
   return charger;
 }
 
-/** Looks at the true draw, kW, until `isDone`; every look is handed to `check`. */
+/** Passes the physical power, kW, to `check` at each look until `isDone`. */
 async function watch(
   chargers: readonly VirtualCharger[],
   check: (drawnKw: number, atMs: number) => void,
@@ -100,7 +101,8 @@ it('keeps a scheduled decrease without overshoot though a charger is cut off bef
     },
     (_, atMs) => atMs >= endsAtMs - 100,
   );
-  // Before the lease that was cut off had ended, the floors of all others did not fit beside it: one may rest its turn.
+  // The minimums of all others do not fit beside the running lease of the lost charger, so one may be paused in
+  // rotation.
   expect(highestKw).toBeGreaterThan(0.7 * 22);
   expect(virtual[0]?.limits()).toMatchObject([{ reason: 'failsafe' }]);
   await watch(virtual, within(LIMIT_KW), (drawnKw) => drawnKw > 0.8 * LIMIT_KW);

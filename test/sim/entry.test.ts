@@ -1,4 +1,4 @@
-// `headroom/sim` as others have it: the packed package in a folder of its own, and the example project beside it.
+// `headroom/sim` for its users: the packed package in its own folder, and the example project beside it.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,10 @@ function node(...words: readonly string[]): string {
   return execFileSync(process.execPath, words, { cwd: project, encoding: 'utf8', stdio: 'pipe' });
 }
 
-/** Installs as npm would, with what is here: what the package depends on, and what the example's README says. */
+/**
+ * Installs the package as npm would, from local files, with its dependencies and the packages that the example's README
+ * names.
+ */
 beforeAll(() => {
   cpSync(join(ROOT, 'examples/site-tests'), project, { recursive: true });
   const packing = ['pack', '--ignore-scripts', '--silent', '--pack-destination', project];

@@ -1,4 +1,4 @@
-// The charger's half of the grant protocol: what it takes, refuses and falls back to, at the instant it must.
+// The charger's side of the grant protocol: accepted and refused limits, and the exact instants of fallbacks.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
@@ -185,7 +185,7 @@ describe('The fence of a virtual charger', () => {
 });
 
 describe('The lease of a virtual charger', () => {
-  /** Whole milliseconds from now until the connector leaves the limit it holds. */
+  /** Whole milliseconds from now until the connector leaves its present limit. */
   function heldForMs({ charger, nowMs, pass, heldA }: ReturnType<typeof chargerRig>): number {
     const [fromMs, limitA] = [nowMs(), heldA()];
     while (heldA() === limitA) {
@@ -295,7 +295,7 @@ describe('The lease of a virtual charger', () => {
     });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), traits, (steps, given) => {
-        // The pilot's own seconds may be slow ones too.
+        // The pilot delay may run on the charger's slow clock, too.
         const rig = chargerRig({ traits: { ...given, pilotDelayMs: given.pilotDelayMs / 1.02 } });
         const promised: { limitA: number; untilMs: number; seq: number }[] = [];
         const settleMs = 10_000;

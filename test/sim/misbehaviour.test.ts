@@ -1,4 +1,4 @@
-// Each way a virtual charger can be a bad one does what it says, and the truth about its draw stays readable.
+// Each misbehaviour of a virtual charger acts as documented, and the physical draw stays readable.
 import { describe, expect, it } from 'vitest';
 import type { ChargerMessage } from '../../sim/charger/charger-message.js';
 import { createLies } from '../../sim/charger/lies.js';
@@ -12,7 +12,7 @@ function bad(...misbehaviours: Misbehaviour[]) {
   return chargerRig({ traits: { misbehaviours } });
 }
 
-/** Everything it says within `seconds` of its start, unread. */
+/** All raw messages within `seconds` of the charger's start. */
 function rawMessages(misbehaviour: Misbehaviour, seconds: number) {
   const charger = new VirtualCharger({
     address: ADDRESS,

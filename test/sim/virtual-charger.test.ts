@@ -1,4 +1,4 @@
-// What a virtual charger's meters show over time: cars that come, take power, taper off, fill up and leave.
+// The meters of a virtual charger over time: cars arrive, take power, taper off, fill up and leave.
 import { describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { acceptedCurrentA, type Car, nextCurrentA, wantedCurrentA } from '../../sim/charger/car.js';
@@ -13,7 +13,7 @@ function connector(id: string, phases: 1 | 3 = 3): VirtualConnectorSpec {
   return { connectorId: id as ConnectorId, phases, voltageV: 230, maxCurrentA: 16, failsafeA: 6 };
 }
 
-/** Nothing limits it: it keeps to no lease and is sent no limit. */
+/** Nothing limits this charger: it keeps no lease and receives no limit. */
 function unlimited(options: { seed: number; traffic: Traffic; connectors?: VirtualConnectorSpec[] }) {
   return new VirtualCharger({
     address: ADDRESS,

@@ -1,4 +1,4 @@
-// The virtual clock stands in for the host's: what the service relies on must hold on it too.
+// The virtual clock replaces the host's, so it must keep the same guarantees for the service.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -91,7 +91,7 @@ describe('A virtual clock', () => {
   });
 });
 
-/** The same port, as plainly as can be written: a list that is searched for the first timer. */
+/** A minimal implementation of the same port: a list that is searched for the first timer. */
 class ListedClock implements Clock {
   #timers: { readonly atMs: number; readonly callback: () => void }[] = [];
   #monotonicMs = 0;
@@ -136,7 +136,7 @@ class ListedClock implements Clock {
   };
 }
 
-/** A timer, what its callback sets and cancels, and how often it sets itself again. */
+/** A timer with the timers that its callback sets and cancels, and the number of its repetitions. */
 interface PlannedTimer {
   readonly delayMs: number;
   readonly inner: readonly PlannedTimer[];
@@ -166,7 +166,7 @@ const deed = fc.oneof(
     kind: fc.constant('advance' as const),
     ms: fc.oneof(fc.nat(60), fc.constantFrom(0, 86_400_000, 2 ** 31 + 5)),
   }),
-  // No host stands still for more than a day.
+  // No host stalls for more than a day.
   fc.record({
     kind: fc.constant('stall' as const),
     ms: fc.oneof(fc.nat(60), fc.constantFrom(0, 86_400_000)),
@@ -174,7 +174,7 @@ const deed = fc.oneof(
 );
 
 describe('A virtual clock and a list of timers', () => {
-  /** Every callback with both clocks, and what waits after each deed. */
+  /** Every callback with both clocks, and the pending timers after each action. */
   function courseOf(
     clock: Clock & Omit<ListedClock, keyof Clock>,
     deeds: readonly (typeof deed extends fc.Arbitrary<infer D> ? D : never)[],

@@ -1,4 +1,4 @@
-// A virtual OCPP charger without a socket: when it has something to do next, and what it says again.
+// A virtual OCPP charger without a socket: its due instants, and the calls that it repeats.
 import { expect, it } from 'vitest';
 import type { TransactionRef } from '../../../machines/session/gateway-request.js';
 import type { ConnectorId } from '../../../machines/values/ids.js';
@@ -64,7 +64,7 @@ it.each(OCPP_PROTOCOLS)(
     device.connected(0);
     const first = beginsWith(device, 7, 10_000);
     expect(told(device, profileOf(protocol, first), 11_000)).toBe('Accepted');
-    // Its start ends what ran, and another begins: of that nobody has heard yet.
+    // The restart ended the old transaction, and the new one is not reported yet.
     device.restart(20_000);
     device.connected(21_000);
     expect(told(device, profileOf(protocol, first), 21_500)).toBe('Rejected');
@@ -84,7 +84,7 @@ it.each(['ocpp2.0.1', 'ocpp2.1'] as const)(
   },
 );
 
-/** Lets the next transaction begin. @returns its name: the charger's own, or the one it is answered */
+/** Begins the next transaction. @returns its id: the charger's own, or `answered` */
 function beginsWith(device: OcppDevice, answered: number, nowMs: number): TransactionRef {
   const named = nameIn(saidUntil(device, isBeginning, nowMs));
   device.answered({ transactionId: answered }, nowMs);
@@ -96,7 +96,7 @@ function nameIn(call: Words | undefined): TransactionRef | undefined {
   return params?.transactionInfo?.transactionId;
 }
 
-/** What it answers to a profile that it is told. */
+/** Status of the charger's answer to a profile. */
 function told(device: OcppDevice, profile: object, nowMs: number): unknown {
   return device.answer('SetChargingProfile', profile, nowMs).status;
 }
@@ -113,7 +113,9 @@ function profileOf(protocol: OcppProtocol, transactionId: TransactionRef | undef
   return { evseId: 1, chargingProfile: { ...profile, id: 1, chargingSchedule: [chargingSchedule] } };
 }
 
-/** The call that `isAwaited`, without an answer so far; those before it are answered. Undefined where it has no more to say. */
+/**
+ * Answers calls until `isAwaited` fits, and returns that call unanswered. Undefined if the charger has no more calls.
+ */
 function saidUntil(
   device: OcppDevice,
   isAwaited: (call: Words) => boolean,

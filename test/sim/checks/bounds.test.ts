@@ -1,4 +1,4 @@
-// A world that lives on does not grow: not its heap, not what waits in it, not what the service keeps (P13).
+// Memory and queues of a long-lived world stay bounded: heap, pending messages and the service's rows (P13).
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// A campaign that was interrupted, as it is run: what came of each seed is kept, and nothing of it is run again.
+// An interrupted campaign keeps the outcome of each seed, and does not run it again.
 import { execFile } from 'node:child_process';
 import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,6 @@ import { eventually } from '../../eventually.js';
 type Campaign = typeof import('../../../sim/checks/campaign.js');
 type CampaignLogModule = typeof import('../../../sim/checks/campaign-log.js');
 
-/** Of parts of it, as they were compiled. */
 const COMPILED = new URL('../../../dist/sim/checks/', import.meta.url);
 const MAIN = fileURLToPath(new URL('../../../dist/command/campaign-main.js', import.meta.url));
 const ONLY_BUNDLED = fileURLToPath(new URL('../../only-bundled.js', import.meta.url));
@@ -46,7 +45,7 @@ const seedsIn = (path: string) =>
     .slice(0, -1)
     .map((line): unknown => JSON.parse(line).seed);
 
-/** What came of seed 1: kept once for all tests that begin with it. */
+/** The kept outcome of seed 1, computed once for all tests that begin with it. */
 let keptLine = '';
 beforeAll(async () => {
   const folder = mkdtempSync(join(tmpdir(), 'headroom-campaign-'));
@@ -59,7 +58,7 @@ it('keeps what came of each seed, and goes on after those it has', async () => {
   const path = file();
   expect((await campaign('--seeds', '3..4', '--keep', path)).code).toBe(0);
   expect(seedsIn(path).sort()).toEqual([3, 4]);
-  // Killed within a line, and once run at another length.
+  // One line is cut off, as by a kill. Another has another length.
   const [first = ''] = readFileSync(path, 'utf8').split('\n');
   appendFileSync(
     path,

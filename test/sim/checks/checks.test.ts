@@ -1,4 +1,4 @@
-// The checks of a world at work: what they ask of a service, and that they see what is not there any more.
+// The checks of a running world: their calls to the service, and their violations.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hostileSiteOf, TENANT } from '../../../sim/world/hostile-site.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
@@ -45,7 +45,7 @@ describe('The checks of a world', () => {
   });
 
   it('see limits that allow too much together (P2), and what is drawn by them (P1)', async () => {
-    // What the oracle does not know of was never allowed: the next life of the service grants it anew.
+    // The oracle did not record the old limit as allowed, and the service grants it again after its restart.
     world.oracle.setPermanent('north', 10, world.nowMs());
     world.crash(1_000);
     await world.advance(2 * MINUTE_MS);

@@ -1,4 +1,4 @@
-// What a connector may be entitled to, by what passed between it and the service (power safety, rules 1, 4, 5 and 8).
+// The possible entitlement of a connector, by its messages with the service (power-safety.md, R1, R4, R5 and R8).
 import { describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import { Disk } from '../../../sim/checks/disk.js';
@@ -222,7 +222,7 @@ describe('A connector', () => {
     expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(true);
     expect(book.boundA(6_000)).toBe(10);
     expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(false);
-    // The next service hears it.
+    // The next service receives the report again.
     book.leaseHeard.hear('none', 9_000);
     expect(book.boundA(9_000)).toBe(32);
   });

@@ -1,4 +1,5 @@
-// What P18 leaves a location beside chargers that have not taken their lower limits: what nobody can lower, and no more.
+// P18 beside chargers that have not taken their lower limits: a location may draw the power that it cannot lower, and
+// no more.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import { LateWatch } from '../../../sim/checks/late-watch.js';
@@ -6,7 +7,7 @@ import { LimitOracle } from '../../../sim/world/limit-oracle.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
 const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };
-/** W of an ampere. */
+/** W per A. */
 const WATTS = 690;
 const LIMIT_W = 20 * WATTS;
 
@@ -42,7 +43,7 @@ function told(seq: number, limitA: number): LimitMessage {
   return { v: 1, ...numbers, limitA, limitW: WATTS * limitA, reason: 'fairShare' };
 }
 
-/** Both have 20 A; the limit falls, and one of them takes its 10 A. */
+/** Both have 20 A. Then the limit falls, and only `other` takes its 10 A. */
 beforeEach(() => {
   connectors.length = 0;
   [late, other] = [bookOf('q1/1', false), bookOf('q2/1', false)];
@@ -65,7 +66,7 @@ beforeEach(() => {
   other.noteApplied({ epoch: 1, seq: 2 }, 10_000);
 });
 
-/** It is asked every second, as in a world, and both go on saying that they live. */
+/** The watch is queried every second, as in a world, and both chargers go on with heartbeats. */
 function passTo(untilMs: number): number {
   let allowedA = Number.NaN;
   while (nowMs < untilMs) {

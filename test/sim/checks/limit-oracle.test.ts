@@ -1,4 +1,4 @@
-// The oracle of limits in the words of the contract (sections 1, 2.8 and 3.1), against instants worked out by hand.
+// The oracle of limits by the contract (sections 1, 2.8 and 3.1), against instants computed by hand.
 import { describe, expect, it } from 'vitest';
 import { LimitOracle } from '../../../sim/world/limit-oracle.js';
 import { toInstant } from '../../../src/wire/instants.js';

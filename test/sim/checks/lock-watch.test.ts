@@ -1,5 +1,5 @@
-// What P4 asks for a locked connector on a fuse: its 6 A, unless others fill it that nobody can lower; and less than its limit
-// only where no unlocked one could leave it more.
+// P4 for a locked connector on a fuse. It gets 6 A unless entitlements that cannot be lowered fill the fuse. It is
+// below its limit only if no unlocked connector could leave it more.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
 import { LockWatch } from '../../../sim/checks/lock-watch.js';
@@ -29,7 +29,7 @@ function lock(key: string): void {
   oracle.lock(key, { startTime, endTime, limitKw: 22 }, 0);
 }
 
-/** All say something with each heartbeat, but for those that are `away`. */
+/** All chargers except `away` report with each heartbeat. */
 function pass(ms: number, away?: ConnectorBook): void {
   for (let leftMs = ms; leftMs > 0; leftMs -= TIMES.heartbeatMs) {
     nowMs += Math.min(leftMs, TIMES.heartbeatMs);
@@ -37,7 +37,10 @@ function pass(ms: number, away?: ConnectorBook): void {
   }
 }
 
-/** Each has 32 A at the most, on a fuse of 60 A, some behind a feeder's of 45 A; one is locked since an hour, and told 0 A. */
+/**
+ * Each has 32 A at most, on a fuse of 60 A; `behindFeeder` names connectors behind a feeder of 45 A. One has been
+ * locked for an hour.
+ */
 function build(behindFeeder: readonly string[]): void {
   nowMs = HOUR_MS;
   told = [];
@@ -81,7 +84,7 @@ beforeEach(() => build([]));
 
 const NOTHING_FOR_A_LOCK = 'P4 0 A for a locked connector that is in reach (waiting)';
 
-/** Told 0 A as `seq` when `ms` have passed, the locked one is not wronged; told so again a millisecond later it is. */
+/** A limit of 0 A (`seq`) for the locked connector is allowed after `ms`, and a violation a millisecond later. */
 function expectOwedAfter(ms: number, seq: number, away?: ConnectorBook): void {
   pass(ms, away);
   watch.left(locked, limit(seq, 0));
@@ -174,7 +177,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
     first.leaseHeard.hear('none', nowMs);
     second.give(limit(1, 16), 0, 0);
-    // Its lease ended long ago: the value may be as old as that, or true.
+    // Its lease ended long ago, so the reading is either as old as that or true.
     second.draw(16, nowMs);
     pass(6_999);
     second.draw(16, nowMs);
@@ -239,7 +242,10 @@ describe('A lock that is told 0 A on a fuse', () => {
 });
 
 describe('A lock that is told less than its limit in last resort', () => {
-  /** Ten seconds later: the locked one behind the feeder, another one there, and one that is not. */
+  /**
+   * Ten seconds later, sends limits to the locked connector behind the feeder, to another one there, and to one
+   * elsewhere.
+   */
   function tell(seq: number, lockedA: number, besideA: number, freeA: number): void {
     pass(10_000);
     for (const [book, given] of [
@@ -261,9 +267,9 @@ describe('A lock that is told less than its limit in last resort', () => {
     const tellUntil = (lastSeq: number, lockedA: number, besideA: number) => {
       while (seq < lastSeq) tell(++seq, lockedA, besideA, 15);
     };
-    // 45 A: it is full.
+    // 45 A fill the feeder.
     tellUntil(30, 13, 32);
-    // Both are lowered for a third lock, which is raised once they have followed; then that is over.
+    // Both are lowered for a third lock, which rises after they have followed. Then that lock ends.
     tellUntil(38, 10, 30);
     tellUntil(40, 13, 32);
     tellUntil(49, 10, 30);

@@ -1,4 +1,4 @@
-// The check of the grid operator's limit (P18) takes the orders that the service must take, and no others.
+// The check of the grid operator's limit (P18) accepts exactly the orders that the service must accept.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OperatorWatch } from '../../../sim/checks/operator-watch.js';
 import { hostileSiteOf } from '../../../sim/world/hostile-site.js';
@@ -7,7 +7,10 @@ import { toInstant } from '../../../src/wire/instants.js';
 
 const START_MS = Date.parse('2026-06-01T00:00:00Z');
 const MINUTE_MS = 60_000;
-/** Its grid operator is lost after ten minutes of silence, and one that is back without an order ends the fail-safe as late. */
+/**
+ * The grid operator of this seed is lost after ten minutes of silence. Its fail-safe ends as late after a return
+ * without an order.
+ */
 const LIMITED_SEED = 4;
 const SILENT_MS = 11 * MINUTE_MS;
 
@@ -33,7 +36,7 @@ describe('The check of the grid operator', () => {
     expect(status).toBe(200);
   }
 
-  /** What the service says of the limit a minute later, in which the check has asked as well. */
+  /** The service's answer about the limit, a minute later. The check has queried it by then as well. */
   async function heldLater(): Promise<unknown> {
     await world.advance(MINUTE_MS);
     expect(world.violations).toEqual([]);
@@ -67,7 +70,7 @@ describe('Of an order that nobody answered the check', () => {
   const ORDER = { source: 'grid', isActive: true, limitKw: 19, sentAt: toInstant(START_MS) };
   const CALL = { method: 'PUT', path: '/locations/south/operator-limit', body: ORDER } as const;
 
-  /** What it reports where the service says so after the next look. */
+  /** Reports of the check if the service answers `held` after the next look. */
   async function reportsOf(status: 0 | 400, held: object): Promise<readonly string[]> {
     const details: string[] = [];
     let nowMs = START_MS;

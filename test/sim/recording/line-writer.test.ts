@@ -1,4 +1,4 @@
-// Lines on their way to a file: nobody waits for them, and none is missing between two that are there.
+// Lines on their way to a file: no caller waits for them, and no line is missing between two others.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +86,7 @@ describe('a line writer', () => {
     const path = pathOf('lines');
     const writer = writerOf(path, (error) => errors.push(error));
     const line = { n: 0, text: 'x'.repeat(1 << 20) };
-    // No turn of the host in between: nothing gets written.
+    // Without a turn of the event loop in between, nothing is written.
     for (let n = 0; n < 100; n++) writer.write(line);
     expect(errors).toHaveLength(1);
     expect(writer.lost).toBeGreaterThan(60);

@@ -1,4 +1,4 @@
-// What a running service writes down of itself, and whether it decides the same when it is told all that once more.
+// The recording of a running service, and a replay that makes the same decisions.
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ import {
   tenantWith,
 } from '../../service/running-service.js';
 
-/** Leases of seconds, so that seconds show all there is. */
+/** With leases of seconds, the run reaches every case within seconds. */
 const BRISK = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '1' };
 const SETTINGS = {
   heartbeatS: 1,
@@ -40,7 +40,7 @@ function copyOf(name: string, text: string): string {
   return file;
 }
 
-/** A host whose wall clock somebody sets. */
+/** A host whose wall clock the test sets. */
 function steppingClock() {
   let stepMs = 0;
   const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + stepMs };
@@ -81,7 +81,7 @@ function linesOf(kind: string): readonly string[] {
     .filter((line) => line.startsWith(`{"kind":"${kind}"`));
 }
 
-/** Some seconds of two sites under one cap: calls, many at once too, a database that fails, a clock that is set. */
+/** Some seconds of two sites under one cap, with concurrent calls, a failing database and a step of the wall clock. */
 async function live(service: RunningService, step: (byMs: number) => void, failing: { isFailing: boolean }) {
   const before = linesOf('limit').length;
   const fleet = fleetOf(service, ['quay', 'dock']);
@@ -154,7 +154,7 @@ describe('a recording of a running service', () => {
     expect(outcome.first).toBeUndefined();
     expect(outcome.agreed).toBe(linesOf('limit').length);
     expect(outcome.agreed).toBeGreaterThanOrEqual(80);
-    // What it is true in spite of.
+    // The recording contains each of these disturbances.
     expect(linesOf('unstored').length).toBeGreaterThan(0);
     expect(linesOf('call')).toHaveLength(20);
     expect(linesOf('read').length).toBeGreaterThan(0);
@@ -216,7 +216,7 @@ describe('a recording of a running service', () => {
     const cut = copyOf('cut', [...lines.slice(0, kept - 1), last.slice(0, last.length / 2)].join('\n'));
     const outcome = await replayRecording(cut);
     expect(outcome).toMatchObject({ cutAtLine: kept, differing: 0, lives: 2 });
-    // The next life of a service that was killed begins on a line of its own.
+    // A killed service's next start begins on a line of its own.
     appendFileSync(cut, `\n${whole}`);
     expect(await replayRecording(cut)).toMatchObject({ cutAtLine: kept, differing: 0, lives: 4 });
   });

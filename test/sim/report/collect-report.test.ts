@@ -1,4 +1,4 @@
-// What a report holds of a trace: less than all of it, and never anything else than what happened.
+// A report holds less than its whole trace, and only events that happened.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,3 @@
-// Reports of made-up days, as files, and the summary they came with.
-
 import { comparedRun } from '../../../sim/report/compare-runs.js';
 import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
 import { writeReport } from '../../../sim/report/write-report.js';
@@ -7,7 +5,7 @@ import { openTraceReader } from '../../../sim/trace/trace-reader.js';
 import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
 import { DAY_MS, DAY_START_MS, type MadeUpWorld, madeUpWorld } from '../trace/made-up-world.js';
 
-/** Writes `trace.sqlite` and `report.html` of such a world into `dir`. */
+/** Writes `trace.sqlite` and `report.html` of a made-up world into `dir`. */
 export async function madeUpReport(
   dir: string,
   world: MadeUpWorld,

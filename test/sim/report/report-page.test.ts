@@ -1,4 +1,4 @@
-// report.html in a real browser: it opens from disk, asks nobody for anything, and shows any instant that is chosen.
+// report.html in a real browser: it opens from disk without any request, and shows any chosen instant.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document
 const THREE = { seed: 4, locations: 2, connectorsPerLocation: 3, isBroken: true };
 const MANY = { seed: 5, locations: 1, connectorsPerLocation: 300, durationMs: 2 * HOUR_MS, isNoisy: true };
 
-/** The first opaque colour on the first strip; text, because the tests know nothing of a browser's types. */
+/** The first opaque colour on the first strip. The script is text, because the tests have no browser types. */
 const FIRST_INK = `(() => {
   const canvas = document.querySelector('.connector canvas');
   const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
@@ -26,7 +26,7 @@ const FIRST_INK = `(() => {
   return [...pixels.slice(opaque - 3, opaque)].join();
 })()`;
 
-/** How much of the chart in the row of that class has that colour of the style sheet. */
+/** Number of pixels with that colour of the style sheet in the chart of that row. */
 const inkOf = (row: string, colour: string) => `(() => {
   const canvas = document.querySelector('.${row} canvas');
   const probe = document.createElement('i');

@@ -1,4 +1,4 @@
-// The tables of a run as CSV: what a name holds never breaks a row, and the legend knows every invariant.
+// The tables of a run as CSV: no name breaks a row, and the legend names every invariant.
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,4 @@
-// The figures of a run, against sums done by hand.
+// The figures of a run, against sums computed by hand.
 import { describe, expect, it } from 'vitest';
 import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
@@ -61,7 +61,7 @@ describe('A location’s power', () => {
       limit(T, 50_000),
       power(T, 10_000),
       power(T + HOUR_MS, 40_000),
-      // The limit falls at an instant, the draw at the same: nothing lasted above it.
+      // Limit and draw fall at the same instant, so no excess lasted.
       limit(T + 2 * HOUR_MS, 20_000),
       power(T + 2 * HOUR_MS, 20_000),
       power(T + 3 * HOUR_MS, 22_000),

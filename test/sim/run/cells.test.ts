@@ -1,4 +1,4 @@
-// A scenario runs in cells that know nothing of each other: no location may notice, and nobody who reads what happened.
+// A scenario runs in independent cells. The division changes neither a location nor the merged events.
 import { describe, expect, it } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
 import { type Cell, cellsOf, undivided } from '../../../sim/run/cells.js';

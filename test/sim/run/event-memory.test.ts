@@ -1,4 +1,4 @@
-// The recorded past of a world: it reads the same wherever its bytes lie, and a long one takes no memory.
+// The recorded past of a world: it reads the same from memory and file, and a long one takes no memory.
 import { readdirSync, readlinkSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -15,7 +15,7 @@ const PIECE_BYTES = 1 << 16;
 setFlagsFromString('--expose-gc');
 const collect: () => void = runInNewContext('gc');
 
-/** Ever other power and limits at one of three locations, as a world would tell them. */
+/** Alternating power and limits at one of three locations, like the events of a world. */
 function event(nth: number): TraceEvent {
   const [atMs, locationId] = [nth * STEP_MS, `site-${nth % 3}`];
   return nth % 7 === 0
@@ -30,8 +30,8 @@ function memoryOver(log: ByteLog): EventMemory {
 }
 
 /**
- * Of all buffers that are still in use. V8 frees the others on a thread of its own, at any time after the collection that found
- * them; for this collection it frees them before it goes on. Other tests of this process keep their thread.
+ * ⏎ Bytes of all buffers in use. V8 frees unused buffers on a background thread, at any time after their collection.
+ * For this collection V8 frees them first. Other tests of this process keep the background thread.
  */
 function bufferBytes(): number {
   setFlagsFromString('--no-concurrent-array-buffer-sweeping');
@@ -40,13 +40,13 @@ function bufferBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-/** Open files of this process that have no name any more. */
+/** Number of open files of this process without a name. */
 function spilled(): number {
   const links = readdirSync('/proc/self/fd').map((file) => {
     try {
       return readlinkSync(`/proc/self/fd/${file}`);
     } catch {
-      // The one by which the folder was read.
+      // This descriptor served the reading of the folder, and is closed by now.
       return '';
     }
   });

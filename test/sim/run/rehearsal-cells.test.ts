@@ -1,4 +1,5 @@
-// Time travel through a scenario of many connectors: what is done at one location leaves the others what was recorded of them.
+// Time travel through a scenario of many connectors: an action at one location leaves the recordings of the others
+// unchanged.
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
@@ -10,7 +11,7 @@ import { casesOf, onlyWithAllCases } from '../../seeds.js';
 
 type Rehearsal = Awaited<ReturnType<typeof rehearse>>;
 
-/** Three cells: two of these sites have more connectors than one cell takes. */
+/** Three cells, because two of these sites have more connectors than fit into one cell. */
 const scenario = parseScenario(
   `name: Three yards
 seed: 5
@@ -43,7 +44,7 @@ async function rehearsalOf(workers = 1): Promise<Rehearsal> {
   return rehearsal;
 }
 
-/** The locations of each world that is begun from now on, in this thread. */
+/** The locations of each world that begins from now on in this thread. */
 function watchWorlds(): string[] {
   const begun: string[] = [];
   const open = CellRun.open.bind(CellRun);
@@ -96,7 +97,7 @@ describe('A rehearsal of many connectors', () => {
     expect(begun.splice(0)).toEqual(['site-2']);
     expect(branch.at(endsAtMs).locations.map(({ limitW }) => limitW)).toEqual([150_000, 40_000, 90_000]);
     expect(rehearsal.at(endsAtMs).locations.map(({ limitW }) => limitW)).toEqual([150_000, 150_000, 90_000]);
-    // What one does in a cell that both have is no part of the other's future.
+    // An action in a cell of both futures changes only one of them.
     const hash = branch.hash();
     await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 20 });
     await rehearsal.advance(MINUTE_MS);
@@ -193,12 +194,12 @@ describe('A rehearsal of many connectors', () => {
   });
 });
 
-/** What somebody does by hand, at a whole number of half minutes. */
+/** An action by hand, at a whole number of half minutes. */
 interface Step {
   readonly half: number;
   readonly what: 'limit' | 'schedule' | 'partition' | 'serviceCrash' | 'cluster' | 'list';
   readonly site: number;
-  /** After the recording was followed to its end, and back. */
+  /** The rehearsal followed the recording to its end and went back before this step. */
   readonly isReturned: boolean;
 }
 
@@ -236,7 +237,10 @@ async function take(rehearsal: Rehearsal, { half, what, site }: Step): Promise<v
 
 const byTime = (all: readonly Step[]) => [...all].sort((a, b) => a.half - b.half);
 
-/** With `threads`: does `forgotten`, goes back to the beginning, and does `done`, partly after it was at the end; beside one that only did `done`. */
+/**
+ * One rehearsal with `threads` does `forgotten`, goes back to the beginning and does `done`. It ends like one that did
+ * only `done`.
+ */
 async function expectTheSame(
   forgotten: readonly Step[],
   done: readonly Step[],
@@ -249,7 +253,7 @@ async function expectTheSame(
     await rehearsal.rewindTo(startsAtMs);
     for (const step of byTime(done)) {
       const instant = startsAtMs + (step.half * MINUTE_MS) / 2;
-      // What was done at the very instant would be forgotten.
+      // Going back to the very instant of earlier steps would forget them.
       if (step.isReturned && instant > rehearsal.nowMs()) {
         await rehearsal.travelTo(endsAtMs);
         await rehearsal.rewindTo(instant);

@@ -1,4 +1,4 @@
-// The example of docs/simulation.md, as it stands there.
+// The example of docs/simulation.md, word for word.
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { rehearse } from '../../../sim/run/rehearse.js';

@@ -1,4 +1,4 @@
-// Time travel through a scenario: what has been can be looked at, and entered again as it was.
+// Time travel through a scenario: past states can be viewed, and entered again unchanged.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
 import { undivided } from '../../../sim/run/cells.js';
@@ -9,7 +9,7 @@ import type { Scenario } from '../../../sim/scenario/scenario.js';
 
 const MINUTE_MS = 60_000;
 
-/** Two cars that want all they can get on 20 kW; the site loses 10 kW for ten minutes. */
+/** Two cars with unlimited demand on 20 kW; the site loses 10 kW for ten minutes. */
 function depot(faults = 'none', duration = '2h'): Scenario {
   return parseScenario(
     `name: Depot
@@ -167,7 +167,7 @@ describe('a rehearsal', () => {
   it('fails where what is done meets a past that does not come again as it was, and stays where it is', async () => {
     let worlds = 0;
     const scenario = depot();
-    // Other chargers each time: what a seed does not draw cannot come again.
+    // Each world has another meter period. The seed does not determine this period, so the past cannot repeat.
     const rehearsal = await rehearsalOf({
       ...scenario,
       get meterPeriodMs() {
@@ -212,7 +212,7 @@ describe('a rehearsal', () => {
     await undisturbed.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
     await undisturbed.travelTo(at('08:25:00'));
     expect(rehearsal.hash()).toBe(undisturbed.hash());
-    // Back before it parted, the branch still has what it does otherwise ahead.
+    // The branch is back before the fork, and its own actions are still ahead.
     const hash = branch.hash();
     await branch.rewindTo(at('08:06:00'));
     await branch.travelTo(at('08:25:00'));

@@ -1,4 +1,4 @@
-// The scenarios that users find at the root of the repository, run: each gives what it says, and would not if it said otherwise.
+// The scenarios of the repository, run: each meets its expectations, and fails changed ones.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { formatFailure } from '../../../sim/run/expectation-judge.js';
@@ -9,7 +9,10 @@ import { minutesOf } from '../../seeds.js';
 const FOLDER = 'scenarios';
 const FILES = readdirSync(FOLDER).filter((file) => file.endsWith('.yaml'));
 const MINUTE_MS = 60_000;
-/** The longest are played so far where not every case is, which is far enough for most that they expect; others to their end. */
+/**
+ * Minutes of the longest scenarios in a run without all cases: enough for most of their expectations. Others run to
+ * their end.
+ */
 const LEAST_MINUTES: Readonly<Record<string, number>> = {
   'building.yaml': 125,
   'everything-at-once.yaml': 90,

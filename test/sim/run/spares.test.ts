@@ -1,4 +1,5 @@
-// Spare worlds of a rehearsal: what is done after going back begins at the nearest one, and becomes what it would have anyway.
+// Prewarmed worlds of a rehearsal: an action after going back begins at the nearest one, and has the same future as
+// without.
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { OpenCell } from '../../../sim/run/cell-hosts.js';
 import { CellRun, type Deed } from '../../../sim/run/cell-run.js';
@@ -8,7 +9,7 @@ import { rehearse } from '../../../sim/run/rehearse.js';
 import { Spares } from '../../../sim/run/spares.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 
-/** Two cars on a site that loses chargers, messages and its service now and then. */
+/** Two cars on a site with occasional losses of chargers, messages and the service. */
 const scenario = parseScenario(
   `name: Depot
 start: 2026-06-01T08:00:00Z
@@ -32,7 +33,7 @@ async function rehearsalOf(spares: number) {
   return rehearsal;
 }
 
-/** How many worlds are begun from now on in this thread, where no spare one is. */
+/** Number of worlds that begin in this thread from now on. Prewarmed worlds run in another thread. */
 function watchWorlds(): () => number {
   const spy = vi.spyOn(CellRun, 'open');
   onTestFinished(() => spy.mockRestore());
@@ -93,7 +94,7 @@ describe('spare worlds', () => {
   const cell = undivided(scenario, []);
   const raise: Deed = { kind: 'faults', plan: [] };
 
-  /** Worlds in which nothing happens, by what was asked of each. */
+  /** Worlds without events; `told` holds the calls to each. */
   function countWorlds(onAdvance: () => void = () => {}) {
     const [open, told]: [Set<OpenCell>, string[][]] = [new Set(), []];
     const news = { events: [], violations: 0 };

@@ -1,4 +1,4 @@
-// A building's recording is a CSV file that anybody's meter may have written: what it means, and what is said of one that cannot be.
+// A building's recording is a CSV file from any meter: the meaning of a valid one, and the problems of an invalid one.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -33,7 +33,7 @@ function problemsOf(work: () => unknown): string {
 
 const at = (time: string) => Date.parse(`2026-06-01T${time}Z`);
 
-/** The lift and the meter are those of others; only the file is of interest. */
+/** Only the file matters; lift and meter have arbitrary values. */
 const scenarioWith = (building: string) => `name: Recorded
 start: 2026-09-14T08:00:00Z
 duration: 1h

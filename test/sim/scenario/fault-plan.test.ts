@@ -1,4 +1,4 @@
-// Faults out of a seed: the same each time, within their windows and ranges, for the chargers they are meant for.
+// Faults from a seed: the same each time, within their windows and ranges, for the intended chargers.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FAULT_LEVELS } from '../../../sim/scenario/fault-levels.js';

@@ -1,4 +1,4 @@
-// How scenarios write points and lengths of time, beside arithmetic of another kind.
+// Instants and durations as scenarios write them, checked against other arithmetic.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -17,7 +17,7 @@ function at(text: string, span: ScenarioSpan): string {
   return new Date(resolveMoment(moment, span)).toISOString();
 }
 
-/** From noon in Berlin for a day. */
+/** A day from noon in Berlin. */
 const NOON: ScenarioSpan = {
   startsAtMs: Date.parse('2026-06-01T12:00:00+02:00'),
   endsAtMs: Date.parse('2026-06-02T12:00:00+02:00'),

@@ -1,4 +1,4 @@
-// What the author of a scenario file gets: a whole scenario, or everything that is wrong with it, with its place.
+// Parsing of a scenario file: a complete scenario, or all its problems with their places.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
@@ -59,7 +59,7 @@ expect:
   - { energyShare: { atLeast: 0.9 }, violations: 0 }
 `;
 
-/** The first call of the file, and others that could stand there. */
+/** The first call of the file, and alternatives to it. */
 const LIMITS = `call: scheduleLocation
     params: { locationId: quay }
     body: { startTime: "17:00", endTime: +12h, limitKw: 20, priority: 5 }`;
@@ -621,7 +621,7 @@ describe('A scenario file that is wrong', () => {
           const [before, line = '', after] = [lines.slice(0, at), lines[at], lines.slice(at + 1)];
           const indent = /^ */.exec(line)?.[0] ?? '';
           const changed = isReplaced ? `${indent}${text}` : line.replace(/:.*$/, `: ${text}`);
-          // It may happen to remain right; all that is not told must be a scenario.
+          // A changed line may still be valid. Every file without a reported problem must be a scenario.
           problemsOf([...before, changed, ...after].join('\n'));
         },
       ),

@@ -1,4 +1,4 @@
-// The scenarios that users find at the root of the repository: each is valid, has cars, and expects something.
+// The scenarios of the repository: each is valid, has cars and has expectations.
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { faultPlanOf } from '../../../sim/scenario/fault-plan.js';

@@ -1,4 +1,5 @@
-// Given visits at a virtual charger: each car comes, gets its energy and goes; an ideal one to the millisecond.
+// Given visits at a virtual charger: each car arrives, gets its energy and leaves. An ideal car keeps to the
+// millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ConnectorId, connectorKey } from '../../../machines/values/ids.js';
@@ -35,7 +36,7 @@ function visit(from: number, to: number, requestedWh: number, car: Partial<Visit
   };
 }
 
-/** What became of `visits` at a connector that nothing limits, looked at every `stepMs` until `untilMs`. */
+/** Records of `visits` at a connector without a limit, read every `stepMs` until `untilMs`. */
 function notesOf(visits: readonly Visit[], untilMs: number, stepMs: number): readonly CarNote[] {
   const notes: CarNote[] = [];
   const arrivals = createArrivals(visits, ZERO_AT_MS);
@@ -122,7 +123,7 @@ describe('An ideal car', () => {
         (stayMs, requestedWh, stepMs) => {
           const [, left] = notesOf([visit(1000, 1000 + stayMs, requestedWh)], 6 * HOUR_MS + stepMs, stepMs);
           const expectedWh = Math.min(requestedWh, (MODEL_W * stayMs) / HOUR_MS);
-          // The millisecond in which it fills up is counted whole.
+          // The millisecond in which the car fills up counts in full.
           expect(Math.abs((left?.deliveredWh ?? 0) - expectedWh)).toBeLessThan(MODEL_W / HOUR_MS + 1e-6);
         },
       ),

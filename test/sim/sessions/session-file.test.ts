@@ -1,4 +1,4 @@
-// Recorded sessions: both public formats, plain and gzipped, moved to the scenario's time; and files that are broken.
+// Recorded sessions: both public formats, plain and gzipped, moved to the scenario's time; and broken files.
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ const PLAIN = `${HEAD}
 2019-03-10T09:30:00Z,2019-03-10T12:00:00Z,CA-9,b,0.786,3.3
 2019-03-09T15:40:00Z,2019-03-09T16:00:00Z,CA-10,c,10,6.6
 `;
-/** As data sets with local times write it; on 10 March the clocks went forward. */
+/** In the format of data sets with local times. On 10 March the clocks went forward. */
 const LOCAL = `arrival,departure,requested_energy (kWh),delivered_energy (kWh),station_id,session_id,estimated_departure,claimed
 2019-03-09 06:20:00-08:00,2019-03-09 07:40:00-08:00,60.0,44.069,CA-10,"a, the first",2019-03-09 09:20:45-08:00,True
 2019-03-10 01:30:00-08:00,2019-03-10 05:00:00-07:00,21.84,17.666,CA-9,b,,False
@@ -184,7 +184,7 @@ describe('A file whose times have no offset', () => {
       winter: ['2019-12-01T11:00', '2019-12-01T12:00'],
     });
     expect(timesIn('UTC', 'winter.csv')).toEqual({ winter: ['2019-12-01T12:00', '2019-12-01T13:00'] });
-    // Half an hour of summer time.
+    // Summer time there is half an hour.
     expect(timesIn('Australia/Lord_Howe', 'winter.csv')).toEqual({
       winter: ['2019-12-01T01:00', '2019-12-01T02:00'],
     });
@@ -356,7 +356,7 @@ describe('A file of recorded sessions that is broken', () => {
   });
 });
 
-// The public recordings are not part of the project; SESSION_DATA names the folder they lie in.
+// The public recordings are not part of the project; SESSION_DATA names their folder.
 const data = process.env.SESSION_DATA;
 describe(
   'The public recordings',

@@ -1,4 +1,4 @@
-// Visits out of a seed: the same each time, never two cars at one connector, with what the scenario says of them.
+// Visits from a seed: the same each time, never two cars at one connector, and within the scenario's ranges.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
@@ -91,7 +91,7 @@ describe('Visits drawn from a seed', () => {
     const scenario = scenarioOf(sessions, { start: '2026-06-01T00:00:00+05:30', duration: '100d' });
     const visits = sessionsOf(scenario, 5);
     const hours = visits.map(({ arrivesAtMs }) => new Date(arrivesAtMs + 5.5 * HOUR_MS).getUTCHours());
-    // Some wait for one before them, seldom beyond the hour.
+    // Some visits wait for an earlier car, seldom for more than an hour.
     expect(hours.filter((hour) => hour === 17).length / hours.length).toBeGreaterThan(0.97);
     expect(visits.length / (12 * 100)).toBeCloseTo(2.5, 1);
   });

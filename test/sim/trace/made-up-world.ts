@@ -1,4 +1,4 @@
-// A made-up but plausible world that tells a day's events: cars come, share a limit that falls at 17:00, chargers drop out.
+// Events of a made-up but plausible day: cars arrive and share a limit that falls at 17:00, and chargers drop out.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LimitReason } from '../../../machines/power/grant.js';
@@ -20,11 +20,11 @@ export interface MadeUpWorld {
   readonly locations: number;
   readonly connectorsPerLocation: number;
   readonly durationMs?: number;
-  /** Tell every renewal of a limit too, which is most of what a real world tells. */
+  /** Includes every renewal of a limit; renewals are most events of a real world. */
   readonly withRenewals?: boolean;
-  /** Let the power of every charging car change at every reading, as in the real world. */
+  /** The power of every charging car changes at every reading, as in the real world. */
   readonly isNoisy?: boolean;
-  /** Let power pass the limit for ten seconds at noon. */
+  /** Power exceeds the limit for ten seconds at noon. */
   readonly isBroken?: boolean;
 }
 
@@ -148,13 +148,13 @@ function isLocked({ address }: Slot): boolean {
   return address.connectorId === '1' && address.controllerUuid.endsWith('-001');
 }
 
-/** What its car would take: less and less over the last part of its battery. */
+/** Demand of the car, tenths of an ampere, which falls over the last part of its battery. */
 function wishTenths({ deliveredWms, requestedWh }: Slot): number {
   const full = deliveredWms / 3_600_000 / requestedWh;
   return full < 0.85 ? MAX_TENTHS : Math.max(0, Math.floor((MAX_TENTHS * (1 - full)) / 0.15));
 }
 
-/** The highest that each may take of `restW` without anyone getting less than another who wants as much. */
+/** The highest share of `restW` for each, so that nobody gets less than another with the same demand. */
 function fairShare(restW: number, wishes: readonly number[]): number {
   let rest = restW / WATTS_PER_TENTH;
   let takers = wishes.length;

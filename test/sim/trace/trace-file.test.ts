@@ -1,4 +1,4 @@
-// trace.sqlite: what was told comes back, at any instant, from a file that many blocks and keyframes make up.
+// trace.sqlite: a file of many blocks and keyframes restores the recorded events at any instant.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-/** The state by going through all events, without blocks and keyframes. */
+/** The state by folding all events, without blocks and keyframes. */
 function naiveStateAt(instant: number) {
   const state = new TraceStateFold();
   for (const event of events) if (event.atMs <= instant) state.apply(event);

@@ -1,4 +1,4 @@
-// A trace's bytes: events survive the way there and back, and the same events give the same hash.
+// A trace's bytes: events survive encoding and decoding, and the same events give the same hash.
 import { describe, expect, it } from 'vitest';
 import { LAYOUTS } from '../../../sim/trace/event-fields.js';
 import { decodeEvents } from '../../../sim/trace/trace-decoder.js';

@@ -1,4 +1,4 @@
-// Listens in at the embedded broker's own sockets, and changes bytes there: what a broker of this process takes in or puts out.
+// Reads and changes bytes at the embedded broker's own sockets, in both directions.
 import { channel } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
@@ -9,19 +9,19 @@ export interface Publication {
 
 export interface BrokerTap {
   readonly publications: readonly Publication[];
-  /** How often a client connected. */
+  /** Number of CONNECT packets. */
   readonly connects: number;
   close(): void;
 }
 
-/** Puts other text in the place of some, of the same length. */
+/** Replaces text by other text of the same length. */
 export type Forgery = (text: string) => string;
 
 const ACCEPTED = 'net.server.socket';
 const CONNECT = 1;
 const PUBLISH = 3;
 
-/** From now on, until `close`. `forge` changes what passes, in either direction. */
+/** Taps every connection until `close`. `forge` changes bytes in either direction. */
 export function tapBroker(forge: Forgery = (text) => text): BrokerTap {
   const publications: Publication[] = [];
   let connects = 0;
@@ -39,7 +39,7 @@ export function tapBroker(forge: Forgery = (text) => text): BrokerTap {
     const { socket } = message as { socket: Socket };
     const taken = packetReader(note);
     const put = packetReader(note);
-    // Nothing else that is served here reads its sockets by `read`.
+    // Of the servers here only the broker reads its sockets by `read`.
     let isMqtt = false;
     const read = socket.read.bind(socket);
     socket.read = (size?: number) => {
@@ -83,7 +83,7 @@ function packetReader(onPacket: (header: number, body: Buffer) => void): (chunk:
   };
 }
 
-/** The remaining length of MQTT 3.1.1, section 2.2.3; undefined where more bytes must come first. */
+/** The remaining length of MQTT 3.1.1, section 2.2.3; undefined if more bytes must come first. */
 function lengthOf(packet: Buffer): { readonly bytes: number; readonly startsAt: number } | undefined {
   let bytes = 0;
   for (let i = 1; i < packet.length; i++) {

@@ -1,4 +1,4 @@
-// What a building draws beside the chargers, and which part of an import above the connection nobody could have prevented.
+// A building's load beside the chargers, and the unavoidable part of an import above the connection.
 import { describe, expect, it } from 'vitest';
 import { ImportWatch } from '../../../sim/checks/import-watch.js';
 import type { Building } from '../../../sim/scenario/scenario.js';
@@ -86,7 +86,7 @@ describe('The watch over an import', () => {
     return {
       watch,
       broken,
-      /** A second in which building and chargers draw this, and the meter says so where it is not lost. */
+      /** A second with this load of building and chargers. The meter reports it if `isRead`. */
       second(buildingW: number, chargersW: number, isRead = true) {
         drawnW = chargersW;
         watch.drawn('tower', buildingW);

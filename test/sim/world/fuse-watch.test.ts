@@ -1,4 +1,4 @@
-// The simulator's eye on fuses: what flows through each phase by how connectors are wired, and how much was too much.
+// The simulator's watch over fuses: current through each phase by the connectors' wiring, and its excess.
 import { describe, expect, it } from 'vitest';
 import { FuseWatch } from '../../../sim/world/fuse-watch.js';
 import type { Violation } from '../../../sim/world/power-watch.js';
@@ -49,7 +49,7 @@ function watchOf() {
 describe('The currents of a site', () => {
   it('add up on the phase of the grid that a connector is wired to, at each fuse above it', () => {
     const { violations, refreshed, draw } = watchOf();
-    // A car of one phase at a connector that begins with L2: L2 of corner, hall and connection.
+    // A one-phase car at a connector that begins with L2: it counts on L2 of corner, hall and connection.
     draw('a', [32, 0, 0], 0);
     draw('b', [20], 0);
     draw('c', [32], 0);

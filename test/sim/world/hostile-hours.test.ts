@@ -1,4 +1,4 @@
-// The production service against hours in which everything goes wrong, and then nothing any more: some seeds of a campaign.
+// The production service in hours of all faults, followed by a calm phase: some seeds of a campaign.
 import { afterAll, describe, expect, it } from 'vitest';
 import { RARE_BRANCHES, type RareBranch } from '../../../sim/checks/reached.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
@@ -6,14 +6,14 @@ import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import { minutesOf, testCases } from '../../seeds.js';
 
 const MINUTE_MS = 60_000;
-/** The first ones reach between them whatever has to be reached; only in 23 limits come for sessions that are over. */
+/** The seeds of `always` together reach all required branches. Only 23 has limits for sessions that are over. */
 const SEEDS = {
   always: [4, 5, 7, 8, 13, 17, 23],
   more: [1, 2, 3, 6, 9, 10, 11, 12, 14, 15, 16, 18, 19, 20],
 };
-/** So long that every kind of fault strikes some of the seeds. */
+/** Long enough for every kind of fault to strike some of the seeds. */
 const DURATION_MS = 40 * MINUTE_MS;
-/** What so few short seeds need not reach. */
+/** Branches that so few short seeds need not reach. */
 const RARE_IN_SHORT: readonly RareBranch[] = ['clusterShareWaiting', 'unattainable', 'refusedByBusyDatabase'];
 
 describe('A world in which everything goes wrong', () => {
@@ -23,7 +23,7 @@ describe('A world in which everything goes wrong', () => {
   afterAll(() => {
     const branches = Object.keys(RARE_BRANCHES) as RareBranch[];
     const missing = branches.filter((branch) => !reached.has(branch) && !RARE_IN_SHORT.includes(branch));
-    // Nothing is shown by worlds in which nothing happened (P16).
+    // Worlds without events prove nothing (P16).
     expect(missing).toEqual([]);
     for (const fault of [
       'loss',

@@ -1,5 +1,5 @@
-// A charger behind the gateway that sets its clock back by an answer that was long on its way: its lease lasts longer than the service
-// gave it, nobody hears of it any more, and its location keeps to the limit all the same.
+// A gateway charger sets its clock back by a delayed answer, so its lease is longer than granted. Then its connection
+// is lost. Its location still keeps to the limit.
 import { expect, it } from 'vitest';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import type { ChargerRun } from '../../../sim/world/charger-run.js';
@@ -28,17 +28,19 @@ const TENANT = {
   ],
 };
 
-/** A charger asks what time it is so long after its start. */
+/** Time from the charger's start to its question for the time. */
 const HEARTBEAT_S = 900;
-/** Its car came right before that, so that no newer limit than the one it keeps is on its way. */
+/** Its car arrives just before that question, so that no limit newer than the applied one is on its way. */
 const COMES_S = 897;
-/** The answer is so long on its way, and what was asked before it waits behind it. */
+/** Delay of the answer; earlier calls wait behind it. */
 const HELD_S = 26;
-/** A lease of that length is over for the service: its own seconds may last 2 % longer, and 10 s are left for it to react. */
+/**
+ * The service treats a lease of that length as over after this time: 2 % for a slow clock and 10 s of settling (R1).
+ */
 const OVER_AFTER_S = LEASE_TTL_S * 1.02 + 10;
-/** The other car has had time to draw what it was given. */
+/** Time in which the other car draws its new limit. */
 const FOLLOWS_S = 4;
-/** Of a car at what the location leaves it: 28.9 A at least, three phases of 230 V. */
+/** A car with nearly all of the location's limit: at least 28.9 A on three phases of 230 V. */
 const NEARLY_ALL_W = 19_000;
 const HUNGRY_AT = (arrivesAtS: number) => ({
   ...HUNGRY,
@@ -56,7 +58,10 @@ function newWorld(): Promise<World> {
   });
 }
 
-/** Both chargers, once the first has had the answer, late, and lost its connection right after. `before`: when it is about to ask. */
+/**
+ * Both chargers, after the first got its delayed answer and at once lost its connection. `before` runs just before its
+ * question.
+ */
 async function lateAnswer(world: World, before: (late: ChargerRun) => void = () => {}) {
   const [late, other] = world.runs;
   const [line] = late?.wires ?? [];
@@ -75,7 +80,7 @@ async function lateAnswer(world: World, before: (late: ChargerRun) => void = () 
   return { late, other, isLonger: leaseEndMs() > endedAtMs };
 }
 
-/** Until the other has followed what it is given where the lease of the first is over. */
+/** Time until the other has followed its limit after the end of the first charger's lease. */
 const UNTIL_OVER_MS = 1000 * (OVER_AFTER_S + FOLLOWS_S - HELD_S - 1);
 
 it.each([

@@ -1,4 +1,5 @@
-// Several nodes of the production service in one world: one writes at a time, whatever befalls them, and power stays within limits.
+// Several nodes of the production service in one world: one writes at a time under all faults, and power stays within
+// limits.
 import { afterAll, describe, expect, it } from 'vitest';
 import { SHARDS } from '../../../machines/values/shards.js';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
@@ -24,7 +25,7 @@ describe('Three nodes of which everything goes wrong', () => {
   const struck = new Set<string>();
   afterAll(() => expect([...struck]).toEqual(expect.arrayContaining(NODE_FAULTS)));
 
-  // The first meets every fault.
+  // The first seed meets every fault.
   testCases(
     { always: [7], more: [1] },
     'have one writer at a time (P19), hold every other invariant, and heal, seed %i',
@@ -86,7 +87,7 @@ describe('A node that is cut off from the other nodes', () => {
     });
   }
 
-  /** What three requests of each tenant are answered: one by way of each node. */
+  /** Statuses of three requests for each tenant, one by way of each node. */
   async function answers(world: World, limitKw: number): Promise<number[]> {
     const statuses: number[] = [];
     for (const [i, tenantUuid] of TENANTS.entries())
@@ -102,7 +103,7 @@ describe('A node that is cut off from the other nodes', () => {
     await world.advance(30_000);
     expect(await answers(world, 40)).toEqual(Array.from({ length: 9 }, () => 200));
     for (const place of PLACES) world.strikeNode('nodeCutFromNodes', place, CUT_MS, 1);
-    // Of three ways to each tenant one is that to its owner.
+    // For each tenant only one of three ways leads to its owner.
     expect((await answers(world, 41)).filter((status) => status === 200)).toHaveLength(3);
     await world.advance(2 * CUT_MS);
     for (const place of PLACES) world.strikeNode('nodeCutFromNodes', place, CUT_MS, -1);

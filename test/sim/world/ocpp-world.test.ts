@@ -1,4 +1,5 @@
-// Chargers that speak OCPP, behind the gateway's own sessions, in worlds in which everything goes wrong and in one in which only they do.
+// OCPP chargers behind the gateway's own sessions: in worlds with all faults, and in a world where only chargers
+// misbehave.
 import { describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { LEASELESS, type OcppBehaviour, type OcppTraits } from '../../../sim/charger/ocpp-traits.js';
@@ -25,7 +26,7 @@ interface Live {
   }[];
 }
 
-/** What shows only when it starts, or by what it draws. */
+/** Habits that only a restart or the charger's draw shows. */
 const FOUND_LATER: readonly OcppBehaviour[] = ['shows-only', 'forgets-profiles'];
 
 const TENANT_OF_ONE = {
@@ -72,7 +73,7 @@ async function withCharger(
   }
 }
 
-/** Why connectors keep no lease, as far as there is an alarm of it. */
+/** Reasons of the NO_LEASE alarms. */
 async function alarmsOf(world: World): Promise<readonly string[]> {
   const { body } = await world.call('GET', '/alarms');
   const { alarms } = body as {
@@ -132,7 +133,7 @@ describe('A charger that speaks OCPP', () => {
       await withCharger({ behaviours: [behaviour] }, async (world, live) => {
         await world.advance(4 * MINUTE_MS);
         expect(await live()).toMatchObject({ link: 'online', reason: 'readOnly' });
-        // It never shows more than it was told, and nothing of what it was told either.
+        // It reports neither more than the sent limit nor that limit, so an alarm is not required.
         if (behaviour === 'ignores-profiles') return;
         expect(await alarmsOf(world)).toEqual([
           expect.stringMatching(/^It keeps no lease \(it .+\): 32 A, its maximum/),
@@ -194,7 +195,7 @@ describe('A charger that speaks OCPP', () => {
       await world.advance(MINUTE_MS);
       expect(await live()).toMatchObject({ link: 'online', reason: 'maximum' });
       world.crashGateway(10 * MINUTE_MS);
-      // A broker notices within 45 s.
+      // A broker notices the loss within 45 s.
       await world.advance(45_000);
       expect(await live()).toMatchObject({ link: 'offline' });
     });

@@ -1,4 +1,4 @@
-// The voltage at the end of a line of the grid, and what it does to the cars there.
+// The voltage at the end of a line of the grid, and its effect on the cars there.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { rehearse } from '../../../sim/run/rehearse.js';

@@ -1,5 +1,5 @@
-// A world goes the same way whether its messages are handed over as objects or pass the real broker as bytes, and with the
-// broker none takes another way.
+// A world takes the same course with messages as objects and as bytes through the real broker. With the broker, every
+// message passes it.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js';
@@ -27,7 +27,7 @@ const SCHEMAS = {
   sync: syncSchema,
 };
 
-/** So often that ten minutes see all of it. */
+/** Frequent enough for ten minutes to contain every fault. */
 const ALL_AT_ONCE = {
   weatherEveryMs: 3 * MINUTE_MS,
   partitionEveryMs: 4 * MINUTE_MS,
@@ -37,7 +37,7 @@ const ALL_AT_ONCE = {
   brokerRestartEveryMs: 5 * MINUTE_MS,
 };
 
-/** One for each charger; `others-ids` is not among them, because only the broker refuses it. */
+/** One for each charger; `others-ids` is missing, because only the broker refuses it. */
 const BAD: readonly Misbehaviour[] = [
   ...(['garbage', 'flood', 'power-only', 'old-boot', 'no-ack', 'forget-then'] as const),
   ...(['backward-counters', 'false-ack', 'ignore-limits', 'impossible-power'] as const),
@@ -74,7 +74,7 @@ function tenants() {
   return parseProvisioning(JSON.stringify({ tenants: [tenant] }), 'transports').tenants;
 }
 
-/** Ten minutes in process in which nothing goes wrong: played once for all that compare with them. */
+/** Ten minutes in process without faults, run once for all comparisons. */
 const undisturbed = new Map<number, Promise<Course>>();
 
 function playUndisturbed(seed: number): Promise<Course> {
@@ -250,7 +250,7 @@ describe('Through the broker', () => {
       }
     });
     expect(links).toEqual(['online', 'offline']);
-    // The broker spoke it, from what it was given: no charger published anything of the kind.
+    // The broker published the last will of the charger's CONNECT. No charger published such a message.
     expect(sent('state').filter(({ payload }) => payload.includes('"online":false'))).toEqual([]);
   });
 

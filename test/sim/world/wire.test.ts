@@ -1,14 +1,16 @@
-// The wire of a connection that keeps the order of what it carries: what was held back waits no longer once it is mended.
+// The wire of an ordered connection: it delivers held messages as soon as it is mended.
 import { expect, it } from 'vitest';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { Agenda } from '../../../sim/world/agenda.js';
 import { CALM, type Weather, Wire } from '../../../sim/world/wire.js';
 
 const HELD: Weather = { ...CALM, holdShare: 1, holdMs: 120_000 };
-/** A message takes no longer where nothing is wrong, ms. */
+/** Longest delay of a message without a fault, ms. */
 const USUAL_MS = 50;
 
-/** An ordered wire that is up, and how to say something on it and let time pass; `heard` is what arrived, and when. */
+/**
+ * An ordered wire that is up, with functions to send on it and to pass time; `heard` holds arrivals with their times.
+ */
 function ordered() {
   let nowMs = 0;
   const agenda = new Agenda(() => nowMs);
