@@ -53,8 +53,8 @@ async function reportHtml(data: ReportData): Promise<string> {
 }
 
 /**
- * Reads a file that `npm run build` made of page/. It lies next to this file in dist/; code that runs from source finds
- * it there, too.
+ * Reads a file that `npm run build` made of page/. The compiled module finds the file next to itself in dist/, and the
+ * source module finds the same file there.
  */
 function readPage(name: string): string {
   const places = [`./page/${name}`, `../../dist/sim/report/page/${name}`];

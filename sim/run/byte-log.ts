@@ -3,7 +3,7 @@ import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Limit for one log. It is enough for a day of twenty connectors, so a shorter past needs no file. */
+/** Memory of one log. A day of twenty connectors fits into it, so a shorter past needs no file. */
 const MOST_HELD_BYTES = 1 << 20;
 
 /** A past stays readable as long as a reference to it exists; the garbage collector then closes the file. */

@@ -27,8 +27,8 @@ interface Past {
 }
 
 /**
- * Several rehearsals may follow one timeline, each at an instant of its own. They share its recording until a step by
- * hand changes one of them; that rehearsal then gets a timeline of its own. Recorded time is read. A world is run to
+ * Several rehearsals may follow one timeline, each at an instant of its own, and share its recording. After a step by
+ * hand that differs, the rehearsal gets a timeline of its own. Recorded time is read. A world is run to
  * the end of the recording only if time goes on from there.
  */
 export class Course {

@@ -145,7 +145,7 @@ function headings(): HTMLElement {
   );
 }
 
-/** The common start of all names, up to its last `-`. It does not distinguish them, so the page leaves it out. */
+/** The common start of all names, up to its last `-`. The page omits this part, because all names share it. */
 function sharedStart(names: readonly string[]): string {
   let shared = names[0] ?? '';
   for (const name of names) {
