@@ -122,7 +122,7 @@ export class Checkup {
     ];
   }
 
-  /** A service may run on the database. This is true as well if it is unknown. */
+  /** True if a service may run on the database; an unknown owner counts as one. */
   #isOwned(): boolean {
     return this.#running !== undefined || this.#owner?.isVacant !== true;
   }
