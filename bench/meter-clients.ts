@@ -38,9 +38,9 @@ const BEAT_MS = 1_000;
 /** Interval of a PINGREQ, which keeps the connection alive during a pause, too. */
 const ALIVE_EVERY_BEATS = 20;
 /**
- * A PINGREQ after each `ASKED_EVERY` values shows the progress of the broker. At most `UNREAD_VALUES` values are unread.
- * Without this bound the kernel would buffer values of several seconds. On a busy machine the broker would
- * then be late for everything else.
+ * A PINGREQ after each `ASKED_EVERY` values shows the progress of the broker, and at most `UNREAD_VALUES` are unread.
+ * Without this bound the kernel would buffer values of several seconds. On a busy machine the broker would then be late
+ * for everything else.
  */
 const ASKED_EVERY = 16;
 const UNREAD_VALUES = 32;
