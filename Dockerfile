@@ -10,7 +10,7 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/*
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts && npm_config_build_from_source=sqlite3 npm rebuild sqlite3
-COPY tsconfig.json tsconfig.build.json knexfile.ts vite.report.config.ts vite.web.config.ts vite.command.config.ts ./
+COPY tsconfig.json tsconfig.build.json knexfile.ts vite.config.ts ./
 COPY machines machines
 COPY src src
 COPY cli cli

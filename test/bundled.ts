@@ -11,7 +11,7 @@ const BUNDLED = /^(cli|machines|sim|src)\/.*\.[jt]s$/;
 const PREFIX = '\0bundled:';
 
 /**
- * Resolves `../../src/service.js` to a module that passes on what the bundle exports for it (`vite.command.config.ts`). Benches
+ * Resolves `../../src/service.js` to a module that passes on what the bundle exports for it (`vite.config.ts`). Benches
  * do not ship: they are loaded as the compiler wrote them. Pages and their scripts are taken as sources.
  */
 export function bundledProduct(): Plugin {

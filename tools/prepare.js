@@ -18,20 +18,22 @@ const SOURCES = [
   'src',
   'web',
 ];
-/** A build writes it last: everything else in `dist` is older, unless a later build was interrupted. */
-const LAST_WRITTEN = join(ROOT, `dist/command/sim-alone.cjs.${process.version}-${process.arch}`);
+/** The build writes it last (`vite.config.ts`): all else in `dist` is older, unless a later build was interrupted. */
+const STAMP = join(ROOT, 'dist/built');
+/** Node writes compiled code there at each start. */
+const COMPILED = join(ROOT, 'dist/compiled');
 
 function newestMs(path) {
-  if (!existsSync(path)) return 0;
+  if (path === COMPILED || !existsSync(path)) return 0;
   const { mtimeMs } = statSync(path);
   if (!statSync(path).isDirectory()) return mtimeMs;
   return Math.max(mtimeMs, ...readdirSync(path).map((name) => newestMs(join(path, name))));
 }
 
 function isBuilt() {
-  if (!existsSync(LAST_WRITTEN)) return false;
+  if (!existsSync(STAMP)) return false;
   const settings = readdirSync(ROOT).filter((name) => /^(knexfile|tsconfig|vite)\./.test(name));
-  const builtAtMs = statSync(LAST_WRITTEN).mtimeMs;
+  const builtAtMs = statSync(STAMP).mtimeMs;
   return [...SOURCES, ...settings, 'dist'].every((name) => newestMs(join(ROOT, name)) <= builtAtMs);
 }
 

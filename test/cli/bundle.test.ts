@@ -1,13 +1,10 @@
 // The bundle, which is what people run, and all that tests import of the product: it is the program that was written.
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type UserConfig } from 'vite';
 import { describe, expect, it } from 'vitest';
 import { Service } from '../../src/service.js';
-import commandConfig from '../../vite.command.config.js';
-import reportConfig from '../../vite.report.config.js';
-import webConfig from '../../vite.web.config.js';
+import { commandBuild, reportBuild, webBuild } from '../../vite.config.js';
 import { run, runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
@@ -50,9 +47,9 @@ it('has packages in the form that people get, although it was built for tests', 
 
 describe('no call is dropped for being free of effects', () => {
   it.each([
-    ['the command', commandConfig],
-    ['the dashboard', webConfig],
-    ['the report', reportConfig],
+    ['the command', commandBuild],
+    ['the dashboard', webBuild],
+    ['the report', reportBuild],
   ] as const)('in %s', async (_, config: UserConfig) => {
     const folder = temporaryDirectory();
     const input = writeFile(folder, 'planted.js', PLANTED);
@@ -74,13 +71,6 @@ describe('no call is dropped for being free of effects', () => {
 it('is where tests have the product from', async () => {
   const modules = await import(/* @vite-ignore */ new URL('modules.js', BUNDLE).href);
   expect(Service).toBe(modules['src/service.js Service']);
-});
-
-it('begins a simulation with what V8 compiled at the build', () => {
-  const loader = new URL('../../bin/kept-compiled.js', import.meta.url);
-  const asked = `import { loadKept } from '${loader.href}'; loadKept((script) => { console.log(script.cachedDataRejected); process.exit(); });`;
-  const told = execFileSync(process.execPath, ['--input-type=module', '--eval', asked], { env: {} });
-  expect(told.toString()).toBe('false\n');
 });
 
 it('runs the cells of a scenario on threads, and comes to the same as on one', async () => {

@@ -5,9 +5,6 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from './headroom.js';
 
-/** The last file that a build writes. */
-const LAST_WRITTEN = `dist/command/sim-alone.cjs.${process.version}-${process.arch}`;
-
 /** A built checkout whose build, when it runs again, leaves the file `built-again`. */
 function builtCheckout(): string {
   const checkout = temporaryDirectory();
@@ -18,7 +15,7 @@ function builtCheckout(): string {
   mkdirSync(join(checkout, 'src'));
   mkdirSync(join(checkout, 'dist/command'), { recursive: true });
   cpSync('test/cli/stand-in-command.js', join(checkout, 'dist/command/main.js'));
-  writeFileSync(join(checkout, LAST_WRITTEN), '');
+  writeFileSync(join(checkout, 'dist/built'), '');
   return checkout;
 }
 

@@ -1,0 +1,264 @@
+// The three builds of a checkout, by mode: `command` for Node, `web` for the dashboard, `report` for simulation reports.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { build, defineConfig, type Plugin, parseSync, type UserConfig } from 'vite';
+
+const below = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+/**
+ * No call is free of effects: a bundler would drop `decodeURIComponent(path)`, which is called for its exception.
+ * Vite's `minify: false` alone drops such calls, too. Timings would be printed at each start on a slow machine.
+ */
+const EVERY_CALL_MATTERS = { treeshake: false, checks: { bundlerTimings: false } } as const;
+
+/** For browsers. */
+const MINIFIED = { ...EVERY_CALL_MATTERS, output: { minify: { compress: false, mangle: true } } } as const;
+
+const COMMAND = below('dist/command');
+
+/** Modules that are loaded by their address, by their name in the bundle. */
+const ENTRIES = {
+  main: below('dist/cli/main.js'),
+  sim: below('dist/sim/entry.js'),
+  'seed-thread': below('dist/sim/run/seed-thread.js'),
+  'cell-thread': below('dist/sim/run/cell-thread.js'),
+  'campaign-main': below('dist/sim/checks/campaign-main.js'),
+  'campaign-worker': below('dist/sim/checks/campaign-worker.js'),
+};
+
+/** An entry for tests alone: they import the product from the shipped chunks through it (`test/bundled.ts`). */
+const MODULES = 'virtual:modules';
+const PRODUCT = ['cli', 'machines', 'sim', 'src'];
+/** These run as they are loaded. */
+const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim);
+const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [path, name]));
+
+/**
+ * These stay packages: a native driver, packages that `require` also reaches and that must exist once, and drivers
+ * that knex names and Headroom does not install.
+ */
+const PACKAGES = [
+  /^(sqlite3|pg|ocpp-rpc)$/,
+  /^(better-sqlite3|mariadb|mysql2?|oracledb|pg-query-stream|tedious)(\/|$)/,
+];
+
+/**
+ * Keeps the addresses of files beside a module, such as pages and package.json, as they are without the bundle. The
+ * addresses of threads and processes become those of the bundle.
+ */
+function keepAddresses(): Plugin {
+  return {
+    name: 'keep-addresses',
+    transform(code, id) {
+      if (!code.includes('import.meta.url')) return undefined;
+      const own = `new URL(${JSON.stringify(relative(COMMAND, id))}, import.meta.url).href`;
+      return code.replaceAll(/(?:new URL\('([^']+)', )?import\.meta\.url/g, (text, path?: string) => {
+        const name = path === undefined ? undefined : NAMES.get(resolve(dirname(id), path));
+        return name === undefined
+          ? text.replace('import.meta.url', own)
+          : `new URL('./${name}.js', import.meta.url`;
+      });
+    },
+  };
+}
+
+/** Exports every module of the product that is no program. Each name follows the path of its module. */
+function exportModules(): Plugin {
+  return {
+    name: 'export-modules',
+    resolveId: (id) => (id === MODULES ? id : undefined),
+    load: (id) => (id === MODULES ? modulesOfProduct().map(exportsOf).join('\n') : undefined),
+  };
+}
+
+/** Paths below `dist/`. A compiled file without a source remains from an earlier build. */
+function modulesOfProduct(): readonly string[] {
+  return PRODUCT.flatMap((folder) =>
+    readdirSync(below(folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `${folder}/${path.replace(/\.ts$/, '.js')}`)
+      .filter(
+        (path) =>
+          path.endsWith('.js') &&
+          existsSync(below(`dist/${path}`)) &&
+          !PROGRAMS.includes(below(`dist/${path}`)),
+      ),
+  );
+}
+
+function exportsOf(path: string): string {
+  const file = below(`dist/${path}`);
+  const names = parseSync(file, readFileSync(file, 'utf8')).module.staticExports.flatMap(({ entries }) =>
+    entries.map(({ exportName: { name } }) => {
+      if (name === null) throw new Error(`${path} exports something without a name of its own`);
+      return `${name} as ${JSON.stringify(`${path} ${name}`)}`;
+    }),
+  );
+  return names.length === 0 ? '' : `export { ${names.join(', ')} } from ${JSON.stringify(file)};`;
+}
+
+/**
+ * Removes the files of earlier builds. Names of chunks do not change, so a process that runs meanwhile finds the chunks
+ * that it has not loaded yet. The stamp is newer than all else in `dist` (`tools/prepare.js`).
+ */
+function tidyAndStamp(): Plugin {
+  return {
+    name: 'tidy-and-stamp',
+    writeBundle(_, bundle) {
+      for (const name of readdirSync(COMMAND)) if (!(name in bundle)) rmSync(`${COMMAND}/${name}`);
+    },
+    closeBundle() {
+      mkdirSync(below('dist/compiled'), { recursive: true });
+      writeFileSync(below('dist/built'), '');
+    },
+  };
+}
+
+/**
+ * The command, the threads of a simulation and `headroom/sim`, with the packages that they use. As a few files they
+ * start with half the processor time of 1,200 modules.
+ */
+export const commandBuild: UserConfig = {
+  root: below('.'),
+  logLevel: 'warn',
+  publicDir: false,
+  plugins: [keepAddresses(), exportModules(), tidyAndStamp()],
+  ssr: { noExternal: true },
+  build: {
+    ssr: true,
+    outDir: COMMAND,
+    emptyOutDir: false,
+    target: 'node20',
+    minify: false,
+    rolldownOptions: {
+      ...EVERY_CALL_MATTERS,
+      input: { ...ENTRIES, modules: MODULES },
+      external: PACKAGES,
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: '[name].js',
+        minify: false,
+        comments: { legal: true, annotation: false, jsdoc: false },
+      },
+    },
+  },
+};
+
+const WEB = below('dist/web');
+const SWAGGER_UI = below('node_modules/swagger-ui-dist');
+const DOCS_PAGE = below('web/api-docs');
+const DOCS = below('dist/docs');
+
+/** Adds compressed forms, then removes earlier assets: a reader finds a whole page at any time. */
+function compressAndTidy(): Plugin {
+  return {
+    name: 'compress-and-tidy',
+    writeBundle(_, bundle) {
+      const made = new Set<string>();
+      for (const path of Object.keys(bundle)) {
+        made.add(path);
+        if (!/\.(js|css|svg)$/.test(path)) continue;
+        const body = readFileSync(`${WEB}/${path}`);
+        writeFileSync(`${WEB}/${path}.gz`, gzipSync(body, { level: 9 }));
+        writeFileSync(`${WEB}/${path}.br`, brotliCompressSync(body));
+        made.add(`${path}.gz`).add(`${path}.br`);
+      }
+      for (const name of readdirSync(`${WEB}/assets`)) {
+        if (!made.has(`assets/${name}`)) rmSync(`${WEB}/assets/${name}`, { force: true });
+      }
+    },
+  };
+}
+
+/** Packs Swagger UI with its licences, and the script and the style sheet that adapt it. */
+function packApiDocs(): Plugin {
+  return {
+    name: 'pack-api-docs',
+    async writeBundle() {
+      mkdirSync(DOCS, { recursive: true });
+      const pack = (name: string, content: string | Buffer) =>
+        writeFileSync(`${DOCS}/${name}.gz`, gzipSync(content, { level: 9 }));
+      for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
+        pack(name, readFileSync(`${SWAGGER_UI}/${name}`));
+      pack('docs.css', readFileSync(`${DOCS_PAGE}/docs.css`));
+      pack('show.js', await bundled(`${DOCS_PAGE}/show.ts`));
+      for (const name of ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt']) {
+        copyFileSync(`${SWAGGER_UI}/${name}`, `${DOCS}/${name}`);
+      }
+    },
+  };
+}
+
+/** One script without imports, for a page that is not built here. */
+async function bundled(entry: string): Promise<string> {
+  const result = await build({
+    configFile: false,
+    logLevel: 'warn',
+    build: { write: false, target: 'es2022', lib: { entry, formats: ['iife'], name: 'headroomDocs' } },
+  });
+  const [output] = [result].flat();
+  const chunk = output !== undefined && 'output' in output ? output.output[0] : undefined;
+  if (chunk === undefined) throw new Error(`${entry} gave no script.`);
+  return chunk.code;
+}
+
+/** The dashboard: hashed assets with their gzip and brotli forms, and the page of the API. */
+export const webBuild: UserConfig = {
+  root: below('web'),
+  logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  plugins: [compressAndTidy(), packApiDocs()],
+  build: {
+    outDir: WEB,
+    emptyOutDir: false,
+    target: 'es2022',
+    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    // The page's policy allows no data: addresses.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: MINIFIED,
+  },
+  // `npx vite --mode web` beside a running service: the page reloads as it is edited.
+  server: { proxy: { '/v1': 'http://127.0.0.1:8080' } },
+};
+
+/** The page of simulation reports as one script and one style sheet, which every report.html contains. */
+export const reportBuild: UserConfig = {
+  root: below('sim/report/page'),
+  logLevel: 'warn',
+  build: {
+    outDir: below('dist/sim/report/page'),
+    emptyOutDir: false,
+    target: 'es2022',
+    rolldownOptions: MINIFIED,
+    lib: {
+      entry: below('sim/report/page/main.ts'),
+      formats: ['es'],
+      fileName: () => 'page.js',
+      cssFileName: 'page',
+    },
+  },
+};
+
+const BUILDS: Readonly<Record<string, UserConfig>> = {
+  command: commandBuild,
+  web: webBuild,
+  report: reportBuild,
+};
+
+export default defineConfig(({ mode }) => {
+  const config = BUILDS[mode];
+  if (config === undefined)
+    throw new Error(`--mode must be one of ${Object.keys(BUILDS).join(', ')}, not ${mode}`);
+  return config;
+});
