@@ -29,7 +29,7 @@ const REPORTED_AFTER_MS = 12_000;
 const STEP_W = 2_000;
 /** Two readings that are further apart are not compared: the building has changed as well. */
 const STEP_WITHIN_MS = 180_000;
-/** A meter is stuck if its reading stays the same to the watt for so long and so often. Chargers must change meanwhile. */
+/** A meter is stuck if its reading stays the same to the watt for this time and number, while chargers change. */
 const STUCK_AFTER_MS = 30_000;
 const STUCK_READINGS = 3;
 const STUCK_STEP_W = 1_000;

@@ -1,7 +1,7 @@
 // Learns from a load's past how far the load rises while chargers follow: the reserve to keep free beside it.
 import type { EpochMs } from '../values/time.js';
 
-/** The load rose by no more than the reserve, while chargers followed, in this share of its past at this time of day. */
+/** In this share of its past at this time of day, the load rose by no more than the reserve until chargers followed. */
 export const RESERVE_QUANTILE = 0.999;
 
 const BINS = 100;

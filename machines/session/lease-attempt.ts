@@ -74,7 +74,7 @@ export class LeaseAttempt {
     return this.#stage;
   }
 
-  /** The charger has a request, which repeats if it does not answer. */
+  /** A request to the charger is due; a missing answer repeats the request. */
   get isAsking(): boolean {
     return this.#stage === 'set' ? this.#refusals > 0 : this.#stage !== 'meter';
   }

@@ -31,7 +31,7 @@ export function tenthsAOf(currentA: number): number {
   return Math.floor(currentA * 10 + 1e-6);
 }
 
-/** Without a measured voltage, a current counts with this much more power than at its nominal voltage (power-safety.md). */
+/** Without a measured voltage, a current counts with this much more power than at nominal voltage (power-safety.md). */
 const CAP_VOLTAGE = 1.1;
 
 /** Voltage assumed before any measurement: nominal + 10 %, in whole volts, rounded up. */
