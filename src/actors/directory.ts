@@ -84,7 +84,7 @@ export class Directory {
     return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
   }
 
-  /** Runs several `tell…` calls as one: each affected cluster shares anew once, after all of them. */
+  /** Delivers several events as one: each affected cluster shares anew once, after all of them. */
   together<T>(tell: () => T): T {
     this.#depth++;
     try {
