@@ -1,8 +1,9 @@
-// `npm run mutants`: runs tests with one part of a machine missing, for every part in turn, and tells which test notices.
+// `npm run mutants` runs the tests with one part of a machine missing, for every part in turn. Prints the test that
+// fails.
 import { runnerImport } from 'vite';
 import { startVitest } from 'vitest/node';
 
-/** What is likely to notice, quickest first; tried before everything else of FOLDERS. */
+/** Tests likely to notice, quickest first. They run before the rest of FOLDERS. */
 const NEAREST = {
   cluster: [
     'test/service/enforced-limit',
@@ -33,7 +34,7 @@ const NEAREST = {
   profile: ['test/service/location-limits', 'test/service/time'],
   siteMeter: ['test/service/site-meter', 'test/service/peak-shaving'],
 };
-/** Everything that sees the service from outside, or its actors together, and starts no process of its own. */
+/** Tests of the service from outside, or of its actors together, that start no process of their own. */
 const FOLDERS = ['test/actors/', 'test/service/', 'test/enforcement/'];
 
 /**
@@ -59,7 +60,7 @@ async function whoNotices(mutant, files) {
   });
   const modules = vitest.state.getTestModules();
   await vitest.close();
-  // The run's failure is what is looked for here.
+  // A failed run is the desired result here.
   process.exitCode = 0;
   if (modules.length === 0) throw new Error(`no test file is called ${files.join(' or ')}`);
   for (const module of modules) {
@@ -81,7 +82,7 @@ const chosen = module
 if (chosen.length === 0) throw new Error(`no mutant's name contains ${wanted.join(' or ')}`);
 
 const survivors = [];
-/** Those that change no trace. */
+/** Mutants that change no trace. */
 const untraced = [];
 for (const mutant of chosen) {
   const { name, machine } = mutant;

@@ -1,5 +1,5 @@
-// Twenty minutes of a site whose building is metered (read while cars come and go, late, silent, and after a crash), and of one
-// whose average import is limited.
+// Twenty minutes of a site with a metered building and of one with a limited average import. The meter is read while
+// cars come and go, late, not at all, and after a crash.
 import { toInstant } from '../../src/wire/instants.js';
 import { type Deed, type Story, sceneOf } from './story.js';
 
@@ -44,7 +44,7 @@ const READS = [
   '/alarms',
 ];
 
-/** What the meter of the tower reads from this minute on, one after the other, kW. */
+/** Successive readings of the tower's meter from this minute on, kW. */
 function towerReads(minute: number, ...readingsKw: readonly number[]): readonly [number, Deed] {
   const read: Deed = async (world, ask, { clock }) => {
     for (const readKw of readingsKw) {
@@ -60,9 +60,9 @@ function towerReads(minute: number, ...readingsKw: readonly number[]): readonly 
 
 const DEEDS: Story['deeds'] = [
   towerReads(2, 20, 20, 20, 31, 31, 31, 31, 20, 20, 20),
-  // Everything is built again from rows.
+  // The service builds everything again from rows.
   [13, (world) => world.crash(3_000)],
-  // What cannot be comes last.
+  // Implausible readings come last.
   towerReads(17, 30, 30, -500),
 ];
 

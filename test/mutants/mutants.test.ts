@@ -1,9 +1,9 @@
-// Mutants are made of what the machines are, and leave nothing behind.
+// Each part of a machine gives a mutant, and its removal restores the machine.
 import { describe, expect, it } from 'vitest';
 import { assign, createActor, setup } from 'xstate';
 import { mutantsOf } from './mutants.js';
 
-/** Counts while it is on; says `hello` as it starts. */
+/** Counts presses while it is on, and emits `hello` at its start. */
 function lamp() {
   return setup({
     types: { context: {} as { presses: number }, events: {} as { type: 'pressed' } | { type: 'broke' } },

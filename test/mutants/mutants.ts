@@ -1,14 +1,17 @@
-// Mutants of the machines: each lacks one transition, one action or one state, and lives in a process of the tests alone.
+// Mutants of the machines. Each lacks one transition, one action or one state, and exists only in a test process.
 import { readdirSync } from 'node:fs';
 import { getStateNodes } from '@xstate/graph';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 
 export interface Mutant {
-  /** What it lacks, as `connector.lock.locked: always 1 → connector.lock.unlocked`. */
+  /** The missing part, as `connector.lock.locked: always 1 → connector.lock.unlocked`. */
   readonly name: string;
-  /** As in the machine's id. */
+  /** The machine's id. */
   readonly machine: string;
-  /** Takes the part away, for every actor that is created from now on. @returns puts it back. */
+  /**
+   * Removes the part for every actor created from now on.
+   * @returns a function that restores the part
+   */
   plant(): () => void;
 }
 
@@ -20,7 +23,7 @@ interface Cut {
 
 const FOLDER = new URL('../../machines/', import.meta.url);
 
-/** The bundle has a class StateMachine of its own. */
+/** The bundle has a class StateMachine of its own, so `instanceof` does not work. */
 function isMachine(value: unknown): value is AnyStateMachine {
   return typeof value === 'object' && value !== null && 'implementations' in value && 'provide' in value;
 }
@@ -39,7 +42,9 @@ export const MACHINES: ReadonlyMap<string, AnyStateMachine> = new Map(
     .map((machine) => [machine.id, machine]),
 );
 
-/** A mutant for each transition, each action of a transition that has several, each entry or exit action, and each state. */
+/**
+ * A mutant for each transition, each action of a transition with several, each entry or exit action, and each state.
+ */
 export function mutantsOf(machine: AnyStateMachine): readonly Mutant[] {
   const nodes = [...nodesOf(machine).values()];
   const cuts = [
@@ -50,8 +55,8 @@ export function mutantsOf(machine: AnyStateMachine): readonly Mutant[] {
 }
 
 /**
- * The machine itself is changed, because others hold on to it: a location's spawns connectors by that very object. A fresh
- * copy is what is cut, because XState remembers by node what it once looked up.
+ * Changes the machine object itself, because others refer to it: a location spawns connectors from this object. The cut
+ * goes into a fresh copy, because XState caches lookups by node.
  */
 function plant(machine: AnyStateMachine, cut: Cut['cut']): () => void {
   const { root, states } = machine;
@@ -65,7 +70,7 @@ function nodesOf(machine: AnyStateMachine): Map<string, AnyStateNode> {
   return new Map([machine.root, ...getStateNodes(machine)].map((node) => [node.id, node]));
 }
 
-/** All of a node's transitions, in lists that can be shortened: of its events, and those it takes by itself. */
+/** All transitions of a node in lists that can be shortened: those on events and the eventless ones. */
 function transitionsOf(node: AnyStateNode) {
   return [...node.transitions.values(), node.always ?? []];
 }
@@ -84,7 +89,7 @@ function transitionCuts(node: AnyStateNode): Cut[] {
       const parts = actions.map(
         (action, a): Cut => ({
           name: `${name}, without ${nameOf(action)}`,
-          // The list itself is the one that the machine was written with.
+          // A new list, because the transition holds the list of the machine's own definition.
           cut: (nodes) => void Object.assign(listIn(nodes)[t] ?? {}, { actions: actions.toSpliced(a, 1) }),
         }),
       );
@@ -102,7 +107,7 @@ function entryCuts(node: AnyStateNode): Cut[] {
   );
 }
 
-/** A machine without the state: nothing leads to it, and where its parent began in it, it begins in the next. */
+/** Removes the state and all transitions to it. If its parent began in it, the parent begins in the next state. */
 function stateCut(removed: AnyStateNode): Cut {
   return {
     name: `${removed.id}: the state`,
@@ -119,7 +124,7 @@ function stateCut(removed: AnyStateNode): Cut {
   };
 }
 
-/** A region of a parallel state, and the root, cannot be gone around. */
+/** The root and the regions of a parallel state have no alternative. */
 function hasAlternative({ parent }: AnyStateNode): boolean {
   return parent?.type === 'compound' && Object.keys(parent.states).length > 1;
 }

@@ -1,10 +1,10 @@
-// Twenty minutes of four sites that a grid operator limits, frees and forgets, through a crash.
+// Twenty minutes of four sites that a grid operator limits, releases and stops contacting, through a crash.
 import { toInstant } from '../../src/wire/instants.js';
 import { call, type Deed, MINUTE_MS, type Story, sceneOf } from './story.js';
 
 const LASTS_MINUTES = 20;
 
-/** No chargers: what the grid operator lets a location draw does not hang on who draws it. */
+/** No chargers, because the grid operator's limit does not depend on the draw. */
 const SCENE = sceneOf(
   'Four sites of a grid operator',
   LASTS_MINUTES,
@@ -19,14 +19,14 @@ const READS = [
   ...['alone', 'held', 'freed', 'lost'].map((id) => `/locations/${id}/operator-limit`),
 ];
 
-/** What the grid operator of a location sends at this minute; a heartbeat where it neither limits nor frees it. */
+/** The grid operator's message to a location at this minute. Without `order`, it is a heartbeat. */
 function operatorSays(locationId: string, minute: number, order: object = {}): readonly [number, Deed] {
   const sentAt = toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
   const body = { source: 'grid', sentAt, ...order };
   return [minute, call('PUT', `/locations/${locationId}/operator-limit`, body)];
 }
 
-/** Each state of its limit, before and after everything is built again at 13. */
+/** Each state of the operator's limit, before and after the restart at minute 13. */
 const DEEDS: Story['deeds'] = [
   [13, (world) => world.crash(3_000)],
   operatorSays('held', 12.5, { isActive: true, limitKw: 4 }),

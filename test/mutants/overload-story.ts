@@ -1,8 +1,8 @@
-// Eight minutes of a service that comes late to what is due: a little, too little to matter, and for long.
+// Eight minutes of a service that is late for its due work: briefly, too little to matter, and for long.
 import { type Deed, type Story, sceneOf } from './story.js';
 
 const LASTS_MINUTES = 8;
-/** Later than the service takes for other work of its own. */
+/** Later than the service's own work can make it. */
 const LATE_MS = 800;
 const LOOK_MS = 1_000 + LATE_MS;
 
@@ -12,7 +12,7 @@ const SCENE = sceneOf(
   `        - { locationId: quay, name: Quay, permanentLimitKw: 20 }`,
 );
 
-/** So many looks at the clock come late. */
+/** Makes `count` looks at the clock late. */
 const lateLooks =
   (count: number): Deed =>
   async (world, _, { starve }) => {
@@ -20,7 +20,7 @@ const lateLooks =
     await world.advance(count * LOOK_MS);
   };
 
-/** So many seconds of looks that come in time. */
+/** Makes all looks of these seconds punctual. */
 const punctual =
   (seconds: number): Deed =>
   async (world, _, { starve }) => {
@@ -29,7 +29,7 @@ const punctual =
   };
 
 const DEEDS: Story['deeds'] = [
-  // Twice two in succession are no overload.
+  // Two late looks in succession, twice, are no overload.
   [1, lateLooks(2)],
   [1, punctual(5)],
   [1, lateLooks(2)],
@@ -37,7 +37,7 @@ const DEEDS: Story['deeds'] = [
   // Raises wait, and reads are answered.
   [2, lateLooks(4)],
   [2, punctual(1)],
-  // Reads are refused; later they are answered again, and only then are limits raised.
+  // Reads are refused. Later they are answered again, and only after that limits rise.
   [4, lateLooks(12)],
   [4.5, punctual(12)],
 ];

@@ -1,4 +1,4 @@
-// A setup file for the tests of a process: plants the mutant that `HEADROOM_MUTANT` names, once for all of its files.
+// A setup file for the tests of a process. It plants the mutant that `HEADROOM_MUTANT` names, once for all test files.
 import { MACHINES, mutantsOf } from './mutants.js';
 
 const PLANTED = Symbol.for('headroom mutant');

@@ -1,4 +1,4 @@
-// Half an hour of two sites with chargers: limits, locks, a cluster and the organization, cars, lost chargers and a crash.
+// Half an hour of two sites: limits, locks, a cluster, an organization, cars, lost chargers and a crash.
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { World } from '../../sim/world/world.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -6,7 +6,7 @@ import { type Ask, call, type Deed, type Ear, MINUTE_MS, type Story, sceneOf, TE
 
 const LASTS_MINUTES = 28;
 
-/** Two sites with more cars than their limits have room for. */
+/** Two sites with more cars than their limits allow to charge at once. */
 const SCENE = sceneOf(
   'Two sites',
   LASTS_MINUTES,
@@ -38,7 +38,7 @@ sessions:
 `,
 );
 
-/** What is asked every half minute. */
+/** Requests of every half minute. */
 const READS = [
   '/locations',
   '/locations/quay/limits',
@@ -52,13 +52,13 @@ const READS = [
   '/alarms',
 ];
 
-/** A profile of these minutes. */
+/** Submits a profile for the minutes from `from` to `to`. */
 function submit(path: string, priority: number, limitKw: number, from: number, to: number): Deed {
   const at = (minute: number) => toInstant(SCENE.startsAtMs + minute * MINUTE_MS);
   return call('POST', `${path}/schedules`, { priority, limitKw, startTime: at(from), endTime: at(to) });
 }
 
-/** What the quay's connectors are doing, second by second. */
+/** Reads the state of the quay's connectors every second. */
 function watchQuay(seconds: number): Deed {
   return async (world, ask) => {
     for (let second = 0; second < seconds; second++) {
@@ -68,7 +68,7 @@ function watchQuay(seconds: number): Deed {
   };
 }
 
-/** The broker may notice before the readings of the charger are missed, or after. */
+/** The broker may notice this before or after the charger's readings count as missed. */
 function loseConnection(world: World, nth: number): void {
   const run = world.runs[nth];
   if (run !== undefined) world.disconnect(run, 1.5 * MINUTE_MS);
@@ -80,12 +80,12 @@ const P2: readonly [TenantUuid, LocationId, ControllerUuid] = [
   'p2' as ControllerUuid,
 ];
 
-/** A charger that is cut off is heard to be there, and says nothing of its power. */
+/** The state message of a charger that is cut off, without any power reading. */
 function hearState(_world: World, _ask: Ask, { sink }: Ear): void {
   sink.recordState(...P2, { online: true, boot: 'another' });
 }
 
-/** A charger that is cut off sends a meter value, and never said that it is there. */
+/** A meter value of a charger that is cut off, without a state message. */
 function hearMeter(_world: World, _ask: Ask, { sink, clock }: Ear): void {
   sink.connectorMeter(...P2, '1' as ConnectorId)?.record({ powerW: 500 }, clock.monotonicMs());
 }
@@ -98,9 +98,12 @@ const P1 = '/chargers/p1/connectors/1';
 const ORGANIZATION = '/organizations';
 const CLUSTER = '/clusters/id-1';
 
-/** By minute. Windows overlap, are replaced and cancelled before and while they are ACTIVE; others end by themselves. */
+/**
+ * By minute. Windows overlap, and are replaced and cancelled before and while they are ACTIVE. Others end by
+ * themselves.
+ */
 const DEEDS: Story['deeds'] = [
-  // 6 A and no more from its arrival on, until the site has room for two of the three.
+  // The connector has 6 A from its arrival on, until the site has enough power for two of the three.
   [0, submit(Q3, 0, 4, 0, 4)],
   [0, watchQuay(12)],
   [1, call('POST', '/clusters', { name: 'Both', locationIds: ['quay', 'pier'], limitKw: 44 })],
@@ -129,7 +132,7 @@ const DEEDS: Story['deeds'] = [
   [12, submit(QUAY, 2, 14, 12, 16)],
   [12, submit(Q2, 0, 8, 12, 17)],
   [12, submit(ORGANIZATION, 4, 300, 12, 16)],
-  // Everything is built again from rows, with windows that have begun.
+  // The service builds everything again from rows, with windows that have begun.
   [13, (world) => world.crash(3_000)],
   [15, (world) => loseConnection(world, 2)],
   [15.5, (world) => loseConnection(world, 0)],
@@ -140,7 +143,7 @@ const DEEDS: Story['deeds'] = [
   [23, hearMeter],
   [22, call('PUT', `${QUAY}/limit`, { limitKw: 40 })],
   [24, call('DELETE', CLUSTER)],
-  // Whose turn it is: the one that never had less than it wanted came first.
+  // The rotation after a crash: the car that never had less than its demand came first.
   [25, call('PUT', '/locations/pier/limit', { limitKw: 5 })],
 ];
 

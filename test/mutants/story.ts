@@ -1,4 +1,5 @@
-// What everybody outside the service sees of a story, line by line: answers, stream, log, metrics, limits and currents.
+// Records everything visible outside the service during a story, line by line: answers, stream, log, metrics, limits
+// and currents.
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../sim/scenario/scenario.js';
@@ -11,14 +12,14 @@ import type { Clock } from '../../src/ports/clock.js';
 import type { MeterSink } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
 
-/** Hears one line; false where it has heard enough. */
+/** Receives one line. Returns false to end the story. */
 export type OnLine = (line: string) => boolean;
 
-/** What befalls the service, beside what the virtual chargers say. */
+/** Inputs of the service besides the messages of the virtual chargers. */
 export interface Ear {
   readonly sink: MeterSink;
   readonly clock: Clock;
-  /** From now on the service comes so late to whatever is due: its processor has other work. */
+  /** From now on, all due work of the service is late by `lateMs`, as if its processor had other work. */
   starve(lateMs: number): void;
 }
 
@@ -31,7 +32,7 @@ export interface Story {
   readonly lastsMinutes: number;
   /** By minute. */
   readonly deeds: readonly (readonly [minute: number, deed: Deed])[];
-  /** What is asked every half minute. */
+  /** Requests of every half minute. */
   readonly reads: readonly string[];
 }
 
@@ -39,7 +40,11 @@ export const MINUTE_MS = 60_000;
 export const TENANT = 'harbour' as TenantUuid;
 const LOOK_EVERY_MINUTES = 0.5;
 
-/** A scene of one tenant. @param locations as in its provisioning file. @param rest further fields of the scenario file */
+/**
+ * A scenario of one tenant.
+ * @param locations as in its provisioning file
+ * @param rest further fields of the scenario file
+ */
 export function sceneOf(name: string, lastsMinutes: number, locations: string, rest = ''): Scenario {
   return parseScenario(
     `name: ${name}
@@ -61,7 +66,7 @@ export function call(method: string, path: string, body?: unknown): Deed {
   return (_, ask) => ask(method, path, body);
 }
 
-/** Metrics that tell of modes; those that tell of time hang on the machine that runs this. */
+/** Metrics about modes. Metrics about time depend on the test machine. */
 const COUNTED = [
   'connectors',
   'throttledConnectors',
@@ -72,7 +77,7 @@ const COUNTED = [
   'overload',
 ] as const;
 
-/** Runs the production service and its chargers through the story, until it ends or `onLine` has heard enough. */
+/** Runs the production service and its chargers through the story, until it ends or `onLine` returns false. */
 export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
   let isEnough = false;
   let metrics: Metrics | undefined;
@@ -86,7 +91,7 @@ export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
   });
   const ask: Ask = async (method, path, body) => {
     const answer = await world.call(method, path, body);
-    // Each request has an id of its own, which a refusal tells.
+    // Each request has an id of its own, and a refusal contains it.
     const answered = JSON.stringify(answer.body)?.replace(/"requestId":"[^"]*"/, '');
     tell(`${method} ${path}: ${answer.status} ${answered}`);
   };

@@ -1,4 +1,4 @@
-// Every mutant of every machine is seen from outside: a story of a service that runs with it goes another way.
+// Every mutant of every machine changes the visible course of a story of the service.
 import { afterAll, describe, expect } from 'vitest';
 import { spread, testCases } from '../seeds.js';
 import { METER_STORY } from './meter-story.js';
@@ -8,7 +8,7 @@ import { OVERLOAD_STORY } from './overload-story.js';
 import { SITE_STORY } from './site-story.js';
 import { type Story, tellStory } from './story.js';
 
-/** Each with what it is about: a mutant that is called so is looked for there first. */
+/** Each story with the names of the mutants that it tries first. */
 const STORIES: readonly (readonly [Story, RegExp])[] = [
   [OPERATOR_STORY, /operator/],
   [OVERLOAD_STORY, /overload/],
@@ -16,7 +16,7 @@ const STORIES: readonly (readonly [Story, RegExp])[] = [
   [SITE_STORY, /./],
 ];
 
-/** Nobody asks for anything: half the work, and most mutants show in what is told unasked. */
+/** Stories without requests need half the work, and most mutants show in unrequested output. */
 const UNASKED = new Map(STORIES.map(([story]) => [story, { ...story, reads: [] }]));
 
 function storiesFor({ name }: Mutant): readonly Story[] {
@@ -27,7 +27,7 @@ function storiesFor({ name }: Mutant): readonly Story[] {
   return stories.flatMap((story, i) => (i === 0 ? [UNASKED.get(story) ?? story, story] : [story]));
 }
 
-/** How each story that was asked for goes with the machines as they are. */
+/** The lines of each story with the unchanged machines. */
 const known = new Map<Story, readonly string[]>();
 
 async function wholeStory(story: Story): Promise<readonly string[]> {
@@ -39,7 +39,7 @@ async function wholeStory(story: Story): Promise<readonly string[]> {
   return lines;
 }
 
-/** The first line that is another than it was; undefined where the story is the same. */
+/** The first changed line, or undefined if the story is the same. */
 async function firstChange(story: Story, before: readonly string[]): Promise<string | undefined> {
   let next = 0;
   let change: string | undefined;
@@ -63,7 +63,7 @@ async function changeBy(mutant: Mutant, story: Story): Promise<string | undefine
 }
 
 afterAll(async () => {
-  // Whatever was planted is gone, and nothing else makes a story go another way.
+  // All mutants are removed, and nothing else changes a story.
   for (const [story, before] of known) expect(await firstChange(story, before), story.name).toBeUndefined();
 });
 

@@ -1,9 +1,9 @@
-// Whole scenarios go another way, to the byte of their traces, where a machine lacks a part: one part of each machine.
+// One missing part of each machine changes the trace of a whole scenario, to the byte.
 import { describe, expect, it } from 'vitest';
 import { type Cases, played, testCases } from '../seeds.js';
 import { allMutants, ScenarioTraces } from './traces.js';
 
-/** Of each machine, and a scenario that is short and shows it. `npm run mutants` does it with every part. */
+/** One part of each machine, and a short scenario that shows it. `npm run mutants` does the same with every part. */
 const PARTS: Cases<{ readonly scenario: string; readonly part: string }> = {
   always: [
     { scenario: 'lock-on-a-full-site', part: 'profile.active: always → profile.expired' },

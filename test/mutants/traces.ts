@@ -1,4 +1,4 @@
-// What a mutant does to whole scenarios: which of their traces is another, to the byte, when the service runs with it.
+// Finds the scenarios whose traces change, to the byte, if the service runs with a mutant.
 import { readFileSync } from 'node:fs';
 import { CellHosts } from '../../sim/run/cell-hosts.js';
 import { cellsOf } from '../../sim/run/cells.js';
@@ -7,7 +7,7 @@ import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { createTraceHash } from '../../sim/trace/trace-hash.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 
-/** Those that show most of the machines come first. */
+/** Scenarios that involve most of the machines come first. */
 const SCENARIOS = [
   'cluster-switched-off',
   'limit-taken-back',
@@ -19,21 +19,21 @@ const SCENARIOS = [
   'peak-shaving',
   'everything-at-once',
 ];
-/** Where a machine is seen in one scenario alone. */
+/** Machines that only one scenario involves. */
 const NEAREST: Readonly<Record<string, string>> = { operator: 'grid-operator', siteMeter: 'building' };
 
-/** How long scenarios run before their traces are compared: the rest of one that is another already tells nothing more. */
+/** Scenarios run for this long before the hashes are compared. After a change, the rest of a trace adds nothing. */
 const STRETCH_MS = 300_000;
 
-/** The host of a scenario always has processor enough; stories tell what becomes of a service that has not. */
+/** A scenario's host never lacks processor time. Stories cover a service that does. */
 export const NEVER_TRACED: ReadonlySet<string> = new Set(['overload']);
 
-/** One process at a time: what a mutant lacks, it lacks for every actor of the process. */
+/** One process at a time, because a mutant affects every actor of the process. */
 export class ScenarioTraces {
-  /** Of each scenario, the hashes of its trace so far after each stretch. */
+  /** For each scenario, the hash of its trace so far after each stretch. */
   readonly #known = new Map<string, readonly string[]>();
 
-  /** The first scenario whose trace the mutant changes, or that breaks by it; undefined where none does. */
+  /** The first scenario that fails or changes its trace under the mutant, or undefined. */
   async firstChangedBy(
     mutant: Mutant,
     scenarios: readonly string[] = scenariosFor(mutant),
@@ -68,12 +68,11 @@ function scenariosFor({ machine }: Mutant): readonly string[] {
   return nearest === undefined ? SCENARIOS : [nearest, ...SCENARIOS.filter((name) => name !== nearest)];
 }
 
-/** Every mutant of every machine. */
 export function allMutants(): readonly Mutant[] {
   return [...MACHINES.values()].flatMap(mutantsOf);
 }
 
-/** Plays the scenario; gives the hash of all that has happened, after each stretch. */
+/** Plays the scenario and yields the hash of all events so far after each stretch. */
 async function* play(name: string): AsyncGenerator<string> {
   const path = `scenarios/${name}.yaml`;
   const scenario = parseScenario(readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8'), path);
