@@ -1,4 +1,5 @@
-// A charger that goes out of reach: nobody can tell it less, and a lock for which there is no room beside what it holds waits for that.
+// A charger out of reach takes no lower limit. A lock whose 6 A do not fit beside the charger's entitlement waits for
+// the end of that.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
@@ -8,15 +9,15 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
-/** More than the 6 A of one connector, less than those of two. */
+/** More than the 6 A of one connector, and less than the 6 A of two. */
 const LIMIT_W = 7_000;
-/** Those of two; without a measured voltage a current is taken to carry a tenth more. */
+/** The 6 A of two connectors. Without a measured voltage, a current counts with 10 % more power (R11). */
 const BOTH_W = 2 * 6 * 3 * 253;
 const TOLD_AT_MS = 5_000;
 const GONE_AT_MS = 15_000;
 const LOCKED_AT_MS = 20_000;
 const SETTLE_MS = 10_000;
-/** What is told first answers a heartbeat at 0. */
+/** The first grant answers a heartbeat at 0. */
 const LEASE_OVER_AT_MS = 61_200 + SETTLE_MS;
 
 interface Placed {
@@ -42,7 +43,7 @@ function hear({ actor, control }: Placed, nowMs: number, said: Partial<MeterRead
   supervisor.hear(control, reading, nowMs);
 }
 
-/** It takes what it was told last. */
+/** Acknowledges the last limit. */
 function take({ control }: Placed, nowMs: number): void {
   const { lastSeq: seq } = control.holding;
   supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
@@ -53,13 +54,13 @@ function goAway({ actor, control }: Placed): void {
   supervisor.lose(control);
 }
 
-/** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+/** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
   const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
   return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
 }
 
-/** From then on it is to have 6 A at the least, whatever the limit is. */
+/** Locks the connector, so that it is due at least 6 A under any limit. */
 function lock(): void {
   hear(locked, LOCKED_AT_MS);
   lockAt(locked.actor, 11);
@@ -130,7 +131,7 @@ it('A lock that can never fit waits for the lease of a charger that is out of re
   expect(toldAt(TOLD_AT_MS)).toEqual({ locked: 0, other: 9.2 });
   take(other, TOLD_AT_MS);
   goAway(other);
-  // A third one has never been heard of, and its maximum is reserved.
+  // A third charger has never reported, and its maximum is reserved.
   place('third', 'none');
   lock();
   expect(toldAt(LOCKED_AT_MS)).toEqual({});

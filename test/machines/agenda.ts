@@ -1,4 +1,4 @@
-// Virtual time in whole ms and chance from a seed: the same seed gives the same run.
+// Virtual time in whole ms and seeded random choices: the same seed gives the same run.
 import FlatQueue from 'flatqueue';
 
 export class Agenda {
@@ -9,7 +9,7 @@ export class Agenda {
     this.#queue.push(act, this.nowMs + Math.max(0, Math.round(ms)));
   }
 
-  /** Does everything due up to `untilMs`; `check` after each. */
+  /** Runs all tasks due up to `untilMs`, and `check` after each. */
   run(untilMs: number, check: () => void): void {
     for (;;) {
       const atMs = this.#queue.peekValue();
@@ -22,7 +22,7 @@ export class Agenda {
   }
 }
 
-/** Mulberry32: small, and good enough to choose faults by. */
+/** Mulberry32: small, and random enough to choose faults. */
 export class Dice {
   #state: number;
 

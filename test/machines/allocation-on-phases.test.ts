@@ -1,4 +1,4 @@
-// Who gets how much where fuses bind beside the limit: max-min fair under all of them at once, against a linear program.
+// Allocation under fuses and a limit at once: max-min fair under all of them, checked against a linear program.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allocate } from '../../machines/power/allocation.js';
@@ -6,7 +6,7 @@ import type { Claim } from '../../machines/power/claims.js';
 import { fairestByProgram } from './max-min-oracle.js';
 
 const POLES = 4;
-/** mW of a tenth of an ampere: of one phase at two voltages, of three phases. */
+/** mW of a tenth of an ampere: one phase at two voltages, and three phases. */
 const MILLIWATTS = [23_000, 25_300, 69_000] as const;
 
 interface Case {
@@ -16,7 +16,7 @@ interface Case {
   readonly unlocked: readonly Claim[];
 }
 
-/** Tenths of an ampere that are whole watts, so that the program reckons as the service does. */
+/** A tenth of an ampere is a whole number of watts, so that the program calculates like the service. */
 const claim: fc.Arbitrary<Claim> = fc
   .record({
     milliwattsPerTenth: fc.constantFrom(...MILLIWATTS),
@@ -59,7 +59,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }
 
-/** What a claim with `shareW` loads a pole with, tenths of an ampere. */
+/** Load of a claim with `shareW` on a circuit phase, tenths of an ampere. */
 function loadOf({ load }: Claim, shareW: number, pole: number): number {
   if (load === undefined || !load.poles.includes(pole)) return 0;
   return Math.max(Math.floor((shareW * 1000) / load.milliwattsPerTenth), load.heldTenthsA);
@@ -137,7 +137,7 @@ describe('A location with fuses (who gets how much)', () => {
       }
       if (found.bindings.some((binding, i) => runs[i] && typeof binding === 'number')) bound++;
     }, 500);
-    // Nothing is proved of poles that never kept anybody from more.
+    // The test proves nothing if circuit phases never bind.
     expect(bound).toBeGreaterThan(50);
   });
 
@@ -147,7 +147,7 @@ describe('A location with fuses (who gets how much)', () => {
     check(({ locked, unlocked, availableW, capacitiesTenthsA }, { lockedW, unlockedW, lastResort }) => {
       const all = [...locked, ...unlocked];
       const sharesW = [...lockedW, ...unlocked.map(({ heldW }) => heldW)];
-      // Of each lock a watt, and a tenth of an ampere, may be left over.
+      // A watt and a tenth of an ampere of each lock may stay unused.
       const isPowerUsed = availableW - sum(sharesW) <= locked.length;
       const used = loadsOf(all, sharesW).flatMap((load, pole) =>
         (capacitiesTenthsA[pole] ?? 0) - load <= locked.length ? [pole] : [],
@@ -159,7 +159,7 @@ describe('A location with fuses (who gets how much)', () => {
         lowered++;
         expect(isPowerUsed || loadsUsed(lock)).toBe(true);
         for (const [j, other] of unlocked.entries()) {
-          // Whoever holds its floor anyway may have what is left over, too.
+          // A connector that has its floor in any case may get this rest, too.
           const leftOverW = (locked.length * (other.load?.milliwattsPerTenth ?? 0)) / 1000;
           if (isPowerUsed || loadsUsed(other))
             expect(unlockedW[j]).toBeLessThanOrEqual(other.heldW + leftOverW);

@@ -1,4 +1,4 @@
-// Who gets how much (power safety): max-min fair against two independent oracles, floors, locks, last resort, turns.
+// Allocation (R13 to R17): max-min fair against two independent oracles, minimums, locks, last resort and rotation.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Allocation, allocate } from '../../machines/power/allocation.js';
@@ -11,7 +11,7 @@ interface Case {
   readonly unlocked: readonly Claim[];
 }
 
-/** A claim of at most `unitW` for each of fail-safe, floor and what is above it. */
+/** A claim with at most `unitW` for each of fail-safe, minimum, and range above the minimum. */
 function claim(unitW: number): fc.Arbitrary<Claim> {
   return fc
     .record({
@@ -54,7 +54,7 @@ function isPaused({ heldW, floorW }: Claim, shareW: number): boolean {
   return shareW === heldW && heldW < floorW;
 }
 
-/** Walks each case with what came of it. */
+/** Calls `each` with every case and its allocation. */
 function check(each: (given: Case, found: Allocation) => void, of = someCases, numRuns = 2_000): void {
   fc.assert(
     fc.property(of, (given) => each(given, allocationOf(given))),
@@ -62,7 +62,7 @@ function check(each: (given: Case, found: Allocation) => void, of = someCases, n
   );
 }
 
-/** The claims that run, in the order given, with the power they share. */
+/** The running claims in the given order, with the power that they share. */
 function runningOf(given: Case, found: Allocation): { running: Claim[]; sharesW: number[]; roomW: number } {
   const running: Claim[] = [];
   const sharesW: number[] = [];
@@ -78,7 +78,7 @@ function runningOf(given: Case, found: Allocation): { running: Claim[]; sharesW:
   return { running, sharesW, roomW };
 }
 
-/** Below the fair shares in real numbers, by less than a watt each. */
+/** Each share is below the real-valued fair share by less than a watt. */
 function expectWithinAWatt(sharesW: readonly number[], fairestW: readonly number[]): void {
   expect(sharesW.length).toBe(fairestW.length);
   for (const [i, shareW] of sharesW.entries()) {
@@ -223,7 +223,7 @@ describe('The power of a location (who gets how much)', () => {
         for (const [i, shareW] of less.lockedW.entries()) {
           expect(more.lockedW[i]).toBeGreaterThanOrEqual(shareW);
         }
-        // What cannot be divided into whole watts may be more of more.
+        // A larger sum may leave a larger rest after division into whole watts.
         const roundingW = given.locked.length + given.unlocked.length;
         expect(sum([...more.lockedW, ...more.unlockedW]) + roundingW).toBeGreaterThanOrEqual(
           sum([...less.lockedW, ...less.unlockedW]),
@@ -260,7 +260,7 @@ describe('The power of a location (who gets how much)', () => {
         const awake = unlocked.filter(({ isResting }) => !isResting);
         const resting = unlocked.filter(({ isResting }) => isResting);
         const sharesOf = (rests: boolean) => unlockedW.filter((_, i) => unlocked[i]?.isResting === rests);
-        // The others get what they would get if whoever rests asked for no more than what is held for it.
+        // The others get the same shares as if resting connectors asked for no more than their reserve.
         const heldW = sum(resting.map((each) => each.heldW));
         const alone = allocate(availableW - heldW, locked, awake).unlockedW;
         expect(sharesOf(false)).toEqual(alone);
@@ -303,7 +303,7 @@ function expectFairestByTrying(
   if (fairestW === undefined) throw new Error('no vector fits, though the floors do');
   const best = ascending(fairestW);
   for (const [i, shareW] of ascending(sharesW).entries()) {
-    // What cannot be divided into whole watts is left over; the oracle gives it to somebody.
+    // The service leaves an indivisible rest unused, and the oracle gives it to one claim.
     expect([0, 1]).toContain((best[i] ?? Number.NaN) - shareW);
   }
 }

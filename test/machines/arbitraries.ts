@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 
-/** Where on the time axis a case plays: the rules must not depend on it. */
+/** Start of a case on the time axis. The rules must not depend on it. */
 export const eraMs: fc.Arbitrary<number> = fc.constantFrom(
   0,
   Date.UTC(2026, 5, 1),
@@ -20,7 +20,7 @@ export const priority: fc.Arbitrary<number> = fc.oneof(
   fc.integer({ min: 0, max: 10 }),
 );
 
-/** A window of 1 to 15 ms that begins at most `withinMs` after 0; add the era. */
+/** A window of 1 to 15 ms that begins at most `withinMs` after 0, relative to the era. */
 export function profileWithin(withinMs: number): fc.Arbitrary<LimitProfile> {
   return fc
     .record({
@@ -32,7 +32,6 @@ export function profileWithin(withinMs: number): fc.Arbitrary<LimitProfile> {
     .map(({ lengthMs, ...profile }) => ({ ...profile, endsAtMs: profile.startsAtMs + lengthMs }));
 }
 
-/** `profile`, moved by `byMs`. */
 export function moved<P extends { startsAtMs: number; endsAtMs: number }>(profile: P, byMs: number): P {
   return { ...profile, startsAtMs: profile.startsAtMs + byMs, endsAtMs: profile.endsAtMs + byMs };
 }

@@ -1,4 +1,4 @@
-// What is done to a location under attack: faults of links, reboots, crashes, and what people do meanwhile.
+// An attack on a location: faults of links, reboots, crashes, and actions of people in between.
 import { expect } from 'vitest';
 import type { ChargerTraits } from './hostile-charger.js';
 import type { SupervisorRig } from './supervisor-rig.js';
@@ -9,13 +9,16 @@ export interface Attack {
   readonly chargers: number;
   readonly hasCrashes: boolean;
   readonly hasLocks: boolean;
-  /** All chargers keep what they are told to fall back to; otherwise half of them. */
+  /** All chargers keep `thenA`. Otherwise, half of them do. */
   readonly isFailsafeKept: boolean;
-  /** Half of them count leases from receipt: their grants may outlive any look-ahead, so the limit stays as it is. */
+  /**
+   * Half of the chargers count leases from receipt. Their grants may outlive any look-ahead, so the limit stays
+   * constant.
+   */
   readonly hasReceipts: boolean;
 }
 
-/** W at nominal voltage and a tenth, as the service reckons before it knows better. */
+/** W at 10 % above nominal voltage, as the service counts an unmeasured current. */
 export function sumW(
   chargers: readonly ChargerTraits[],
   tenthsAOf: (traits: ChargerTraits) => number,
@@ -23,7 +26,10 @@ export function sumW(
   return chargers.reduce((sum, each) => sum + (tenthsAOf(each) * 253 * each.phases) / 10, 0);
 }
 
-/** Faults until {@link ATTACKED_UNTIL_MS}, then all links whole: every charger has a lease again. @throws naming the seed */
+/**
+ * Runs faults until {@link ATTACKED_UNTIL_MS}, then only whole links, and expects a lease for every charger at the end.
+ * @throws an error that names the seed
+ */
 export function surviveAttack(rig: SupervisorRig, seed: number, attack: Attack): void {
   try {
     rig.run(90_000);
@@ -40,7 +46,7 @@ export function surviveAttack(rig: SupervisorRig, seed: number, attack: Attack):
   }
 }
 
-/** A fault, or something that people do, every few seconds. */
+/** Causes a fault or an action of people every few seconds. */
 export function attackOn(rig: SupervisorRig, attack: Attack): void {
   const { dice } = rig;
   const mostW = sumW(

@@ -1,4 +1,4 @@
-// Looking ahead, against an oracle that asks every millisecond anew who is locked, what is needed and what there is.
+// The look-ahead against an oracle that works out locks, needs and limits anew for every millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -27,7 +27,7 @@ const stackOf = (profiles: readonly LimitProfile[]) => profiles.reduce(putProfil
 const lockAround = (scaleKw: number) =>
   profileWithin(SPAN_MS).map((profile) => ({ ...profile, limitKw: 1 + (profile.limitKw % scaleKw) }));
 
-/** A site that is short of power now and then: a few connectors, limits of the order of their floors. */
+/** A site that is short of power at times: a few connectors, and limits about as high as their minimums. */
 const site = fc.record({
   era: eraMs,
   now: fc.integer({ min: -1, max: 30 }),
@@ -40,7 +40,7 @@ const site = fc.record({
       nil: undefined,
     },
   ),
-  // Equal to no share: which of equals is named is tested elsewhere.
+  // Unequal to any share, because another test covers the choice between equal limits.
   operatorKw: fc.constantFrom(3.3, 8.3, 20.7),
   buildingEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
   buildingKw: fc.constantFrom(3.7, 8.7, 20.3, 50.1),
@@ -66,7 +66,7 @@ const site = fc.record({
 });
 type Site = typeof site extends fc.Arbitrary<infer T> ? T : never;
 
-/** The site at its place on the time axis. */
+/** The site at its era on the time axis. */
 function build({
   era,
   now,
@@ -114,7 +114,7 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
   permanentLimitsKw,
 });
 
-/** What neither profile nor cluster can lift at `t`; undefined where nothing is known. */
+/** The limit at `t` that no profile and no cluster can lift. undefined if none is known. */
 function physicalOrOperatorsKw(
   { operatorLimit, peakShaving, buildingLeaves, connectionLimitKw }: Built,
   t: number,
@@ -132,7 +132,7 @@ function physicalOrOperatorsKw(
   return Number.isFinite(leastKw) ? leastKw : undefined;
 }
 
-/** In the contract's and the design's own words, one instant at a time; W. */
+/** Needs and limits at one instant, by the rules of the contract and the design, W. */
 function needsAt(built: Built, t: number) {
   const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
   const shares = built.clusters.map(
@@ -156,7 +156,7 @@ function needsAt(built: Built, t: number) {
   return undefined;
 }
 
-/** Holds `found` to what the oracle says of every millisecond; `isAsked` says of which. */
+/** Compares `found` with the oracle at every millisecond for which `isAsked` returns true. */
 function compare(found: readonly Shortfall[], built: Built, era: number, isAsked: (t: number) => boolean) {
   for (let t = era - 2; t <= era + LAST_MS; t++) {
     const needs = isAsked(t) ? needsAt(built, t) : undefined;
@@ -228,7 +228,7 @@ describe('What is short after a write', () => {
             const scaleOf = (steps: readonly ScaleStep[]) =>
               steps.findLast(({ atMs }) => atMs <= t)?.scale ?? 1;
             const without = Math.min(own, physicalOrOperatorsKw(built, t) ?? own);
-            // Shares count in whole watts, as they are granted.
+            // Shares count in whole watts, as granted.
             const sharesW = built.clusters.map(({ steps }) => wattsOfLimit(own * scaleOf(steps)));
             const leastW = Math.min(...sharesW);
             const isBound = leastW < wattsOfLimit(without);

@@ -1,4 +1,4 @@
-// What timestamps say of a charger's clock, where those before them were kept back somewhere.
+// The estimate of a charger's clock from its timestamps, after earlier timestamps arrived late.
 import { expect, it } from 'vitest';
 import { ChargerClock } from '../../machines/session/charger-clock.js';
 

@@ -1,14 +1,15 @@
-// A charger that speaks OCPP gets a lease only once it has shown that it keeps one, and loses it when it shows that it does not.
+// An OCPP charger counts as keeping leases only after it has shown this. It loses that status after it shows the
+// opposite.
 import { describe, expect, it } from 'vitest';
 import type { MeteredValues } from '../../machines/session/gateway-request.js';
 import { TestCharger } from './ocpp-charger.js';
 
-/** Connected, started, ready, with a car and its first values. */
+/** A charger that is connected, started and ready, with a car and its first values. */
 function charging(...options: ConstructorParameters<typeof TestCharger>): TestCharger {
   return new TestCharger(...options).connect().boot().pass(2).plugIn().pass(11);
 }
 
-/** Connected, started, ready, without a car. */
+/** A charger that is connected, started and ready, without a car. */
 function idle(...options: ConstructorParameters<typeof TestCharger>): TestCharger {
   return new TestCharger(...options).connect().boot().pass(15);
 }
@@ -65,7 +66,7 @@ describe('A grant', () => {
       stackLevel: 8,
       schedule: { unit: 'A', limit: 16, endsAfterS: 70, thenLimit: 6 },
     });
-    // It begins 10 s before that, so that a charger which counts from when it is told gives itself away.
+    // The lease begins 10 s before that, so that a charger which counts from receipt shows the wrong end.
     const sampledOwnMs = set?.kind === 'setLease' ? set.schedule.startsAtOwnMs + 10_000 : 0;
     expect(charger.ownMs - sampledOwnMs).toBeLessThan(3_000);
     expect(sampledOwnMs % 1000).toBe(0);
@@ -143,7 +144,7 @@ describe('A grant', () => {
   it('is lowered by another system at once, and as soon as the charger keeps to it where it was on its way', () => {
     for (const hidesSchedule of [false, true]) {
       const charger = charging({ hidesSchedule }).grant(16, 6);
-      // One that shows no schedule has to show by its meter that it keeps to the grant.
+      // A charger that shows no schedule has to prove by its meter that it keeps to the grant.
       expect(charger.acks()).toHaveLength(hidesSchedule ? 0 : 1);
       charger.ceilingA = 8;
       charger.session.review(charger.nowMs);
@@ -410,7 +411,7 @@ describe('A proven lease is lost', () => {
     expect(charger.lease?.lease).toBe('none');
     charger.grant(0, 0).pass(1);
     expect(charger.lease?.lease).toBe('heartbeat');
-    // The lease of before would have begun to count again.
+    // The earlier lease would count again by the new clock.
     charger.cut();
     for (let second = 0; second < 4_000; second++) {
       charger.nowMs += 1_000;
@@ -601,7 +602,7 @@ describe('A charger that asks what time it is', () => {
   it('is not told where its lease ends before the service has heard of it', () => {
     const charger = charging16().pass(1).grant(10, 6, { ttlS: 15 }).pass(1);
     const { endsAtMs = 0 } = charger.session.leaseAt(1)?.held ?? {};
-    // It ends before that second is over, by the slowest clock, too.
+    // The lease ends before that second is over, by the slowest clock, too.
     charger.pass((endsAtMs - charger.nowMs) / 1_000 - 0.2);
     expect(charger.asksTime(() => charger.grant(16, 6))).toBe(false);
     expect(isEndOpen(charger)).toBe(true);
@@ -625,7 +626,7 @@ describe('A charger that asks what time it is', () => {
 
   it('is told, whenever its lease ends, where the service counts on that already', () => {
     const charger = charging16();
-    // It takes no limit between 0 and 6 A.
+    // The charger takes no limit between 0 and 6 A.
     expect(charger.asksTime(() => charger.grant(3, 0))).toBe(true);
     expect(charger.pass(65).asksTime(() => charger.grant(16, 6))).toBe(true);
   });
@@ -665,10 +666,10 @@ describe('A charger that asks what time it is', () => {
 
 describe('A charger that is told what time it is', () => {
   const charging16 = () => charging().renewed(60, 16, 6);
-  /** A proof looks further ahead. */
+  /** A proof reads a longer schedule, so this counts the other reads. */
   const looks = ({ requests }: TestCharger) =>
     requests.filter((request) => request.kind === 'readSchedule' && request.durationS === 60).length;
-  /** The answer to its Heartbeat is on its way for so long, and then it sets its clock by it. */
+  /** The answer to the charger's Heartbeat takes `seconds`, and then the charger sets its clock by it. */
   const told = (charger: TestCharger, seconds: number) => {
     charger.asksTime(() => charger.grant(16, 6));
     charger.nowMs += 1000 * seconds;
@@ -725,7 +726,7 @@ describe('A charger whose clock is set back by a late answer to its start', () =
     'by %f s keeps no lease for longer than it was given, %f s before it is looked at',
     (lateS, aheadS) => {
       const charger = charging().grant(16, 6).pass(1).boot().pass(0.4);
-      // Its first values are by the clock that it had before it was answered.
+      // The first values still use the clock from before the answer.
       if (aheadS === 0) charger.nowMs += 100;
       charger.values();
       charger.ownOffsetMs -= 1000 * lateS;
@@ -738,7 +739,7 @@ describe('A charger whose clock is set back by a late answer to its start', () =
       charger.grant(16, 6, { ttlS: 15 }).pass(1);
       expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
       charger.cut();
-      // Its own seconds may last 2 % longer.
+      // The charger's own seconds may last 2 % longer.
       charger.nowMs = saidAtMs + 15_300;
       expect(charger.limit).toBe(6);
     },
@@ -802,7 +803,7 @@ describe('A charger that shows what it was told from its beginning on, and not f
   it('has it again, by the clock that it has then, once it has said a timestamp after it was told the time', () => {
     const charger = idle({ showsFromStart: true }).renewed(40, 16, 6);
     expect(charger.asksTime(() => charger.grant(16, 6))).toBe(true);
-    // The answer was on its way for so long.
+    // The answer took 20 s.
     charger.ownOffsetMs -= 20_000;
     charger.renewed(60, 20, 6);
     expect(charger.notes.at(-1)).toBeUndefined();
@@ -856,7 +857,7 @@ describe('A charger that shows limits only while it charges', () => {
 });
 
 describe('A charger that goes on while the gateway is another', () => {
-  /** Another gateway takes it over, which knows what the one before has kept. */
+  /** Another gateway takes the charger over, with the stored facts of the one before. */
   function takenOver(charger: TestCharger, more: { hasStarted?: boolean } = {}): TestCharger {
     const { store, nowMs, ownOffsetMs } = charger;
     const { fallbacksA } = charger.session;
@@ -951,7 +952,7 @@ describe('A charger that goes on while the gateway is another', () => {
 });
 
 describe('A connector that is said to be free while its transaction runs', () => {
-  /** Free for long enough to be believed. */
+  /** The charger reports its connector free, by default for long enough that the gateway accepts this. */
   function interrupted(seconds = 4): TestCharger {
     return charging().grant(16, 6).renewed(2, 16, 6).status('Available').renewed(seconds, 16, 6);
   }
@@ -1135,7 +1136,7 @@ describe('The connection of a charger', () => {
           .map(({ powerW }) => powerW),
       ),
     ).toEqual(new Set([0]));
-    // The same one may be said to run again, as where its end was a mistake.
+    // The same transaction may be reported as running again, if its end was a mistake.
     charger.plugIn(77);
     expect(charger.session.leaseAt(1)?.transaction).toBe(77);
   });

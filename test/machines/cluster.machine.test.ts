@@ -1,4 +1,4 @@
-// A cluster shares its cap while it is ACTIVE, and limits no member while it is not.
+// An ACTIVE cluster shares its cap. An INACTIVE one limits no member.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
@@ -27,7 +27,7 @@ const changed = (members: Record<string, number>): ClusterEvent => ({
   type: 'members.changed',
   members: listed(members),
 });
-/** A member without chargers: it takes nothing that others wait for. */
+/** Reserved power of a member without chargers. No other member waits for it. */
 const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0, isLettingGo: false };
 const listed = (members: Record<string, number>) =>
   Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw, reserved: NOTHING }));
@@ -40,7 +40,7 @@ const ACTIVATED: ClusterEvent = { type: 'cluster.activated' };
 const DEACTIVATED: ClusterEvent = { type: 'cluster.deactivated' };
 const RESERVED_CHANGED: ClusterEvent = { type: 'reserved.changed' };
 
-/** What section 2.8 makes of `events`. */
+/** The state after `events` by section 2.8 of the contract. */
 function expectedAfter(events: readonly ClusterEvent[]) {
   let [capKw, isActive]: [number | null, boolean] = [null, false];
   let members = new Map<string, number>();
@@ -51,7 +51,7 @@ function expectedAfter(events: readonly ClusterEvent[]) {
       capKw = event.limitKw;
       members = new Map(event.members.map(({ locationId, setLimitKw }) => [locationId, setLimitKw]));
     }
-    // One that is INACTIVE is configured anew before it is activated, and asks for nothing until then.
+    // An INACTIVE cluster is configured anew before its activation, and asks its members for nothing until then.
     if (event.type === 'members.changed' && isActive)
       for (const { locationId, setLimitKw } of event.members)
         if (members.has(locationId)) members.set(locationId, setLimitKw);
@@ -59,7 +59,7 @@ function expectedAfter(events: readonly ClusterEvent[]) {
   return { capKw, isActive, sharesKw: sharesOf(capKw, isActive, members) };
 }
 
-/** A cluster after `events`, with what its members were told by each of them. */
+/** A cluster after `events`, with the effects of each event on its members. */
 function run(events: readonly ClusterEvent[], inspect: (event: InspectionEvent) => void = () => {}) {
   const actor = createActor(clusterMachine, { inspect });
   const effects: ClusterEffect[][] = [];
@@ -72,7 +72,7 @@ function run(events: readonly ClusterEvent[], inspect: (event: InspectionEvent) 
   return { ...actor.getSnapshot(), effects };
 }
 
-/** What the members know once they have taken in every effect; nobody may be told what it knows already. */
+/** The members' shares after all effects. No effect may repeat a share that its member already has. */
 function toldBy(effects: readonly ClusterEffect[]): Map<string, number> {
   const told = new Map<string, number>();
   for (const { locationId, share } of effects.flatMap(({ shares }) => shares)) {
@@ -85,7 +85,7 @@ function toldBy(effects: readonly ClusterEffect[]): Map<string, number> {
 
 const wattsOf = (shares: ReadonlyMap<string, GrantedShare>) =>
   new Map([...shares].map(([member, { shareW }]) => [member, shareW]));
-/** The most that members with such `powers` can use together under `shares`, W. */
+/** The most that members with these `powers` can use together under `shares`, W. */
 const takenOf = (
   powers: readonly { readonly reservedW: number }[],
   shares: ReadonlyMap<string, GrantedShare>,
@@ -96,14 +96,14 @@ const takenOf = (
   );
 const sumOf = (sharesW: ReadonlyMap<string, number>) => [...sharesW.values()].reduce((a, b) => a + b, 0);
 
-/** Everything that must hold of a cluster after `events`. */
+/** Checks all invariants of a cluster after `events`. */
 function holdsAfter(events: readonly ClusterEvent[], inspect?: (event: InspectionEvent) => void): void {
   const { value, context, effects } = run(events, inspect);
   const { capKw, isActive, sharesKw } = expectedAfter(events);
   expect(value).toBe(isActive ? 'active' : 'inactive');
   const sharesW = wattsOf(context.shares);
   expect([...sharesW.keys()].sort()).toEqual([...sharesKw.keys()].sort());
-  // A share is granted in whole watts, and never more than is due.
+  // A share is granted in whole watts, and never exceeds the exact share.
   for (const [member, kw] of sharesKw) expect(sharesW.get(member)).toBe(wattsOfLimit(kw));
   expect(toldBy(effects.flat())).toEqual(sharesW);
   for (const each of effects) expect(each.length).toBeLessThanOrEqual(1);
@@ -224,7 +224,7 @@ describe("A cluster's shares (section 2.8)", () => {
     const members = [member('south', 5, locked), member('north', 50, full)];
     const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 41, members }, ACTIVATED];
     const { context } = run(events);
-    // 5 kW of the 55 that are set, of 41 kW.
+    // 5 of the 55 kW set by the members, scaled to 41 kW.
     const shareW = wattsOfLimit((5 * 41) / 55);
     expect(context.shares.get('north')?.shareW).toBe(41_000 - 4_140);
     expect(context.shares.get('south')).toEqual({
@@ -263,13 +263,13 @@ describe("A cluster's shares (section 2.8)", () => {
     expect(roomsW(next(told))).toEqual([0, 12_000, 0]);
     falling.isLettingGo = false;
     expect(roomsW(next(told)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
-    // What a member lets go of itself is its own supervisor's to wait for.
+    // The member's own supervisor waits for falling entitlements inside that member.
     started.isLettingGo = true;
     expect(roomsW(next(told)).slice(0, 2)).toEqual([0, Number.POSITIVE_INFINITY]);
   });
 
   it('let nobody raise a limit while the chargers of another are entitled to more than its share, and keep the shares', () => {
-    // One of its chargers keeps no lease any more; the others are on their way down.
+    // One of north's chargers no longer keeps its lease, and the others are about to be lowered.
     const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000, isLettingGo: false };
     const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000, isLettingGo: false };
     const members = [member('north', 30, north), member('south', 30, south)];
@@ -305,7 +305,7 @@ describe("A cluster's shares (section 2.8)", () => {
           ),
         );
         const needsW = each.reduce((sum, { neededW }) => sum + neededW, 0);
-        // Chargers follow one after another, and what has become free is taken at once, as far as it may be.
+        // Chargers follow one after another, and each member takes free power at once, as far as it may.
         for (let step = 0; step < 4 * each.length; step++) {
           const before = takenOf(powers, shares);
           shares = grantShares(shares, capKw, scale, members);

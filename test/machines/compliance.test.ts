@@ -1,4 +1,4 @@
-// Whether a charger keeps to what it was told (power safety, rule 8).
+// Detects whether a charger keeps to its limit (R8).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompliance, foldCompliance } from '../../machines/power/compliance.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -57,7 +57,10 @@ describe('A connector that did not comply', () => {
     hb = 0;
   });
 
-  /** It says every 10 s from `fromMs` on that it draws so much, and takes what it is told if `takes`. Whether it is trusted by then. */
+  /**
+   * Reports a draw of `drawnA` every 10 s from `fromMs` on, with an acknowledgement of each limit if `takes`. Returns
+   * whether the charger counts as compliant afterwards.
+   */
   function isTrustedAfter(drawnA: number, fromMs: number, forMs: number, takes = true): boolean {
     const control = supervisor.controls.get('quay/1');
     if (control === undefined) throw new Error('no connector');
@@ -88,7 +91,7 @@ describe('A connector that did not comply', () => {
 
   it('does not over a restart either, while it draws the maximum that was reserved for it on disk', () => {
     place({ isDistrusted: true }, 0);
-    // What is on disk may be in force for 71.2 s.
+    // A stored limit may be in force for 71.2 s.
     for (let nowMs = 0; nowMs < 100_000; nowMs += 10_000)
       expect(isTrustedAfter(32, nowMs, 0, false)).toBe(false);
     expect(isTrustedAfter(6, 100_000, 60_000)).toBe(true);

@@ -1,4 +1,4 @@
-// A connector's real machine without a location to report to, for rigs that test what reads it.
+// A connector's real machine without a location above it, for rigs that test the readers of its state.
 import { createActor } from 'xstate';
 import { type ConnectorActor, connectorMachine } from '../../machines/power/connector.machine.js';
 
@@ -8,7 +8,7 @@ export function createConnectorActor(key: string): ConnectorActor {
   return createActor(alone, { input: { key, stack: [], now: 0 } }).start();
 }
 
-/** Locks the connector at `limitKw` from now on, or ends its lock where that is undefined. */
+/** Locks the connector at `limitKw` from now on, or ends its lock if `limitKw` is undefined. */
 export function lockAt(actor: ConnectorActor, limitKw: number | undefined): void {
   const lock = { priority: 0, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
   if (actor.getSnapshot().context.lockLimitKw === limitKw) return;

@@ -1,4 +1,4 @@
-// What a connector's reported voltage does to the power that is reserved for its current.
+// Effect of a connector's reported voltage on the power reserved for its current (R11).
 import { expect, it } from 'vitest';
 import { createControl } from '../../machines/power/connector-control.js';
 import { hearReading } from '../../machines/power/connector-readings.js';
@@ -12,7 +12,7 @@ const SPEC = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, isActive
 
 const MINUTE_MS = 60_000;
 
-/** W that are reserved for the 6 A of a connector that falls back to them, after each of the readings, a minute apart. */
+/** W reserved for a connector with a fail-safe of 6 A after each of the voltage readings, which are a minute apart. */
 function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
   const ledger = new GrantLedger(TIMING);
   const slot = new MeterLedger(30_000).addConnector('crane/1');

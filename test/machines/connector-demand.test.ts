@@ -1,4 +1,4 @@
-// What a car is believed to want, from what it draws (power safety: demand).
+// The estimated demand of a car from its draw (R19, R20).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -16,14 +16,17 @@ const CHARGING: DrawnReading = {
   maxTenthsA: 320,
 };
 
-/** A car that came at 0 and was heard of once. */
+/** A car that came at 0 and was reported once. */
 function withCar(): Demand {
   const demand = createDemand(320);
   foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 0);
   return demand;
 }
 
-/** Reports `drawnTenthsA` under `limitTenthsA` every 10 s from `fromMs` to `untilMs`; true where any reading was news. */
+/**
+ * Reports `drawnTenthsA` under `limitTenthsA` every 10 s from `fromMs` to `untilMs`. Returns true if a reading changed
+ * the demand.
+ */
 function draw(
   demand: Demand,
   [drawnTenthsA, limitTenthsA]: readonly [number, number],
@@ -123,7 +126,8 @@ describe('A car that draws clearly less than its limit', () => {
         foldDemand(demand, { ...CHARGING, drawnTenthsA: drawnAt(atMs), limitTenthsA }, atMs);
         expect(demand.peaks.length).toBeLessThan(20);
         if (atMs < 60_000) continue;
-        // One that is a step off is news; the heartbeat before it, and the step that every car has beyond, come on top.
+        // Only a difference of one step changes the demand. The heartbeat before it and the step that every car gets
+        // add to that.
         const knownMs = atMs - 30_000 - everyMs - 5_000;
         expect(demand.mostTenthsA).toBeLessThanOrEqual(drawnAt(knownMs) / 0.9 + 20);
       }
@@ -155,7 +159,7 @@ describe('A car that draws clearly less than its limit', () => {
         const { mostTenthsA } = demand;
         expect(mostTenthsA).toBeGreaterThanOrEqual(Math.min(drawn, 60));
         if (mostTenthsA === 320) return;
-        // Held to it, it draws the same and is left alone; drawing all of it, it is probed upward again.
+        // A car that draws the same under this limit keeps it. A car that draws all of it gets a higher limit again.
         draw(demand, [drawn, mostTenthsA], [110_000, 200_000]);
         expect(demand.mostTenthsA).toBe(mostTenthsA);
         draw(demand, [mostTenthsA, mostTenthsA], [210_000, 210_000]);

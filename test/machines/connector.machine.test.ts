@@ -1,4 +1,5 @@
-// One connector, run as a child of its location: locked by its profiles, throttled and reached or not as it reports.
+// One connector as a child of its location: locked by its profiles, and throttled and reachable according to its
+// reports.
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
@@ -19,7 +20,7 @@ import { cancelIn, decidingAt, type History } from './oracle.js';
 const KEY = 'q1-a/1';
 const LINK_EVENTS = ['meter.heard', 'meter.missed', 'charger.connected', 'charger.disconnected'] as const;
 
-/** Where each event takes a connector: it stays where nothing is said. */
+/** The next state for each event. An absent event changes nothing. */
 const NEXT_LINK: Readonly<Record<Link, Partial<Record<string, Link>>>> = {
   offline: { 'meter.heard': 'online', 'charger.connected': 'stale' },
   stale: { 'meter.heard': 'online', 'charger.disconnected': 'offline' },
@@ -64,7 +65,7 @@ const graph = {
     JSON.stringify([value, context.stack, context.lockLimitKw]),
 };
 
-/** The machine alone, for the graph: it has no location to report to. */
+/** The machine alone for the graph, without a location above it. */
 const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
 
 function historyOf(events: readonly ConnectorEvent[]): History {
@@ -77,7 +78,7 @@ function historyOf(events: readonly ConnectorEvent[]): History {
   return history;
 }
 
-/** What the contract makes of `events`: the lock's limit, and what was reported last. */
+/** The lock's limit and the last reports after `events`, by the contract. */
 function expectedAfter(events: readonly ConnectorEvent[]) {
   let lockLimitKw: number | undefined;
   let throttle: Throttle = 'free';

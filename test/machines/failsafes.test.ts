@@ -1,4 +1,4 @@
-// What fail-safes need together, before anything is known of chargers but how they are provisioned.
+// The sum of all fail-safes by provisioning alone, before any charger has reported.
 import { describe, expect, it } from 'vitest';
 import { type FailsafeShape, failsafeNeedOf } from '../../machines/power/failsafes.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';

@@ -1,4 +1,4 @@
-// Actors that begin without entering their states are where their machine would have gone by itself, and go on as it would.
+// Actors that begin without entering their states begin in the same state as a normal start, and continue like it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ActorLogic, createActor, type SnapshotFrom, setup } from 'xstate';
@@ -18,7 +18,7 @@ const instant = fc.integer({ min: 0, max: SPAN_MS + 16 });
 type ProfileSnapshot = SnapshotFrom<typeof profileMachine>;
 type ConnectorSnapshot = SnapshotFrom<typeof connectorMachine>;
 
-/** What an actor does next hangs on this, its context aside. */
+/** Together with the context, this determines the further behaviour of an actor. */
 function placeOf({ status, value, historyValue, tags, _nodes }: ProfileSnapshot | ConnectorSnapshot) {
   return { status, value, historyValue, tags, nodes: new Set(_nodes.map(({ id }) => id)) };
 }
@@ -39,7 +39,7 @@ function placesOfProfile(
   ];
 }
 
-/** What a connector is and reports, under a parent that listens. */
+/** States and reports of a connector under a parent that receives them. */
 function placesOfConnector(
   logic: ActorLogic<ConnectorSnapshot, ConnectorEvent, ConnectorInput>,
   input: ConnectorInput,

@@ -1,4 +1,4 @@
-// What a management system's charging profiles leave of a grant, by the rules of OCPP.
+// The part of a grant that CSMS profiles leave in force, by the rules of OCPP.
 import { describe, expect, it } from 'vitest';
 import { type ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 

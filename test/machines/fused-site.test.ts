@@ -1,4 +1,4 @@
-// A location with fuses under attack, and on calm days: no pole of any fuse carries more than it can, at any instant.
+// A location with fuses, under attack and on calm days. No circuit phase ever carries more than its fuse.
 import { describe, expect, it } from 'vitest';
 import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
@@ -20,7 +20,7 @@ interface Site {
 function traitsOf(dice: Dice, key: string): ChargerTraits {
   const gridPhase = dice.below(3);
   const feeder = dice.oneOf(undefined, ...FEEDERS);
-  // Half of those with one phase nobody told where they hang.
+  // Half of the one-phase connectors have no known phase.
   const rotation = dice.isOneIn(2) ? LETTERS[gridPhase] : undefined;
   const phases = dice.oneOf(3, 1, 1);
   return {
@@ -39,7 +39,9 @@ function traitsOf(dice: Dice, key: string): ChargerTraits {
   };
 }
 
-/** Fuses that carry the fail-safes below them, as the service reckons them, and a part of the most there can be. */
+/**
+ * Fuses that carry all fail-safes below them as the service counts them, and a part of the highest possible current.
+ */
 function siteOf(dice: Dice, count: number): Site {
   const chargers = Array.from({ length: count }, (_, i) => traitsOf(dice, `quay/${i}`));
   const carried = (below: readonly ChargerTraits[]): PhaseCurrents => {
@@ -84,7 +86,7 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
         crashes += happened.crashes;
         locks += happened.lastResort;
       }
-      // Nothing is proved of what never happened.
+      // The test proves nothing if these events never happen.
       expect(Math.min(raises, crashes)).toBeGreaterThan(2 * played);
       if (hasLocks) expect(locks).toBeGreaterThan(0);
     });
@@ -93,7 +95,7 @@ describe('The fuses of a location under attack (P1 on every phase)', () => {
 
 const ONE_PHASE = { ...CALM, phases: 1 } as const;
 
-/** Twelve cars of one phase behind 63 A, after ten minutes. */
+/** Twelve one-phase cars behind 63 A, after ten minutes. */
 function twelve(phaseOf: (i: number) => number, isTold: boolean): SupervisorRig {
   const chargers = Array.from({ length: 12 }, (_, i) => {
     const gridPhase = phaseOf(i);

@@ -1,4 +1,4 @@
-// What a connector may be entitled to, worked out the slow way: every grant and acknowledgement ever, looked through anew.
+// Works out a connector's entitlement the slow way: it searches every grant and acknowledgement anew.
 import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 
 interface Given {
@@ -7,18 +7,19 @@ interface Given {
   readonly thenTenthsA: number;
   readonly heardAtMs: number;
   readonly lease: LeaseKind;
-  /** It is for so many of the connector's phases, from its first on. */
+  /** Applies to this number of the connector's phases, from the first one on. */
   readonly phases: number;
 }
 
-/** One connector. Currents in tenths of A; times of one clock in ms. */
+/** One connector. Currents in tenths of A, times of one clock in ms. */
 export class HoldingOracle {
   isWorstCase = false;
-  /** Its charger said how it falls back; until then it may be one that keeps what it is told. */
+  /** The charger has reported its fallback. Until then, it may be one that keeps `thenA`. */
   isDescribed = false;
-  /** Whether the ledger, which keeps a bounded number of them, can still know each by itself. */
+  /**
+   * False once the connector has more grants than the ledger can keep apart, because the ledger's memory is bounded.
+   */
   isWithinMemory = true;
-  /** How many it has. */
   readonly phases: number;
   readonly #timing: GrantTiming;
   readonly #maxTenthsA: number;
@@ -30,13 +31,13 @@ export class HoldingOracle {
   #restored:
     | (Pick<Given, 'limitTenthsA' | 'thenTenthsA' | 'phases'> & { readonly endsAtMs: number })
     | undefined;
-  /** On each phase, as much of what was on disk as its charger surely holds. */
+  /** On each phase, the part of the stored limit that the charger surely holds. */
   #sureTenthsA = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
-  /** What was given before then counts on all phases. */
+  /** Grants up to this one count on all phases. */
   #widenedAfterSeq = -1;
-  /** Its charger holds nothing any more that was given before then. */
+  /** The charger has lost all grants up to this one. */
   #restartedAfterSeq = -1;
-  /** Nor what that said that it falls back to. */
+  /** The charger has also lost `thenA` of all grants up to this one. */
   #forgotAfterSeq = -1;
 
   constructor(
@@ -56,7 +57,7 @@ export class HoldingOracle {
     return this.#given.at(-1)?.seq ?? 0;
   }
 
-  /** It says so, or the disk does for it: less than its own fail-safe would not have been reserved otherwise. */
+  /** The charger reports this, or the stored row implies it: otherwise at least its own fail-safe would be stored. */
   get #keeps(): boolean {
     if (this.isDescribed || this.#restored === undefined) return this.#keepsThen;
     const { limitTenthsA, thenTenthsA, phases } = this.#restored;
@@ -74,7 +75,10 @@ export class HoldingOracle {
     this.#restored = { limitTenthsA, thenTenthsA, phases, endsAtMs };
   }
 
-  /** Its charger says that it holds so much of what was on disk: surely on its first `phases`, where that may be for several. */
+  /**
+   * The charger reports `tenthsA` as its part of the stored limit. If that may be for several phases, this is sure only
+   * on the first `phases` phases.
+   */
   hold(tenthsA: number, phases: number): void {
     const isForOne = this.#restored !== undefined && this.#phasesOf(this.#restored) === 1;
     this.#sureTenthsA = this.#sureTenthsA.map((sureTenthsA, own) =>
@@ -90,12 +94,12 @@ export class HoldingOracle {
     return seq;
   }
 
-  /** All that was given until now counts on all phases. */
+  /** Counts all grants until now on all phases. */
   widen(): void {
     this.#widenedAfterSeq = this.lastSeq;
   }
 
-  /** Its charger started anew: what it was given until now may be in force still, and lasts no longer. */
+  /** The charger restarted. Earlier grants may still be in force, but they count as ended for `lastingTenthsA`. */
   restart(): void {
     this.#restartedAfterSeq = this.lastSeq;
     if (!this.#keeps) this.#forgotAfterSeq = this.lastSeq;
@@ -105,7 +109,7 @@ export class HoldingOracle {
     if (seq > this.#ackedSeq && seq <= this.lastSeq) this.#acks.push({ seq, atMs });
   }
 
-  /** The most that what it was granted, and what it may fall back to, entitles it to on its phase number `own`. */
+  /** Highest current on the connector's phase number `own` by all grants and fallbacks. */
   entitledTenthsA(nowMs: number, own = 0): number {
     const limits = this.#inForce(nowMs).map((each) => (this.#isFor(each, own) ? each.limitTenthsA : 0));
     const fallback = this.#fallbackTenthsA(nowMs - this.#timing.settleMs, own);
@@ -116,13 +120,13 @@ export class HoldingOracle {
     return this.isWorstCase ? this.#maxTenthsA : this.entitledTenthsA(nowMs, own);
   }
 
-  /** What remains of it, on its phase number `own`, once everything but its newest grant has ended. */
+  /** Remaining entitlement on phase number `own` after the end of everything except the newest grant. */
   lastingTenthsA(nowMs: number, own: number): number {
     if (this.isWorstCase) return this.#maxTenthsA;
     const ownTenthsA = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
     const newest = this.#given.at(-1);
     if (newest === undefined || own >= this.#phasesOf(newest)) return ownTenthsA;
-    // What is counted on more phases than it was given for entitles to nothing.
+    // A grant that counts on additional phases does not entitle the connector to its current there.
     if (newest.seq <= this.#widenedAfterSeq) return ownTenthsA;
     const isHeld = newest.seq > this.#restartedAfterSeq;
     const limit = isHeld && this.#inForce(nowMs).includes(newest) ? newest.limitTenthsA : 0;
@@ -130,7 +134,7 @@ export class HoldingOracle {
     return Math.max(ownTenthsA, limit, then);
   }
 
-  /** What of all that it may be entitled to on its phase number `own` is surely in force. */
+  /** The part of the entitlement on phase number `own` that is surely in force. */
   coveredTenthsA(nowMs: number, own: number): number {
     const isGivenFor = ({ phases }: { readonly phases: number }) => own < this.#phasesOf({ phases });
     const limits = this.#inForce(nowMs).map((each) => (isGivenFor(each) ? each.limitTenthsA : 0));
@@ -141,7 +145,7 @@ export class HoldingOracle {
     return Math.min(this.boundTenthsA(nowMs, own), mostTenthsA);
   }
 
-  /** What is reserved for good because it falls back to that by itself. */
+  /** The unconditional reserve (R24). */
   get ownFailsafeTenthsA(): number {
     return this.#keeps ? 0 : this.#ownTenthsA;
   }
@@ -158,7 +162,7 @@ export class HoldingOracle {
     return own < this.#phasesOf(given) || given.seq <= this.#widenedAfterSeq;
   }
 
-  /** By what was acknowledged until `ackedByMs`. */
+  /** Fallback by the acknowledgements until `ackedByMs`. */
   #fallbackTenthsA(ackedByMs: number, own: number): number {
     const before = this.#restored ?? { thenTenthsA: this.#ownTenthsA, phases: this.phases };
     const told = [{ ...before, seq: 0 }, ...this.#given];

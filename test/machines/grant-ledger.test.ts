@@ -1,4 +1,4 @@
-// What the ledger of grants reserves, lets leave and lets go of (power safety, rules 1, 2, 5, 6 and 7).
+// Reservations, permitted grants and releases of the grant ledger (R1, R2, R5, R6, R7).
 import { describe, expect, it } from 'vitest';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
@@ -35,7 +35,7 @@ function grant(
   return ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW, isLockFloor, isWaiting });
 }
 
-/** Bound at each of `atMs`, in this order. */
+/** The entitlement at each of `atMs`, in this order. */
 function boundsAt(ledger: GrantLedger, holding: Holding, ...atMs: number[]): number[] {
   return atMs.map((each) => {
     ledger.release(each);
@@ -231,7 +231,7 @@ describe('What a charger falls back to (rule 7)', () => {
     const seq = grant(ledger, holding, 100, { thenTenthsA: 0 });
     expect(boundsAt(ledger, holding, 10_000_000)).toEqual([60]);
     ledger.acknowledge(holding, seq, 10_000_000);
-    // Its lease had ended: it was at its fail-safe, and takes settle to leave it.
+    // Its lease had ended, so the charger was at its fail-safe and needs the settling time to leave it.
     expect(boundsAt(ledger, holding, 10_000_000, 10_009_999, 10_010_000)).toEqual([60, 60, 0]);
     expect(holding.failsafeTenthsA).toBe(0);
   });
@@ -288,7 +288,7 @@ describe('A charger that started anew', () => {
     grant(ledger, holding, 100, { thenTenthsA: 0 });
     expect(hadTenthsA(holding)).toBe(0);
     ledger.release(10_000_000);
-    // What it said before that grant says nothing of what it is at after it.
+    // A report from before that grant proves nothing about the limit after it.
     expect([isWithoutGrant(holding), hadTenthsA(holding)]).toEqual([true, 0]);
   });
 });
@@ -340,7 +340,7 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     const fromDisk = ledgerWith();
     fromDisk.ledger.restore(fromDisk.holding, { limitTenthsA: 320, thenTenthsA: 0 }, 0);
     expect(() => grant(fromDisk.ledger, fromDisk.holding, 60, { budgetW: 0 })).toThrow(LedgerError);
-    // Once it is known to fall back to 6 A whatever it is told, they are its own.
+    // After the charger reports that it falls back to 6 A in any case, these 6 A are its own reserve.
     fromDisk.ledger.describe(fromDisk.holding, { keepsThen: false });
     expect(fromDisk.ledger.grantableTenthsA(fromDisk.holding, 0)).toBe(60);
   });
@@ -376,14 +376,14 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     restored.ledger.restore(restored.holding, { limitTenthsA: 141, thenTenthsA: 0 }, 0);
     restored.ledger.noteHeld(restored.holding, 141);
     expect(restored.ledger.grantableTenthsA(restored.holding, 9_000)).toBe(130);
-    // It may be held to two phases: with 13 A on the third 9,384 W would be in force.
+    // The charger may hold the limit on two phases only. With 13 A on the third one, 9,384 W would be in force.
     restored.ledger.noteHeld(restored.holding, 141, [141, 141, 0]);
     expect(restored.ledger.grantableTenthsA(restored.holding, 9_000)).toBe(0);
     expect(() => grant(restored.ledger, restored.holding, 60, { budgetW: 9_000 })).toThrow(LedgerError);
 
     const ended = ledgerWith(onThree);
     ended.ledger.restore(ended.holding, { limitTenthsA: 297, thenTenthsA: 0, phases: 1 }, 0);
-    // Its charger holds none of what is on disk.
+    // The charger holds no stored limit.
     ended.ledger.noteHeld(ended.holding, 0);
     grant(ended.ledger, ended.holding, 220, { thenTenthsA: 0 });
     ended.ledger.useOn(ended.holding, 1);
@@ -455,7 +455,7 @@ describe('The least that a lock is owed, W', () => {
     grant(ledger, holding, 253, { thenTenthsA: 0 });
     expect(holding.boundW).toBe(5_819);
     ledger.useOn(holding, 3);
-    // 25.3 A may still be drawn on the first phase, and 6 A are new on the two others.
+    // The first phase may still carry 25.3 A, and 6 A are new on the two others.
     expect(leastBesideW(holding)).toBe(8_579);
     grant(ledger, holding, 60, { thenTenthsA: 0, isLockFloor: true });
     expect(holding.boundW).toBe(8_579);

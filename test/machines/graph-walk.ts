@@ -1,4 +1,4 @@
-// Walks a machine's graph: every reachable state by its shortest path, and from each of them every event.
+// Walks the graph of a machine: every reachable state by its shortest path, and every event in each state.
 import { getStateNodes } from '@xstate/graph';
 import {
   type AnyStateMachine,
@@ -11,7 +11,7 @@ import {
   type TransitionDefinition,
 } from 'xstate';
 
-/** One edge: `events` lead to a state, the last of them by this edge. */
+/** One edge of the graph. `events` end with this edge. */
 export interface Walk<TSnapshot, TEvent> {
   readonly events: readonly TEvent[];
   readonly from: TSnapshot;
@@ -21,17 +21,17 @@ export interface Walk<TSnapshot, TEvent> {
 export interface GraphOptions<TSnapshot, TEvent, TInput> {
   readonly input: TInput;
   readonly events: readonly TEvent[];
-  /** Whether an event may follow on others; any may, where it is left out. */
+  /** States whether an event may follow the others. By default any event may. */
   isPossible?(way: readonly TEvent[], event: TEvent): boolean;
-  /** What an actor is sent for an event; the event alone, where it is left out. */
+  /** Events sent to the actor for an event of the walk. By default the event alone. */
   sentFor?(event: TEvent): readonly TEvent[];
-  /** What makes two snapshots the same state of the graph. */
+  /** Two snapshots with the same result are the same state of the graph. */
   serializeState(snapshot: TSnapshot): string;
 }
 
 /**
- * Every edge of the graph that `events` span, each with the shortest way to where it begins. It is walked with running
- * actors, because what a machine does may hang on the states of its children.
+ * Every edge of the graph that `events` span, with the shortest path to its start. The walk uses running actors,
+ * because a machine's behaviour may depend on the states of its children.
  */
 export function everyWalk<TMachine extends AnyStateMachine>(
   machine: TMachine,
@@ -70,7 +70,10 @@ export function everyWalk<TMachine extends AnyStateMachine>(
   return walks;
 }
 
-/** Time comes first: what began or ended by an event's instant is told before the event, as the directory does. */
+/**
+ * Precedes the event by a boundary at the same instant, as the directory does: due boundaries take effect before the
+ * event.
+ */
 export function inTime<TEvent extends { readonly type: string }>(
   event: TEvent,
 ): readonly (TEvent | { readonly type: 'boundary.reached'; readonly now: number })[] {
@@ -78,7 +81,7 @@ export function inTime<TEvent extends { readonly type: string }>(
   return [{ type: 'boundary.reached', now: event.now }, event];
 }
 
-/** Events that carry an instant come in the order of time: where a clock goes back everything is built anew. */
+/** Events with an instant come in the order of time. If a clock goes back, the service builds everything anew. */
 export function isLater(way: readonly object[], event: object): boolean {
   const instantOf = (each: object): number => {
     if ('event' in each && each.event instanceof Object) return instantOf(each.event);
@@ -88,7 +91,7 @@ export function isLater(way: readonly object[], event: object): boolean {
   return now === Number.NEGATIVE_INFINITY || way.every((before) => instantOf(before) <= now);
 }
 
-/** `locked.free.online → unlocked.free.online`, for comparing which states follow which. */
+/** One line for each edge, such as `locked.free.online → unlocked.free.online`, for comparison. */
 export function edgesOf(
   walks: readonly { readonly from: { value: StateValue }; readonly to: { value: StateValue } }[],
 ) {
@@ -106,7 +109,7 @@ export function edgesOf(
 
 type AnyTransition = TransitionDefinition<never, never>;
 
-/** Which of a machine's transitions running actors took. Hand `inspect` to `createActor`. */
+/** Records the transitions that running actors take. Pass `inspect` to `createActor`. */
 export function watchTransitions(machine: AnyStateMachine) {
   const names = new Map<object, string>();
   for (const node of [machine.root, ...getStateNodes(machine)]) {
@@ -122,7 +125,7 @@ export function watchTransitions(machine: AnyStateMachine) {
       if (event.type !== '@xstate.microstep') return;
       for (const transition of event._transitions) untaken.delete(transition);
     },
-    /** Transitions nobody took, by name. */
+    /** Names of the transitions that no actor took. */
     untaken: (): string[] => [...untaken.values()],
   };
 }

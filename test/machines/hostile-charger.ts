@@ -1,4 +1,5 @@
-// The worst charger that still keeps to the contract, written from its words alone: it draws the most it was ever allowed within settle.
+// The worst charger that keeps to the contract. For the settling time after a decrease, it draws the highest permitted
+// current.
 import type { Rotation } from '../../machines/power/fuses.js';
 import type { AckResult, Grant, LeaseKind, LentTo } from '../../machines/power/grant.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
@@ -7,32 +8,32 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 export interface ChargerTraits {
   readonly key: string;
   readonly phases: 1 | 3;
-  /** As the operator says; left out where nobody knows. */
+  /** As provisioned, or absent if unknown. */
   readonly rotation?: Rotation;
   readonly feeder?: string;
-  /** The feeders that what it draws truly flows through, beside the connection. */
+  /** The feeders above the charger by its true wiring, besides the connection. */
   readonly fusesAbove?: readonly string[];
-  /** The phase of the grid, 0 to 2, that a connector of one phase truly hangs on. */
+  /** The true grid phase of a one-phase connector, 0 to 2. */
   readonly gridPhase?: number;
-  /** Of each phase, true and constant. */
+  /** On each phase, true and constant. */
   readonly voltageV: number;
   readonly maxTenthsA: number;
   readonly failsafeTenthsA: number;
   readonly keepsThen: boolean;
   readonly lease: LeaseKind;
-  /** How long a second of its clock truly lasts, s. */
+  /** True length of a second of its clock, s. */
   readonly secondLastsS: number;
-  /** From taking a grant until it says so. */
+  /** Delay between taking a grant and acknowledging it. */
   readonly ackAfterMs: number;
-  /** Provisioned so; left out: no. */
+  /** As provisioned, false by default. */
   readonly neverPause?: boolean;
-  /** A grant with a session ends with that; left out: no. */
+  /** A session grant ends with its session. False by default. */
   readonly endsWithSession?: boolean;
-  /** It charges a car on fewer phases than that uses, where a grant says so; left out: no. */
+  /** Charges a car on fewer phases than the car could use, if a grant requires it. False by default. */
   readonly switchesPhases?: boolean;
 }
 
-/** Of a charger of three phases that does all it is told at once. */
+/** A three-phase charger that follows all limits at once. */
 export const CALM: Omit<ChargerTraits, 'key'> = {
   phases: 3,
   voltageV: 230,
@@ -52,7 +53,7 @@ export interface Acknowledged {
   readonly appliedA: number;
 }
 
-/** Charger and car may take as long to follow a lower limit. */
+/** Charger and car may take this long to follow a lower limit. */
 const SETTLE_MS = 10_000;
 
 interface Held {
@@ -64,7 +65,7 @@ interface Held {
   readonly lent: LentTo | undefined;
 }
 
-/** The car may draw so much on the first so many phases. */
+/** Permits the car `tenthsA` on the first `phases` phases. */
 interface Allowed {
   readonly tenthsA: number;
   readonly phases: number;
@@ -73,20 +74,20 @@ interface Allowed {
 export class HostileCharger {
   readonly traits: ChargerTraits;
   boot = 'boot-0';
-  /** What its car takes at most; undefined while none is there. */
+  /** Highest draw of the car, or undefined without a car. */
   wantsTenthsA: number | undefined;
-  /** What its meter shows whatever it was told: one that does not keep to the contract after all. */
+  /** A draw that ignores the limit, for a charger that breaks the contract. */
   drawsAnywayTenthsA: number | undefined;
-  /** Grants it did not take, by why. */
+  /** Refused grants by reason. */
   readonly refused = { STALE: 0, EXPIRED: 0 };
   leasesEnded = 0;
-  /** Grants for a session that it took, and those that ended with it, or because its car used another phase. */
+  /** Accepted session grants, and the ones that ended with the session or with the use of another phase. */
   lent = 0;
   lentEnded = 0;
-  /** Grants for fewer phases than its car uses, which it took, and how often one was for another number than that before. */
+  /** Accepted grants for fewer phases than the car could use, and changes of the number of phases between grants. */
   narrowed = 0;
   switches = 0;
-  /** So many of the first phases its car uses. */
+  /** The car uses this number of phases, from the first one on. */
   carPhases = 3;
   session: string | undefined;
   #sessions = 0;
@@ -97,7 +98,7 @@ export class HostileCharger {
   #held: Held | undefined;
   #keptThenTenthsA: number;
   #limit: Allowed;
-  /** What lets the connector keep to the phases that a limit was for goes on when its lease has ended. */
+  /** The restriction to a limit's phases stays in force after the lease has ended. */
   #lentTo: LentTo | undefined;
   #peaks: (Allowed & { readonly untilMs: number })[] = [];
 
@@ -123,12 +124,12 @@ export class HostileCharger {
     return this.#held?.endsAtMs;
   }
 
-  /** It holds a grant for a session. */
+  /** True while the charger holds a session grant. */
   get isLent(): boolean {
     return this.#held?.lent !== undefined;
   }
 
-  /** The most that charger and car can draw at this instant, on its phase number `own`. */
+  /** Highest possible draw at this instant on the connector's phase number `own`. */
   ableTenthsA(nowMs: number, own = 0): number {
     this.advance(nowMs);
     this.#peaks = this.#peaks.filter(({ untilMs }) => untilMs > nowMs);
@@ -142,7 +143,7 @@ export class HostileCharger {
     return (tenthsA * this.traits.voltageV) / 10;
   }
 
-  /** The phase of the grid, 0 to 2, on which each of its own truly is. */
+  /** The true grid phase, 0 to 2, of each of the connector's phases. */
   get gridPhases(): readonly number[] {
     const { phases, gridPhase = 0, rotation } = this.traits;
     if (phases === 1) return [gridPhase];
@@ -150,7 +151,7 @@ export class HostileCharger {
     return [0, 1, 2].map((own) => (own + gridPhase) % 3);
   }
 
-  /** Another car than before, or none, without a word to anybody. */
+  /** Swaps or removes the car without a message. */
   plugIn(wantsTenthsA: number | undefined, carPhases: number, nowMs: number): void {
     this.advance(nowMs);
     this.#endLent(nowMs);
@@ -159,7 +160,7 @@ export class HostileCharger {
     this.session = wantsTenthsA === undefined ? undefined : `session-${++this.#sessions}`;
   }
 
-  /** Its car goes on to more phases. */
+  /** The car begins to use all three phases. */
   useMore(nowMs: number): void {
     this.advance(nowMs);
     this.carPhases = 3;
@@ -167,7 +168,7 @@ export class HostileCharger {
     if ((this.#lentTo?.phases ?? 3) < 3 && (this.wantsTenthsA ?? 0) > 0) this.#endLent(nowMs);
   }
 
-  /** It opens its contactor: no current flows, and the next begins at what it is held to then. */
+  /** Opens the contactor. No current flows, and the next current begins under the limit in force then. */
   #endLent(nowMs: number): void {
     if (this.#lentTo === undefined) return;
     this.lentEnded++;
@@ -183,7 +184,7 @@ export class HostileCharger {
     if (!isForAll(this.#limit)) this.#limit = { tenthsA: 0, phases: 3 };
   }
 
-  /** The lease ends by itself. */
+  /** Ends the lease if its time is over. */
   advance(nowMs: number): void {
     const held = this.#held;
     if (held === undefined || held.endsAtMs > nowMs) return;
@@ -212,13 +213,16 @@ export class HostileCharger {
     };
   }
 
-  /** As many as its car uses of those that it may. */
+  /** The number of permitted phases that the car uses. */
   get phasesUsed(): number {
     const { phases, switchesPhases } = this.traits;
     return Math.min(phases, this.carPhases, switchesPhases === true ? this.#limit.phases : 3);
   }
 
-  /** A of its phase number `own`: one that switches draws on a phase that it is to open for as long as it may. */
+  /**
+   * A on the connector's phase number `own`. A charger that switches uses a phase that it must open for as long as it
+   * may.
+   */
   #drawnOn(own: number, drawnA: number, nowMs: number): number {
     if (own >= Math.min(this.carPhases, this.traits.phases)) return 0;
     if (this.traits.switchesPhases !== true || own < this.#limit.phases) return drawnA;
@@ -241,7 +245,7 @@ export class HostileCharger {
     this.#sentAtMs = new Map();
     this.#fence = { epoch: -1, seq: -1 };
     this.#held = undefined;
-    // What it was held to for some phases alone it does not remember, so it begins without current.
+    // The charger does not remember a limit for some phases only, so it begins without current.
     this.#interrupt();
     this.#lentTo = undefined;
     if (this.session !== undefined) this.session = `session-${++this.#sessions}`;

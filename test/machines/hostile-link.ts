@@ -1,11 +1,12 @@
-// One direction of a connection that loses, doubles, delays, overtakes, cuts off, and holds messages to release them late.
+// One direction of a connection that loses, doubles, delays, reorders and cuts off messages, or holds them and releases
+// them late.
 import type { Agenda, Dice } from './agenda.js';
 
 export type LinkMode = 'open' | 'cut' | 'held';
 
 export class HostileLink<M> {
   mode: LinkMode = 'open';
-  /** Whether it loses, doubles and delays while it is open. */
+  /** While open, the link loses, doubles and delays messages. */
   isNoisy = false;
   readonly #agenda: Agenda;
   readonly #dice: Dice;

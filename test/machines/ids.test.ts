@@ -1,4 +1,4 @@
-// Identifiers appear in paths and MQTT topics: what could mean something else there names nothing.
+// Identifiers appear in paths and MQTT topics, so a text with another meaning there is no identifier.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

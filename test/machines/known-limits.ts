@@ -1,21 +1,21 @@
-// The limits of a simulated location as they became known, and what they allow at an instant, windows and all.
+// The limits of a simulated location in the order of their submission, and the permitted power at an instant.
 import type { Budget } from '../../machines/power/budget.js';
 import { HORIZON_MS } from './supervised-site.js';
 
-/** Grants are decided up to this long after what they follow from. */
+/** A decision follows its cause within this time. */
 const DECIDED_WITHIN_MS = 100;
 
 interface Limit {
   readonly fromMs: number;
   readonly limitW: number;
-  /** When the service was told. */
+  /** Time at which the service received the limit. */
   readonly knownAtMs: number;
 }
 
 export class KnownLimits {
-  /** The lowest there will ever be; known from the start. */
+  /** The lowest limit that ever applies, known from the start. */
   readonly lowestW: number;
-  /** The grid operator sets them. */
+  /** True once the grid operator sets the limits. */
   areOrders = false;
   readonly #limits: Limit[] = [];
 
@@ -27,7 +27,7 @@ export class KnownLimits {
     this.#limits.push({ fromMs, limitW, knownAtMs });
   }
 
-  /** The limit in force at `atMs` as far as it was known at `knownMs`. */
+  /** The limit in force at `atMs`, by the limits received until `knownMs`. */
   at(atMs: number, knownMs = atMs): number {
     let found: Limit | undefined;
     for (const limit of this.#limits) {
@@ -37,7 +37,7 @@ export class KnownLimits {
     return found?.limitW ?? 0;
   }
 
-  /** What the service makes of them: the lowest within the horizon (rule 3). */
+  /** The service's budget: the lowest limit within the horizon (R3). */
   budgetAt(nowMs: number): Budget {
     const limitW = this.at(nowMs);
     let budgetW = limitW;
@@ -73,7 +73,7 @@ export class KnownLimits {
     };
   }
 
-  /** The most that any knowledge by which a grant in force can have been decided allows now (rules 3 and 10). */
+  /** Highest permitted power now under any knowledge that a grant in force may rest on (R3, R10). */
   allowedW(nowMs: number): number {
     const sinceMs = nowMs - HORIZON_MS - DECIDED_WITHIN_MS;
     let allowedW = this.at(nowMs, sinceMs);

@@ -1,4 +1,4 @@
-// When a grant that waited for the disk may leave still.
+// Conditions under which a grant may still leave after it was pending persistence.
 import { beforeEach, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
@@ -8,7 +8,7 @@ import { createConnectorActor, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 const LIMIT_W = 30_000;
-/** Of a lease that was given for a heartbeat at 0, settling included. */
+/** End of a lease that answers a heartbeat at 0, settling included. */
 const OVER_AT_MS = 71_200;
 
 let supervisor: LocationSupervisor;
@@ -26,7 +26,7 @@ function place(key: string): ConnectorControl {
   return control;
 }
 
-/** The same limit again for a heartbeat at 50 s: it waits for the disk. */
+/** The same limit again for a heartbeat at 50 s. The grant is pending persistence. */
 function prolonged(): DecidedGrant {
   const { holding, sentTenthsA: limitTenthsA = 0 } = charging;
   const renewal = { limitTenthsA, thenTenthsA: 0, heardAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };

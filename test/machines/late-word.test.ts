@@ -1,10 +1,11 @@
-// What a charger said before its lease ended, and what comes late: it is no reason to let it draw again what it draws no longer.
+// A late message from before the end of a lease is no reason for a higher limit: the charger no longer draws that
+// current.
 import { expect, it } from 'vitest';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 const LIMIT_W = 13_000;
-/** A lease, and the time that a charger has to follow its end. */
+/** A lease and the settling time. */
 const OVER_AT_MS = 75_000;
 
 it('A charger without a lease is not told 6 A for the current that it says, late, it is at, until the others have made room', () => {
@@ -35,7 +36,7 @@ it('A charger without a lease is not told 6 A for the current that it says, late
   hear(late, OVER_AT_MS + 1_000, { limitA: shareA });
   expect(toldA(late, OVER_AT_MS + 2_000)).toBe(0);
   expect(other.sentTenthsA).toBe(0);
-  // Once the other has followed that, there is room.
+  // The other charger has followed its lower limit, so there is remaining capacity.
   const ack = {
     epoch: 1,
     seq: other.holding.lastSeq,

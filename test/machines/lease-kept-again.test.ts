@@ -1,4 +1,4 @@
-// A charger that kept no lease for a while and does again: what it was told before ends as leases do.
+// A charger that kept no lease for a while and keeps leases again. Its limits from before that end like leases (R41).
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
@@ -12,11 +12,11 @@ import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 const SETTLE_MS = TIMING.settleMs;
-/** Of what answered a heartbeat at 0. */
+/** End of a lease that answers a heartbeat at 0. */
 const LEASE_ENDS_AT_MS = longestLeaseMsOf(TIMING);
 
 describe('A lock beside a charger that kept no lease for a while, and takes nothing that it is told', () => {
-  /** More than the 6 A of the lock, less than those and what the other was granted. */
+  /** More than the 6 A of the lock, and less than these plus the other charger's grant. */
   const LOW_W = 4_600;
   const NONE_AT_MS = 20_000;
 
@@ -43,13 +43,13 @@ describe('A lock beside a charger that kept no lease for a while, and takes noth
     return control;
   }
 
-  /** What the lock is told by then, A. */
+  /** The locked connector's limit after a decision at `nowMs`, A. */
   function lockIsToldA(nowMs: number): number {
     supervisor.decide(budgetOf(LOW_W), nowMs);
     return (locked.sentTenthsA ?? 0) / 10;
   }
 
-  /** Both are heard of at `nowMs`, the other since its gateway started anew, and it says that it keeps leases again. */
+  /** Both chargers report at `nowMs`. The other one keeps leases again, after a restart of its gateway. */
   function keepAgain(nowMs: number): void {
     say(other, 'heartbeat', 'b', nowMs);
     hear(other, nowMs, { boot: 'b' });

@@ -1,4 +1,4 @@
-// What a composite schedule of a charger says of the lease it was told.
+// Conclusions about a charger's lease from its composite schedule.
 import { describe, expect, it } from 'vitest';
 import { judge, type LeaseSchedule } from '../../machines/session/lease-schedule.js';
 
@@ -6,14 +6,14 @@ const LEASE: LeaseSchedule = {
   unit: 'A',
   phases: 3,
   counted: 0,
-  // It counts from 100 s.
+  // The charger counts the lease from 100 s.
   startsAtOwnMs: 90_000,
   endsAfterS: 70,
   limit: 16,
   thenLimit: 6,
 };
 
-/** Shown 5 s after the lease began: it ends after 55 s. */
+/** A schedule shown 5 s after the lease began. The lease ends 55 s later. */
 function shown(periods: readonly [startS: number, limit: number][], more = {}) {
   const composite = { unit: 'A', startsAtOwnMs: 105_000, durationS: 120, ...more } as const;
   const list = periods.map(([startS, limit]) => ({ startS, limit }));

@@ -1,4 +1,5 @@
-// Chargers with a heartbeat and a lease of their own beside others: how long they keep to limits, and when they are missed.
+// Chargers with a heartbeat and a lease of their own among others: the duration of their limits, and the time until
+// they count as silent.
 import { describe, expect, it } from 'vitest';
 import { horizonMsOf } from '../../machines/power/grant.js';
 import type { PromisedBefore } from '../../machines/power/known-connectors.js';
@@ -37,7 +38,7 @@ class Site {
     return control;
   }
 
-  /** It reports a car that wants all it can get. */
+  /** Reports a car that wants all available power. */
   hear(nowMs: number): void {
     const { slot, actor } = this.control;
     const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000 } as const;
@@ -46,7 +47,7 @@ class Site {
     this.supervisor.hear(this.control, reading, nowMs);
   }
 
-  /** Its last reading is fresh no longer then. */
+  /** True if the last reading is no longer fresh at `nowMs`. */
   fallsSilentBy(nowMs: number): boolean {
     let isSilent = false;
     this.supervisor.meters.expire(nowMs, () => {
@@ -59,7 +60,7 @@ class Site {
     return this.supervisor.decide(budget, nowMs).grants[0]?.grant;
   }
 
-  /** All that is reserved for it, when what has ended by then is let go of. */
+  /** W reserved for the charger, after all entitlements that end by `nowMs` are released. */
   reservedW(nowMs: number): number {
     this.supervisor.ledger.release(nowMs);
     return this.supervisor.reservedW;

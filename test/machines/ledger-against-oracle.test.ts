@@ -1,4 +1,4 @@
-// A random life of a ledger beside an oracle that forgets nothing (power safety, rules 1, 2, 4, 5 and 7).
+// A random history of a ledger beside an oracle that forgets nothing (R1, R2, R4, R5, R7).
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
@@ -16,7 +16,7 @@ const LEASE_MS = 61_200;
 const SETTLE_MS = 10_000;
 const MILLIWATTS = 3 * 230 * 100;
 
-/** One step of a random life: time passes, and one thing happens to one connector. */
+/** One step of a random history: time passes, and one event happens to one connector. */
 interface Step {
   readonly connector: number;
   readonly passMs: number;
@@ -32,11 +32,11 @@ interface Step {
     | 'hold';
   readonly tenthsA: number;
   readonly thenTenthsA: number;
-  /** How many of its phases the grants are for from here on, or surely carry what it holds from before the start. */
+  /** Number of phases of all further grants, or number of phases on which the charger surely holds its stored limit. */
   readonly phases: PhaseCount;
-  /** How long ago the heartbeat came that is answered. */
+  /** Age of the answered heartbeat. */
   readonly agoMs: number;
-  /** How many grants ago the acknowledged one was. */
+  /** The acknowledged grant, counted back from the newest. */
   readonly back: number;
   readonly budgetW: number;
 }
@@ -67,7 +67,7 @@ const spec: fc.Arbitrary<HoldingSpec> = fc.record({
   milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
   lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
   keepsThen: fc.boolean(),
-  // Of connectors with one phase, and with three, which may share poles where nobody said how they are wired.
+  // One-phase and three-phase connectors, which may share circuit phases if the wiring is unknown.
   polesOfPhases: fc.oneof(
     fc.tuple(fc.subarray([0, 1, 2, 3])),
     fc.tuple(fc.subarray([0, 3]), fc.subarray([1, 3]), fc.subarray([2, 3])),
@@ -81,7 +81,7 @@ const spec: fc.Arbitrary<HoldingSpec> = fc.record({
 
 const capacitiesTenthsA = fc.array(fc.constantFrom(60, 320, 500, 10_000), { minLength: 4, maxLength: 4 });
 
-/** A ledger and the oracles beside it; compared after every step. */
+/** A ledger and an oracle for each connector, compared after every step. */
 class Pair {
   readonly ledger = new GrantLedger(TIMING);
   readonly holdings: Holding[];
@@ -139,7 +139,7 @@ class Pair {
     }
   }
 
-  /** A charger says what it holds from before the start; what it holds later is of this one. */
+  /** The charger reports a limit from before the start. After the first new grant, it holds limits of this start. */
   hold({ connector, tenthsA, phases }: Pick<Step, 'connector' | 'tenthsA' | 'phases'>): void {
     const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
     if (oracle === undefined || holding === undefined || oracle.lastSeq > 0) return;
@@ -161,7 +161,7 @@ class Pair {
     const isCovered = [0, 1, 2]
       .slice(0, oracle.phases)
       .every((own) => granted(own) <= this.#coveredOf(connector, own));
-    // What may be in force on other phases goes on beside a grant that adds anything.
+    // Limits in force on the other phases continue beside a grant that raises anything.
     const needsW = this.#wattsOf(connector, (own) => {
       if (isCovered) return own < phases ? most : oracle.ownFailsafeTenthsA;
       return Math.max(granted(own), holding.bounds[own] ?? 0);
@@ -186,7 +186,7 @@ class Pair {
     }
   }
 
-  /** What of that is surely in force on its phase number `own`. */
+  /** The part of the entitlement that is surely in force on phase number `own`. */
   #coveredOf(connector: number, own: number): number {
     const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
     if (oracle === undefined || holding === undefined) return 0;
@@ -194,7 +194,10 @@ class Pair {
     return coveredOn(holding as Entry)[own] ?? 0;
   }
 
-  /** What a connector may load its phase number `own` with, by the oracle; by the ledger where that remembers less and keeps more. */
+  /**
+   * Possible load on the connector's phase number `own` by the oracle. Uses the ledger if its bounded memory reserves
+   * more.
+   */
   #loadOf(connector: number, own: number): number {
     const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
     if (oracle === undefined || holding === undefined) return 0;
@@ -202,7 +205,7 @@ class Pair {
     return Math.max(bound, oracle.ownFailsafeTenthsA);
   }
 
-  /** A pole that several of its phases may be on carries one of them. */
+  /** A circuit phase shared by several possible phases of the connector carries one of them. */
   #loadOn(connector: number, pole: number): number {
     const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
     const loads = polesOfPhases.map((poles, own) =>
@@ -258,7 +261,7 @@ const restored: fc.Arbitrary<Restored> = fc.record({
   phases: fc.constantFrom<PhaseCount>(1, 2, 3),
 });
 
-/** What chargers say first that they hold. */
+/** First reports of chargers about their stored limits. */
 const held = {
   connector: fc.nat({ max: 2 }),
   tenthsA: fc.constantFrom(0, 90, 100, 320, 320),

@@ -1,4 +1,4 @@
-// Phases that a car does not use, lent to others: what nobody may rely on beyond its session, under attack and on calm days.
+// Phases that a car does not use, reallocated to others for one session (R31 to R36), under attack and on calm days.
 import { describe, expect, it } from 'vitest';
 import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
@@ -11,7 +11,9 @@ const PLENTY_W = 1_000_000;
 
 const LETTERS = ['R', 'S', 'T'] as const;
 
-/** Half of a site, at least, can have its phases lent; the others are all that chargers are elsewhere, some of one phase. */
+/**
+ * At least half of a site can have phases reallocated. The others vary like chargers elsewhere, some with one phase.
+ */
 function traitsOf(dice: Dice, key: string, isTight: boolean): ChargerTraits {
   const endsWithSession = !dice.isOneIn(4);
   const phases = dice.isOneIn(4) ? 1 : 3;
@@ -88,7 +90,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
       }
       if (hasLocks) expect(locked).toBeGreaterThan(0);
       expect(crashes).toBeGreaterThan(played);
-      // Locked ones keep to all of their phases, and others wait with a switch that serves no more power.
+      // Locked connectors keep all of their phases, and others delay a switch that serves no more power.
       expect(Math.min(lent, lentEnded, narrowed)).toBeGreaterThan(hasLocks ? 0 : played / 4);
     });
   }
@@ -97,7 +99,7 @@ describe('Phases that are lent until a session ends, under attack', () => {
 const ON_L1 = { ...CALM, gridPhase: 0 };
 const ROTATIONS = ['RST', 'STR', 'TRS'] as const;
 
-/** So many cars of three phases and 22 kW at chargers that end grants with the session, after ten minutes. */
+/** Three-phase cars of 22 kW at chargers that end grants with the session, after ten minutes. */
 function threePhaseCars(
   count: number,
   limitW: number,
@@ -107,7 +109,7 @@ function threePhaseCars(
   return cars(count, limitW, { endsWithSession: true, ...traits }, fuses, 3);
 }
 
-/** So many cars of one phase and 7.4 kW, after ten minutes. */
+/** One-phase cars of 7.4 kW, after ten minutes. */
 function cars(
   count: number,
   limitW: number,
@@ -197,7 +199,7 @@ describe('Cars of one phase at connectors of three', () => {
   it('that are locked keep to theirs while others use the rest, where a new service may only know them on all', () => {
     const fuses = new Fuses({ currentA: [64, 64, 64], voltageV: 230 }, []);
     const onL3 = { ...ON_L1, rotation: 'TRS', endsWithSession: true, failsafeTenthsA: 60 } as const;
-    // It is raised no more once it has fewer phases: on disk it has all of them.
+    // The charger gets no raise after it has fewer phases, so the stored row has all of them.
     const chargers: ChargerTraits[] = [{ ...onL3, key: 'quay/0', rotation: 'RST', maxTenthsA: 60 }];
     const others = [1, 2].map((i) => ({ ...onL3, key: `quay/${i}` }));
     const rig = new SupervisorRig(1, [...chargers, ...others], [PLENTY_W], fuses);
@@ -208,7 +210,7 @@ describe('Cars of one phase at connectors of three', () => {
     if (first === undefined) throw new Error('no charger');
     rig.lock(first, 1);
     first.up.mode = first.down.mode = 'cut';
-    // Its lease ends, and it falls back by itself on the phases that it has.
+    // Its lease ends, and the charger falls back by itself on its current phases.
     rig.run(700_000);
     rig.crash(1_000);
     first.up.open();
@@ -255,7 +257,7 @@ describe('Chargers of one phase that end limits with the session', () => {
   }
 });
 
-/** By then all are switched for whom one phase serves no more power, and only pauses fewer. */
+/** By this time, all cars are switched for which one phase serves no more power but avoids pauses. */
 const SWITCHED_MS = 1_800_000;
 
 describe('Cars of three phases at chargers that can switch', () => {
@@ -280,7 +282,7 @@ describe('Cars of three phases at chargers that can switch', () => {
       expect([isOn(0), isOn(1)]).toEqual([true, false]);
       rig.lock(first, 22);
       if (isStartedAnew) {
-        // What its charger can do is heard before what it holds.
+        // The service receives the charger's capabilities before its current limit.
         first.up.mode = 'held';
         rig.crash(500);
         rig.run(rig.agenda.nowMs + 4_000);

@@ -1,4 +1,4 @@
-// What the machine of a location is built from beside profiles and limits, for tests that look at those alone.
+// Parts of a location's machine besides profiles and limits, for tests of profiles and limits alone.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
@@ -14,7 +14,7 @@ export function newSupervisor(): LocationSupervisor {
   return new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
 }
 
-/** A connector in reach that has no fail-safe, and whose charger keeps leases and what it is told to fall back to. */
+/** A reachable connector without a fail-safe, whose charger keeps leases and `thenA`. */
 export function placeInReach(supervisor: LocationSupervisor, key: string): Readonly<ConnectorControl> {
   const actor = createConnectorActor(key);
   actor.send({ type: 'meter.heard' });
@@ -23,12 +23,11 @@ export function placeInReach(supervisor: LocationSupervisor, key: string): Reado
   return control;
 }
 
-/** A connector of 32 A on three phases. */
 export function connectorWith(key: string, stack: ProfileStack): LocationConnector {
   return { key, stack, spec: SPEC };
 }
 
-/** So much and no more, from now on, by nobody's order and in no cluster. */
+/** A budget of `budgetW` from now on, without an operator's limit and without a cluster. */
 export function budgetOf(budgetW: number): Budget {
   return {
     budgetW,

@@ -1,4 +1,5 @@
-// The supervisor against chargers that do their worst, bad links and crashes: the location's limit holds at every instant.
+// The supervisor against the worst permitted chargers, bad links and crashes. The location's limit holds at every
+// instant.
 import { describe, expect, it } from 'vitest';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
@@ -7,8 +8,10 @@ import type { ChargerTraits } from './hostile-charger.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const FAULTS_FROM_MS = 90_000;
-/** What was on its way when the faults ended has arrived or was lost by then. */
-/** Every charger has said so by then. */
+/**
+ * By CARS_GONE_MS, every charger has reported that its car left. By QUIET_FROM_MS, every message sent before the end of
+ * the faults has arrived or was lost.
+ */
 const CARS_GONE_MS = ATTACKED_UNTIL_MS + 21_000;
 const QUIET_FROM_MS = ATTACKED_UNTIL_MS + 31_000;
 const RECOVERED_MS = QUIET_FROM_MS + 101_000;
@@ -32,7 +35,8 @@ function rigOf(seed: number, attack: Attack): SupervisorRig {
   const doFailsafesFit = dice.isOneIn(2);
   const chargers = Array.from({ length: attack.chargers }, (_, i) => {
     const traits = traitsOf(dice, `quay/${i}`, attack);
-    // Where fail-safes do not fit, one that keeps nothing must be set to fall back to 0: nobody could tell it to.
+    // If the fail-safes do not fit, a charger without `keepsThen` must be set to fall back to 0. No message changes its
+    // fallback.
     return doFailsafesFit || traits.keepsThen ? traits : { ...traits, failsafeTenthsA: 0 };
   });
   const mostW = sumW(chargers, ({ maxTenthsA }) => maxTenthsA);
@@ -48,7 +52,10 @@ function rigOf(seed: number, attack: Attack): SupervisorRig {
   return rig;
 }
 
-/** Faults end, and the cars leave: one that wanted nothing is not asked again for half an hour. The next want all they can get. */
+/**
+ * Ends the faults and removes the cars, because a car that wanted no power is not tried again for half an hour. The
+ * next cars want all available power.
+ */
 function makePeace(rig: SupervisorRig): void {
   rig.isDiskSlow = false;
   for (const place of rig.places) {
@@ -63,7 +70,9 @@ function makePeace(rig: SupervisorRig): void {
   rig.run(RECOVERED_MS);
 }
 
-/** Best there could be, less the ampere a raise may be short of, and a floor that does not fit in what is left. */
+/**
+ * Expects the best possible power. A raise may fall short by one ampere a charger, and one minimum of 6 A may not fit.
+ */
 function expectRecovered(rig: SupervisorRig): void {
   const traits = rig.places.map(({ charger }) => charger.traits);
   const bestW = Math.min(
@@ -90,7 +99,7 @@ function survive(seed: number, attack: Attack): Happened {
   return rig.happened;
 }
 
-/** Many seeds; gives how often each thing happened in all of them. */
+/** Runs many seeds and returns the count of each event over all of them. */
 function surviveAll(seeds: number, attack: Partial<Attack>): Map<string, number> {
   const total = new Map<string, number>();
   const [hasCrashes, hasLocks, isFailsafeKept, hasReceipts] = [false, false, false, false];
@@ -104,7 +113,7 @@ function surviveAll(seeds: number, attack: Partial<Attack>): Map<string, number>
   return total;
 }
 
-/** Nothing is proved of what never happened (P16). */
+/** The test proves nothing if these events never happen (P16). */
 function expectHappened(total: ReadonlyMap<string, number>, ...whats: (keyof Happened)[]): void {
   for (const what of whats) expect(total.get(what), what).toBeGreaterThan(0);
 }
@@ -150,7 +159,7 @@ describe('A start of the service after a crash (rule 6)', () => {
         hasReceipts: false,
       };
       const rig = rigOf(seed, { ...attack, chargers: 5 });
-      // Raised in the end: what is on disk was written then, and is no more than there is.
+      // The last change is a raise, so the rows are written under it and fit the budget.
       for (const share of [0.5, 1.4]) {
         rig.limitFrom(rig.agenda.nowMs, Math.round(share * rig.limitW()));
         rig.run(rig.agenda.nowMs + 110_000);

@@ -1,4 +1,4 @@
-// One location: its permanent limit, the profiles of its stack, its share of clusters and its connection decide together.
+// One location: its permanent limit, its profiles, its shares of clusters and its connection together give its limit.
 import { describe, expect, it, vi } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
 import { BilledWindow } from '../../machines/limits/billed-window.js';
@@ -123,7 +123,7 @@ const graph = {
     ]),
 };
 
-/** What the contract makes of `events`, the effects they have included. */
+/** The state after `events` by the contract, with all effects. */
 function expectedAfter(events: readonly LocationEvent[]) {
   const history: History = { submissions: [], permanentLimitsKw: [PERMANENT_KW] };
   const sharesKw = new Map<string, number | undefined>();
@@ -149,7 +149,7 @@ function expectedAfter(events: readonly LocationEvent[]) {
   return { effectiveLimitKw, gridLimitKw, state, effects };
 }
 
-/** A location after `events`, with what it let out. */
+/** A location after `events`, with its effects. */
 function run(
   events: readonly LocationEvent[],
   options: { inspect?: (event: InspectionEvent) => void; from?: Partial<LocationInput> } = {},
@@ -182,7 +182,7 @@ describe('A location', () => {
       );
       expect(context.limit.effectiveLimitKw).toBe(expected.effectiveLimitKw);
       expect(context.limit.limitKw).toBe(expected.gridLimitKw);
-      // Each change is told once, the location's own before what follows from it.
+      // Each change is reported once, the location's own before its consequences.
       expect(effects.filter(isLimitChange)).toEqual(expected.effects);
     }
     run([lock(150), lockEnds(200), { type: 'decision.due', now: 200, nowMs: 200 }], {
@@ -314,7 +314,7 @@ describe('A location and its connectors', () => {
 });
 
 describe('A location decides', () => {
-  /** A location of 50 kW with a charger that was heard with a car, after each of `decideAtMs` on both clocks. */
+  /** A location of 50 kW and a charger with a car, after a decision at each of `decideAtMs` on both clocks. */
   function decided(decideAtMs: readonly number[]) {
     const from = locationInput();
     const { supervisor } = from;
@@ -464,7 +464,7 @@ describe('A location whose average import is limited', () => {
     run(events, { from: { billedWindow: newWindow() } }).context.limit;
 
   it('has what the window leaves as its limit, whatever asks for more', () => {
-    // What nobody counted yet is taken for the most that the site can import.
+    // Uncounted time counts with the highest import of the site.
     expect(limitAfter(permanent(500, 120))).toMatchObject({ limitKw: 19.8, cause: { kind: 'peakShaving' } });
     expect(limitAfter(permanent(10, 120))).toMatchObject({ limitKw: 10, cause: { kind: 'permanentLimit' } });
   });

@@ -1,4 +1,5 @@
-// What is max-min fair, worked out twice without the production code: by trying everything, and by linear programs.
+// Works out max-min fair shares in two ways without the production code: by an exhaustive search and by linear
+// programs.
 import { type Coefficients, type Constraint, solve } from 'yalps';
 
 export interface Range {
@@ -6,14 +7,17 @@ export interface Range {
   readonly mostW: number;
 }
 
-/** Something besides power that the shares together may not exceed. */
+/** A limited resource besides power, shared by all ranges. */
 export interface Resource {
   readonly available: number;
-  /** What a watt of each range takes of it, in the order of the ranges; 0 where it takes nothing. */
+  /** Use by one watt of each range, in the order of the ranges. 0 if a range does not use the resource. */
   readonly perW: readonly number[];
 }
 
-/** The vector of whole watts within the ranges whose sorted values are lexicographically largest; undefined if none fits. */
+/**
+ * The vector of whole watts within the ranges whose sorted values are lexicographically largest. undefined if none
+ * fits.
+ */
 export function fairestByTrying(ranges: readonly Range[], availableW: number): number[] | undefined {
   let best: number[] | undefined;
   for (const sharesW of everyVector(ranges, availableW)) {
@@ -45,12 +49,12 @@ function isFairer(sharesW: readonly number[], thanW: readonly number[]): boolean
   return false;
 }
 
-// What floating point may lose between one program and the next.
+// Tolerance for rounding between two linear programs.
 const ROUNDING_W = 1e-6;
 
 /**
- * The same in real numbers: raise the smallest share as far as a linear program can, pin down whoever can rise no
- * further, and repeat with the others. The floors must fit.
+ * Real-valued max-min fair shares. Each round raises the smallest share as far as a linear program can, fixes all
+ * shares that can rise no further, and repeats with the others. The minimums must fit.
  */
 export function fairestByProgram(
   ranges: readonly Range[],
@@ -69,7 +73,7 @@ export function fairestByProgram(
   return ranges.map((_, i) => pinnedW.get(i) ?? Number.NaN);
 }
 
-/** The highest `objective` can be: `level`, below everybody not pinned, or one share `x…` with the level held. */
+/** The highest value of `objective`: either `level`, below all shares not fixed, or one share `x…` at a fixed level. */
 function highest(
   objective: string,
   ranges: readonly Range[],

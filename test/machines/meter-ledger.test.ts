@@ -1,4 +1,4 @@
-// The meter ledger: exact cases of the MQTT contract, and any history against a naive account of it.
+// The meter ledger: exact cases of the MQTT contract, and random histories against a simple model.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MeterLedger, type MeterReading, type MeterSlot } from '../../machines/power/meter-ledger.js';
@@ -184,18 +184,18 @@ describe('a fresh reading', () => {
   });
 });
 
-// ---------------------------------------------------------------- any history against a naive account
+// ---------------------------------------------------------------- random histories against a simple model
 
-/** Everything that was ever accepted, searched through at every question. */
+/** Keeps all accepted readings and searches them at every query. */
 class Account {
   powerW = 0;
   receivedAtMs: number | undefined;
   boot: string | undefined;
   hb: number | undefined;
-  /** It said that it runs as this boot. */
+  /** The charger reported this boot in its state. */
   saidAtMs: number | undefined;
   readonly retired = new Set<string>();
-  /** A goodbye came after the last value, or it was let go of as silent. */
+  /** The charger signed off after the last value, or it was dropped as silent. */
   isGone = true;
 
   isFreshAt(nowMs: number): boolean {

@@ -1,4 +1,4 @@
-// The order of lists: numbers by value, and never two places for one text, however ids are spelt.
+// The order of lists: numbers by value, and one position for each text, however ids are spelt.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareNaturally } from '../../machines/values/natural-order.js';

@@ -1,4 +1,4 @@
-// A charger as a session sees it, for tests: it takes profiles, shows them, has a clock of its own, and faults that are asked for.
+// A test charger behind a session: it takes and shows profiles, has a clock of its own, and has the requested faults.
 
 import { ChargerSession } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
@@ -17,35 +17,35 @@ export interface Behaviour {
   readonly abilities?: Partial<ChargerAbilities>;
   readonly losesPeriods?: boolean;
   readonly ignoresStart?: boolean;
-  /** It takes a profile and does as before. */
+  /** Accepts a profile and ignores it. */
   readonly ignores?: boolean;
   readonly refuses?: boolean;
-  /** It shows nothing while no transaction runs. */
+  /** Shows no schedule while no transaction runs. */
   readonly hidesIdle?: boolean;
   readonly hidesSchedule?: boolean;
-  /** It shows what it was told from its beginning on, and not from now. */
+  /** Shows a schedule from its beginning, and not from now on. */
   readonly showsFromStart?: boolean;
-  /** Limits are rounded to the nearest whole ampere. */
+  /** Rounds limits to the nearest whole ampere. */
   readonly wholeAmperes?: boolean;
-  /** Limits are rounded down to whole amperes. */
+  /** Rounds limits down to whole amperes. */
   readonly roundsDown?: boolean;
-  /** It keeps to no more than this, whatever it is told. */
+  /** Draws no more than this under any limit. */
   readonly neverAbove?: number;
-  /** Refuses what is not in this unit. */
+  /** Refuses every other unit. */
   readonly only?: 'A' | 'W';
-  /** Its seconds last so long. */
+  /** True length of the charger's second, s. */
   readonly secondLastsS?: number;
   readonly neverAnswers?: boolean;
-  /** So long after it was asked. */
+  /** Delay of each answer. */
   readonly answersAfterS?: number;
-  /** It does as it is asked, and its answer is lost. */
+  /** Does each request, but its answer is lost. */
   readonly losesAnswers?: boolean;
 }
 
 export const HEARTBEAT_MS = 10_000;
 const STEP_MS = 100;
 
-/** One charger with one connector of 32 A on three phases and a fail-safe of 6 A, and the session that speaks for it. */
+/** One charger with one connector of 32 A on three phases and a fail-safe of 6 A, and its gateway session. */
 export class TestCharger {
   readonly session: ChargerSession;
   readonly requests: GatewayRequest[] = [];
@@ -56,19 +56,19 @@ export class TestCharger {
   nowMs = 1_000_000;
   ownOffsetMs: number;
   transaction: number | undefined;
-  /** A car that draws all it may; undefined without one. */
+  /** True with a car, which draws all permitted power. */
   isCharging = false;
-  /** It does that and its answer is lost, or it refuses it. */
+  /** `failing`: the charger does this request, but its answer is lost. `refusing`: it refuses this request. */
   failing: GatewayRequest['kind'] | undefined;
   refusing: GatewayRequest['kind'] | undefined;
-  /** What another system allows it. */
+  /** Limit by another system. */
   ceilingA = Number.POSITIVE_INFINITY;
-  /** It answers pings. */
+  /** The charger answers pings. */
   isAlive = true;
-  /** How many starts of it were named, by any gateway. */
+  /** Number of its named starts, by any gateway. */
   boots: number;
   #sampledAtMs = 0;
-  /** Of what it was told last, in whole seconds as OCPP has it. */
+  /** Start of the last schedule, in whole seconds as in OCPP. */
   #startsAtOwnMs: number | undefined;
   #seq = 0;
   #late: { readonly ticket: number; readonly request: GatewayRequest; readonly atMs: number } | undefined;
@@ -80,7 +80,7 @@ export class TestCharger {
     this.behaviour = behaviour;
     this.boots = options.boots ?? 0;
     this.store = this.#newStore();
-    // Of some day in 1970: no clock of a charger has to be right.
+    // Some day in 1970, because a charger's clock need not be right.
     this.ownOffsetMs = 5_000_000;
     this.session = new ChargerSession({
       connectors: [
@@ -105,7 +105,7 @@ export class TestCharger {
     return Math.floor(this.nowMs / (this.behaviour.secondLastsS ?? 1)) + this.ownOffsetMs;
   }
 
-  /** What it may draw now, in its unit; undefined where nothing limits it. */
+  /** The limit in force now, in its unit. undefined without a limit. */
   get limit(): number | undefined {
     return this.store.limitAt(this.ownMs)?.limit;
   }
@@ -115,7 +115,6 @@ export class TestCharger {
     return this;
   }
 
-  /** Its connection breaks. */
   cut(): this {
     this.session.closed(this.nowMs);
     return this;
@@ -148,7 +147,6 @@ export class TestCharger {
     return this.status('Available');
   }
 
-  /** The newest heartbeat. */
   get hb(): number {
     return this.meters().at(-1)?.hb ?? 0;
   }
@@ -161,7 +159,7 @@ export class TestCharger {
     return this.said.flatMap((message) => (message.kind === 'ack' ? [message.body] : []));
   }
 
-  /** What the service was told last of its lease. */
+  /** The last lease state sent to the service. */
   get lease():
     | {
         readonly lease: string;
@@ -174,7 +172,7 @@ export class TestCharger {
     return states.at(-1)?.connectors?.[0];
   }
 
-  /** The service grants it that, in answer to its newest heartbeat. */
+  /** Sends a grant of the service, in answer to the newest heartbeat. */
   grant(limitA: number, thenA: number, more: Partial<LimitToTake> = {}): this {
     const { boot } = this.session;
     const limit = { boot, epoch: 1, seq: ++this.#seq, ref: this.hb, ttlS: 60, limitA, thenA, ...more };
@@ -182,7 +180,10 @@ export class TestCharger {
     return this.pass(0);
   }
 
-  /** It asks what time it is, and sets its clock by an answer that is on its way still. False where it gets none. */
+  /**
+   * The charger asks for the time, and an answer may be in transit while `serviceAnswers` runs. Returns false if it
+   * gets none.
+   */
   asksTime(serviceAnswers: () => void): boolean {
     let mayBeTold = false;
     const { time } = this.session;
@@ -195,7 +196,7 @@ export class TestCharger {
     return mayBeTold;
   }
 
-  /** So many seconds pass, in which it says its meter values and answers what it is asked. */
+  /** Passes time in which the charger sends its meter values and answers requests. */
   pass(seconds: number): this {
     const untilMs = this.nowMs + 1000 * seconds;
     for (;;) {
@@ -205,7 +206,7 @@ export class TestCharger {
     }
   }
 
-  /** So many seconds pass in which nothing reaches it. */
+  /** Passes time in which no message reaches the charger. */
   unanswered(seconds: number): this {
     this.nowMs += 1000 * seconds;
     this.session.advance(this.nowMs);
@@ -213,7 +214,7 @@ export class TestCharger {
     return this;
   }
 
-  /** Passes time in which the service renews each heartbeat with the same. */
+  /** Passes time in which the service answers each heartbeat with the same grant. */
   renewed(seconds: number, limitA: number, thenA: number): this {
     const untilMs = this.nowMs + 1000 * seconds;
     while (this.nowMs < untilMs) {
@@ -285,7 +286,7 @@ export class TestCharger {
     return new ProfileStore({ losesPeriods, ignoresStart });
   }
 
-  /** It forgets its profiles, or does something else from now on. */
+  /** Forgets the profiles and changes the behaviour. */
   change(behaviour: Behaviour): this {
     this.behaviour = behaviour;
     this.store = this.#newStore();

@@ -1,12 +1,13 @@
-// An acknowledgement of a limit while a newer one is on its way: it counts only where the charger is at no more than those allow.
+// An acknowledgement of a limit while a newer one is in transit. It counts only if the charger's limit is at most both
+// of them.
 import { expect, it } from 'vitest';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
-/** At 32 A on three phases of 230 V, and of 253 V, which nobody has measured yet. */
+/** 32 A on three phases, at 230 V and at 253 V. The higher voltage counts while none is measured (R11). */
 const DRAWN_W = 22_080;
 const RESERVED_W = 24_288;
 
-/** A charger at 32 A that was told to pause, and the same again as it did not answer. */
+/** A charger at 32 A that was sent a pause, and the same again after it did not answer. */
 function site() {
   const supervisor = newSupervisor();
   const control = placeInReach(supervisor, 'one');
@@ -26,7 +27,7 @@ function site() {
   hear(12_500, { seq: 1, limitA: 32 });
   supervisor.renew(control, 12_500);
   expect([control.holding.lastSeq, control.sentTenthsA]).toEqual([3, 0]);
-  /** Once whatever it has given up is let go of. */
+  /** After the release of all ended entitlements. */
   const reservedW = () => {
     supervisor.ledger.release(23_000);
     return supervisor.reservedW;

@@ -1,4 +1,5 @@
-// A charger that may come to hold a limit for longer than its lease, as one whose clock is about to be set: others count on that.
+// A charger that may keep a limit for longer than its lease, for example because its clock is about to be set. Its
+// grants count until then (R41).
 import { expect, it } from 'vitest';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';

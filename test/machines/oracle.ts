@@ -1,7 +1,7 @@
-// What the contract says, worked out the slow way from everything that was ever submitted; shares no code with machines/.
+// Works out the contract's results slowly from all submissions. Shares no code with machines/.
 
 export interface Submission {
-  /** When it was told, for those who ask what was known by then. */
+  /** Time at which the submission arrived, for queries about the knowledge at an instant. */
   readonly atMs: number;
   readonly target: string;
   readonly priority: number;
@@ -20,21 +20,21 @@ export type Phase = 'SCHEDULED' | 'ACTIVE' | 'EXPIRED';
 
 const PRIORITIES = [10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0];
 
-/** Section 3.1, in the words of its table. */
+/** Section 3.1, by the wording of its table. */
 export function phaseAt(submission: Submission, t: number): Phase {
   if (t < submission.startsAtMs && t < submission.endsAtMs) return 'SCHEDULED';
   if (t < submission.endsAtMs) return 'ACTIVE';
   return 'EXPIRED';
 }
 
-/** The submissions of `target` that nobody has replaced, highest priority first (section 1). */
+/** The submissions of `target` that no other one has replaced, highest priority first (section 1). */
 export function heldBy(history: History, target: string): Submission[] {
   return PRIORITIES.flatMap((priority) =>
     history.submissions.filter((s) => s.target === target && s.priority === priority).slice(-1),
   );
 }
 
-/** A profile is cancelled: from then on it is as if nothing had ever been submitted there. */
+/** Cancels a profile: from then on, its priority counts as never submitted. */
 export function cancelIn(history: History, target: string, priority: number): void {
   const others = history.submissions.filter((s) => s.target !== target || s.priority !== priority);
   history.submissions.splice(0, history.submissions.length, ...others);
@@ -45,12 +45,12 @@ export function decidingAt(history: History, target: string, t: number): Submiss
   return heldBy(history, target).filter((s) => phaseAt(s, t) === 'ACTIVE')[0];
 }
 
-/** The limit in force at `t`; undefined where nothing is submitted and no permanent limit was ever set. */
+/** The limit in force at `t`. undefined without a submission and without any permanent limit. */
 export function effectiveKwAt(history: History, target: string, t: number): number | undefined {
   return decidingAt(history, target, t)?.limitKw ?? history.permanentLimitsKw.at(-1);
 }
 
-/** Every instant after `t` at which one of `targets` begins or ends something, soonest first. */
+/** Every instant after `t` at which a submission of one of `targets` begins or ends, soonest first. */
 export function boundariesAfter(history: History, targets: readonly string[], t: number): number[] {
   return targets
     .flatMap((target) => heldBy(history, target))
@@ -60,14 +60,14 @@ export function boundariesAfter(history: History, targets: readonly string[], t:
     .sort((a, b) => a - b);
 }
 
-/** What changed phase between two instants. */
+/** Submissions that changed phase between two instants. */
 export function crossedBetween(history: History, target: string, since: number, now: number) {
   return heldBy(history, target)
     .map((s) => ({ priority: s.priority, from: phaseAt(s, since), to: phaseAt(s, now) }))
     .filter(({ from, to }) => from !== to);
 }
 
-/** What applies at every millisecond of `[fromMs, toMs)`, one by one. */
+/** The limit and priority at every millisecond of `[fromMs, toMs)`. */
 export function everyMillisecond(history: History, target: string, fromMs: number, toMs: number) {
   const moments: { limitKw: number | undefined; priority: number | undefined }[] = [];
   for (let t = fromMs; t < toMs; t++) {
@@ -79,7 +79,7 @@ export function everyMillisecond(history: History, target: string, fromMs: numbe
   return moments;
 }
 
-/** Section 2.8, one member at a time; no entry for a member that is not bound. */
+/** Section 2.8, one member at a time. A member without a binding share has no entry. */
 export function sharesOf(
   capKw: number | null,
   isActive: boolean,
@@ -92,12 +92,11 @@ export function sharesOf(
   return shares;
 }
 
-/** The least of everything that binds. */
 export function smallestOf(...limitsKw: readonly (number | undefined)[]): number {
   return limitsKw.filter((kw) => kw !== undefined).sort((a, b) => a - b)[0] ?? Number.POSITIVE_INFINITY;
 }
 
-/** The lowest of all, where shares are granted in whole watts: one that takes less than a watt takes nothing. */
+/** The lowest of all limits. Shares are granted in whole watts, so a share below one watt counts as 0. */
 export function limitInForceKw(
   effectiveKw: number,
   connectionKw: number | undefined,

@@ -1,4 +1,4 @@
-// The organization's profiles are followed through their states, and enforced nowhere.
+// The organization's profiles pass through their states, and no limit enforces them.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent } from 'xstate';
@@ -27,7 +27,7 @@ const cancel = (priority: number, now: number): HolderEvent => ({
 });
 const at = (now: number): HolderEvent => ({ type: 'boundary.reached', now });
 
-/** An organization after `events`, with the statuses of its profiles after each, by priority. */
+/** An organization after `events`, with the statuses of its profiles after each event, by priority. */
 function run(
   events: readonly HolderEvent[],
   input: { readonly stack: ProfileStack; readonly now: number } = { stack: [], now: 0 },
@@ -98,7 +98,7 @@ describe("An organization's profiles (sections 1 and 3.1)", () => {
         const expected: (readonly [number, string])[][] = [];
         let now = start;
         const tell = (event: HolderEvent) => {
-          // Time comes first: whoever submits or cancels lets what is due happen before.
+          // Due boundaries take effect before a submission or cancellation at the same instant.
           if (event.type !== 'boundary.reached') tell(at(now));
           if (event.type === 'profile.submitted') remember(event.profile, now);
           if (event.type === 'profile.cancelled') cancelIn(history, TARGET, event.priority);

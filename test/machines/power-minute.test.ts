@@ -1,11 +1,11 @@
-// A minute of power has what was drawn in it, and nothing of the next one, however late its end is noticed.
+// A minute of power counts the draw of that minute and nothing of the next one, however late its end is noticed.
 import { expect, it } from 'vitest';
 import { PowerMinute } from '../../machines/power/power-minute.js';
 
 const MINUTE_MS = 60_000;
 const measured = (actualW: number) => ({ actualW, estimatedW: undefined });
 
-/** A minute from 0 on in which 1 kW is drawn of 10 kW; it knows that it ends at 60 s. */
+/** A minute from 0 on with a draw of 1 kW under a limit of 10 kW. It ends at 60 s. */
 function minuteOfOneKw() {
   const minute = new PowerMinute();
   minute.noteLimit(10_000, -1_000);
@@ -31,7 +31,7 @@ it('leaves to the next minute what is drawn after its end, though the timer come
     building: null,
   });
   const next = minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS);
-  // 2 s of 1 kW and 58 s of 9 kW; 3 s under 10 kW and 57 s under 4 kW.
+  // 2 s of 1 kW and 58 s of 9 kW. 3 s under 10 kW and 57 s under 4 kW.
   expect(next).toMatchObject({ meanW: 8_733, maxW: 9_000, limitW: 4_000, meanLimitW: 4_300 });
 });
 
@@ -62,7 +62,7 @@ it('has the mean and the highest current of each phase, weighed by the time that
     meanTenthsA: [135, 60, 80],
     maxTenthsA: [160, 100, 320],
   });
-  // What flowed before it began is no more the most of it.
+  // Current from before the minute began does not count for its maximum.
   expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.currents).toEqual({
     meanTenthsA: [160, 40, 0],
     maxTenthsA: [160, 40, 0],

@@ -1,4 +1,4 @@
-// The stack of one target against an oracle that looks at every submission and every millisecond anew.
+// The stack of one target against an oracle that searches every submission for every millisecond anew.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {

@@ -18,7 +18,7 @@ const graph = {
 
 const ORDER: readonly Phase[] = ['SCHEDULED', 'ACTIVE', 'EXPIRED'];
 
-/** What section 3.1 makes of it: the furthest phase that was reached. */
+/** The furthest phase reached so far, by section 3.1. */
 function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
   const submission = { atMs: 0, target: 'quay-1', priority: 0, limitKw: 1, ...WINDOW };
   const instants = [bornAtMs, ...events.map(({ now }) => now)];
@@ -26,7 +26,6 @@ function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
   return (ORDER[furthest] ?? '').toLowerCase();
 }
 
-/** A real actor after `events`. */
 function run(
   events: readonly ProfileEvent[],
   now: number,

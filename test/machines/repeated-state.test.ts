@@ -1,4 +1,4 @@
-// A charger's word about itself that comes again changes nothing (P8), and one that is new still counts.
+// A repeated state message of a charger changes nothing (P8). A new one still counts.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -16,7 +16,7 @@ let control: ConnectorControl;
 let nowMs: number;
 let hb: number;
 
-/** A heartbeat of a charger without a car that takes whatever it was granted, and a decision after it. */
+/** A heartbeat of a charger without a car that takes every grant, and a decision after it. */
 function beat(boot: string): void {
   nowMs += 10_000;
   const { lastSeq } = control.holding;

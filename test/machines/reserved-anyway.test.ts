@@ -1,4 +1,4 @@
-// What is reserved for a connector whatever it is told is what it has at least, or its reason says why it has less.
+// A connector's limit is at least its unconditional reserve, or its reason names the exception (R18).
 import { describe, expect, it } from 'vitest';
 import { type ConnectorControl, isControlled } from '../../machines/power/connector-control.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
@@ -11,12 +11,12 @@ import { SupervisorRig } from './supervisor-rig.js';
 
 const AMPERE_W = 690;
 const MINUTE_MS = 60_000;
-/** Others have followed, and every pause is over. */
+/** By then, the other chargers have followed and every pause is over. */
 const SETTLED_MS = 3 * MINUTE_MS;
 
-/** Why a connector that can be told has less for a while. */
+/** Reasons for which a reachable connector has less for a while. */
 const FOR_A_WHILE: ReadonlySet<LimitReason> = new Set(['minimumPause', 'waiting']);
-/** Why nobody tells a connector anything that counts. */
+/** Reasons for which no limit reaches a connector. */
 const OUT_OF_REACH: ReadonlySet<LimitReason> = new Set(['failsafe', 'nonCompliant', 'readOnly']);
 
 interface Site {
@@ -52,7 +52,7 @@ function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl
   return [...(site?.supervisor.controls.values() ?? [])];
 }
 
-/** Those that are told less than is reserved for them whatever they are told. */
+/** Connectors with a limit below their unconditional reserve. */
 function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
   return controlsOf(rig).filter(({ sentTenthsA = 0, holding }) => {
     const reservedTenthsA = reservedAnywayTenthsA(holding);

@@ -1,4 +1,5 @@
-// A charger that starts anew: a locked one is at its own fail-safe, which nobody takes from it; what another drew by then a lock waits for.
+// A restarted charger. A locked one keeps its own fail-safe. A lock waits for the draw of another one from before its
+// restart.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -6,7 +7,7 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
-/** More than the 6 A of a lock, less than the fail-safes of both chargers, which keep nothing over a start. */
+/** More than the 6 A of a lock, and less than both fail-safes. The chargers keep no `thenA` over a restart. */
 const LOW_W = 5_000;
 
 let supervisor: LocationSupervisor;
@@ -25,7 +26,10 @@ function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
   supervisor.hear(control, reading, nowMs);
 }
 
-/** What the locked connector is told once its charger started anew and the limit fell, A; undefined where nothing. */
+/**
+ * The limit sent to the locked connector after its charger restarted and the location's limit fell, A. undefined if
+ * none was sent.
+ */
 function toldA(said: Partial<MeterReading>): number | undefined {
   hear('locked', 20_000, { boot: 'b', ...said });
   const { grants } = supervisor.decide(budgetOf(LOW_W), 20_000);
@@ -45,7 +49,7 @@ beforeEach(() => {
     supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' }, 0);
     hear(key, 0, {});
   }
-  // Both have more than that by the time at which it falls, and the other does not follow yet.
+  // Both chargers have more than that when the limit falls, and the other one does not follow yet.
   supervisor.decide({ ...budgetOf(30_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 5_000);
 });
 
@@ -65,17 +69,17 @@ describe('A locked charger that started anew, where the others have made no room
 
 describe('A lock whose 6 A another charger makes room for, which starts anew and has no lease', () => {
   const SETTLE_MS = 10_000;
-  /** When the other is told 0 A for the lock, and when it started. */
+  /** The other charger is sent 0 A for the lock at LOWERED_AT_MS and restarts at STARTED_AT_MS. */
   const LOWERED_AT_MS = 20_000;
   const STARTED_AT_MS = 25_000;
 
-  /** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+  /** New limits sent at `nowMs`, A, by connector. */
   function toldAt(nowMs: number): Record<string, number> {
     const { grants } = supervisor.decide(budgetOf(LOW_W), nowMs);
     return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
   }
 
-  /** The other takes what it was told last. */
+  /** The other charger acknowledges its last limit. */
   function take(boot: string, nowMs: number): void {
     const control = controlOf('other');
     const ack = {
@@ -88,7 +92,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     supervisor.hearAck(control, ack, nowMs);
   }
 
-  /** It says that it would fall back to its maximum, until it has been prepared. */
+  /** The restarted charger reports its maximum as its fallback, until it has a fail-safe profile. */
   function startOther(): void {
     const own = { failsafeA: 32, lease: 'none', keepsThen: false, boot: 'b' } as const;
     supervisor.describe(controlOf('other'), own, STARTED_AT_MS);
@@ -135,7 +139,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
   it('waits for one that takes nothing no longer than for a lease', () => {
     startOther();
     expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
-    // What it had answered the heartbeat at 0.
+    // The last grant answers the heartbeat at 0.
     const leaseOverAtMs = 61_200 + SETTLE_MS;
     const { nextAtMs } = supervisor.decide(budgetOf(LOW_W), leaseOverAtMs - 1_000);
     expect(nextAtMs).toBe(leaseOverAtMs);

@@ -1,11 +1,11 @@
-// A site whose cars cannot all charge at once: who waits, who never does, and what chargers fall back to meanwhile.
+// A site whose cars cannot all charge at once: rotation, `neverPause`, and the fallbacks of the chargers.
 import { describe, expect, it } from 'vitest';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/turns.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
-/** W of one ampere on three phases. */
+/** One ampere on three phases, W. */
 const AMPERE_W = 690;
 const MINUTE_MS = 60_000;
 
@@ -28,23 +28,23 @@ function siteOf(
 const limitsOf = (rig: SupervisorRig) => rig.places.map(({ charger }) => charger.limitTenthsA);
 const runningOf = (rig: SupervisorRig) => limitsOf(rig).filter((limit) => limit >= 60).length;
 
-/** What each may fall back to. */
+/** Fail-safes of the connectors, tenths of A. */
 const thenOf = (rig: SupervisorRig) =>
   [...(rig.site?.supervisor.controls.values() ?? [])].map(({ holding }) => holding.failsafeTenthsA);
 
-/** Nobody hears or is heard of it any more. */
+/** Cuts the charger off in both directions. */
 function cut(rig: SupervisorRig, place: number): void {
   for (const link of [rig.places[place]?.up, rig.places[place]?.down])
     if (link !== undefined) link.mode = 'cut';
 }
 
-/** They are heard again. */
+/** Reconnects the charger. */
 function reopen(rig: SupervisorRig, place: number): void {
   for (const link of [rig.places[place]?.up, rig.places[place]?.down])
     if (link !== undefined) link.mode = 'open';
 }
 
-/** The least that any charger is limited to while `ms` pass. */
+/** The lowest limit of any charger while `ms` pass. */
 function leastOf(rig: SupervisorRig, ms: number): number {
   let leastTenthsA = Number.POSITIVE_INFINITY;
   watch(rig, ms, () => {
@@ -53,7 +53,7 @@ function leastOf(rig: SupervisorRig, ms: number): number {
   return leastTenthsA;
 }
 
-/** Lets time pass, and looks every second. */
+/** Lets time pass and calls `look` every second. */
 function watch(rig: SupervisorRig, ms: number, look: () => void): void {
   for (const untilMs = rig.agenda.nowMs + ms; rig.agenda.nowMs < untilMs; ) {
     rig.run(rig.agenda.nowMs + 1_000);
@@ -92,7 +92,7 @@ describe('A site whose floors do not all fit', () => {
 
   it('lets as many chargers as fit fall back to their fail-safes, so that a short cut stops none of their cars', () => {
     const chargers = Array.from({ length: 8 }, () => ({ failsafeTenthsA: 60 }));
-    // Eight fail-safes are 48 A, at a voltage that may rise by 3 %; seven fit.
+    // Eight fail-safes of 6 A are 48 A, and the voltage may rise by 3 %. Seven fit.
     const rig = siteOf(49, chargers);
     const then = () => thenOf(rig);
     expect(then().filter((tenthsA) => tenthsA === 60)).toHaveLength(7);
@@ -105,7 +105,7 @@ describe('A site whose floors do not all fit', () => {
       leastTenthsA = Math.min(leastTenthsA, running.charger.limitTenthsA);
     });
     expect(leastTenthsA).toBe(60);
-    // Whoever is cut off in which order: together they never fall back to more than the limit.
+    // In any order of cuts, the fallbacks together never exceed the limit.
     watch(rig, 2 * LONGEST_TURN_MS + DWELL_MS, () => {
       const sumTenthsA = then().reduce((sum, tenthsA) => sum + tenthsA, 0);
       expect(sumTenthsA).toBeLessThanOrEqual(490 / 1.03);
@@ -115,7 +115,7 @@ describe('A site whose floors do not all fit', () => {
 
 describe('A site whose floors fit its limit, but not beside what chargers out of reach hold still', () => {
   const EIGHT = Array.from({ length: 8 }, () => ({ failsafeTenthsA: 60 }));
-  /** All of them run at more than 10 A. */
+  /** All chargers have more than 10 A. */
   const roomy = () => siteOf(87, EIGHT);
   const LOW_W = 51 * AMPERE_W;
 
@@ -159,7 +159,7 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
   });
 
   it('stops as many as must make room for a lease that lasts longer, and lets the others keep their fail-safes', () => {
-    // Nothing was ordered without a word before, so leases have their full length.
+    // No decrease bound at once before, so leases have their full length.
     const rig = siteOf(87, EIGHT, NO_FUSES, 2 * MINUTE_MS);
     cut(rig, 0);
     rig.run(rig.agenda.nowMs + 41_000);
@@ -183,7 +183,7 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
 });
 
 describe('A limit that falls while a charger does not take its own', () => {
-  /** The grid operator's limit, say: nobody announced it. */
+  /** An unannounced decrease, such as a limit of the grid operator. */
   const lower = (rig: SupervisorRig, limitA: number) => rig.limitFrom(rig.agenda.nowMs, limitA * AMPERE_W);
 
   it('has the others make room for it within seconds, long before it counts as silent, until it has taken it', () => {
@@ -202,7 +202,8 @@ describe('A limit that falls while a charger does not take its own', () => {
   it('tells one that comes back just before its lease would have ended no more than fits, until the others have followed', () => {
     const rig = siteOf(64, [{}, {}]);
     cut(rig, 0);
-    // It has fallen back by itself, and is counted as if it had not for some seconds still: nobody makes room for that.
+    // The charger has already fallen back, but its lease counts for some more seconds. No other charger makes room for
+    // it.
     rig.run(rig.agenda.nowMs + 62_000);
     expect(limitsOf(rig)[0]).toBeLessThanOrEqual(60);
     lower(rig, 40);
@@ -227,7 +228,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     first.up.mode = 'held';
     first.down.mode = 'cut';
     rig.run(lowFromMs - 55_000);
-    // What it says while its lease lasts comes when that is over; the other need not make room for it meanwhile.
+    // A message from during the lease arrives after its end. Until then the other charger need not make room.
     first.up.mode = 'cut';
     rig.run(lowFromMs - 41_000);
     expect(limitsOf(rig)).toEqual([0, 320]);

@@ -1,4 +1,4 @@
-// Whatever befalls a charger behind a gateway, it never may draw more than what the service reserves for it by its messages.
+// A charger behind a gateway may never draw more than the service reserves for it by its messages, under any fault.
 import { describe, expect, it } from 'vitest';
 import { Dice } from './agenda.js';
 import { type Behaviour, TestCharger } from './ocpp-charger.js';
@@ -9,13 +9,15 @@ const TTL_S = 60;
 const SETTLE_MS = 10_000;
 const SLOWEST = 1.02;
 const ROUNDING_A = 0.05;
-/** The first that breaks it is 503, where the gateway's memory is lost as well (docs/ocpp.md, limits). */
+/**
+ * Seed 503 is the first that breaks this rule, in a course that also loses the gateway's memory (docs/ocpp.md, limits).
+ */
 const COURSES = 300;
-/** A charger that rounds up is told whole amperes once it has shown that it does. */
+/** A charger that rounds up is sent whole amperes only after it has shown the rounding. */
 const UNSEEN_ROUNDING_A = 0.5;
 const FIRMWARE = 'Maker Model 1.0';
 
-/** What the service has promised and heard, as its ledger counts it. */
+/** One outstanding grant, as the service's ledger counts it. */
 interface Promised {
   readonly seq: number;
   readonly limitA: number;
@@ -24,7 +26,7 @@ interface Promised {
   overAtMs: number;
 }
 
-/** Until it has taken something newer. */
+/** The grant counts until the charger has taken a newer one. */
 const OPEN_END = Number.POSITIVE_INFINITY;
 
 class Service {
@@ -33,7 +35,7 @@ class Service {
   #lease = 'heartbeat';
   #failsafeA = FAILSAFE_A;
   #keepsThen = false;
-  /** What it falls back to by what it has taken, and by what it may have taken since. */
+  /** Fallbacks by the taken grants and by all grants that the charger may have taken since. */
   #thens: { readonly seq: number; readonly thenA: number }[] = [{ seq: 0, thenA: FAILSAFE_A }];
   #said: { readonly boot: string; readonly failsafeA: number } | undefined;
   #isTold = false;
@@ -41,10 +43,10 @@ class Service {
   #ref = 0;
   #boot = '';
   #read = 0;
-  /** What is said reaches it later. */
+  /** The charger's messages reach the service later. */
   isDeaf = false;
 
-  /** Hears everything that was said since. */
+  /** Receives all messages since the last call. */
   hear(charger: TestCharger): void {
     if (this.isDeaf) return;
     for (const message of charger.said.slice(this.#read)) {
@@ -67,7 +69,7 @@ class Service {
     this.#read = charger.said.length;
   }
 
-  /** Another gateway speaks for it. */
+  /** Another gateway connects for the charger, so its messages are read from the beginning. */
   meet(): void {
     this.#read = 0;
   }
@@ -81,18 +83,18 @@ class Service {
     charger.session.receiveLimit('1', limit, charger.nowMs);
   }
 
-  /** The most it reserves, A; infinite before the charger said anything of itself. */
+  /** The highest reserve of the service, A. Infinite before the charger's first state message. */
   reservedA(nowMs: number): number {
     if (!this.#isTold) return Number.POSITIVE_INFINITY;
     if (this.#lease === 'none') return MAX_A;
     this.#promised = this.#promised.filter(({ overAtMs }) => overAtMs > nowMs);
-    // Of one that keeps what it was told that is known, and what it says of itself lowers nothing.
+    // The fallback of a charger that keeps `thenA` is already known, and its own report does not lower that.
     const ownA = this.#keepsThen ? 0 : this.#failsafeA;
     const most = [...this.#promised.map(({ limitA }) => limitA), ...this.#thens.map(({ thenA }) => thenA)];
     return Math.max(ownA, ...most);
   }
 
-  /** Of one start what it said before is no news. */
+  /** A repeated report from the same start is no news. */
   #mayHaveKept(boot: string, failsafeA: number): void {
     const saidA = this.#said?.boot === boot ? this.#said.failsafeA : -1;
     const [first] = this.#thens;
@@ -108,7 +110,7 @@ class Service {
       if (each.seq < seq) each.overAtMs = Math.min(each.overAtMs, nowMs + SETTLE_MS);
     const left = this.#thens.filter((each) => each.seq < seq);
     this.#thens = this.#thens.filter((each) => each.seq >= seq);
-    // It may have been at that until now.
+    // The charger may have drawn this fallback until now.
     for (const { thenA } of left)
       this.#promised.push({ ...taken, limitA: thenA, overAtMs: nowMs + SETTLE_MS });
   }
@@ -132,7 +134,7 @@ function limitOf(dice: Dice): number {
   return dice.isOneIn(5) ? 0 : 6 + dice.below(261) / 10;
 }
 
-/** What its profiles allow it to draw now, A per phase. */
+/** Current that the charger's profiles permit now, A per phase. */
 function allowedA(charger: TestCharger): number {
   const allowed = charger.store.limitAt(charger.ownMs);
   if (allowed === undefined) return MAX_A;
@@ -140,7 +142,7 @@ function allowedA(charger: TestCharger): number {
   return Math.min(MAX_A, unit === 'A' ? limit : limit / (3 * 230));
 }
 
-/** The gateway is killed and started again: it knows what it has kept, or, where the file is lost, less than that. */
+/** The gateway is killed and restarted. It has all of its stored facts, or fewer if its file is lost. */
 function takenOver(charger: TestCharger, isFileLost: boolean): TestCharger {
   const { boots } = charger;
   const { provenFirmware, fallbacksA } = charger.session;
@@ -158,7 +160,7 @@ function takenOver(charger: TestCharger, isFileLost: boolean): TestCharger {
   return next;
 }
 
-/** @param strays now and then its connector is said to be free, or used again, whatever its car does */
+/** @param strays sometimes reports the connector as free or used again, regardless of its car */
 function live(seed: number, strays?: Dice): void {
   const dice = new Dice(seed);
   const behaviour = BEHAVIOURS[dice.below(BEHAVIOURS.length)] ?? {};
@@ -196,7 +198,7 @@ function live(seed: number, strays?: Dice): void {
       check('a cut');
       charger.connect();
     } else if (what === 'told') {
-      // It sets its clock by an answer that was so long on its way, and the service may hear nothing of all that.
+      // The charger sets its clock by an answer that was in transit, and the service may receive nothing meanwhile.
       service.isDeaf = dice.isOneIn(2);
       const isTold = charger.asksTime(() => {
         check('a question');
@@ -226,7 +228,8 @@ function live(seed: number, strays?: Dice): void {
     } else if (what === 'answers' && behaviour.ignoresStart !== true)
       charger.behaviour = dice.isOneIn(3) ? { ...behaviour, losesAnswers: true } : behaviour;
     if (strays?.isOneIn(3)) charger.status(strays.oneOf('Available', 'Charging', 'Preparing'));
-    // What one that begins its leases too late does unseen, nobody can know: its answers are never lost.
+    // The answers of a charger that ignores the start of leases are never lost, because nothing could detect its
+    // behaviour without them.
     const seconds = dice.oneOf(0, 1, 3, 12, 35);
     for (let s = 0; s <= seconds; s++) {
       check(`${what}, ${s} s`);

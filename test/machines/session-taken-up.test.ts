@@ -1,4 +1,4 @@
-// A charger that was charging before the gateway began: what it says first may be of long ago, or not name its transaction.
+// A charger that was charging before the gateway started. Its first messages may be old or not name its transaction.
 import { describe, expect, it } from 'vitest';
 import { ChargerSession } from '../../machines/session/charger-session.js';
 import type {
@@ -12,12 +12,12 @@ import { TestCharger } from './ocpp-charger.js';
 
 const FIRMWARE = 'Maker Model 1.0';
 
-/** It charges, and has a lease from the gateway before this one. */
+/** The charger charges under a lease from the earlier gateway. */
 function charging(): TestCharger {
   return new TestCharger().connect().boot().pass(2).plugIn().pass(11).grant(16, 6).pass(1);
 }
 
-/** The same charger 80 s later, before it connects to another gateway, which knows what the one before has kept. */
+/** The same charger 80 s later, before it connects to another gateway with the stored facts of the earlier one. */
 function taken(): TestCharger {
   const { store, nowMs, ownOffsetMs, session } = charging();
   const next = new TestCharger({}, { provenFirmware: { '1': FIRMWARE }, fallbacksA: session.fallbacksA });
@@ -25,12 +25,12 @@ function taken(): TestCharger {
   return Object.assign(next, { store, ...now });
 }
 
-/** The same, and its transaction ended meanwhile. */
+/** The same, but its transaction has ended meanwhile. */
 function takenIdle(): TestCharger {
   return Object.assign(taken(), { transaction: undefined, isCharging: false });
 }
 
-/** It says no values by itself in those seconds. */
+/** The charger sends no values by itself while `pass` runs. */
 function quietly(charger: TestCharger, pass: () => void): void {
   charger.values = () => {};
   pass();
@@ -136,7 +136,10 @@ describe('A charger that another gateway takes up', () => {
   });
 });
 
-/** A charger with two connectors, of which the second does as it is told or only says so; both behind one gateway after another. */
+/**
+ * A charger with two connectors behind successive gateways. The second connector takes limits, or only accepts and
+ * ignores them.
+ */
 class TwoConnectors {
   session: ChargerSession;
   readonly #stores = [1, 2].map(() => new ProfileStore({ losesPeriods: false, ignoresStart: false }));
@@ -153,7 +156,10 @@ class TwoConnectors {
     this.#pass(12);
   }
 
-  /** Another gateway takes it up, as it goes on. @param provenFirmware that the one before has kept */
+  /**
+   * Another gateway takes over while the charger goes on.
+   * @param provenFirmware as stored by the earlier gateway
+   */
   takenUp(provenFirmware: Proofs | undefined = this.session.provenFirmware): this {
     this.session = this.#behindGateway({ provenFirmware, fallbacksA: this.session.fallbacksA });
     this.#said = [];
@@ -161,7 +167,7 @@ class TwoConnectors {
     return this.#pass(20);
   }
 
-  /** What the service was told last of the leases of both. */
+  /** The last lease states of both connectors, as sent to the service. */
   get leases(): readonly string[] {
     const states = this.#said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
     return states.at(-1)?.connectors?.map(({ lease }) => lease) ?? [];
@@ -217,7 +223,7 @@ class TwoConnectors {
     return { kind: 'done' };
   }
 
-  /** One that only says that it takes limits shows that nothing limits it. */
+  /** A connector that accepts limits without following them shows that no limit is in force. */
   #shown(store: ProfileStore, { evse, durationS, unit }: Extract<GatewayRequest, { kind: 'readSchedule' }>) {
     const shown = store.composite(this.#nowMs, durationS, unit);
     const isIgnored = evse === 2 && !this.#keepsSecond && this.#seq > 0;

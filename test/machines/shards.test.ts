@@ -1,4 +1,4 @@
-// Shards and nodes: the same answer everywhere, evenly shared, and no move that is not needed.
+// The distribution of shards over nodes: the same result everywhere, even, and without an unneeded move.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -6,7 +6,7 @@ import { assignShards, SHARDS, shardOf } from '../../machines/values/shards.js';
 
 const nodeIds = fc.uniqueArray(fc.stringMatching(/^[a-z0-9]{1,8}$/), { minLength: 1, maxLength: 20 });
 
-/** Nodes that live, and who holds each shard: one of them, one that is gone, or nobody. */
+/** Living nodes, and the owner of each shard: a living node, a lost one, or none. */
 const anyHoldings = nodeIds.chain((living) =>
   fc.record({
     living: fc.constant(living),
@@ -21,7 +21,7 @@ function loadsOf(assigned: readonly (string | undefined)[], living: readonly str
   return living.map((nodeId) => assigned.filter((holder) => holder === nodeId).length);
 }
 
-/** Shards that leave a node that lives. */
+/** Shards that leave a living node. */
 function movesFrom(
   before: readonly (string | undefined)[],
   after: readonly (string | undefined)[],
@@ -124,7 +124,7 @@ describe('The assignment of shards to nodes', () => {
           const due = [...now.keys()].filter((shard) => now[shard] !== goal[shard]);
           if (due.length === 0) return;
           const shard = due[Number(draws.next().value) % due.length] ?? 0;
-          // It is released before it is claimed.
+          // The shard is released before it is claimed.
           if (now[shard] !== undefined) expect(released.has(shard)).toBe(false);
           if (now[shard] !== undefined) released.add(shard);
           now = now.with(shard, now[shard] === undefined ? goal[shard] : undefined);

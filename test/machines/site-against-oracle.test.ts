@@ -1,4 +1,4 @@
-// Random days of a location and its connectors, against an oracle that only knows the list of submissions.
+// Random days of a location and its connectors, against an oracle that holds only the list of submissions.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { casesOf } from '../seeds.js';
@@ -7,7 +7,7 @@ import { CONNECTORS, LOCATION, SiteRig } from './site-rig.js';
 
 const target = fc.constantFrom(LOCATION, ...CONNECTORS);
 
-/** One thing that happens; windows begin between 15 ms ago and 25 ms from now. */
+/** One random event. Windows begin between 15 ms ago and 25 ms from now. */
 function stepWith(passMs: fc.Arbitrary<number>) {
   const submission = fc.record({ target, profile: profileWithin(40) });
   return fc.oneof(
@@ -60,7 +60,7 @@ function holdsFor(passMs: fc.Arbitrary<number>, numRuns: number): void {
   );
 }
 
-// XState warns of events that are sent to actors which have stopped.
+// XState warns of events for stopped actors.
 beforeEach(() => {
   vi.spyOn(console, 'warn').mockImplementation(() => {});
 });

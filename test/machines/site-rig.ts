@@ -1,4 +1,5 @@
-// A real location with its connectors beside the oracle: every event goes to both, and they are compared after each.
+// A real location with its connectors beside the oracle. Every event goes to both, and the rig compares them after each
+// one.
 import { expect } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
 import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
@@ -36,29 +37,29 @@ export interface SiteStart {
   readonly nowMs: number;
   readonly permanentLimitKw: number;
   readonly connectionLimitKw: number | undefined;
-  /** What the rows hold at the start. */
+  /** The rows at the start. */
   readonly rows: readonly { readonly target: string; readonly profile: LimitProfile }[];
 }
 
 export class SiteRig {
   nowMs: number;
-  /** Whether the clock never went back: only then is it said what crosses and who lives. */
+  /** False after the clock went back. Only before that, the rig checks crossings and the lives of actors. */
   isMonotonic = true;
   readonly #start: SiteStart;
   readonly #history: History;
   readonly #actor: LocationActor;
   #effects: LocationEffect[] = [];
   readonly #sharesKw = new Map<string, number>();
-  /** As the effects tell it to whoever listens. */
+  /** State by the effects alone, as a listener has it. */
   readonly #told = {
     effectiveLimitKw: Number.NaN,
     gridLimitKw: Number.NaN,
     locksKw: new Map<string, number>(),
   };
-  /** Instants of which the target was last told. */
+  /** The last instant of which each target was notified. */
   readonly #settledAtMs = new Map<string, number>();
   #newestMs: number;
-  /** The newest instant that the location was told. */
+  /** The newest instant of which the location was notified. */
   #toldMs: number;
   readonly #changedByTimeAtMs = new Set<number>();
   readonly #profileActors = new Set<AnyActorRef>();
@@ -133,7 +134,7 @@ export class SiteRig {
     this.#tell({ type: 'clusterShare.set', clusterId, share }, []);
   }
 
-  /** Tells the location that the time has come, as the scheduler does: perhaps late, perhaps twice. */
+  /** Notifies the location of the current time, as the scheduler does: possibly late or twice. */
   reachBoundary(): void {
     const crossed = this.#crossed(LOCATION);
     for (const target of TARGETS) this.#settledAtMs.set(target, this.nowMs);
@@ -143,12 +144,12 @@ export class SiteRig {
       if (this.isMonotonic) expect(this.#changedByTimeAtMs.has(this.nowMs)).toBe(false);
       this.#changedByTimeAtMs.add(this.nowMs);
     }
-    // Behind a time it was told already, a connector waits for the clock to catch up.
+    // A connector ignores times before its newest one until the clock catches up.
     this.#newestMs = Math.max(this.#newestMs, this.nowMs);
     if (this.nowMs === this.#newestMs) this.#compareLocks();
   }
 
-  /** Lets `ms` pass with every boundary delivered at its instant. */
+  /** Lets `ms` pass and delivers every boundary at its instant. */
   passPunctually(ms: number): void {
     const untilMs = this.nowMs + ms;
     for (;;) {
@@ -162,7 +163,7 @@ export class SiteRig {
     this.#compare();
   }
 
-  /** Passes everything that was ever submitted; nothing may be left of it. */
+  /** Passes all submissions. No profile may remain after that. */
   passEverything(): void {
     const last = Math.max(
       this.nowMs,
@@ -177,7 +178,7 @@ export class SiteRig {
     expect(nextLocationBoundary(this.#context(), this.nowMs)).toBeUndefined();
   }
 
-  /** Lets `ms` pass and tells nobody; below 0 the clock steps back. */
+  /** Lets `ms` pass without notifying anything. A negative `ms` sets the clock back. */
   pass(ms: number): void {
     if (ms < 0) this.isMonotonic = false;
     this.nowMs += ms;
@@ -202,7 +203,7 @@ export class SiteRig {
     expect(changes.length).toBe(Number(this.#told.effectiveLimitKw !== before.effectiveLimitKw));
     if (this.isMonotonic) this.#compareCrossings(effects, crossed);
     if ('now' in event) {
-      // Where the clock went back unnoticed, the newest instant counts.
+      // If the clock went back unnoticed, the newest instant counts.
       const decides = decidingAt(this.#history, LOCATION, this.#toldMs);
       expect(this.#context().limit.effectiveLimitKw).toBe(
         effectiveKwAt(this.#history, LOCATION, this.#toldMs),
@@ -212,7 +213,7 @@ export class SiteRig {
     this.#compare();
   }
 
-  /** Takes in what was let out since it was last asked. */
+  /** Takes all effects since the last call. */
   #listen(): LocationEffect[] {
     const effects = this.#effects;
     this.#effects = [];
@@ -240,7 +241,7 @@ export class SiteRig {
     if (firstStart !== -1) expect(told.slice(firstStart).map(({ to }) => to)).not.toContain('EXPIRED');
   }
 
-  /** What must hold at every moment, whatever was or was not delivered. */
+  /** Checks the invariants that hold at every moment, with or without delivered boundaries. */
   #compare(): void {
     const context = this.#context();
     const read = effectiveLimitKwAt(context.stack, context.permanentLimitKw, this.nowMs);
@@ -261,7 +262,7 @@ export class SiteRig {
     this.#compareActors();
   }
 
-  /** With all boundaries delivered, every lock is what its connector's profiles say (section 1). */
+  /** With all boundaries delivered, every lock matches the profiles of its connector (section 1). */
   #compareLocks(): void {
     for (const key of CONNECTORS) {
       expect(this.#told.locksKw.get(key)).toBe(decidingAt(this.#history, key, this.nowMs)?.limitKw);
@@ -285,7 +286,7 @@ export class SiteRig {
     return this.#holders().reduce((sum, [, { profiles }]) => sum + profiles.size, 0);
   }
 
-  /** Profiles have their actors, each in the state its window is in; whoever is no longer held has stopped. */
+  /** Each profile has an actor in the state of its window. Actors of removed profiles have stopped. */
   #compareActors(): void {
     const live = new Set<AnyActorRef>();
     for (const [target, { profiles }, children] of this.#holders()) {
@@ -295,7 +296,7 @@ export class SiteRig {
       const told = this.#settledAtMs.get(target) ?? Number.NaN;
       const expected = heldBy(this.#history, target).flatMap((held): [number, string][] => {
         const phase = phaseAt(held, told);
-        // What comes from rows needs no actor before it begins.
+        // A profile from the rows needs no actor before it begins.
         const lives = held.atMs < this.#start.nowMs ? phase === 'ACTIVE' : phase !== 'EXPIRED';
         return lives ? [[held.priority, phase.toLowerCase()]] : [];
       });

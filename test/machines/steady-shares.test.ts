@@ -1,4 +1,4 @@
-// Shares as they are sent (power safety, rule 9): raises of an ampere at least, and nothing left over by that.
+// Shares as sent to chargers (R9): raises are at least one ampere, and the step leaves no power unused.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { STEP_TENTHS_A, type SteadyClaim, steadyShares } from '../../machines/power/steady-shares.js';
@@ -25,7 +25,7 @@ const someClaims = fc.array(
 );
 const someCases = fc.tuple(someClaims, fc.integer({ min: 0, max: 5_000 }));
 
-/** Calls `each` with claims, what was left over for them in W, and the shares that came of it. */
+/** Calls `each` with claims, the remaining power for them in W, and the resulting shares. */
 function check(each: (claims: readonly SteadyClaim[], leftW: number, shares: readonly number[]) => void) {
   fc.assert(
     fc.property(someCases, ([claims, leftW]) => {
@@ -43,7 +43,7 @@ function overW(claims: readonly SteadyClaim[], shares: readonly number[]): numbe
   );
 }
 
-/** As many alike, each sent `sentA` and due `fairA`. */
+/** Equal claims, each with a sent limit of `sentA` and a fair share of `fairA`. */
 function alike(count: number, sentA: number, fairA: number): readonly SteadyClaim[] {
   const claim = { sentTenthsA: 10 * sentA, fairTenthsA: 10 * fairA, mostTenthsA: 320, maxTenthsA: 320 };
   return Array.from({ length: count }, () => ({ ...claim, milliwattsPerTenth: SINGLE_PHASE_MW }));
@@ -89,13 +89,13 @@ describe('Shares that are sent', () => {
     check((claims, leftW, shares) => {
       const sent = claims.map((claim, i) => ({ ...claim, sentTenthsA: shares[i] ?? 0 }));
       const again = steadyShares(sent, leftW);
-      // What a raise was too large for may fit somebody else's now; nobody is lowered again for that.
+      // Power too small for one raise may now fit another one. No connector is lowered for that.
       for (const [i, share] of again.entries()) expect(share).toBeGreaterThanOrEqual(shares[i] ?? 0);
     });
   });
 
   it('give some an ampere where there is too little to give it to all', () => {
-    // Ten cars at 9.6 A are due 10 A each: three of them can have 1.3 A more, and the others none.
+    // Ten cars at 9.6 A are due 10 A each. Three of them can have 1.3 A more, and the others nothing.
     const shares = steadyShares(alike(10, 9.6, 10), 0);
     expect(shares).toEqual([109, 109, 109, 96, 96, 96, 96, 96, 96, 96]);
   });

@@ -1,20 +1,20 @@
-// What a location does on a calm day (power safety: rules 7 to 9, who gets how much): the supervisor with links that work.
+// A location on a calm day, with working links: R7 to R9 and the division of power.
 import { describe, expect, it } from 'vitest';
 import { CALM } from './hostile-charger.js';
 import { HORIZON_MS } from './supervised-site.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
 const TRAITS = { ...CALM, failsafeTenthsA: 60 };
-/** W of one ampere on three phases. */
+/** One ampere on three phases, W. */
 const AMPERE_W = 690;
 
-/** A calm site after five minutes: chargers with a car each that wants all it can get. */
+/** A calm site after five minutes. Each charger has a car that wants all available power. */
 function siteOf(count: number, limitA: number, lowestA = limitA): SupervisorRig {
   const chargers = Array.from({ length: count }, (_, i) => ({ ...TRAITS, key: `quay/${i}` }));
   const rig = new SupervisorRig(1, chargers, [500_000, lowestA * AMPERE_W]);
   for (const place of rig.places) place.charger.wantsTenthsA = 320;
   rig.run(60_000);
-  // Announced a lease ahead, so that leases have their full length.
+  // The limit is announced a lease ahead, so that leases have their full length.
   rig.limitFrom(rig.agenda.nowMs + HORIZON_MS, limitA * AMPERE_W);
   rig.run(300_000);
   return rig;
@@ -34,7 +34,7 @@ function placeOf(rig: SupervisorRig, i: number): SupervisorRig['places'][number]
   return place;
 }
 
-/** Nobody hears or is heard of it any more. */
+/** Cuts the charger off in both directions. */
 function cutOff(place: SupervisorRig['places'][number]): void {
   place.up.mode = 'cut';
   place.down.mode = 'cut';

@@ -1,4 +1,4 @@
-// The service's side of the rig: a supervisor with a disk, glued as the service glues it, that crashes and starts again.
+// The service's side of the rig: a supervisor and a disk, connected as in the service, with crashes and restarts.
 
 import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
@@ -32,18 +32,18 @@ export interface SiteOptions {
   readonly budgetAt: (nowMs: number) => Budget;
   /** Limit of the lock on the connector now, if any. */
   readonly lockKwOf: (key: string) => number | undefined;
-  /** How long the next write takes. */
+  /** Duration of the next write. */
   readonly diskMs: () => number;
-  /** What the charger last said of its fail-safe, kept by the broker: it may be long ago. */
+  /** The charger's last report of its fail-safe, retained by the broker and possibly old. */
   readonly failsafeOf: (key: string) => number;
   readonly bootOf: (key: string) => string;
   readonly publish: (decided: DecidedGrant) => void;
-  /** Told of every grant before it leaves. */
+  /** Called with all grants before they leave. */
   readonly onDecided: (site: SupervisedSite, grants: readonly DecidedGrant[]) => void;
   readonly onDecision: (site: SupervisedSite, decision: Decision) => void;
 }
 
-/** One life of the service, from a start to a crash. */
+/** The service from one start to the next crash. */
 export class SupervisedSite {
   readonly supervisor: LocationSupervisor;
   readonly ownerTerm: number;
@@ -68,7 +68,7 @@ export class SupervisedSite {
     this.#watchForSilence();
   }
 
-  /** What is on its way to the disk reaches it or does not, in order. */
+  /** Writes in progress reach the disk in order, up to a random one. The others are lost. */
   crash(): void {
     this.isAlive = false;
     const { dice } = this.#options;
@@ -95,7 +95,7 @@ export class SupervisedSite {
     if (heard === 'news') this.decideSoon();
   }
 
-  /** The charger's own word of what it falls back to. */
+  /** Delivers the charger's state message with its fail-safe. */
   describe(key: string): void {
     const { chargers, failsafeOf, bootOf } = this.#options;
     const traits = chargers.find((each) => each.key === key);
@@ -108,7 +108,7 @@ export class SupervisedSite {
     this.decideSoon();
   }
 
-  /** Profiles or locks changed, or a window begins or ends. */
+  /** Called after a change of profiles or locks, and at the beginning and end of a window. */
   decideSoon(): void {
     for (const control of this.supervisor.controls.values()) {
       lockAt(control.actor, this.#options.lockKwOf(control.key));
@@ -184,7 +184,7 @@ export class SupervisedSite {
     this.#wakeBy(Math.max(decision.nextAtMs, agenda.nowMs + 100));
   }
 
-  /** What promises more than is on disk is stored before it leaves. */
+  /** A grant above the stored entitlement is stored before it leaves (R6). */
   #send(grants: readonly DecidedGrant[]): void {
     const { agenda, publish } = this.#options;
     const stored = grants.filter(({ mustStore }) => mustStore);
@@ -212,7 +212,10 @@ export class SupervisedSite {
     });
   }
 
-  /** What is on disk is more than there is, and something of it has ended: the next start could grant nobody what it has. */
+  /**
+   * True if the stored entitlements exceed the budget and one of them has fallen. The next start could not renew limits
+   * within the budget.
+   */
   #isTooMuchOnDisk(): boolean {
     let storedW = 0;
     let isAnyLower = false;
@@ -240,7 +243,7 @@ export class SupervisedSite {
     if (control !== undefined) this.#countStored(control);
   }
 
-  /** Only what every write still on its way leaves standing is surely on disk. */
+  /** Only the lowest of the stored row and all writes in progress is surely on disk. */
   #countStored(control: ConnectorControl): void {
     const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
     const onDisk = this.#disk.get(control.key);

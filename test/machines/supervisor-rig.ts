@@ -1,4 +1,4 @@
-// A location under attack: a supervisor, chargers that do their worst within the contract, bad links, crashes; watched at every event.
+// A location under attack: a supervisor, the worst permitted chargers, bad links and crashes, checked at every event.
 import { expect } from 'vitest';
 import type { BuildingOnPhases } from '../../machines/power/budget.js';
 import { isLocked } from '../../machines/power/connector-control.js';
@@ -23,12 +23,12 @@ interface Place {
   readonly up: HostileLink<Upward>;
   readonly down: HostileLink<Grant>;
   lockKw: number | undefined;
-  /** Its fail-safe as it said when it started. */
+  /** Its fail-safe as reported at its start. */
   retainedFailsafeTenthsA: number;
   retainedBoot: string;
 }
 
-/** How often each thing happened: a rig in which something never happens proves nothing about it. */
+/** Count of each event. A rig in which an event never happens proves nothing about it. */
 export type Happened = Record<
   | 'grants'
   | 'raises'
@@ -68,7 +68,7 @@ export class SupervisorRig {
   readonly #dice: Dice;
   readonly #fuses: Fuses;
   readonly #limits: KnownLimits;
-  /** Lets the ledger go of what has ended at every event: nothing may rely on its being late. */
+  /** Releases ended entitlements at every event, because no result may depend on a late release. */
   readonly #isReleasedAtOnce: boolean;
   readonly #disk = new Map<string, StoredReservation>();
   readonly #siteOptions: SiteOptions;
@@ -77,7 +77,7 @@ export class SupervisorRig {
   #site: SupervisedSite | undefined;
   #building: BuildingOnPhases | undefined;
   #epoch = 0;
-  /** A lock's floor that was granted though it did not fit, and until when that may be seen. */
+  /** The 6 A of a lock granted above the budget, and the time until which the excess may be seen. */
   #forced: { readonly excessW: number; readonly untilMs: number }[] = [];
 
   constructor(
@@ -142,20 +142,22 @@ export class SupervisorRig {
     this.agenda.run(untilMs, () => this.#check());
   }
 
-  /** From now on the grid operator sets its limits. */
+  /** From now on the grid operator sets the limits. */
   takeOrders(): void {
     this.#limits.areOrders = true;
     this.#site?.decideSoon();
   }
 
-  /** The location's limit is another from then on: a scheduled change where that is later, else one that binds now. */
+  /**
+   * Changes the location's limit from `fromMs` on: a scheduled change if that is later, else one that binds at once.
+   */
   limitFrom(fromMs: number, limitW: number): void {
     this.#limits.set(fromMs, limitW, this.agenda.nowMs);
     this.#site?.decideSoon();
     this.agenda.after(fromMs - this.agenda.nowMs, () => this.#site?.decideSoon());
   }
 
-  /** A building beside the chargers takes so much of each phase of the connection from now on, tenths of an ampere. */
+  /** The building's current on each phase of the connection from now on, tenths of an ampere. */
   buildingTakes(nowTenthsA: readonly number[]): void {
     this.#building = { nowTenthsA, mostTenthsA: nowTenthsA };
     this.#site?.decideSoon();
@@ -194,7 +196,7 @@ export class SupervisorRig {
     return sumW;
   }
 
-  /** W that they may draw by what applies now. */
+  /** W that the chargers may draw by their limits in force. */
   servedW(): number {
     let sumW = 0;
     for (const { charger } of this.places) {
@@ -207,7 +209,7 @@ export class SupervisorRig {
     return this.#limits.at(this.agenda.nowMs);
   }
 
-  /** Everybody is asked to report at once; who is not reached reports when its heartbeat is due. */
+  /** Asks all chargers to report at once. A charger that is not reached reports at its next heartbeat. */
   #sync(): void {
     for (const place of this.places) {
       if (place.down.mode !== 'open' || (place.down.isNoisy && this.#dice.isOneIn(2))) continue;
@@ -253,7 +255,7 @@ export class SupervisorRig {
     up.send({ kind: 'meter', reading: charger.beat(this.agenda.nowMs) });
   }
 
-  /** What the limits allow, and the floors of locks that are granted whatever they say. */
+  /** The permitted power by the limits, plus the 6 A of locks, which are granted in any case. */
   #allowedW(): number {
     const { nowMs } = this.agenda;
     this.#forced = this.#forced.filter(({ untilMs }) => untilMs > nowMs);
@@ -280,7 +282,10 @@ export class SupervisorRig {
     }
   }
 
-  /** What the chargers can draw together through each pole, tenths of A: no lock and no late limit excuses a fuse. */
+  /**
+   * Highest possible current on each circuit phase, tenths of A. No lock and no late limit excuses an overloaded fuse
+   * (R28).
+   */
   ableTenthsA(): number[] {
     const ableTenthsA = this.#fuses.poles.map(() => 0);
     for (const { charger } of this.places) {
@@ -312,9 +317,9 @@ export class SupervisorRig {
       if (reason === 'paused') this.#counts.paused++;
       if (reason === 'lastResort') this.#counts.lastResort++;
     }
-    // On another phase than a lock that is lowered, others go on: that is the allocation's own test.
+    // Unlocked connectors on other phases than a lowered lock continue. The tests of the allocation cover that.
     if (this.#fuses.poles.length > 0 || !controls.some(({ reason }) => reason === 'lastResort')) return;
-    // Locked connectors are lowered only when every unlocked one that can be told is to be at 0 (rule 3).
+    // Locked connectors are lowered only if every reachable unlocked connector has a target of 0 (R16).
     for (const control of controls) {
       const { key, holding, targetTenthsA, reason, untaken } = control;
       const isTold =
@@ -323,7 +328,8 @@ export class SupervisorRig {
         reason === 'idle' ||
         reason === 'fairShare' ||
         reason === 'demand';
-      // What it falls back to by itself is reserved whatever it is told. One that has not taken its limit has lower ones for others.
+      // The connector's own fail-safe is reserved under any limit. A charger that has not taken its limit makes others
+      // lower.
       const isTaking = targetTenthsA > holding.ownFailsafeTenthsA && untaken === undefined;
       if (!isLocked(control) && isTold && isTaking) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
@@ -331,7 +337,7 @@ export class SupervisorRig {
     }
   }
 
-  /** P2: whoever is told more than before fits beside all that the others may be entitled to. */
+  /** P2: a raised limit fits beside all entitlements of the others. */
   #watchFit({ reservedW, budgetW }: LocationSupervisor, { grant, control }: DecidedGrant): void {
     const { key, holding } = control;
     const { epoch, limitTenthsA } = grant;
@@ -348,7 +354,7 @@ export class SupervisorRig {
       expect.fail(`P2 at ${this.agenda.nowMs} ms: ${sumW} W of ${budgetW} W for ${key}`);
   }
 
-  /** The 6 A of a lock are owed whatever the limit (who gets how much, 4). */
+  /** The 6 A of a lock are granted under any limit (R17). */
   #noteForced(): void {
     const { reservedW = 0, budgetW = 0 } = this.#site?.supervisor ?? {};
     const excessW = reservedW - budgetW;
@@ -369,7 +375,7 @@ export class SupervisorRig {
     const { charger } = this.#of(key);
     const toldTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
     const isOn = toldTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
-    // A fuse is not overloaded for the floor of a lock.
+    // A fuse is never overloaded, not even for the 6 A of a lock (R28).
     const isOwed = isLocked(control) && this.#fuses.poles.length === 0;
     if (isOwed && isOn && limitTenthsA < 60) {
       expect.fail(`P4 at ${this.agenda.nowMs} ms: locked ${key} gets ${limitTenthsA}`);

@@ -1,4 +1,4 @@
-// Windows are exact to the millisecond: the start belongs to them, the end does not.
+// Windows are exact to the millisecond: the start belongs to them, and the end does not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { nextBoundaryOf, statusAt } from '../../machines/values/time.js';

@@ -1,4 +1,4 @@
-// What a charger may be told to fall back to while its maximum is reserved, whatever it does.
+// The highest fallback that may be sent to an unverified charger while its maximum is reserved.
 import { expect, it } from 'vitest';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
@@ -16,7 +16,7 @@ const CHARGER: HoldingSpec = {
   keepsThen: true,
 };
 
-/** Two chargers on a fuse of 30 A: one holds 25 A, the maximum of the other is reserved. */
+/** Two chargers on a fuse of 30 A. One has an entitlement of 25 A, and the maximum of the other is reserved. */
 function siteOf({ capacityTenthsA = 300 } = {}) {
   const ledger = new GrantLedger(TIMING);
   ledger.limitPoles([capacityTenthsA]);
@@ -43,7 +43,7 @@ it('is nothing more than before while another holds what it would need, by the l
 
 it('is no more than it was told before, whatever it says it does by itself', () => {
   const { ledger, unreliable, most } = siteOf();
-  // Its profile is lost: it falls back to its maximum, until it has one again and says so.
+  // Its profile is lost, so the charger falls back to its maximum until it reports a new one.
   ledger.describe(unreliable, { failsafeTenthsA: 320, keepsThen: false });
   ledger.restarted(unreliable);
   expect(most(21_389)).toBe(0);

@@ -1,4 +1,4 @@
-// Whose turn it is where not all floors fit (power safety: who gets how much, 2; dwell times of rule 9).
+// The rotation of cars if not all minimums of 6 A fit (R15), and the dwell times of R9.
 import { describe, expect, it } from 'vitest';
 import type { Throttle } from '../../machines/power/connector.machine.js';
 import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
@@ -167,7 +167,7 @@ describe('A turn', () => {
     expect(next({ waiting })).toBeUndefined();
     expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
     expect(next({ waiting, on: { onSinceMs: NOW_MS - DWELL_MS } })).toBe(NOW_MS - DWELL_MS + TURN_MS);
-    // Room is made while the others settle, 10 s, and acknowledge, 2 s.
+    // The others need 10 s to settle and 2 s to acknowledge before there is remaining capacity (R21).
     expect(next({ waiting: { pausedSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 13_000 + DWELL_MS);
     expect(next({ waiting: { pausedSinceMs: NOW_MS - 50_000 } })).toBe(NOW_MS - 50_000 + DWELL_MS);
     expect(next({ waiting: { ...waiting, isResting: true }, on: { onSinceMs: NOW_MS } })).toBeUndefined();
@@ -181,7 +181,7 @@ describe('20 cars where five floors fit', () => {
   it('all charge within 5 h, each for about its quarter of the time, never more than five at once', () => {
     const charger = { ...CALM, failsafeTenthsA: 60 };
     const chargers = Array.from({ length: 20 }, (_, i) => ({ ...charger, key: `quay/${i}` }));
-    // Room for all first, so that the chargers can be told to fall back to 0.
+    // First there is enough power for all, so that every charger can take a fallback of 0.
     const floorsW = 5 * 6 * 3 * 230;
     const rig = new SupervisorRig(1, chargers, [500_000, floorsW]);
     for (const place of rig.places) place.charger.wantsTenthsA = 320;

@@ -1,4 +1,4 @@
-// A location that no charger has connected to yet, as all are after a start: deciding for nobody comes to nothing, and comes seldom.
+// A location without any connected charger, as after each start. Its decisions grant nothing and are rare.
 import { describe, expect, it } from 'vitest';
 import { createConnectorActor } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
@@ -9,7 +9,7 @@ function site() {
   const supervisor = newSupervisor();
   const actor = createConnectorActor('c/1');
   const control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, 0);
-  /** It connects with a car that draws 16 A, as it says that it was granted before the start. */
+  /** The charger connects with a car that draws 16 A, and reports that limit from before the start. */
   const report = (nowMs: number) => {
     const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
     supervisor.meters.record(control.slot, reading, nowMs);

@@ -1,4 +1,4 @@
-// Conversions round to the safe side: never above a limit, never thinking power smaller than it is.
+// Conversions round to the safe side: never above a limit, and never below the true power.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -92,7 +92,7 @@ describe('Current and power of a connector (section 8)', () => {
           const fromGridW = dcW / dc.efficiency;
           expect(fromGridW / (3 * 0.9 * volts)).toBeLessThanOrEqual(tenths / 10 + 1e-6);
           expect(gridWOfDcW(dcW, dc)).toBeGreaterThanOrEqual(fromGridW - 1e-5);
-          // What is granted in tenths is told in W, and reported in W again.
+          // A grant in tenths of an ampere is sent in W, and the charger reports it in W.
           const toldW = dcWOfTenths(tenths, unit);
           expect(toldW).toBeLessThanOrEqual(maxW);
           expect(tenthsOfDcW(toldW, unit)).toBeLessThanOrEqual(tenths);
@@ -110,7 +110,7 @@ describe('Current and power of a connector (section 8)', () => {
     });
     expect([0, 5, 10].map((minPowerKw) => leastTenthsAOf(unit(minPowerKw)))).toEqual([1, 90, 179]);
     expect(leastTenthsAOf({ voltageV: 230, dc: null })).toBe(60);
-    // 207 V on three phases, and 10 % of it does not arrive.
+    // 207 V on three phases, and 10 % of the power is lost.
     expect(dcWOfTenths(100, unit(0))).toBe(5_589);
   });
 });

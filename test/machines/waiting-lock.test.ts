@@ -1,4 +1,4 @@
-// The 6 A of a lock beside a charger without a lease, whose maximum leaves no room for them: what they wait for all the same.
+// The 6 A of a lock beside a charger without a lease, whose maximum leaves no remaining capacity for them (R44).
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -6,10 +6,10 @@ import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
-/** More than the maximum of one charger, at 10 % more than its voltage, less than that and the 6 A of a lock. */
+/** More than the maximum of one charger at 10 % above its voltage, and less than this plus 6 A. */
 const LIMIT_W = 25_000;
 const SETTLE_MS = 10_000;
-/** A lease by a slow clock, and the time to settle. */
+/** A lease by a slow clock, and the settling time. */
 const OVER_MS = 61_200 + SETTLE_MS;
 const LOCKED_AT_MS = 40_000;
 
@@ -33,7 +33,7 @@ function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {})
   supervisor.renew(control, nowMs);
 }
 
-/** It takes what it was told last. */
+/** The charger acknowledges its last limit. */
 function take(control: Control, nowMs: number): void {
   const { lastSeq: seq } = control.holding;
   const ack = { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined } as const;
@@ -45,7 +45,7 @@ function leave(control: Control): void {
   supervisor.lose(control);
 }
 
-/** What everybody is told at `nowMs`, A; who is told nothing anew is left out. */
+/** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
   const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
   return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
@@ -110,7 +110,7 @@ it('A lock waits for one that comes back, and is told less only after the lock',
 });
 
 describe('A lock beside one without a lease that has 6 A, where there is no room for both', () => {
-  /** More than the least of one charger, at 10 % more than its voltage, and less than that of two. */
+  /** More than the 6 A of one charger at 10 % above its voltage, and less than that of two. */
   const LOW_W = 6_000;
   let other: Control;
 

@@ -1,11 +1,12 @@
-// The average that a tariff bills: what is used of its window, and what that leaves, so that the average is kept.
+// The average import that a tariff bills: the energy used in its window, and the remaining power that keeps the
+// average.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BilledWindow, type SiteImport } from '../../../machines/limits/billed-window.js';
 
 const S = 1_000;
 const WINDOW_MS = 900 * S;
-/** A window begins. */
+/** The beginning of a window. */
 const START = 1_780_300_800_000;
 const RULE = { limitKw: 40, windowMs: WINDOW_MS };
 const MOST_W = 120_000;
@@ -13,7 +14,7 @@ const MOST_W = 120_000;
 const windowAt = (second: number, before?: ConstructorParameters<typeof BilledWindow>[3]) =>
   new BilledWindow(RULE, MOST_W, START + second * S, before);
 
-/** Everything has just reported that this is imported, and nothing could draw more. */
+/** Values as just reported: this power is imported, and no more is possible. */
 function imports(powerW: number, second: number, more: Partial<SiteImport> = {}): [SiteImport, number] {
   const now = START + second * S;
   return [{ measuredW: powerW, reportedSinceMs: now, mostW: powerW, ...more }, now];
@@ -30,7 +31,7 @@ describe('The window that a tariff bills', () => {
   it('leaves more towards its end where less was used, and the average again in the next', () => {
     const window = windowAt(0);
     for (let second = 0; second <= 600; second += 10) window.note(...imports(10_000, second));
-    // 10 min of 30 kW less than might be, spread over 5 min.
+    // For 10 min, 30 kW less than allowed. This energy is spread over the remaining 5 min.
     expect(window.follow(0, START + 600 * S)).toBe(100_000);
     expect(window.usedWs).toBe(6_000_000);
     for (let second = 610; second <= 900; second += 10) window.note(...imports(90_000, second));
@@ -90,7 +91,7 @@ describe('The window that a tariff bills', () => {
     const raisedW = window.follow(0, START + 60 * S);
     expect(raisedW).toBeGreaterThan(40_000);
     expect(window.follow(0, START + 85 * S)).toBe(raisedW);
-    // A building that draws less is no such raise.
+    // A lower draw of the building is no such raise.
     expect(window.follow(10_000, START + 86 * S)).toBe(raisedW - 10_000);
     expect(window.follow(5_000, START + 87 * S)).toBe(raisedW - 5_000);
     window.note(...imports(90_000, 88));

@@ -1,4 +1,4 @@
-// A cluster's cap is shared in proportion, and no more of it than there is.
+// A cluster's cap is shared in proportion, and the shares never exceed it.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { clusterScale } from '../../../machines/limits/cluster-shares.js';
@@ -25,7 +25,7 @@ describe("A cluster's scale (section 2.8)", () => {
     fc.assert(
       fc.property(kw, membersKw, (capKw, limitsKw) => {
         const scale = clusterScale(capKw, sumOf(limitsKw));
-        // Relative rounding error of one multiplication and one addition a member.
+        // Tolerance for the relative rounding error of one multiplication and one addition a member.
         expect(sumOf(limitsKw.map((each) => each * scale))).toBeLessThanOrEqual(capKw * (1 + 1e-12));
         expect(scale).toBeGreaterThan(0);
         expect(scale).toBeLessThanOrEqual(1);

@@ -1,4 +1,4 @@
-// The power that § 14a EnWG leaves to a site, as the Bundesnetzagentur's formula has it.
+// The power that § 14a EnWG guarantees to a site, by the formula of the Bundesnetzagentur.
 import { describe, expect, it } from 'vitest';
 import { guaranteedPowerKw } from '../../../machines/limits/guaranteed-power.js';
 

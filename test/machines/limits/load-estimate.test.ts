@@ -1,4 +1,4 @@
-// What the rest of a site draws is known from a meter that counts the chargers too, however late they report.
+// Estimates the load of the rest of a site from a meter that includes the chargers, which report late.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { LoadEstimate } from '../../../machines/limits/load-estimate.js';
@@ -7,7 +7,7 @@ import { RESERVE_QUANTILE, RiseHistory } from '../../../machines/limits/rise-his
 const S = 1000;
 const HOUR_MS = 3_600_000;
 const historyOf = (least: number, most: number) => new RiseHistory({ least, most, highest: 1_000 });
-/** A rise of a load that counts as 50. */
+/** A rise from a counted load of 50. */
 const from50 = (rise: number) => ({ rise, height: 50 + rise });
 const NO_CHARGERS = { measured: 0, most: 0 };
 
@@ -75,7 +75,7 @@ describe('A load behind a meter', () => {
           const now = second * S;
           estimate.hear(buildingW + drawnW, { measured: reportedW, most: mostW }, now, S);
           if (isConfirmed) estimate.confirm(drawnW, now, now);
-          // What chargers may draw at most and what the building counts as cover what the meter read.
+          // The highest possible draw of the chargers plus the counted building load covers the metered import.
           expect((estimate.counted ?? 0) + mostW).toBeGreaterThanOrEqual(buildingW + drawnW);
         }
       }),
@@ -110,7 +110,7 @@ describe('What is kept free beside it', () => {
           const sorted = [...past].sort((a, b) => a - b);
           const place = Math.round(past.length * RESERVE_QUANTILE);
           const bounded = (rise = 0) => Math.min(Math.max(rise, 2), 20);
-          // A rise more or less, for which of them the thousandth begins with, is rounding.
+          // Rounding may move the boundary of the highest thousandth by one rise.
           expect(rises.reserveAt(0, 50)).toBeGreaterThanOrEqual(bounded(sorted[place - 2]) - 0.11);
           expect(rises.reserveAt(0, 50)).toBeLessThanOrEqual(bounded(sorted[place]) + 0.21);
         },
@@ -154,7 +154,7 @@ describe('What is kept free beside it', () => {
 
   it('is learnt from how the load rose while chargers would have followed', () => {
     const estimate = estimateOf();
-    // A lift of 6 kW twice an hour, for 40 s.
+    // A lift that takes 6 kW for 40 s twice an hour.
     for (let second = 0; second < 2 * 3600; second++) {
       const loadW = 4_000 + (second % 1800 < 40 ? 6_000 : 0);
       estimate.hear(loadW, NO_CHARGERS, second * S, S);

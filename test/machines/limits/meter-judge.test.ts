@@ -1,4 +1,4 @@
-// A wrong meter is found out by what the chargers behind it report; one that is right is believed.
+// Reports of the chargers behind a meter expose a wrong meter. A correct meter raises no doubt.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MeterJudge } from '../../../machines/limits/meter-judge.js';
@@ -10,14 +10,14 @@ interface Site {
   /** By second. */
   readonly building: (second: number) => number;
   readonly chargers: (second: number) => number;
-  /** Makes the reading of the true import. */
+  /** Returns the reading for the true import. */
   readonly meter: (importW: number, second: number) => number;
   readonly cadenceS?: number;
   readonly reportLagS?: number;
   readonly mayFeedBack?: boolean;
 }
 
-/** Numbers from 0 to 1 that look random, the same each time. */
+/** Repeatable pseudo-random numbers from 0 to 1. */
 function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {
@@ -26,7 +26,7 @@ function randomNumbers(seed: number): () => number {
   };
 }
 
-/** The doubts that came up within `seconds`, in order. */
+/** The doubts raised within `seconds`, in order. */
 function doubtsOn(
   { building, chargers, meter, cadenceS = 1, reportLagS = 8, mayFeedBack = false }: Site,
   seconds: number,
@@ -49,7 +49,7 @@ function doubtsOn(
   return doubts;
 }
 
-/** Cars that come and go every minute and a half. */
+/** Cars that change every minute and a half. */
 const cars = (second: number) => [0, 11_000, 18_400, 7_400][Math.floor(second / 90) % 4] ?? 0;
 const noisy = (wattage: number) => {
   const random = randomNumbers(7);
@@ -174,13 +174,13 @@ describe('A meter at the connection', () => {
   });
 });
 
-/** One charger: its power by the second, when it reports, and by how much it measures wrong. */
+/** One charger: its power over time, the offset of its reports, and its measuring error. */
 const chargerArbitrary = fc.record({
   levelsW: fc.array(fc.integer({ min: 0, max: 22_000 }), { minLength: 1, maxLength: 12 }),
   stepS: fc.integer({ min: 3, max: 200 }),
   offsetS: fc.integer({ min: 0, max: 9 }),
   error: fc.double({ min: -0.05, max: 0.05, noNaN: true }),
-  /** It loses power in the middle of charging then, and its last report counts for 30 s. */
+  /** The charger loses power at this second in the middle of charging. Its last report counts for 30 s. */
   diesAtS: fc.option(fc.integer({ min: 60, max: 1_200 })),
 });
 const HEARTBEAT_S = 10;

@@ -1,4 +1,5 @@
-// The grid operator's limit goes through the states of EEBUS LPC: every way in, every way out, at its millisecond.
+// The grid operator's limit follows the states of EEBUS LPC: every transition into and out of each state, to the
+// millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, enqueueActions, setup } from 'xstate';
@@ -25,7 +26,7 @@ function order(now: number, limitKw: number | undefined, more: Partial<OperatorO
   return { type: 'order.received', order, now };
 }
 
-/** A location's operator actor, with what its location heard of it. */
+/** A location's LPC machine, with the standings that it reports to its location. */
 function operatorOf(standing?: OperatorStanding, now = 0) {
   const heard: OperatorStanding[] = [];
   const location = createActor(
@@ -50,7 +51,7 @@ function operatorOf(standing?: OperatorStanding, now = 0) {
   return { operator, heard };
 }
 
-/** After `events`, in the state and with the limit it has then. */
+/** State and limit after `events`. */
 function reached(...events: readonly OperatorEvent[]) {
   const { operator } = operatorOf();
   for (const event of events) operator.send(event);
