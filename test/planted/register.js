@@ -1,6 +1,5 @@
 // Loaded first (`node --import …/register.js?NAME`). From then on the process has the named bug. Without a name, it has
-// the
-// current bug of `globalThis.plantedBug`.
+// the current bug of `globalThis.plantedBug`.
 import { register } from 'node:module';
 import { PLANTS } from './plants.js';
 
