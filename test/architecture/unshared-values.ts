@@ -8,8 +8,8 @@ const TAKEN = /^(?:import|export)\s([^'";]*?)\sfrom\s*['"](\.[^'"]+)['"]/gm;
 const TAKEN_WHOLE = /\bimport\(\s*(?:\/\*[^*]*\*\/\s*)?['"](\.[^'"]+)['"]/g;
 
 /**
- * Lists the functions, classes and constants of `sources` that no other file of `all` imports, as `file name`.
- * Ignores types.
+ * Lists the functions, classes and constants of `sources` that no other file of `all` imports, as `file name`. Ignores
+ * types.
  */
 export function unsharedValues(sources: readonly Source[], all: readonly Source[]): readonly string[] {
   const taken = new Set(all.flatMap(takenBy));
