@@ -43,8 +43,8 @@ describe('npm run attack', needing(process.platform === 'linux' ? undefined : 'L
 });
 
 /**
- * Forwards requests to the service at `url`, but answers write number `forgets` itself without forwarding it.
- * Breaks the connection of every write after the first `writes`.
+ * Forwards requests to the service at `url`, but answers write number `forgets` itself without forwarding it. Breaks
+ * the connection of every write after the first `writes`.
  */
 async function forgetfulProxy(url: string, forgets: number, writes: number) {
   let seen = 0;
