@@ -53,8 +53,7 @@ export interface EnforcementRig {
   restore(charger: RigCharger): Promise<void>;
   /**
    * Stops the service for `downS` and starts another one on its data. `whileDown` may change the database in between.
-   * All
-   * connected chargers come back.
+   * All connected chargers come back.
    */
   restartService(downS: number, whileDown?: (databaseUrl: string) => Promise<void>): Promise<void>;
   readonly databaseUrl: string;
