@@ -1,4 +1,4 @@
-// What the command line changes beside a running service, and that the service follows without a restart.
+// Changes by the command line beside a running service, which follows them without a restart.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

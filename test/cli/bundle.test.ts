@@ -1,4 +1,4 @@
-// The bundle, which is what people run, and all that tests import of the product: it is the program that was written.
+// The bundle, which users run and all tests import, behaves as its sources do.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { build, type UserConfig } from 'vite';
@@ -10,7 +10,7 @@ import { smallScenario } from './small-scenario.js';
 
 const NODE_OPTIONS = `--import ${fileURLToPath(new URL('../only-bundled.js', import.meta.url))}`;
 
-/** Each call matters for its effect alone, and a bundler might hold it for free of effects. */
+/** Calls with a side effect that a bundler might overlook. */
 const PLANTED = `
 /* @__NO_SIDE_EFFECTS__ */
 function note(text) { globalThis.noted.push(text); }
@@ -29,7 +29,7 @@ isNaN({ valueOf: () => note('converted') });
 
 const BUNDLE = new URL('../../dist/command/', import.meta.url);
 
-/** Of 102 connectors in two locations, which are two cells: 51 in each do not fit in one. */
+/** Two cells with 102 connectors in two locations: two locations of 51 do not fit into one cell. */
 const TWO_CELLS = `name: Two cells
 start: 2026-06-01T12:00:00Z
 duration: 1m

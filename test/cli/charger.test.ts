@@ -1,4 +1,4 @@
-// `headroom charger run` against a running service: virtual chargers whose draw shows over REST.
+// `headroom charger run` against a running service: the draw of virtual chargers shows over REST.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { run, start } from './headroom.js';
@@ -11,7 +11,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.close());
 
-/** What the service says the location's chargers draw, kW. */
+/** Draw of the location's chargers as the service reports it, kW. */
 async function drawnKw(httpUrl: string): Promise<() => Promise<number>> {
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
   const body = JSON.stringify({ name: 'All', locationIds: ['quay-1'] });

@@ -1,11 +1,11 @@
-// `npx headroom` in a checkout starts the checkout's own command, and builds nothing that is built.
+// `npx headroom` in a checkout starts the checkout's own command, and rebuilds nothing that is up to date.
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { temporaryDirectory } from './headroom.js';
 
-/** A built checkout whose build, when it runs again, leaves the file `built-again`. */
+/** A built checkout whose build, if it runs again, leaves the file `built-again`. */
 function builtCheckout(): string {
   const checkout = temporaryDirectory();
   for (const part of ['bin', 'tools']) cpSync(part, join(checkout, part), { recursive: true });
@@ -19,7 +19,7 @@ function builtCheckout(): string {
   return checkout;
 }
 
-/** `npx` of a user who has never called it here. */
+/** `npx` of a user who has never run it here. */
 function npx(checkout: string, args: readonly string[]): string {
   return execFileSync('npx', ['headroom', ...args], {
     cwd: checkout,

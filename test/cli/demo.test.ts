@@ -1,4 +1,4 @@
-// The demo does what it promises: its three lines, run as printed, show a schedule, a limit and live draw.
+// The demo's three lines, run as printed, show a schedule, a limit and live draw.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync } from 'node:fs';
@@ -14,7 +14,7 @@ function shell(line: string) {
 }
 
 async function runDemo(environment: Readonly<Record<string, string>>) {
-  // The demo makes its own directory inside; whatever is left in here afterwards was not cleaned up.
+  // The demo makes its own directory inside; a file left in here afterwards was not cleaned up.
   const temporary = temporaryDirectory();
   const demo = start(['demo'], {
     HEADROOM_HTTP_PORT: '0',
@@ -30,7 +30,7 @@ async function runDemo(environment: Readonly<Record<string, string>>) {
 }
 
 describe('headroom demo', () => {
-  // curl is no part of Node: a machine without it tries the three lines with nothing.
+  // curl is no part of Node, so a machine without it cannot run the three lines.
   it(
     'prints three curl lines that set a schedule, read limits and read live kW, all changing by themselves',
     needing(missingPrograms('curl')),

@@ -1,4 +1,4 @@
-// `headroom doctor` on a PostgreSQL: who owns it, how its clock stands, and what it would lose.
+// `headroom doctor` on a PostgreSQL: its owner, its clock, and settings that lose writes.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { judgeRoundTrip, judgeServer } from '../../cli/doctor/database-checks.js';
 import { systemClock } from '../../src/clock.js';
@@ -18,12 +18,12 @@ const KEYS = `{"keys":[{"kty":"EC","crv":"P-256","x":"","y":"","d":""}]}`;
 describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   beforeAll(async () => {
-    // As it is set up ordinarily: it says of one without fsync that it loses writes.
+    // Settings of an ordinary server: without fsync, doctor reports that it loses writes.
     server = await startPostgresServer([]);
   });
   afterAll(() => server.stop());
 
-  /** Findings of owner and database. */
+  /** Findings about owner and database. */
   async function look(databaseUrl: string, standby: 'true' | 'false', aheadMs = 0) {
     const dataDir = temporaryDirectory();
     const host = { clock: { ...GOOD_HOST.clock, nowMs: () => systemClock.nowMs() + aheadMs } };

@@ -1,10 +1,10 @@
-// The checks of `headroom doctor` on a machine that is as a test wants it.
+// The checks of `headroom doctor` on a simulated machine.
 import { Checkup, type CheckupOptions, type NamedFinding } from '../../cli/doctor/checkup.js';
 import type { Host } from '../../cli/doctor/host.js';
 import { systemClock } from '../../src/clock.js';
 import { loadConfig } from '../../src/config.js';
 
-/** All is well on it. */
+/** A machine without any problem. */
 export const GOOD_HOST: Host = {
   // No time passes, so that a busy machine does not seem far from its database.
   clock: { ...systemClock, monotonicMs: () => 0 },
@@ -19,7 +19,7 @@ export const GOOD_HOST: Host = {
 
 type Flags = Parameters<typeof loadConfig>[0];
 
-/** Ports are free ones unless `flags` say otherwise. */
+/** Ports are free ones unless `flags` set them. */
 export async function findingsOf(
   flags: Flags,
   {
@@ -39,7 +39,7 @@ export async function findingsOf(
   return found;
 }
 
-/** Those that are not well, as `status check: message`. */
+/** Findings that are not `ok`, as `status check: message`. */
 export function unwell(findings: readonly NamedFinding[]): readonly string[] {
   return findings
     .filter(({ status }) => status !== 'ok')

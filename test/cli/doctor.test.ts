@@ -1,4 +1,4 @@
-// `headroom doctor`: each thing that can be wrong is seen, with a way out, and nothing is changed by looking.
+// `headroom doctor` finds each problem, names a way out, and changes nothing.
 import { createHash } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ async function provisioned(yaml = siteYaml()): Promise<string> {
   return file;
 }
 
-/** Names and contents of everything in the data directory. */
+/** Names and contents of all files in the data directory. */
 function contents(): readonly string[] {
   return readdirSync(dataDir)
     .sort()
@@ -317,7 +317,7 @@ describe('of an installation headroom doctor sees', () => {
       'permanentLimitKw: 4',
       'permanentLimitKw: 4\n        connection: { currentA: [5, 16, 16] }',
     );
-    // A fuse that carries no fail-safe at all is refused when it is provisioned.
+    // Provisioning refuses a fuse that carries no fail-safe at all.
     expect(
       unwell(await findingsOf({ dataDir }, { provisioningFile: writeFile(dataDir, 'a.yaml', yaml) })),
     ).toEqual([expect.stringMatching(/^fail file: /)]);
@@ -411,7 +411,7 @@ describe('of an external broker headroom doctor sees', () => {
     expect(unwell(refused)).toEqual([expect.stringMatching(/^fail broker: .*[Nn]ot authorized/)]);
     expect(signIns).toBe(2);
     await (await serve(dataDir)).stop('SIGKILL');
-    // Who ran on it may still run, for all that the file tells.
+    // The database file does not show that the killed service has ended.
     expect(unwell(await findingsOf({ dataDir, mqttUrl: `mqtt://headroom:x@127.0.0.1:${port}` }))).toEqual([]);
     expect(signIns).toBe(2);
   });

@@ -1,4 +1,4 @@
-// Every command, down to those of two words: its help says the exit codes and loads little, and a wrong word ends it with 2.
+// Every command and subcommand: its help names the exit codes and loads little, and a wrong word ends it with 2.
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { COMMANDS } from '../../cli/commands.js';
 import { run, runAlone, writeFile } from './headroom.js';
 import { Resident } from './resident.js';
 
-/** A module that writes the address of each file that is loaded after it to stderr, as a debugger hears of it. */
+/** A module that writes the URL of each file loaded after it to stderr, by the debugger's event. */
 const NOTE_WHAT_IS_LOADED = `import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 const session = new Session();
@@ -39,7 +39,7 @@ const LISTED = await Promise.all(
 
 describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
   let resident: Resident;
-  /** All that was loaded for it and the commands below it. */
+  /** All files loaded for the command and the commands below it. */
   let loaded = '';
 
   beforeAll(() => {
@@ -61,7 +61,7 @@ describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
       expect(help.code).toBe(0);
       expect(help.stdout).toContain(`Usage: headroom ${words.join(' ')}`);
       expect(help.stdout).toContain('Exit codes: 0 done; 1 it failed');
-      // Nothing else is said there.
+      // The help writes nothing to stderr itself.
       expect(help.stderr.split('\n').filter((line) => !/^(file:.*)?$/.test(line))).toEqual([]);
       loaded += help.stderr;
       expect(loaded).toContain('/dist/command/commands.js');

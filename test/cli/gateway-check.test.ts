@@ -1,4 +1,4 @@
-// `headroom gateway check` beside a running service, with virtual chargers over real sockets: good ones and bad ones.
+// `headroom gateway check` beside a running service, with good and bad virtual chargers over real sockets.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.stop());
 
-/** What is found of a charger that connects as the check begins. */
+/** Findings about a charger that connects as the check begins. */
 async function checked(charger: Partial<OcppChargerOptions>, flags: readonly string[] = []) {
   const [port, dataDir] = [await freePort(), temporaryDirectory()];
   const file = writeFile(dataDir, 'sites.yaml', YAML);

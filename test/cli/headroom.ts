@@ -1,4 +1,4 @@
-// Runs the command as people do: a process of its own, with its arguments, environment, output and exit code.
+// Runs the command in its own process, with its arguments, environment, output and exit code.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { onTestFinished } from 'vitest';
 import { Resident } from './resident.js';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** The same in chunks, whose classes a test can change; `headroom sim` runs from one file otherwise. */
+/** The same command in chunks, whose classes a test can change. Otherwise `headroom sim` runs from a single file. */
 const CHUNKS = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
@@ -23,15 +23,15 @@ export interface Finished {
 
 export interface Running {
   readonly process: ChildProcess;
-  /** Resolves with the first line of stdout that fits; rejects when the process ends without one. */
+  /** Resolves with the first line of stdout that fits; rejects if the process ends without one. */
   line(fits: (line: string) => boolean): Promise<string>;
-  /** Everything it printed, once it ended. */
+  /** The whole output, after the end. */
   readonly finished: Promise<Finished>;
   /** Sends the signal and waits for the end. */
   stop(signal?: NodeJS.Signals): Promise<Finished>;
 }
 
-/** A directory that is gone when the test is over. */
+/** A directory that is removed at the end of the test. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-cli-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
@@ -40,13 +40,14 @@ export function temporaryDirectory(): string {
 
 export function writeFile(directory: string, name: string, text: string): string {
   const file = join(directory, name);
-  // Secrets lie in some, and the command says so where others can read them.
+  // Some files hold secrets, and the command warns if others can read them.
   writeFileSync(file, text, { mode: 0o600 });
   return file;
 }
 
 /**
- * Starts the command, with no more than `openFiles` files if given; it is killed at the end of the test if it still runs.
+ * ⏎ Starts the command, with at most `openFiles` open files if given. It is killed at the end of the test if it still
+ * runs.
  */
 export function start(args: readonly string[], environment: Environment = {}, openFiles?: number): Running {
   const running = launch(args, environment, openFiles);
@@ -66,7 +67,7 @@ function launch(
   const command = [process.execPath, entry, ...args];
   const [program = '', ...rest] =
     openFiles === undefined ? command : ['sh', '-c', `ulimit -n ${openFiles}; exec "$0" "$@"`, ...command];
-  // What it writes into the temporary directory belongs to this run, whose end looks for what is left.
+  // The run's end looks for files left in this directory, those of the command included.
   const env = { TMPDIR: tmpdir(), ...environment };
   const child = spawn(program, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const lines: string[] = [];
@@ -106,22 +107,22 @@ function launch(
   };
 }
 
-/** Runs the command to its end, in a process of its own. */
+/** Runs the command to its end, in its own process. */
 export function runAlone(args: readonly string[], environment: Environment = {}): Promise<Finished> {
   return launch(args, environment).finished;
 }
 
-/** The same with a module that `defect` names, which changes others of the product before the command begins. */
+/** The same, with the module `defect` loaded first, which changes modules of the product. */
 export function runWithDefect(args: readonly string[], defect: string): Promise<Finished> {
   return launch(args, { NODE_OPTIONS: `--import ${defect}` }, undefined, CHUNKS).finished;
 }
 
-/** Of all files of this process. */
+/** Shared by all test files of this process. */
 let resident: Resident | undefined;
 
 /**
- * Runs the command to its end, in a process that ran others before. In one of its own where Node itself is told something, and
- * where the service would run.
+ * ⏎ Runs the command to its end, in a process that ran others before. The service, and commands with options for Node,
+ * get a process of their own.
  */
 export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {
   if ('NODE_OPTIONS' in environment || args[0] === 'serve') return runAlone(args, environment);
@@ -129,14 +130,14 @@ export function run(args: readonly string[], environment: Environment = {}): Pro
   return resident.run(args, { TMPDIR: tmpdir(), ...environment });
 }
 
-/** Runs the command with `--json`, expects success, and gives what it printed. */
+/** Runs the command with `--json`, expects success, and returns its parsed output. */
 export async function runJson(args: readonly string[], environment: Environment) {
   const { code, stdout, stderr } = await run([...args, '--json'], environment);
   if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout);
 }
 
-/** A service on free ports and on `dataDir`, ready; it is killed at the end of the test if it still runs. */
+/** A ready service on free ports and on `dataDir`; it is killed at the end of the test if it still runs. */
 export function serve(
   dataDir: string,
   environment: Environment = {},
@@ -146,7 +147,7 @@ export function serve(
   return whenReady(start(['serve', ...flags], { ...settingsOn(dataDir), ...environment }, openFiles));
 }
 
-/** The same for the tests of a whole file, which stops it itself. */
+/** The same for all tests of a file, which must stop it. */
 export function serveForFile(dataDir: string) {
   return whenReady(launch(['serve'], settingsOn(dataDir)));
 }

@@ -1,4 +1,4 @@
-// A service whose REST side is attacked: it goes on answering, chargers get in, nothing is kept, and it stops in time.
+// A service under attack on its REST side: it still answers, chargers connect, no memory is kept, and it stops in time.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

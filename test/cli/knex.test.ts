@@ -1,4 +1,4 @@
-// knex's own command line in the checkout: it sees the migrations as the service does, and drops nothing by accident.
+// knex's own command line in the checkout: it finds the service's migrations, and drops nothing by accident.
 import { execFile } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ beforeEach(async () => {
   names = (await MIGRATIONS.getMigrations([])).map(({ name }) => name);
 });
 
-/** Runs what `npx knex …` runs in the checkout, without npm's own second for each. */
+/** Runs the program behind `npx knex …` in the checkout, without npm's own second for each call. */
 async function knex(
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-// The package as it is installed: what runs, nothing that was only needed to build it, and nothing that reports installs.
+// The installed package: it runs, without any package that only its build needs or that reports installs.
 import { execFile, execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import { temporaryDirectory } from './headroom.js';
 import { siteYaml } from './site.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-/** The command is in it with its packages. */
+/** The package contains the command bundled with its dependencies. */
 const SMALL_BYTES = 3_500_000;
 
 const MODULES = join(ROOT, 'node_modules');
@@ -75,7 +75,7 @@ it('carries the service, its pages, their licences and what changed, and is smal
 it('depends on nothing that reports who installs it', () => {
   const { packages } = lockSchema.parse(JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')));
   const entries = Object.entries(packages);
-  // Under its place lies another package: see the overrides in package.json.
+  // Another package takes its place: see the overrides in package.json.
   const reporting = entries.filter(
     ([path, { name }]) => path.endsWith('node_modules/@scarf/scarf') && name === undefined,
   );
@@ -126,7 +126,7 @@ describe('The versions of Node that it names', () => {
 });
 
 describe('The driver of SQLite', () => {
-  /** Where its makers have built it, as their README lists it. */
+  /** Targets with a ready-made driver, as the README of sqlite3 lists them. */
   function readyMade(): readonly string[] {
     const [, list = ''] =
       /targets are currently provided:\n\n((?:\* .+\n)+)/.exec(read('node_modules/sqlite3/README.md')) ?? [];
@@ -164,7 +164,10 @@ describe('The driver of SQLite', () => {
     },
   );
 
-  /** As npm would, without scripts: the tarball, and what it depends on from here, but a driver that is not there yet. */
+  /**
+   * Installs the tarball as npm would without scripts, with dependencies from this checkout but without SQLite's
+   * driver.
+   */
   function installPackage(project: string): void {
     const packing = ['pack', '--ignore-scripts', '--silent', '--pack-destination', project];
     const tarball = execFileSync('npm', packing, { cwd: ROOT, encoding: 'utf8' }).trim();
@@ -182,7 +185,10 @@ describe('The driver of SQLite', () => {
     cpSync(own, join(modules, 'sqlite3'), { recursive: true, filter });
   }
 
-  /** Runs its install script where no compiler is, with the driver of this machine as its makers would offer it. @returns what it asked for */
+  /**
+   * ⏎ Runs the driver's install script without a compiler; a local server offers the driver of this machine.
+   * @returns the requested paths
+   */
   async function installDriver(project: string): Promise<readonly string[]> {
     const archive = join(project, 'driver.tar.gz');
     const path = 'build/Release/node_sqlite3.node';

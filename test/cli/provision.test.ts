@@ -1,4 +1,4 @@
-// `headroom provision`: creates and updates, shows generated secrets once, and touches nothing when anything is wrong.
+// `headroom provision` creates and updates, shows generated secrets once, and changes nothing after an error.
 import { chmodSync, existsSync, readFileSync, realpathSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +33,7 @@ async function stored(environment: { readonly HEADROOM_DATABASE_URL: string }) {
   return found;
 }
 
-/** Puts a charger's hash in the place of what is stored. */
+/** Replaces the stored hash of a charger's password. */
 async function rewrite(environment: { readonly HEADROOM_DATABASE_URL: string }, hash: string): Promise<void> {
   const knex = openDatabase(environment.HEADROOM_DATABASE_URL);
   await knex('chargers').update({ mqtt_secret_hash: hash });
@@ -144,7 +144,7 @@ describe('headroom provision', () => {
       expect(written).toContain('# the quay');
       expect(written).toMatch(/key: hr_\w{8}_\w{43}/);
       expect(written).toMatch(/clientSecret: \w{43}/);
-      // OCPP allows a charger's password 16 to 40 characters.
+      // OCPP allows 16 to 40 characters for a charger's password.
       expect(written).toMatch(/mqttPassword: \w{40}\n/);
 
       const before = await stored(environment);

@@ -1,13 +1,13 @@
-// A process that runs one command after another, each as `bin/headroom.js` runs it, so that not each loads the product anew.
+// Runs one command after another, each as `bin/headroom.js` runs it, so that they share one loading of the product.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
-/** The entry of the bundle: it runs what `process.argv` says as it is loaded, and is loaded again for each command. */
+/** The entry of the bundle. Its import runs the command of `process.argv`; each command imports it again. */
 const ENTRY = new URL('../../dist/command/main.js', import.meta.url);
 /** Thrown by `process.exit`, which must not return. */
 const ENDED = new Error('the command has ended');
-/** Who is told what, beside the command. */
+/** Events to which a command may add listeners. They are removed after it. */
 const LISTENED_TO = [
   ...['exit', 'beforeExit', 'SIGINT', 'SIGTERM'].map((name) => [process, name]),
   ...[process.stdout, process.stderr].flatMap((stream) => [
@@ -16,36 +16,36 @@ const LISTENED_TO = [
   ]),
 ];
 
-/** What keeps this process from ending, by kind. */
+/** Resources that keep this process alive, counted by kind. */
 function whatIsOpen() {
   const counts = new Map();
   for (const kind of process.getActiveResourcesInfo()) counts.set(kind, (counts.get(kind) ?? 0) + 1);
   return counts;
 }
 
-/** A process of its own would end now: no more is open than was `before`. */
+/** Resolves once no more is open than `before`: a separate process would end now. */
 async function nothingIsOpen(before) {
   const isOver = () => [...whatIsOpen()].every(([kind, count]) => count <= (before.get(kind) ?? 0));
   do await new Promise((resolve) => setTimeout(resolve, 1).unref());
   while (!isOver());
 }
 
-/** Sets the whole environment, for what reads it outside JavaScript too. */
+/** Sets the whole environment, also for native code that reads it. */
 function setEnvironment(environment) {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
 }
 
-/** Begins or ends on both outputs what a command says. */
+/** Marks the beginning or end of a command's output on both streams. */
 function mark(text) {
   for (const output of [1, 2]) writeSync(output, `${text}\n`);
 }
 
-/** Takes the first end of the command: by `process.exit`, by an error, or by itself. */
+/** Handles the first end of the command: by `process.exit`, by an error, or by itself. */
 let end = () => {};
 
 const leave = process.exit.bind(process);
-// A command may still hold something open when the tests are over: whoever began this process is gone, and it goes too.
+// A command may still hold a resource open after the tests, so this process ends with its parent.
 process.once('disconnect', () => leave());
 if (!process.connected) leave();
 process.exit = (code) => {
@@ -69,7 +69,7 @@ async function run({ id, args, environment }) {
   end = (code) => {
     end = () => {};
     for (const listener of added(LISTENED_TO[0], 0)) listener(code);
-    // What it says from now on, nobody would have heard.
+    // A separate process would have ended here, so later output does not count.
     mark(`\u0004${id} ${code}`);
   };
   try {

@@ -1,4 +1,4 @@
-// The process that runs commands for tests ends with the run, whatever a command still holds open.
+// The process that runs commands for tests ends with the run, even if a command keeps a resource open.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 
 const PROGRAM = fileURLToPath(new URL('./resident-process.js', import.meta.url));
-/** Holds it open for ever. */
+/** Keeps the process open for ever. */
 const HELD_OPEN = 'data:text/javascript,setInterval(() => {}, 1e9);process.send("begun")';
 
 it('ends when the process that began it is killed', async () => {

@@ -1,4 +1,5 @@
-// A process that has loaded the product, and runs commands one after another: most take a second of the processor to load.
+// A process that has loaded the product and runs commands one after another, because loading takes most of a second of
+// processor time.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -15,7 +16,10 @@ export class Resident {
   readonly #stderr: MarkedOutput;
   #commands = 0;
 
-  /** It ends with this process, or with `stop`. @param flags what Node itself is told, beside what it is told for all tests */
+  /**
+   * ⏎ The process ends with this one, or with `stop`.
+   * @param flags options for Node, beside those of all tests
+   */
   constructor(flags: readonly string[] = []) {
     const execArgv = [...(config.test?.execArgv ?? []), '--import', ONLY_BUNDLED, ...flags];
     this.#process = fork(PROGRAM, { execArgv, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -24,11 +28,11 @@ export class Resident {
     this.#gone = once(this.#process, 'exit').then(([code, signal]) => {
       throw new Error(`the process that runs commands has ended with ${code ?? signal}`);
     });
-    // Told to whoever waits for a command.
+    // `run` passes this error to its caller.
     this.#gone.catch(() => {});
   }
 
-  /** Runs the command once those before it have ended. */
+  /** Runs the command after those before it have ended. */
   async run(args: readonly string[], environment: Readonly<Record<string, string>>) {
     const id = ++this.#commands;
     const said = Promise.all([this.#stdout.of(id), this.#stderr.of(id)]);
@@ -42,7 +46,7 @@ export class Resident {
   }
 }
 
-/** What a stream says of each command, between two marks with its number. */
+/** A command's output on one stream, between two marks with its number. */
 class MarkedOutput {
   #text = '';
   readonly #waiting = new Set<() => void>();

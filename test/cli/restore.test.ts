@@ -1,4 +1,4 @@
-// `headroom restore`: what it tells of the time after the start.
+// `headroom restore`, and its output about the time after the start.
 import { expect, it } from 'vitest';
 import { run, temporaryDirectory } from './headroom.js';
 

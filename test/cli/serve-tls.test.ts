@@ -1,4 +1,4 @@
-// `headroom serve` with certificates, met by clients that share no code with it; and what it says of wrong ones.
+// `headroom serve` with certificates: independent TLS clients connect, and wrong certificates are reported.
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, cpSync, mkdtempSync, rmSync } from 'node:fs';
@@ -55,7 +55,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** On a copy of what was provisioned, because others are killed at the end of their test. */
+  /** Each service has a copy of the provisioned data, because others are killed at the end of their test. */
   function serveTls(identity = server, environment: Readonly<Record<string, string>> = {}) {
     const own = temporaryDirectory();
     cpSync(dataDir, own, { recursive: true });

@@ -1,4 +1,4 @@
-// `headroom serve` as an operator or a supervisor meets it: one ready line, a clean stop, one line for a mistake.
+// `headroom serve` for an operator or a supervisor: one ready line, a clean stop, one line for a mistake.
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';

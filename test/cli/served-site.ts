@@ -1,11 +1,11 @@
-// The small tenant, provisioned as people do it and served by one process for all tests of a file.
+// The small tenant, provisioned by the command and served by one process for all tests of a file.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run, serveForFile, writeFile } from './headroom.js';
 import { siteYaml } from './site.js';
 
-/** For `beforeAll`; `close` goes into `afterAll`. */
+/** For `beforeAll`; `close` belongs in `afterAll`. */
 export async function serveSite() {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-site-'));
   const environment = { HEADROOM_DATA_DIR: join(directory, 'data') };

@@ -1,4 +1,4 @@
-// `headroom sim branch` and `sim compare`: two futures of one day side by side, on the terminal, in a report and for scripts.
+// `headroom sim branch` and `sim compare`: two futures of one day, on the terminal, in a report and for scripts.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// `headroom serve --record` and `headroom sim replay`: a site in operation, killed and started again, decided over once more.
+// `headroom serve --record` and `headroom sim replay`: the decisions of a site that was killed and started again, made
+// once more.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -52,7 +53,7 @@ describe('headroom serve --record', () => {
     expect(await second.stop()).toMatchObject({ code: 0 });
 
     const { code, stdout, stderr } = await run(['sim', 'replay', recording]);
-    // A service that is killed may leave half a line.
+    // A killed service may leave half a line.
     expect(stderr).toMatch(/^(cut off within line \d+; read up to there\n)?$/);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^a service that was started 2 times, from .* to .*: \d+ events\n/);

@@ -1,4 +1,4 @@
-// `headroom sim run` as people use it: what it prints, writes and exits with, and how a failure is found again.
+// `headroom sim run` for a user: output, files, exit codes, and the way back to a failure.
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -223,7 +223,7 @@ expect:
   });
 
   it('ends with 1 where a limit is broken, names the first violation, and what shows it again shows it', async () => {
-    // A service that believes in twice the limit, as a defect might: the simulator's own checks must see it.
+    // A service that takes twice the limit as its limit, as a defect might. The simulator's own checks must find it.
     const modules = new URL('../../dist/command/modules.js', import.meta.url).href;
     const supervisor = 'machines/power/location-supervisor.js LocationSupervisor';
     const defect = writeFile(
@@ -361,7 +361,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
   });
 });
 
-/** Of the world that the process runs, seen at the files it has open. */
+/** Folder of the world that the process runs, found by its open files. */
 async function worldFolderOf(pid: number): Promise<string> {
   let folder: string | undefined;
   await eventually(() => {

@@ -1,4 +1,5 @@
-// `headroom sim seeds`: many seeds of one scenario, and the way back to one that failed. Bundled, for each thread loads all it needs.
+// `headroom sim seeds`: many seeds of one scenario, and the way back to a failed one. It runs bundled, because each
+// thread loads the whole program.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -33,7 +34,7 @@ describe('headroom sim seeds', () => {
   });
 
   it('ends with 1 where a seed fails, and prints the command for that seed alone', async () => {
-    // Which kind of vehicle comes is drawn: with some seeds a bike does, which cannot take as much.
+    // The kind of vehicle is drawn: some seeds have a bike, which cannot take as much.
     const text = smallScenario({
       expect: '  - { at: "12:10", connector: site-1-c1/1, powerKw: { atLeast: 5 } }',
     }).replace(

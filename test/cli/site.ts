@@ -1,4 +1,4 @@
-// A small tenant as an operator would write it, for the tests of the command line.
+// A small tenant for the tests of the command line.
 export const TENANT = 'harbour';
 export const API_KEY = 'hr_clitest1_0123456789abcdefghij';
 

@@ -1,4 +1,4 @@
-// A scenario that runs in a second, with a place for what a test adds to it.
+// A scenario that runs in a second, with a place for a test's additions.
 
 /** Two cars on 20 kW, for an hour; `site-1-c1/1` charges all the time. */
 export function smallScenario(more: { readonly faults?: string; readonly expect?: string } = {}): string {

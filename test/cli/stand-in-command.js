@@ -1,2 +1,2 @@
-// Stands in for the bundled command: prints its arguments.
+// Replaces the bundled command and prints its arguments.
 process.stdout.write(`${process.argv.slice(2).join(' ')}\n`);

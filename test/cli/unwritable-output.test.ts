@@ -1,4 +1,4 @@
-// Processes whose stdout and stderr cannot be written: they go on answering, count the lines that are lost, and end in time.
+// Processes whose stdout and stderr cannot be written: they still answer, count lost lines, and end in time.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -25,12 +25,12 @@ import { API_KEY, siteYaml } from './site.js';
 const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
 const DROPPED = 'headroom_log_lines_dropped_total';
 
-/** Where a process writes. */
+/** Target of a process's stdout or stderr. */
 interface Output {
   readonly descriptor: number;
-  /** Makes it what the test is about, once the process runs. */
+  /** Makes the target unwritable in a running process. */
   spoil?(): void;
-  /** All that was written and could be read. */
+  /** The written text, as far as it can be read. */
   read?(): string;
 }
 
@@ -48,12 +48,12 @@ function readAll(descriptor: number): string {
     for (let length = -1; length !== 0; text += part.toString('utf8', 0, length))
       length = readSync(descriptor, part);
   } catch {
-    // There is nothing more to read for now.
+    // No more data for now.
   }
   return text;
 }
 
-/** A small disk that is full except for a little, and a file on it; undefined where none can be mounted. */
+/** A small disk that is almost full, and a file on it; undefined if none can be mounted. */
 function smallDisk(): { readonly file: string; fill(): void; free(): void } | undefined {
   const directory = join(temporaryDirectory(), 'disk');
   mkdirSync(directory);
@@ -85,9 +85,9 @@ const OUTPUTS = {
 
 interface Spoiled {
   readonly process: ChildProcess;
-  /** With the exit code. */
+  /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
-  /** Gives the exit code. */
+  /** Resolves with the exit code. */
   stop(): Promise<number | null>;
 }
 
@@ -151,7 +151,7 @@ async function serviceInto(
   return { ...service, httpUrl };
 }
 
-/** A line in the log for each, of some 450 bytes. */
+/** Each request writes a line of some 450 bytes to the log. */
 async function ask(httpUrl: string, count: number): Promise<void> {
   const path = `/v1/locations/${'x'.repeat(200)}/limits`;
   for (let asked = 0; asked < count; asked += 20)
@@ -171,7 +171,7 @@ describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output
     const outputs = { stdout: output(), stderr: output() };
     const service = await serviceInto(outputs);
     for (const each of Object.values(outputs)) each.spoil?.();
-    // Each is a line, and more than a pipe holds.
+    // Each request is a line; together they are more than a pipe holds.
     await ask(service.httpUrl, 400);
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
     expect(await service.stop()).toBe(0);
@@ -183,7 +183,7 @@ describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output
     const [port, metricsPort] = [await freePort(), await freePort()];
     const outputs = { stdout: output(), stderr: output() };
     const ports = ['--port', `${port}`, '--metrics-port', `${metricsPort}`, '--data-dir', directory];
-    // The file has a password that is too short for OCPP, and nobody answers there: two lines.
+    // The password in the file is too short for OCPP, and nobody answers at the broker's address: two lines.
     const mqtt = ['--mqtt-url', 'mqtt://127.0.0.1:9'];
     const gateway = runInto(outputs, ['gateway', 'ocpp', file, ...ports, ...mqtt], {});
     const metricsUrl = `http://127.0.0.1:${metricsPort}/metrics`;
@@ -273,7 +273,7 @@ describe('Lines that cannot be written', ON_LINUX, () => {
     });
     const lines = readFileSync(disk.file, 'utf8').trimEnd().split('\n');
     const isWhole = (line: string) => line.startsWith('{') && line.endsWith('}');
-    // At most the last one before the disk was full.
+    // At most the last line before the disk was full.
     expect(lines.filter((line) => !isWhole(line)).length).toBeLessThanOrEqual(1);
     disk.fill();
     await ask(service.httpUrl, 20);
