@@ -1,4 +1,4 @@
-// A charger between its two connections: how often the gateway looks after it while one of them is missing, and what outlasts one.
+// A charger between its two connections: the gateway's timers while one is missing, and the state that outlasts one.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -46,7 +46,7 @@ const fileOf = (connectorIds: readonly string[]) => ({
   ],
 });
 
-/** A charger that never answers, and how many timers the gateway sets for it. */
+/** A charger that never answers, with a count of the timers that the gateway sets for it. */
 function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), connectorIds = ['1']) {
   const clock = createVirtualClock(Date.parse('2026-06-01T00:00:00Z'));
   const set = { timers: 0 };
@@ -181,7 +181,7 @@ it('that takes watts, and says one current for all phases, is told as much as it
 describe('A charger whose gateway has a disk that takes nothing', () => {
   const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
 
-  /** What it starts with cannot be written, as on a full disk, until that is freed. */
+  /** A memory whose fail-safe file cannot be written, as on a full disk, until `free` is called. */
   function fullDisk() {
     const folder = temporaryDirectory();
     const logged: string[] = [];
@@ -236,7 +236,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
 
 describe('A charger that asks what time it is', () => {
   const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
-  /** What comes of it, once that is known. */
+  /** Records the later answer or error. */
   function asking({ dialect }: ReturnType<typeof bridged>) {
     const heard: { answer?: object; error?: unknown } = {};
     answerCall(dialect, 'Heartbeat', {}).then(
@@ -313,7 +313,7 @@ describe('A charger that asks what time it is', () => {
       bridge.session.heardStatus(1, 'Available', undefined, clock.monotonicMs());
       const dialect = speaking(protocol, bridge, { clock, log: silentLog, idTags: { kind: 'all' } });
       const left: object[] = [];
-      // By a clock of its own.
+      // The management system's own clock.
       const given = { currentTime: '2026-06-01T02:30:00+02:00' };
       dialect.answered('Heartbeat', {}, given).then((answer) => left.push(answer));
       await passed(site, 4_999);
@@ -325,7 +325,7 @@ describe('A charger that asks what time it is', () => {
 });
 
 describe('A charger that speaks OCPP 2.0.1, and connects again without having started', () => {
-  /** One with two EVSEs, which connects anew each time that it is asked to speak. */
+  /** A charger with two EVSEs, which reconnects at each call from the gateway. */
   function reconnecting() {
     const site = bridged(10_000, openGatewayMemory(undefined), ['1', '2']);
     const { bridge, clock, uplink, meters } = site;

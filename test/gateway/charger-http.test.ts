@@ -1,4 +1,4 @@
-// What anybody can do where chargers connect, without a name or a password: it ends nothing, and leaves room for chargers.
+// An HTTP client without a name or a password at the port for chargers: it ends nothing, and leaves room for chargers.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';

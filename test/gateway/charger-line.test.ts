@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0)) await cleanUp();
 });
 
-/** A charger that answers what `answer` says, and never where that is undefined; with what it was asked. */
+/** A charger that answers with `answer`, or never if that is undefined, with a record of its calls. */
 async function lineTo(answer: (method: string) => object | undefined) {
   const clock = createVirtualClock(0);
   const rpc = new RPCServer({ protocols: CLIENT.protocols, pingIntervalMs: 0 });

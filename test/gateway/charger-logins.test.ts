@@ -1,4 +1,4 @@
-// A gateway's logins at the service last as long as the sockets of their chargers, whatever ends those.
+// A gateway's logins at the service last as long as the sockets of their chargers, however those end.
 import { randomUUID } from 'node:crypto';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
@@ -61,7 +61,7 @@ describe('A charger with a wrong password', () => {
     const { ocppUrl, client, count } = await site();
     const statuses: (number | undefined)[] = [];
     let last: RawUpgrade | undefined;
-    // One more may be wrong every second.
+    // Every second one more wrong password is allowed.
     while (statuses.length < 200 && (statuses.at(-1) ?? 401) === 401) {
       last = askUpgrade(ocppUrl, { password: 'not the one of this charger' });
       const { status } = last;
@@ -96,7 +96,7 @@ ${CHARGERS.map((name) => `          - { controllerUuid: ${name}, connectors: [{ 
 const REFUSED = 4;
 const UNAVAILABLE = 3;
 
-/** A broker that answers each login when the test wants it, and can be away. */
+/** A broker whose answers to logins the test controls, and that can be away. */
 async function startSlowBroker() {
   const held: ((code: number | undefined) => void)[] = [];
   const sockets = new Set<Socket>();
@@ -134,7 +134,7 @@ async function startSlowBroker() {
   };
 }
 
-/** Known of the sockets: which the test has closed. */
+/** `open` holds the sockets that the test has not closed. */
 interface Model {
   readonly open: Set<number>;
   arrived: number;
@@ -162,7 +162,7 @@ class Arrive implements Command {
     const one = askUpgrade(ocppUrl, { identity: this.#identity, flaw: this.#flaw });
     model.open.add(model.arrived++);
     asked.push(one);
-    // Its login waits at the broker, or was refused as the broker is away.
+    // Its login waits at the broker, or was refused because the broker is away.
     await eventually(() => expect(broker.held.length > before || one.status() !== undefined).toBe(true));
   }
   toString = () => `arrive(${this.#identity} ${this.#flaw ?? 'sound'})`;
@@ -208,7 +208,7 @@ class SetAway implements Command {
   toString = () => (this.#isAway ? 'away' : 'back');
 }
 
-/** All that is on its way arrives: then there is one login for each charger with an open web socket. */
+/** Lets all pending messages arrive. Then each charger with an open web socket has one login. */
 class Settle implements Command {
   check = () => true;
   async run(_model: Model, { broker, gateway, asked }: Real) {

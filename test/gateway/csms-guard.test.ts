@@ -1,4 +1,4 @@
-// What a management system may do to a charger behind the gateway, in each version of OCPP.
+// Permissions of a management system for a charger behind the gateway, in each version of OCPP.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';

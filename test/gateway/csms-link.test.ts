@@ -1,4 +1,4 @@
-// The connection to a management system that takes it, and ends it.
+// The connection to a management system that accepts it, and ends it.
 import { afterEach, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { CsmsLink } from '../../src/gateway/csms-link.js';
@@ -40,7 +40,9 @@ it('is made again ever more slowly, and as at first once it has lasted a minute'
     rareLog: () => {},
     metrics: createGatewayMetrics({ processMetrics: false }),
   });
-  /** It is there, for so long, and ended by the management system. @returns when it is made again, ms */
+  /**
+   * Ends the open connection from the management system's side after `ms`. @returns the delay of the next attempt, ms
+   */
   async function endedAfter(ms: number): Promise<number | undefined> {
     const before = waits.length;
     await eventually(() => expect(link.isOpen).toBe(true));

@@ -1,4 +1,4 @@
-// The gateway in front of a management system: everything passes, and no limit rises above what is granted.
+// The gateway in front of a management system: everything passes, and no limit rises above the grant.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function site(options: Parameters<typeof runOcppSite>[0] = {}): Promise<Oc
   return running;
 }
 
-/** A profile as a CSMS sets it, with a limit of so many amperes. */
+/** A profile of a CSMS with a limit in amperes. */
 function profileOf(limit: number, more: object = {}) {
   return {
     connectorId: 1,
@@ -409,7 +409,7 @@ describe('A management system that is away', () => {
     await csms.start();
     await eventually(() => expect(methods()).toEqual(['BootNotification']));
     const said = charger.call('StatusNotification', statusOf('Charging'));
-    // Once this is noticed, the status was taken in.
+    // The gateway handles messages in order, so it has received the status once it counts this one.
     charger.sendRaw('[2,"m","MeterValues",{"connectorId":1,"meterValue":[]}]');
     await eventually(async () =>
       expect(await count('headroom_gateway_messages_total', { result: 'malformed' })).toBe(1),
@@ -443,7 +443,7 @@ describe('A management system that is away', () => {
     const meterValue = [{ timestamp: '2026-06-01T17:00:00Z', sampledValue: [{ value: '1' }] }];
     const valuesOf = (transactionId: number) => ({ connectorId: 1, transactionId, meterValue });
     await expect(charger.call('MeterValues', valuesOf(7))).rejects.toThrow(/try again/);
-    // Of no transaction.
+    // These values belong to no transaction.
     expect(await charger.call('MeterValues', valuesOf(0))).toEqual({});
     expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
   });

@@ -1,4 +1,4 @@
-// A management system as a test sees it: `ocpp-rpc` as server, with what it heard, and chargers it can call.
+// A management system for tests: a server of `ocpp-rpc` that records received calls and can call its chargers.
 import { type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import { freePort } from '../free-port.js';
@@ -13,11 +13,11 @@ export interface CsmsCall {
 export interface Csms {
   readonly url: string;
   readonly heard: CsmsCall[];
-  /** What chargers signed in with. */
+  /** Passwords of the chargers' logins. */
   readonly passwords: (string | undefined)[];
-  /** What it answers, by method; what is missing is answered as a CSMS does. */
+  /** Answers by method; other methods get an ordinary answer of a CSMS. */
   readonly answers: Map<string, () => Promise<Record<string, unknown>>>;
-  /** The charger that is connected now. */
+  /** The connected charger. */
   readonly charger: Client | undefined;
   start(): Promise<void>;
   stop(): Promise<void>;

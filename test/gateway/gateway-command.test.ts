@@ -1,4 +1,4 @@
-// `headroom gateway ocpp` as operators run it, beside a service that is a process, too.
+// `headroom gateway ocpp` as operators run it, beside a service in its own process.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPCClient } from 'ocpp-rpc';
@@ -25,7 +25,7 @@ afterEach(() => {
 });
 afterAll(() => served.close());
 
-/** What it logs from now on, so far. */
+/** Returns the log from now on. */
 function logOf({ process }: Pick<Running, 'process'>): () => string {
   let log = '';
   process.stderr?.on('data', (data) => {
@@ -34,7 +34,7 @@ function logOf({ process }: Pick<Running, 'process'>): () => string {
   return () => log;
 }
 
-/** A gateway to the served site with these flags and settings, ready. */
+/** A ready gateway to the served site, with these flags and settings. */
 async function gatewayWith(
   flags: readonly string[],
   environment: Readonly<Record<string, string>> = {},

@@ -1,4 +1,4 @@
-// Who may charge, as a list or a web service says it, and what happens where that does not answer.
+// Authorization of id tags by a list or a web service, and the result if that does not answer.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -17,7 +17,7 @@ afterEach(() => {
   asked.length = 0;
 });
 
-/** A web service that answers so, or never. */
+/** A web service that answers with `body`, or never if that is undefined. */
 async function hook(status: number, body: string | undefined) {
   server = createServer((request, response) => {
     let text = '';

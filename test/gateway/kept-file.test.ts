@@ -1,4 +1,4 @@
-// What a gateway has to know over its own restarts is on disk, or is not said to be.
+// State that a gateway keeps over its restarts is on disk before the gateway reports it.
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../cli/headroom.js';
 
 const CHARGER = { tenantUuid: 'harbour', locationId: 'quay', controllerUuid: 'quay-a' } as ChargerAddress;
 
-/** As the gateway has it, and as the next one would read it. */
+/** The file as the running gateway has it; a new instance reads it as the next gateway would. */
 const KINDS = {
   'in one file with all others': (folder: string) => ({
     open: () => new KeptFile(join(folder, 'kept.json'), z.number()),
@@ -23,7 +23,7 @@ const KINDS = {
 
 function kept(kind: keyof typeof KINDS) {
   const { open, writes } = KINDS[kind](temporaryDirectory());
-  // Nothing can be written where something else has its name.
+  // A directory with the file's name makes every write fail.
   const fill = () => mkdirSync(writes, { recursive: true });
   const free = () => rmSync(writes, { recursive: true });
   return { file: open(), onDisk: (charger = CHARGER) => open().get(charger), fill, free };

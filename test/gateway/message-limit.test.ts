@@ -1,4 +1,4 @@
-// What one charger may say and leave unread.
+// Bounds for one charger's messages, sent and unread.
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { MessageLimit } from '../../src/gateway/message-limit.js';

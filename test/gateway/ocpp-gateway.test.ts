@@ -1,4 +1,4 @@
-// Chargers that speak OCPP join a running service through the gateway, over real sockets on both sides.
+// OCPP chargers join a running service through the gateway, over real sockets on both sides.
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
@@ -43,7 +43,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
     await eventually(() => expect(one.limitA).toBe(15.9));
     await gateway.stop();
     const goneAtMs = performance.now();
-    // By what it was given, which no busy machine delays.
+    // Computed from the received limits, so that a busy machine does not matter.
     expect(one.limitAt(goneAtMs)).toBe(15.9);
     expect(one.limitAt(goneAtMs + 1000 * (LEASE_S + 1))).toBe(6);
     await eventually(() => expect(one.limitA).toBe(6));
@@ -62,7 +62,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
     await eventually(async () => {
       const { reason, reservedKw } = await live();
       expect(reason).toBe('readOnly');
-      // At 230 V, which it measures, and more before it has.
+      // The reserve counts the measured 230 V, and more before the first measurement.
       expect(reservedKw).toBeGreaterThanOrEqual(22.08);
     });
     await eventually(() => {
@@ -246,7 +246,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
       }
       await say(1, 'Available');
       await eventually(() => expect(at()).toBeUndefined());
-      // The next car may be at the other one, whatever was lost meanwhile.
+      // The next car may be at the other connector, whichever messages were lost meanwhile.
       await say(1, 'Occupied');
       await say(2, 'Occupied');
       const next = {
@@ -321,14 +321,14 @@ describe('What a charger may send', () => {
       return ((await by.call('StartTransaction', start)) as { transactionId: number }).transactionId;
     };
     const ids: number[] = [];
-    // Kept back while it was offline: more than seconds pass meanwhile.
+    // Starts held back offline: in reality more than seconds pass between them.
     for (let i = 0; i < 12; i++) ids.push(await begin(client, i));
     const next = running?.client();
     await next?.connect();
-    // The answer to the last one was missed.
+    // The charger missed the answer to the last one.
     expect(await begin(next ?? client, 11)).toBe(ids.at(-1));
     ids.push(await begin(next ?? client, 12));
-    // It knows that id, and has neither clock nor meter: the next start looks the same.
+    // The charger got that id. Without clock and meter its next start has the same fields.
     await next?.call('StopTransaction', {
       transactionId: ids.at(-1),
       meterStop: 12,

@@ -56,14 +56,14 @@ export interface OcppSite {
   readonly gateway: OcppGateway;
   readonly ocppUrl: string;
   readonly metricsUrl: string | undefined;
-  /** A charger with a car that takes all it can get; it is stopped with the site. */
+  /** A charger with a car that takes all available power; it is stopped with the site. */
   charger(options?: Partial<OcppChargerOptions>): OcppCharger;
   /** A bare connection as the charger. */
   client(options?: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient;
   live(): Promise<Readonly<Record<string, unknown>>>;
-  /** What the gateway counted under that name. */
+  /** The gateway's counter with that name. */
   count(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
-  /** Another gateway in the place of the one before, which must have stopped: same address, same data directory. */
+  /** Starts another gateway after the earlier one has stopped, with the same address and data directory. */
   nextGateway(): Promise<OcppGateway>;
   stop(): Promise<void>;
 }
@@ -157,7 +157,7 @@ export async function runOcppSite(
   };
 }
 
-/** A bare connection of the charger, but for where to. */
+/** A bare connection of the charger, without the endpoint. */
 export const CLIENT = {
   identity: CHARGER,
   password: CHARGER_PASSWORD,

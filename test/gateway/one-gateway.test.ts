@@ -1,4 +1,4 @@
-// The data directory of a gateway, which one process uses at a time.
+// Only one process at a time uses the data directory of a gateway.
 import { describe, expect, it } from 'vitest';
 import { runAlone, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { siteYaml } from '../cli/site.js';

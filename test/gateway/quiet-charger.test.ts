@@ -1,11 +1,11 @@
-// A charger that says nothing is asked by pings whether it is still there; one that says something is not.
+// The gateway pings a silent charger to check its connection, and not one that sends messages.
 import { once } from 'node:events';
 import { RPCClient } from 'ocpp-rpc';
 import { afterEach, expect, it, vi } from 'vitest';
 import { eventually } from '../eventually.js';
 import { CLIENT, type OcppSite, runOcppSite } from './ocpp-site.js';
 
-/** Of the gateway alone: the service keeps to its own. */
+/** For the gateway alone: the service keeps its own. */
 const HEARTBEAT_S = 2;
 let running: OcppSite;
 
@@ -18,7 +18,7 @@ class PingedClient extends RPCClient {
     return connected;
   }
 
-  /** Pings, and waits for the answer, however long that takes. */
+  /** Pings, and waits for the answer without a limit. */
   async ping(): Promise<void> {
     if (this._ws === undefined) throw new Error('not connected');
     this._ws.ping();
@@ -31,7 +31,7 @@ afterEach(() => running.stop());
 it('is pinged once it is quiet, and not before', async () => {
   running = await runOcppSite({ heartbeatS: HEARTBEAT_S });
   const client = new PingedClient({ ...CLIENT, endpoint: running.ocppUrl });
-  // An answer would be something it says.
+  // An answer would count as a message from the charger.
   client.handle(() => new Promise(() => {}));
   await client.connect();
   let heardAtMs = performance.now();
@@ -39,7 +39,7 @@ it('is pinged once it is quiet, and not before', async () => {
   await eventually(async () => {
     await client.call('Heartbeat', {});
     const nowMs = performance.now();
-    // A process that stood still was quiet: it may have been pinged, and begins anew.
+    // A stalled process was silent and may have been pinged, so the count begins again.
     if (nowMs - heardAtMs > 500 * HEARTBEAT_S) {
       sinceMs = nowMs;
       client.pings = 0;

@@ -1,4 +1,4 @@
-// A request for a web socket, byte by byte, as a broken charger or somebody else sends it to a gateway.
+// A request for a web socket, byte by byte, as from a broken charger or a stranger.
 import { connect, type Socket } from 'node:net';
 import { type Flaw, upgradeText } from '../../bench/http-bytes.js';
 import { CHARGER_PASSWORD } from '../service/running-service.js';
@@ -13,14 +13,14 @@ export interface UpgradeOptions {
 
 export interface RawUpgrade {
   readonly socket: Socket;
-  /** Head and body as they came so far. */
+  /** Head and body received so far. */
   readonly answer: () => string;
-  /** Of the answer; undefined until it came. */
+  /** Status of the answer; undefined before it arrives. */
   readonly status: () => number | undefined;
   readonly isClosed: () => boolean;
 }
 
-/** Connects to the gateway at `ocppUrl`, and asks for a web socket. */
+/** Connects to the gateway at `ocppUrl`, and requests a web socket. */
 export function askUpgrade(ocppUrl: string, options: UpgradeOptions = {}): RawUpgrade {
   const { identity = CHARGER, password = CHARGER_PASSWORD, protocol = 'ocpp1.6', flaw } = options;
   const { hostname, port, pathname } = new URL(ocppUrl);

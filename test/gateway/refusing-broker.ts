@@ -1,4 +1,4 @@
-// A real broker that takes logins, or refuses them with a code of the test's choice, and can break every connection.
+// A real broker that accepts logins, or refuses them with a chosen code, and can break every connection.
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { Duplex, pipeline, Transform } from 'node:stream';
 import { Aedes } from 'aedes';
@@ -9,14 +9,14 @@ export const NOT_AUTHORIZED = 5;
 
 export interface RefusingBroker {
   readonly url: string;
-  /** How often a client tried to log in. */
+  /** Number of login attempts of the client. */
   attemptsOf(clientId: string): number;
-  /** From now on; undefined: everybody is taken. */
+  /** For later logins; undefined accepts all. */
   refuseWith(code: typeof SERVER_UNAVAILABLE | typeof NOT_AUTHORIZED | undefined): void;
   cutAll(): void;
-  /** It reads nothing more from any connection that there is. */
+  /** Stops reading from every present connection. */
   freezeAll(): void;
-  /** What it was told, or spoke as a last will, in that order. */
+  /** Payloads of received messages and of published last wills, in order. */
   readonly heard: readonly string[];
   close(): Promise<void>;
 }

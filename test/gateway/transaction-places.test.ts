@@ -1,4 +1,4 @@
-// A station that names the EVSE of a transaction once is understood over restarts of the gateway.
+// A station may name the EVSE of a transaction only once. The gateway keeps it over its restarts.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';

@@ -173,7 +173,7 @@ describe('The last will of a login', () => {
   it('is spoken by nobody once the login has ended, however soon after it changed', async () => {
     uplink.setWill(willOf('second'));
     await uplink.end();
-    // What would come of another login comes before these.
+    // Another login would reach the broker before these.
     for (const clientId of ['one', 'two', 'three'])
       await (await connectAsync(broker.url, { clientId })).endAsync();
     expect(broker.attemptsOf('q1-a')).toBe(1);

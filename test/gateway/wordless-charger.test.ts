@@ -1,4 +1,4 @@
-// A charger that cannot be asked to say something is made ready for leases without.
+// A charger that cannot be triggered to send a message is prepared for leases without one.
 import { createRPCError } from 'ocpp-rpc';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
