@@ -1,4 +1,4 @@
-// Every endpoint against every way a credential can be wrong, with both schemes.
+// Every endpoint against every kind of wrong credential, with both schemes.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SCOPES } from '../../../src/ports/records.js';
 import { errorEnvelopeSchema } from '../../../src/wire/error-envelope.js';
@@ -26,7 +26,7 @@ afterAll(() => rig.stop());
 beforeEach(() => {
   rig.credentials.replace(credentialSet());
   rig.asked.length = 0;
-  // Earlier tests' failed attempts are forgiven, so that each wrong credential is really looked at.
+  // Failed attempts of earlier tests expire, so that the service checks each wrong credential.
   rig.time.tick(100 * 60_000);
 });
 

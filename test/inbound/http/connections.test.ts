@@ -1,4 +1,4 @@
-// Connections of clients that mean no good: silent, unread, pipelined without end, too many. Each is bounded and freed.
+// Connections of hostile clients: silent, unread, pipelined without end, too many. Each is bounded and freed.
 import { afterEach, describe, expect, it } from 'vitest';
 import { requestText, statusesOf } from '../../../bench/http-bytes.js';
 import { eventually } from '../../eventually.js';
@@ -13,12 +13,12 @@ const LIMITS_VIEW = { permanentLimitKw: 50, effectiveLimitKw: 50, profiles: [] }
 let rig: Rig;
 afterEach(() => {
   const stopped = rig.stop();
-  // Without the time that connections have to end well.
+  // Skips the time in which connections may end cleanly.
   rig.time.tick(10_000);
   return stopped;
 });
 
-/** An application whose deletions of clusters wait until they are let go, in the order they came. */
+/** An application that holds deletions of clusters, in order of arrival, until the test releases them. */
 function heldDeletions() {
   const held: { readonly clusterId: string; readonly letGo: () => void }[] = [];
   const application: NonNullable<RigOptions['application']> = {
@@ -41,7 +41,7 @@ async function openConnections(): Promise<number | undefined> {
   return (await rig.metrics.httpConnections.get()).values[0]?.value;
 }
 
-/** Connects one after another, so that who came first is known. */
+/** Connects one after another, so that their order is known. */
 async function clients(count: number, localAddress?: string): Promise<readonly RawClient[]> {
   const made: RawClient[] = [];
   for (let i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-// How the dashboard is served: what a browser may keep, what it must ask for again, and what the page may do.
+// Delivery of the dashboard: caching, revalidation, and the page's permissions.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

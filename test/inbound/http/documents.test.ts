@@ -1,4 +1,4 @@
-// What describes the service: OpenAPI that holds for real answers, its page without foreign files, health for probes.
+// Descriptions of the service: OpenAPI that real answers match, its page without foreign files, health for probes.
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -86,7 +86,7 @@ function operationOf(method: string, path: string): z.output<typeof operationSch
   return operation;
 }
 
-/** A zod schema read back from a schema of the document, strict about fields it does not name. */
+/** A zod schema from a schema of the document, strict about fields that it does not name. */
 function schemaOf(ref: string): z.ZodType {
   const definitions = JSON.parse(
     JSON.stringify(document.components.schemas).replaceAll('#/components/schemas/', '#/$defs/'),
@@ -142,7 +142,7 @@ describe('/v1/openapi.json', () => {
     const { oneOf, discriminator } = unionSchema.parse(document.components.schemas.StreamEvent);
     const refs = oneOf.map(({ $ref }) => $ref);
     expect([discriminator.propertyName, Object.values(discriminator.mapping)]).toEqual(['event', refs]);
-    // Each name chooses one shape, and no other shape takes its events.
+    // Each name selects one shape, and no other shape accepts its events.
     const events = Object.entries(discriminator.mapping).map(([event, ref]) => {
       const { properties } = memberSchema.parse(document.components.schemas[ref.split('/').at(-1) ?? '']);
       expect(properties.event.const).toBe(event);
@@ -177,13 +177,13 @@ describe('/v1/openapi.json', () => {
     }
     expect(text).toContain('"format":"date-time"');
     const patterns = [...text.matchAll(/"pattern":"([^"]+)"/g)].map((match) => match[1] ?? '');
-    // The rule of an instant is long, and stands once.
+    // The pattern of an instant is long, and occurs once.
     expect(patterns.filter((pattern) => pattern.length > 80)).toHaveLength(1);
   });
 
   it('tells of every code the service may answer', () => {
     for (const code of ERROR_CODES) {
-      // What is no endpoint is no part of the document.
+      // These two codes answer unknown paths and methods, which are no part of the document.
       if (['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code)) continue;
       const told = [...ENDPOINTS, ...OPERATOR_ENDPOINTS].some(({ method, path }) =>
         operationOf(method, path).responses[HTTP_STATUS[code]]?.description.split(', ').includes(code),

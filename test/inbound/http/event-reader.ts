@@ -1,4 +1,4 @@
-// A reader of server-sent events, as a program that follows the stream would have one.
+// A reader of server-sent events, as in a program that follows the stream.
 import { once } from 'node:events';
 import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 
@@ -11,11 +11,11 @@ export interface ServerSentEvent {
 export interface EventReader {
   readonly status: number | undefined;
   readonly headers: IncomingHttpHeaders;
-  /** Events in the order they came. */
+  /** Events in order of arrival. */
   readonly events: readonly ServerSentEvent[];
   /** Comments, without their colon. */
   readonly comments: readonly string[];
-  /** Resolves when the service ended the stream; rejects when the connection was cut. */
+  /** Resolves when the service ends the stream; rejects if the connection is cut. */
   readonly ended: Promise<void>;
   of(name: string): readonly ServerSentEvent[];
   close(): void;
@@ -53,7 +53,7 @@ export async function readEvents(url: string, headers: Record<string, string>): 
   }
 
   const ended = read(response);
-  // Whoever closes a stream itself does not wait for its end.
+  // A test that closes a stream itself does not wait for its end.
   ended.catch(() => {});
   return {
     status: response.statusCode,

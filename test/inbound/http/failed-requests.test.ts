@@ -1,4 +1,5 @@
-// Requests that fail by a defect of ours: each is answered and counted, and their lines fill no disk and hold no key.
+// Requests that fail by a defect of the service: each is answered and counted, and its log lines stay few and hold no
+// key.
 import { expect, it, onTestFinished } from 'vitest';
 import { API_KEY, createRig } from './http-rig.js';
 

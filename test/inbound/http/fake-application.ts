@@ -1,4 +1,4 @@
-// An application in memory, just enough of one to see what the REST side asks of it and what it does with the answers.
+// An application in memory that records the calls of the REST side and gives it answers.
 import { DomainError } from '../../../machines/values/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../../src/application/application.js';
@@ -15,13 +15,13 @@ export const CLUSTER = 'c-1' as ClusterId;
 
 const INSTANT = '2026-06-01T12:00:00.000Z';
 
-/** What was asked, in order: name, tenant and the rest. */
+/** Calls in order: name, tenant and the rest. */
 export type Asked = readonly [name: string, tenantUuid: string, ...rest: unknown[]];
 
 export interface FakeApplication {
   readonly application: Application;
   readonly asked: Asked[];
-  /** Whoever follows the event stream, of any tenant. */
+  /** Listeners to the event stream, of any tenant. */
   readonly listeners: ReadonlySet<(event: StreamEvent) => void>;
 }
 

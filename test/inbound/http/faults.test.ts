@@ -1,4 +1,4 @@
-// What goes wrong on our side: the caller learns a code and a requestId, the log learns the rest.
+// Faults of the service: the caller gets a code and a requestId, and the log gets the rest.
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -26,7 +26,7 @@ function fails(error: Error): NonNullable<RigOptions['application']> {
   };
 }
 
-/** An application that answers a deletion only when told to. */
+/** An application that answers a deletion only on demand. */
 function heldDeletion() {
   let wasAsked = () => {};
   let answer = () => {};
@@ -231,7 +231,7 @@ describe('stopping', () => {
     await asked;
     const socket = connect(Number(port), hostname);
     await once(socket, 'connect');
-    // A request that is half sent is not idle: it may be finished, and is refused.
+    // A half-sent request is not idle: it may be finished, and is refused.
     socket.write('GET /v1/clusters HTTP/1.1\r\nhost: x\r\n');
     await rig.call('GET', '/health');
     const stopped = rig.server.stop();

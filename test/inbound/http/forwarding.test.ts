@@ -1,4 +1,5 @@
-// What a node hands to another over a way that is cut, so that nobody is told: it is answered in time, and the next one takes a new way.
+// Forwarding between nodes over a connection that is cut without notice: the request is answered in time, and the next
+// one takes a new connection.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -28,7 +29,7 @@ const SETTINGS = {
 };
 
 const undo: (() => unknown)[] = [];
-/** What the node was asked, and how it answers: at once, if this says nothing else. */
+/** Requests to the node, and its answer: at once by default. */
 let asked: string[];
 let answer: (response: ServerResponse) => void;
 let wire: Wire;
@@ -57,7 +58,7 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step();
 });
 
-/** One that stands by. */
+/** A standby node. */
 async function startNode(holder: { readonly nodeId: string; readonly url: string }): Promise<string> {
   const common = { clock: systemClock, log: silentLog, metrics };
   const keys = createTokenKeys({ tokenKeys: undefined, dataDir: temporaryDirectory() });

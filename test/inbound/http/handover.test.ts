@@ -1,4 +1,5 @@
-// What answers requests changes while some wait: each is answered by what took it, and nobody waits for another's.
+// The handler of requests changes while some are pending. Each is answered by the handler that took it, without waiting
+// for others.
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../../eventually.js';
@@ -7,7 +8,7 @@ import { createRig, type Rig } from './http-rig.js';
 let rig: Rig;
 afterEach(() => rig.stop());
 
-/** Takes requests and answers them when told. */
+/** Holds requests until the test answers them. */
 function holding() {
   const held: ServerResponse[] = [];
   return { held, answering: () => (_: unknown, response: ServerResponse) => void held.push(response) };

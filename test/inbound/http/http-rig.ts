@@ -97,7 +97,7 @@ export interface RigOptions {
   readonly settings?: Partial<ServerSettings & HttpSettings>;
   readonly application?: Partial<Application>;
   readonly health?: () => Health;
-  /** Keys of an earlier rig, to play a restart. */
+  /** Keys of an earlier rig, for a restart. */
   readonly dataDir?: string;
   readonly pageDirectory?: string;
   readonly silentAtMostMs?: number;
@@ -165,13 +165,13 @@ export async function createRig(options: RigOptions = {}) {
     tokenKeys,
     dataDir,
     server,
-    /** Calls a path under the server's address; a body that is no string is sent as JSON. */
+    /** Calls a path below the server's address. A body that is no string is sent as JSON. */
     call(method: string, path: string, init: { headers?: Record<string, string>; body?: unknown } = {}) {
       const isText = typeof init.body === 'string' || init.body === undefined;
       return fetch(`${url}${path}`, {
         method,
         headers: {
-          // The server closes an idle connection after seconds, in which a busy machine may not get to the next call.
+          // The server closes an idle connection after seconds, and on a busy machine the next call may be later.
           connection: 'close',
           ...(init.body !== undefined && { 'content-type': 'application/json' }),
           ...init.headers,
@@ -187,7 +187,7 @@ export async function createRig(options: RigOptions = {}) {
   };
 }
 
-/** The administration of credentials over rows that no change alters. */
+/** The administration of credentials over rows that never change. */
 function administrationOf(parts: {
   clock: Clock;
   log: Log;

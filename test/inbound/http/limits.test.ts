@@ -1,4 +1,4 @@
-// Requests that come too often: per tenant, and per address where credentials are guessed.
+// Rate limits: requests per tenant, and guesses of credentials per address.
 import { afterEach, describe, expect, it } from 'vitest';
 import { generateSecret, hashPassword } from '../../../src/secrets.js';
 import {

@@ -1,4 +1,4 @@
-// `/metrics` asks for a token of its own where one is set: on a node, a front, a node that stands by, and the OCPP gateway.
+// If `/metrics` has a token, requests need it: on a node, a front, a standby node and the OCPP gateway.
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// The token endpoint as three OAuth client libraries see it, each in the ways it can authenticate.
+// The token endpoint with three OAuth client libraries, each in all its ways to authenticate.
 import { readFileSync } from 'node:fs';
 import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
@@ -80,7 +80,7 @@ describe('simple-oauth2', () => {
   });
 });
 
-/** What a library throws, and the body of the answer, found where it leaves it. */
+/** The error that a library throws, with the answer's body, which each library stores elsewhere. */
 interface Refused {
   readonly name: string;
   readonly code: unknown;

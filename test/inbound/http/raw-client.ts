@@ -1,4 +1,4 @@
-// A client that is no HTTP library: it sends the bytes it is told to, reads only if it wants to, and leaves when it likes.
+// A client without an HTTP library: it sends given bytes, reads only on demand, and leaves at any time.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -6,15 +6,18 @@ import { onTestFinished } from 'vitest';
 export interface RawClient {
   readonly socket: Socket;
   send(bytes: string): void;
-  /** What came so far. */
+  /** Text received so far. */
   readonly text: () => string;
-  /** Whether the server has ended its side, or cut the connection. */
+  /** True once the server has ended its side, or cut the connection. */
   readonly isOver: () => boolean;
-  /** All that came until the server was done. */
+  /** The whole text, once the server has ended. */
   readonly over: Promise<string>;
 }
 
-/** Connects to the server at `url`, keeping its own side open whatever the server does. Gone at the end of the test. */
+/**
+ * Connects to the server at `url`. The client keeps its own side open until the end of the test, whatever the server
+ * does.
+ */
 export async function rawClient(
   url: string,
   options: { readonly localAddress?: string; readonly isReading?: boolean } = {},

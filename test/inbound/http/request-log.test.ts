@@ -1,4 +1,4 @@
-// A line for each request, and a bound for those that nobody answers for.
+// Each request has a log line, and lines of unauthenticated requests are bounded.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

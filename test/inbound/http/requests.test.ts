@@ -1,4 +1,4 @@
-// Malformed bodies, strange paths and wrong methods: each gets its documented error, naming what is wrong.
+// Malformed bodies, strange paths and wrong methods: each gets its documented error, which names the problem.
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
@@ -28,7 +28,7 @@ async function refusal(method: string, path: string, body?: unknown, headers: Re
   return { status: answer.status, code: error.code, message: error.message, headers: answer.headers };
 }
 
-/** Sends a path exactly as it is written, which fetch does not. */
+/** Sends a path exactly as given, which fetch does not. */
 function rawGet(path: string, method = 'GET'): Promise<{ status: number | undefined; text: string }> {
   return new Promise((resolve, reject) => {
     const sent = request(rig.url, { path, method, headers: KEY }, async (answer) => {
@@ -40,7 +40,7 @@ function rawGet(path: string, method = 'GET'): Promise<{ status: number | undefi
   });
 }
 
-/** Sends bytes and gives back all that comes until the connection is closed. */
+/** Sends bytes and returns all data until the connection is closed. */
 function rawBytes(bytes: string, url = rig.url): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

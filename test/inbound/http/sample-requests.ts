@@ -22,7 +22,7 @@ export const WINDOW = {
 
 const CREDENTIAL = { name: 'Another', scopes: ['credentials:write'] };
 
-/** What answers 201. */
+/** Endpoints that answer 201. */
 const CREATE: readonly (number | string)[] = [7, 'u', 'x'];
 
 export const SAMPLES: readonly SampleRequest[] = [
@@ -41,7 +41,7 @@ export const SAMPLES: readonly SampleRequest[] = [
   [13, 'POST', '/v1/clusters/c-1/schedules', 'clusters:write', WINDOW],
 ].map((row) => toSample(row as [number, string, string, Scope, object?]));
 
-/** What operators can ask beyond the contract. */
+/** Requests of operators beyond the contract. */
 export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['a', 'GET', '/v1/locations/quay-1/timeline', 'locations:read'],
   ['b', 'GET', '/v1/locations/quay-1/history', 'locations:read'],

@@ -1,4 +1,4 @@
-// The event stream as a connection: who may open it, how many, how long it lasts, and what a slow client costs.
+// The event stream as a connection: permission, number, duration, and the cost of a slow client.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Scope } from '../../../src/ports/records.js';
@@ -131,7 +131,7 @@ describe('GET /v1/stream', () => {
     socket.write(`GET /v1/stream HTTP/1.1\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`);
     const reading = await open();
     await until(() => expect(rig.listeners.size).toBe(2));
-    // More than the sockets of both ends hold, in portions that a client that reads keeps up with.
+    // More than the sockets of both ends hold, in portions that a reading client keeps up with.
     for (let portion = 1; rig.listeners.size === 2 && portion <= 200; portion++) {
       for (let n = 0; n < 2_000; n++) tell(n);
       await until(() => expect(reading.events).toHaveLength(portion * 2_000));

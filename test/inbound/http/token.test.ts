@@ -1,4 +1,4 @@
-// `POST /v1/oauth/token` as decided: RFC 6749 section 4.4, errors in the envelope.
+// `POST /v1/oauth/token` by RFC 6749 section 4.4, with errors in the envelope.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
@@ -269,7 +269,7 @@ describe('the signing keys', () => {
     const module = new URL('../../../dist/src/inbound/http/token-keys.js', import.meta.url).href;
     const script = `import { newTokenKeys } from ${JSON.stringify(module)};
 for (let made = 0; made < 400; made++) newTokenKeys();`;
-    // The version that hung.
+    // Only Node 20 hung here.
     const often = process.versions.node.startsWith('20.') ? ['--gc-interval=42'] : [];
     const child = spawn(process.execPath, [...often, '--input-type=module', '-e', script]);
     onTestFinished(() => void child.kill('SIGKILL'));

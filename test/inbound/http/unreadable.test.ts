@@ -1,4 +1,4 @@
-// What cannot be read as HTTP: answered in the envelope, in its turn, with a log line under the requestId it was given.
+// Input that is no HTTP: answered in the envelope, in its turn, with a log line under the requestId of the answer.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { requestText, statusesOf } from '../../../bench/http-bytes.js';
@@ -20,14 +20,14 @@ beforeEach(async () => {
 });
 afterEach(stop);
 
-/** Without the time that connections have to end well. */
+/** Skips the time in which connections may end cleanly. */
 function stop(): Promise<void> {
   const stopped = rig.stop();
   rig.time.tick(10_000);
   return stopped;
 }
 
-/** What the server answers to these bytes, its last answer taken apart. */
+/** The server's answer to these bytes, with its last response parsed. */
 async function answerTo(bytes: string, url = rig.url) {
   const client = await rawClient(url);
   client.send(bytes);
@@ -163,7 +163,7 @@ describe('a request that breaks off', () => {
 
   it('after its answer gets no second one', async () => {
     await patientRig();
-    // Without a credential nobody waits for the body.
+    // Without a credential, the server answers before the body arrives.
     const body = 'content-type: application/json\r\ncontent-length: 9\r\n\r\n{';
     expect((await answerTo(`POST /v1/clusters HTTP/1.1\r\nhost: x\r\n${body}`)).statuses).toEqual([401]);
   });

@@ -1,4 +1,4 @@
-// Who may connect over MQTT: names, passwords, and what a login speaks for.
+// Logins over MQTT: names, passwords, and the topics of a login.
 import { describe, expect, it } from 'vitest';
 import { createMqttLogins } from '../../../src/inbound/mqtt/logins.js';
 import { hashPassword, secretIdOf } from '../../../src/secrets.js';

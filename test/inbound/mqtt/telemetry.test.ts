@@ -1,4 +1,4 @@
-// From bytes to the ledger: what chargers may send, and what hostile ones do.
+// From bytes to the ledger: accepted messages of chargers, and hostile ones.
 import { createClock } from '@sinonjs/fake-timers';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
