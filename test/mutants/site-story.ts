@@ -143,7 +143,7 @@ const DEEDS: Story['deeds'] = [
   [23, hearMeter],
   [22, call('PUT', `${QUAY}/limit`, { limitKw: 40 })],
   [24, call('DELETE', CLUSTER)],
-  // The rotation after a crash: the car that never had less than its demand came first.
+  // The rotation decides here. The car that never had less than its demand came first.
   [25, call('PUT', '/locations/pier/limit', { limitKw: 5 })],
 ];
 
