@@ -58,7 +58,7 @@ export async function createTrial(options: {
 
   const draw = (from: number, to: number) => uniformInt(rng, from, to);
 
-  /** Resolves after so many requests and answers. */
+  /** Resolves after `count` requests and answers. */
   function events(count: number): Promise<void> {
     let left = count;
     return new Promise((resolve) => {
