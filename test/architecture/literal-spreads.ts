@@ -5,7 +5,7 @@ import { isSyntaxNode, parse } from './syntax.js';
 /** A text search first is much cheaper than parsing all files. */
 const MAY_HAVE_ONE = /\.\.\.[\s(]*\{/;
 
-/** Each such spread, as `file:line`. */
+/** Lists each spread of a literal object, as `file:line`. */
 export function literalSpreads(sources: readonly Source[]): readonly string[] {
   return sources
     .filter(({ text }) => MAY_HAVE_ONE.test(text))
