@@ -1,4 +1,5 @@
-// What any bus between chargers and the service keeps to, seen from both ends: real MQTT clients here, the port there.
+// The contract of any bus between chargers and the service, tested at both ends: with real MQTT clients and at the
+// port.
 import type { IClientOptions, MqttClient } from 'mqtt';
 import type { TestOptions } from 'vitest';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -10,9 +11,9 @@ import { HARBOUR, STRANGER, topicOf } from './mqtt/broker-rig.js';
 
 export interface BusUnderTest {
   readonly bus: MessageBus;
-  /** Where a charger connects that comes for the nth time: elsewhere each time, if there are several places. */
+  /** The broker's URL for a charger's nth connection: another each time, if there are several. */
   readonly urlOf: (time: number) => string;
-  /** Of a bus that lives and dies without the service: it goes away, and comes back. */
+  /** Stop and start a bus that runs separately from the service. */
   readonly leave?: () => Promise<void>;
   readonly comeBack?: () => Promise<void>;
   stop(): Promise<void>;
@@ -24,7 +25,10 @@ const QOS_1 = { qos: 1, retain: false } as const;
 const ONLINE = '{"online":true}';
 const OFFLINE = '{"online":false}';
 
-/** @param between of a bus that lives and dies without the service: whether it keeps what chargers last said of themselves */
+/**
+ * @param between given for a bus that runs separately from the service: whether it keeps the last states of chargers
+ * meanwhile
+ */
 export function describeBus(
   name: string,
   options: TestOptions,
@@ -56,7 +60,7 @@ export function describeBus(
       await eventually(() => expect(under.bus.isHealthy()).toBe(true));
     }
 
-    /** @param time how often it has come before */
+    /** @param time number of its earlier connections */
     async function charger(
       controller = 'q1-a',
       { tenant = HARBOUR, time = 0, ...rest }: IClientOptions & { tenant?: string; time?: number } = {},
@@ -139,7 +143,7 @@ export function describeBus(
         const client = await charger('q1-a', { time });
         await client.publishAsync(topicOf('state'), `online ${time}`, { qos: 1 });
         await hears(`online ${time}`);
-        // Whatever is still under way of what was before has come by then.
+        // Messages from earlier connections that were still pending have arrived by then.
         await client.publishAsync(topicOf('c/1/meter'), `after ${time}`, { qos: 1 });
         await hears(`after ${time}`);
         expect(statesHeard().at(-1)).toBe(`online ${time}`);

@@ -1,5 +1,5 @@
-// The three ways between chargers and the service keep to one contract: the embedded broker, mosquitto, and fronts over NATS. What
-// fronts owe each other beyond it is at the end.
+// The embedded broker, mosquitto, and fronts over NATS keep one contract between chargers and the service. Rules
+// between fronts are at the end.
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { MqttClient } from 'mqtt';
@@ -82,7 +82,7 @@ describeBus('fronts over NATS', needing(missingPrograms('nats-server')), openFro
   areStatesKept: false,
 });
 
-/** A way to a NATS that lets everything pass up to the first bytes with `text` in them, and those and all after them once it is released. */
+/** A proxy to a NATS. It holds the first bytes that contain `text` and all later bytes until their release. */
 async function startHeldWire(busUrl: string, text: string) {
   const sockets = new Set<Socket>();
   const held: (() => void)[] = [];
@@ -160,12 +160,12 @@ describe('a charger at several fronts', needing(missingPrograms('nats-server')),
     const [near, far] = [await frontBy(wire.url), await frontBy(nats.url)];
     const before = await charger(near.url);
     before.stream.destroy();
-    // The front has heard of no login, and says the will: it is on its way for as long as this lasts.
+    // The front has received no login, and publishes the will, which stays on its way until the release.
     await eventually(() => expect(wire.isHolding()).toBe(true));
     await says(await charger(far.url), 'at the other front');
     await hears('at the other front');
     wire.release();
-    // Of the same front, so it comes after the will.
+    // The same front sends this message, so it arrives after the will.
     await says(await charger(near.url, 'q1-b'), 'after the will', 'q1-b');
     await hears('after the will');
     expect(heard).not.toContain('lost');

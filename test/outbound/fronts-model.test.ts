@@ -1,5 +1,5 @@
-// Fronts and a node over a NATS that is as late as it likes, says things twice and is cut: a charger is where it logged in last, and no
-// last will of before is taken. The production's code for all that passes between them; MQTT itself is in bus.test.ts.
+// Fronts and a node over a NATS with delays, repetitions and cuts. A charger belongs to its newest login, and no
+// earlier last will takes effect. The code between fronts and node is the production's; bus.test.ts covers MQTT itself.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -19,17 +19,17 @@ const FRONTS = 2;
 const CHARGERS = ['q1-a'] as const;
 type Charger = (typeof CHARGERS)[number];
 
-/** One connection of a charger, as its front has it. */
+/** One connection of a charger at its front. */
 interface Visit {
   readonly number: number;
   readonly charger: Charger;
   readonly session: Session;
-  /** The charger may speak. */
+  /** The front has admitted the charger, which may send. */
   isIn: boolean;
   isOpen: boolean;
-  /** It was let in, or is not any more: no front can take its login for one after a later visit's. */
+  /** Admitted, or refused or gone. No front can then mistake its login for one after a later visit's. */
   isDecided: boolean;
-  /** All visits before it were decided as it began: of them it is the newest for everybody. */
+  /** All earlier visits were decided before it began, so every front orders it after them. */
   readonly isClear: boolean;
 }
 
@@ -40,7 +40,7 @@ interface Front {
   readonly visits: Set<Visit>;
 }
 
-/** All of it, and what the node heard. */
+/** All participants, and the messages that the node received. */
 class Model {
   readonly #nats = new VirtualNats();
   readonly #options = {
@@ -54,14 +54,17 @@ class Model {
   readonly fronts: Front[] = [];
   readonly nodeLink = this.#nats.link();
   readonly #node = new NatsBus(this.#options, this.nodeLink);
-  /** By charger, the newest visit of which the node has heard a word. */
+  /** By charger, the newest visit from which the node has received a message. */
   readonly #spoken = new Map<string, number>();
   readonly wills: number[] = [];
   readonly broken: string[] = [];
   #visits = 0;
-  /** The newest visit as the node's connection was made again: it may not know the order of those, and has all chargers report. */
+  /**
+   * The newest visit at the node's last reconnect. The node may not know the order of these visits, and has all
+   * chargers report.
+   */
   #before = 0;
-  /** By charger, all of its visits. */
+  /** All visits by charger. */
   readonly #visitsOf = new Map<Charger, Visit[]>();
 
   async start(): Promise<void> {
@@ -81,7 +84,7 @@ class Model {
   connect(front: Front, charger: Charger): void {
     const login = this.#logins.find(`${HARBOUR}/${charger}`)?.login;
     if (login === undefined) throw new Error('no such charger');
-    // A front that does not reach NATS takes no connections.
+    // A front that does not reach NATS accepts no connections.
     if (!front.newest.isOpen) return;
     const session = createSession({ address: '127.0.0.1', giveWay() {} }, SETTINGS);
     admit(session, login, SETTINGS);
@@ -102,7 +105,7 @@ class Model {
       if (!isIn) this.close(front, visit);
       if (!visit.isOpen) return;
       visit.isIn = true;
-      // The broker ends what the same client had there before.
+      // The broker ends earlier connections of the same client there.
       for (const other of front.visits)
         if (other.charger === charger && other.number < visit.number) this.close(front, other);
     });
@@ -112,7 +115,7 @@ class Model {
     if (isIn && isOpen) front.bus.send(topicOf('c/1/meter', charger), Buffer.from(`word ${number}`));
   }
 
-  /** Its connection breaks, which the front notices now: the broker says the will, then lets go. */
+  /** The connection breaks, and the front notices at once: the broker publishes the will, then removes the session. */
   close(front: Front, visit: Visit): void {
     if (!visit.isOpen) return;
     visit.isOpen = false;
@@ -121,7 +124,7 @@ class Model {
     front.newest.leave(visit.session);
   }
 
-  /** Until nothing is on its way and every link is there. */
+  /** Connects every link, and delivers all pending packets. */
   async settle(): Promise<void> {
     for (const link of this.links) {
       if (link.isCut) link.lose();
@@ -165,7 +168,7 @@ class Model {
     const spoken = this.#spoken.get(charger) ?? 0;
     if (kind === 'word') {
       const visit = this.#visitsOf.get(charger as Charger)?.find((each) => each.number === Number(number));
-      // Of visits that began beside each other, the newer one is the one that NATS had last.
+      // Of concurrent visits, the one that NATS received last is the newer.
       if (visit?.isClear) this.#spoken.set(charger, Math.max(spoken, visit.number));
     }
     if (kind === 'will') this.wills.push(Number(number));

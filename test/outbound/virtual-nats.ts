@@ -1,4 +1,4 @@
-// A NATS without sockets: whoever plays it decides when each message moves on, which of them come twice, and which links are cut.
+// A NATS without sockets. The test decides the move of each message, its repetitions, and the cuts of links.
 import type { BusLink, LinkUser } from '../../src/outbound/nats/nats-link.js';
 
 interface Sent {
@@ -6,10 +6,10 @@ interface Sent {
   readonly payload: Buffer;
 }
 
-/** What is on its way from a client, or to it, in order; a ping comes back as a pong after all that was there for its sender. */
+/** A packet from or to a client, in order. A ping returns as a pong after all earlier packets to its sender. */
 type Packet = Sent | { readonly ping: (isSure: boolean) => void };
 
-/** As NATS has it: `*` is one level, `>` all that follow. */
+/** Wildcards of NATS: `*` is one level, `>` all that follow. */
 function matches(filter: string, subject: string): boolean {
   const [levels, asked] = [subject.split('.'), filter.split('.')];
   return (
@@ -28,7 +28,7 @@ export class VirtualNats {
     return link;
   }
 
-  /** To all that listen, in one order for all of them. */
+  /** Sends to all links, in the same order for all. */
   spread(sent: Sent): void {
     for (const link of this.links) link.queue(sent);
   }
@@ -43,7 +43,7 @@ export class VirtualLink implements BusLink {
   isCut = false;
   #up: Packet[] = [];
   #down: Packet[] = [];
-  /** All that came over this connection. */
+  /** All messages delivered over this connection, for repetition. */
   #heard: Sent[] = [];
   readonly #filters = new Set<{ readonly filter: string; hear(subject: string, payload: Buffer): void }>();
 
@@ -88,7 +88,7 @@ export class VirtualLink implements BusLink {
     this.#user.onConnected();
   }
 
-  /** This end notices that its connection is gone, with all that was on its way. */
+  /** This end notices the loss of its connection, with all pending packets. */
   lose(): void {
     if (!this.#isConnected) return;
     this.#isConnected = false;
@@ -101,7 +101,7 @@ export class VirtualLink implements BusLink {
     this.#user.onLost();
   }
 
-  /** The next packet reaches the server. False where none moves. */
+  /** The next packet reaches the server. False if none moves. */
   rise(): boolean {
     const packet = this.isCut ? undefined : this.#up.shift();
     if (packet === undefined) return false;
@@ -116,13 +116,13 @@ export class VirtualLink implements BusLink {
     this.#down.push(sent);
   }
 
-  /** One of the messages that came over this connection is on its way once more. */
+  /** A message of this connection is on its way once more. */
   repeat(which: number): void {
     const again = this.#heard[which % this.#heard.length];
     if (again !== undefined && !this.isCut) this.#down.push(again);
   }
 
-  /** The next packet reaches this end. False where none moves. */
+  /** The next packet reaches this end. False if none moves. */
   fall(): boolean {
     const packet = this.isCut ? undefined : this.#down.shift();
     if (packet === undefined) return false;

@@ -1,4 +1,4 @@
-// What the command line may change, on every engine, and what a running service sees of it.
+// Changes by the command line, on every engine, and their effect on a running service.
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
@@ -36,7 +36,7 @@ const FULL: ProvisionedTenant = {
   gateways: [GATEWAY],
 };
 
-/** The contract; `server` is asked for inside hooks and tests only, once it has started. */
+/** Tests of the contract; `server` may be called only in hooks and tests, once it has started. */
 export function describeAdministration(server: () => DatabaseServer): void {
   let administration: Administration;
   let store: Store;
@@ -56,7 +56,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
     await store.close();
   });
 
-  /** What was done, as `action kind id`, without what stayed the same. */
+  /** The actions as `action kind id`, without unchanged objects. */
   async function provision(file: ProvisionedTenant, { dryRun = false, atMs = 1 } = {}): Promise<string[]> {
     const actions = await administration.provision(file, { dryRun, atMs });
     return actions

@@ -1,4 +1,4 @@
-// `headroom backup` on a live database: a copy that is whole, or none.
+// `headroom backup` of a live database makes a complete copy, or none.
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';

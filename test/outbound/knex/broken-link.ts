@@ -1,31 +1,31 @@
-// A network between the store and PostgreSQL that breaks at the worst moment: while a commit is on its way.
+// A connection to PostgreSQL that breaks during a commit, the worst moment.
 import { connect, createServer, type Socket } from 'node:net';
 
-/** What happens to the next COMMIT, and to the connection it is on. */
+/** Effect on the next COMMIT and on its connection. */
 export type AtCommit =
-  /** It never arrives, and the connection breaks. */
+  /** The COMMIT never arrives, and the connection breaks. */
   | 'lost'
-  /** It arrives, the answer does not, and the connection breaks when the answer comes. */
+  /** The COMMIT arrives, and its answer breaks the connection instead of arriving. */
   | 'unanswered'
-  /** It arrives, and the connection breaks at once. */
+  /** The COMMIT arrives, and the connection breaks at once. */
   | 'cut'
-  /** It arrives, and nothing is ever heard again. */
+  /** The COMMIT arrives, and no answer ever comes. */
   | 'silent';
 
 export interface BrokenLink {
-  /** The same database, through this link. */
+  /** URL of the same database through this link. */
   readonly databaseUrl: string;
   /**
-   * Does this to the next COMMIT; resolves when it has been done.
-   * @param about what a statement of the transaction must contain: a service commits for reasons of its own, too.
+   * Applies `how` to the next COMMIT, and resolves afterwards.
+   * @param about text in a statement of the intended transaction, because a service also commits on its own
    */
   breakAtCommit(how: AtCommit, about?: string): Promise<void>;
-  /** From now on nothing that is sent arrives anywhere, until the function it gives is called. */
+  /** Discards all data in both directions until the returned function is called. */
   freeze(): () => void;
   close(): Promise<void>;
 }
 
-/** A link to the server of `databaseUrl` that works until it is told not to. */
+/** A link to the server of `databaseUrl` that works until one of its functions breaks it. */
 export async function openBrokenLink(databaseUrl: string): Promise<BrokenLink> {
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-// What every database must do with reservations, alarms and minutes of power: run by one test file for each engine.
+// The contract of every database for reservations, alarms and minutes of power: one test file for each engine runs it.
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
@@ -39,7 +39,7 @@ function nameOf({ controllerUuid, connectorId }: ReservationRecord): string {
   return `${controllerUuid}/${connectorId}`;
 }
 
-/** The contract; `server` is asked for inside hooks and tests only, once it has started. */
+/** Tests of the contract; `server` may be called only in hooks and tests, once it has started. */
 export function describeEnforcementRows(server: () => DatabaseServer): void {
   let databaseUrl: string;
   let store: Store;
@@ -61,7 +61,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     ({ store, metrics } = await openStore(databaseUrl));
   }
 
-  /** How many transactions were committed since the store was opened. */
+  /** Number of commits since the store was opened. */
   async function commits(): Promise<number | undefined> {
     const { values } = await metrics.commitChanges.get();
     return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value;
@@ -116,7 +116,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         all.map((each) => ({ kind: 'reservation.put', reservation: each })),
       );
       const { reservations } = await store.loadTenant(HARBOUR);
-      // In one order, because sets of so many objects are compared each with each.
+      // Sorted, because an unordered comparison of so many objects compares each with each.
       const inOrder = (rows: typeof reservations) =>
         rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
       expect(inOrder(reservations)).toEqual(inOrder(all));
@@ -354,7 +354,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
             maxW: 100 - nth,
             limitW: 1000 + nth,
             meanLimitW: 2000 + nth,
-            // Two of the first step's: one is wholly measured.
+            // Two minutes of the first step: one is wholly measured.
             estimatedW: nth < 0 ? 3 * nth : null,
           }),
         ),

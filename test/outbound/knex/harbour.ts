@@ -1,4 +1,4 @@
-// Two tenants whose ids collide wherever they may, and short ways to write and read what is theirs.
+// Two tenants with the same ids wherever possible, and short functions to write and read their rows.
 import type {
   ClusterId,
   ConnectorId,
@@ -41,7 +41,7 @@ export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
 type Location = ProvisionedTenant['locations'][number];
 
-/** A location with the chargers named, each with connectors "1" and "2". */
+/** A location with these chargers, each with connectors "1" and "2". */
 export function location(locationId: LocationId, chargers: readonly string[] = [], over = {}): Location {
   return {
     locationId,
@@ -67,7 +67,7 @@ export function location(locationId: LocationId, chargers: readonly string[] = [
   };
 }
 
-/** A tenant with these locations and nothing else. */
+/** A tenant with only these locations. */
 export function tenant(
   tenantUuid: TenantUuid,
   locations: readonly Location[],
@@ -88,7 +88,7 @@ export function tenant(
 export const HARBOUR_TENANT = tenant(HARBOUR, [location(QUAY, [CRANE]), location(PIER)]);
 export const RIVAL_TENANT = tenant(RIVAL, [location(QUAY, [CRANE]), location(RIVALS_ONLY, ['rival-crane'])]);
 
-/** A profile put: `limitKw` at `priority`, submitted at `atMs`. */
+/** A profile of `limitKw` at `priority`, submitted at `atMs`. */
 export function put(
   target: ProfileTarget,
   { priority = 0, limitKw = 10, startsAtMs = 1000, endsAtMs = 2000, atMs = 1 } = {},
@@ -96,12 +96,12 @@ export function put(
   return { kind: 'profile.put', target, profile: { priority, limitKw, startsAtMs, endsAtMs }, atMs };
 }
 
-/** Cancels what holds the slot of `priority` at `atMs`. */
+/** Cancels, at `atMs`, the profile at `priority`. */
 export function cancel(target: ProfileTarget, priority = 0, atMs = 1): Change {
   return { kind: 'profile.cancel', target, priority, atMs };
 }
 
-/** What connector 1 of the crane is promised: 16 A, then 6 A. */
+/** Outstanding grants of connector 1 of the crane: 16 A, then 6 A. */
 export function reservation(over: Partial<ReservationRecord> = {}): ReservationRecord {
   return {
     controllerUuid: CRANE,
@@ -115,12 +115,12 @@ export function reservation(over: Partial<ReservationRecord> = {}): ReservationR
   };
 }
 
-/** Replaces what connector 1 of the crane is promised. */
+/** Replaces the stored grants of connector 1 of the crane. */
 export function reserve(over: Partial<ReservationRecord> = {}): Change {
   return { kind: 'reservation.put', reservation: reservation(over) };
 }
 
-/** An alarm of the quay, which has not ended. */
+/** An open alarm of the quay. */
 export function alarm(alarmId: string, over: Partial<AlarmRecord> = {}): AlarmRecord {
   return {
     alarmId,
@@ -192,7 +192,7 @@ export async function provisionAll(
   await administration.close();
 }
 
-/** A store over `databaseUrl`, and the metrics it fills. */
+/** A store over `databaseUrl`, and its metrics. */
 export async function openStore(
   databaseUrl: string,
   journal: StoreOptions['journal'] = {},
@@ -203,7 +203,7 @@ export async function openStore(
   return { store, metrics };
 }
 
-/** Everything both tenants have, to compare before and after. */
+/** All rows of both tenants, to compare before and after. */
 export async function everything(store: Store) {
   const read = (tenantUuid: TenantUuid) =>
     Promise.all([

@@ -1,4 +1,4 @@
-// What the ownership of a database, or of a shard of it, owes to nodes, whatever engine it is on.
+// Guarantees of the ownership of a database, or of a shard of it, on every engine.
 import { afterEach, describe, expect, it } from 'vitest';
 import { ALL_SHARDS, shardOf } from '../../../machines/values/shards.js';
 import { systemClock } from '../../../src/clock.js';
@@ -13,9 +13,9 @@ import { eventually } from '../../eventually.js';
 import type { DatabaseServer } from './database-server.js';
 import { HARBOUR, HARBOUR_TENANT, provisionAll, QUAY, silentLog } from './harbour.js';
 
-/** Long enough that it does not end by itself while a test runs. */
+/** Long enough not to end during a test. */
 const LONG_MS = 600_000;
-/** It ends while a test waits for that, and not between two statements on a busy machine. */
+/** Short enough to wait for, and long enough not to end between two statements on a busy machine. */
 const SHORT_MS = 2_000;
 
 const OURS = shardOf(HARBOUR);
@@ -66,12 +66,12 @@ function write(store: Store, limitKw: number): Promise<void> {
   return store.append(HARBOUR, [{ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs: 1 }]);
 }
 
-/** Its sessions may have been ended by the one that claimed. */
+/** The new owner may have ended the sessions of this store. */
 function expectLost({ ownership }: Store): Promise<void> {
   return eventually(async () => expect(await ownership.renew()).toBe(false));
 }
 
-/** @param hasOwnClock the server has a clock and sessions of its own, as SQLite has not. */
+/** @param hasOwnClock the server has a clock and sessions of its own; SQLite has neither */
 export function describeOwnership(serverOf: () => DatabaseServer, hasOwnClock: boolean): void {
   describe('of the whole database', () => {
     const nodes = nodesOf();
@@ -117,7 +117,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     const claims = await Promise.allSettled(nodes.map(({ ownership }) => ownership.claim()));
     const terms = claims.flatMap((claim) => (claim.status === 'fulfilled' ? [claim.value] : []));
     expect(terms).toHaveLength(1);
-    // One that was too late for a shard may have drawn a term before the one that got it.
+    // A node that lost the race for a shard may have taken a term before the winner.
     expect(terms[0]).toBeGreaterThan(first);
   });
 

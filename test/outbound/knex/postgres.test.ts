@@ -1,4 +1,4 @@
-// The store and the administration on a real PostgreSQL; skipped, and said so, where npm brought no binaries.
+// The store and the administration on a real PostgreSQL; skipped with a reason if npm installed no binaries.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';

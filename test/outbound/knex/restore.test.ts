@@ -1,4 +1,4 @@
-// `headroom restore`: what it checks, what it puts in place, and what it leaves alone.
+// `headroom restore`: its checks, the files that it replaces, and the files that stay unchanged.
 import { copyFileSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import createKnex from 'knex';
@@ -32,7 +32,7 @@ beforeEach(async () => {
   await backupDatabase(databaseUrl, backup);
 });
 
-/** A service that starts, writes one limit, and stops. */
+/** Starts a service that writes one limit, and stops it. */
 async function write(limitKw: number): Promise<number> {
   const { store } = await openStore(databaseUrl);
   const epoch = await store.ownership.claim();
@@ -127,7 +127,7 @@ describe('a backup that is restored', () => {
     const restored = await restore({ isDryRun: true });
     expect(restored).toMatchObject({ replaced: null, profiles: 1 });
     const after = [file, backup, markFileOf(file)].map((path) => readFileSync(path));
-    // The header says how the journal is kept; the next start sets that again.
+    // The header holds the journal mode, and the next start sets that again.
     expect(after.map((content) => content.subarray(100))).toEqual(
       before.map((content) => content.subarray(100)),
     );
@@ -229,7 +229,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     const restored = await restoreDatabase(url, { ...options, isDryRun: false });
     expect(restored).toEqual(tried);
     expect(restored.epoch.after).toBeGreaterThan(epoch);
-    // One that still runs finds that it owns the database no longer.
+    // A service that still runs finds that it no longer owns the database.
     expect(await store.isOwner()).toBe(false);
     expect((await store.loadTenant(HARBOUR)).reservations).toHaveLength(restored.connectors);
     await store.close();

@@ -1,4 +1,4 @@
-// Real SQLite files in a directory that goes away with the tests.
+// Real SQLite files in a directory that is removed after the tests.
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import createKnex from 'knex';
 import { markFileOf } from '../../../src/outbound/knex/commit-mark.js';
 import type { DatabaseServer } from './database-server.js';
 
-/** A maker of SQLite files; `takeAway` locks one as another process would. */
+/** Creates SQLite files; `takeAway` locks one as another process would. */
 export function createSqliteServer(): DatabaseServer & { readonly directory: string } {
   const directory = mkdtempSync(join(tmpdir(), 'headroom-store-'));
   let databases = 0;

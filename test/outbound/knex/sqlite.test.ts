@@ -1,4 +1,4 @@
-// The store and the administration on real SQLite files, and what only SQLite can do wrong.
+// The store and the administration on real SQLite files, and faults that only SQLite has.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Knex } from 'knex';

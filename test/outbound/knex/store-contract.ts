@@ -1,4 +1,4 @@
-// What every database behind the Store port must do: run by one test file for each engine.
+// The contract of every database behind the Store port: one test file for each engine runs it.
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
@@ -33,7 +33,7 @@ import {
 
 const YEAR_9999_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
-/** The contract; `server` is asked for inside hooks and tests only, once it has started. */
+/** Tests of the contract; `server` may be called only in hooks and tests, once it has started. */
 export function describeStore(server: () => DatabaseServer): void {
   let databaseUrl: string;
   let store: Store;
@@ -436,7 +436,7 @@ export function describeStore(server: () => DatabaseServer): void {
         { limitKw: 3 },
         { limitKw: 4 },
       ]);
-      // The provisioned one comes first.
+      // The provisioned limit comes first.
       expect(await store.permanentLimitHistory(HARBOUR, QUAY, ALL_TIME, page)).toMatchObject([
         { limitKw: 2 },
         { limitKw: 3 },
@@ -663,7 +663,8 @@ export function describeStore(server: () => DatabaseServer): void {
 
     it('migrates a database once when several start on it at once', async () => {
       const fresh = await server().createDatabase();
-      // One that waits for SQLite's lock keeps one of the four threads of this process; the one that has it needs one.
+      // Each start that waits for SQLite's lock occupies one of this process's four threads; the holder of the lock
+      // needs one.
       const runs = await Promise.all([migrate(fresh), migrate(fresh), migrate(fresh)]);
       const names = (await MIGRATIONS.getMigrations([])).map(({ name }) => name);
       expect(runs.flat()).toEqual(names);

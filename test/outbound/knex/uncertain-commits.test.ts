@@ -1,4 +1,4 @@
-// What the store says and does when PostgreSQL or the way to it fails around a commit; real server, real connections.
+// The store while PostgreSQL or its connection fails around a commit; real server, real connections.
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
@@ -25,7 +25,7 @@ const BEFORE = put(QUAY_TARGET, { limitKw: 1 });
 const AROUND = put(QUAY_TARGET, { limitKw: 2 });
 const AFTER = put(QUAY_TARGET, { limitKw: 3 });
 
-// Any number: what a slow commit waits for, until a test lets go of it.
+// An arbitrary key of the lock for which a slow commit waits.
 const GATE = 4711;
 const SLOW_COMMITS = `
   create function wait_at_gate() returns trigger language plpgsql as
@@ -34,7 +34,7 @@ const SLOW_COMMITS = `
     deferrable initially deferred for each row execute function wait_at_gate();
 `;
 
-/** For what gave way to another. @throws what is no deadlock */
+/** False for the victim of a deadlock. @throws any other error */
 function orNotInDeadlock(error: unknown): false {
   if (error instanceof pg.DatabaseError && error.code === '40P01') return false;
   throw error;
@@ -44,7 +44,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   let databaseUrl: string;
   let operator: pg.Client;
-  // Inside a transaction the operator would see the activity of its first look for ever.
+  // A separate connection, because the operator would see the same activity for the whole transaction.
   let watcher: pg.Client;
   let provisionedUrl: string;
   beforeAll(async () => {
@@ -74,12 +74,12 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     return { link, store: await open(link.databaseUrl) };
   }
 
-  /** The limits of the quay's one slot, in the order they were put. */
+  /** The limits of the quay's one slot, in order of submission. */
   async function history(store: Store): Promise<readonly number[]> {
     return (await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).map(({ limitKw }) => limitKw);
   }
 
-  /** Waits until one of the store's sessions waits for a lock in a statement that begins so; its process id. */
+  /** Waits until one of the store's sessions waits for a lock in such a statement. @returns its process id */
   async function waiting(statement: string): Promise<number> {
     return eventually(async () => {
       const { rows } = await watcher.query(
@@ -142,7 +142,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       const { link, store } = await openBroken();
       await operator.query(`${SLOW_COMMITS} select pg_advisory_lock(${GATE})`);
       const broken = link.breakAtCommit('cut');
-      // Without a limit of its own the lost commit outlives every wait for it.
+      // Without a lock timeout the lost commit outlives every wait for it.
       await operator.query(`alter function wait_at_gate() set lock_timeout = 0`);
       await expect(store.append(HARBOUR, [AROUND])).rejects.toMatchObject({ isOutcomeUnknown: true });
       await broken;
@@ -235,7 +235,8 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       const both = [first, second].map((each) => ({ kind: 'cluster.put', cluster: each }) as const);
       await store.append(HARBOUR, both);
       const renamed = both.map((each) => ({ ...each, cluster: { ...each.cluster, name: 'ours' } }));
-      // Who has waited for a second looks whether the other waits for it, and gives way; on a busy machine that may be the operator.
+      // A session checks for a deadlock after a second of waiting, and gives way. On a busy machine this may be the
+      // operator.
       for (let isStoreAsked = false; !isStoreAsked; ) {
         await operator.query("begin; update clusters set name = 'other' where cluster_id = 'b'");
         const append = store.append(HARBOUR, renamed);

@@ -1,4 +1,4 @@
-// A real embedded broker on a free port with two tenants' chargers and a gateway, and clients to try it with.
+// A real embedded broker on a free port, with two tenants' chargers and a gateway, and clients for it.
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import type { IClientOptions, MqttClient } from 'mqtt';
@@ -49,7 +49,7 @@ export function credentialsOf(...mqttLogins: MqttLoginRecord[]): CredentialSet {
   return { tenants: [], apiKeys: [], oauthClients: [], mqttLogins };
 }
 
-// Both tenants have a charger `q1-a`: ids are unique inside their tenant only.
+// Both tenants have a charger `q1-a`: ids are unique only within a tenant.
 export const CREDENTIALS = credentialsOf(
   loginOf(HARBOUR, 'q1-a'),
   loginOf(HARBOUR, 'q1-b'),
@@ -82,7 +82,7 @@ export interface BrokerFiles {
   readonly clientCa?: string;
 }
 
-/** With `files` it speaks TLS. */
+/** With `files` the broker uses TLS. */
 export async function startBroker(settings: Partial<BrokerSettings> = {}, files?: BrokerFiles) {
   const metrics = createMetrics();
   const logins = createMqttLogins(CREDENTIALS);
@@ -130,7 +130,7 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
     received,
     refusals,
     connect,
-    /** A bare socket, whose errors do not matter. */
+    /** A bare socket that ignores errors. */
     async socket(): Promise<Socket> {
       const socket = connectSocket(Number(new URL(url).port), '127.0.0.1');
       socket.on('error', () => {});
@@ -138,7 +138,7 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
       await once(socket, 'connect');
       return socket;
     },
-    /** Resolves when so many connections are open. */
+    /** Resolves when `count` connections are open. */
     async connections(count: number): Promise<void> {
       await eventually(async () => {
         const { values } = await metrics.mqttConnections.get();
@@ -150,13 +150,13 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
         if ((await refusals(reason)) < times) throw new Error(`not refused for ${reason} yet`);
       });
     },
-    /** Resolves when a message with this text was handed on. */
+    /** Resolves when the bus has received a message with this text. */
     async heard(text: string): Promise<void> {
       await eventually(() => {
         if (!received.some((message) => message.text === text)) throw new Error(`not heard: ${text}`);
       });
     },
-    /** Proves that the broker serves others: connects, publishes and is heard. */
+    /** Proves that the broker serves another client: that client connects and publishes, and its message arrives. */
     async stillServes(name = 'q1-b'): Promise<void> {
       const client = await connect(name);
       const text = `alive ${received.length}`;
@@ -177,7 +177,7 @@ function textOf(value: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]);
 }
 
-/** The bytes of a CONNECT, for clients that no library would be. */
+/** The bytes of a CONNECT, for clients beyond any library. */
 export function connectBytes(name = 'q1-a', options: { keepaliveS?: number; level?: number } = {}): Buffer {
   const { keepaliveS = 30, level = 4 } = options;
   const body = Buffer.concat([
@@ -200,7 +200,7 @@ export function closed(connection: Closable): Promise<void> {
   return new Promise((resolve) => connection.once('close', () => resolve()));
 }
 
-/** The next message a client gets. */
+/** The client's next message. */
 export function nextMessage(client: MqttClient): Promise<string> {
   return new Promise((resolve) => client.once('message', (_, payload) => resolve(payload.toString())));
 }

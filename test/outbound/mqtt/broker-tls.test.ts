@@ -1,4 +1,5 @@
-// The embedded broker over TLS, with certificates made by openssl: who gets in, and what a new certificate changes.
+// The embedded broker over TLS, with certificates made by openssl: accepted clients, and the effect of a new
+// certificate.
 import { once } from 'node:events';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
@@ -43,7 +44,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     return rig.connect(name, { ca: read(authority.cert), ...options });
   }
 
-  /** Shows `identity`. */
+  /** Options with the certificate of `identity`. */
   function as({ cert, key }: Identity): IClientOptions {
     return { cert: read(cert), key: read(key) };
   }
@@ -55,7 +56,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await client.endAsync();
   }
 
-  /** A handshake without MQTT; rejects where it fails. */
+  /** A handshake without MQTT; rejects if it fails. */
   async function shakeHands(options: object = {}): Promise<TLSSocket> {
     const { port } = new URL(rig.url);
     const socket = connectTls({
@@ -159,7 +160,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     const files = () => ({ ...server, clientCa: makers.cert });
     const ofMakers = (cn: string, names = '') => as(folder.issue(makers, { cn, names }));
 
-    /** The broker ends it, before the handshake is over or just after. */
+    /** The broker ends the connection, before the handshake is over or just after. */
     async function refusedHands(options: object = {}): Promise<void> {
       await shakeHands(options).then(closed, () => {});
     }

@@ -1,4 +1,5 @@
-// The embedded broker against real clients: what the MQTT contract allows passes, everything else costs its sender only.
+// The embedded broker against real clients: it passes everything that the MQTT contract allows, and other packets harm
+// only their sender.
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { generateSecret, hashPassword } from '../../../src/secrets.js';
@@ -92,7 +93,7 @@ describe('logins', () => {
     await gone;
     second.publish(topicOf('c/1/meter'), 'second');
     await rig.heard('second');
-    // The charger is back: the will of the connection it lost would only make it look offline.
+    // The charger is back, so the will of its lost connection would wrongly show it as offline.
     expect(rig.received.map(({ text }) => text)).toEqual(['second']);
   });
 
@@ -134,7 +135,7 @@ describe('logins', () => {
     await rig.heard('here');
   });
 
-  /** So that a hundred wrong passwords take a moment: those that people choose cost a slow hash each. */
+  /** A generated secret, so that a hundred wrong passwords take a moment: a chosen password costs a slow hash each. */
   const guess = (i: number) => ({ password: generateSecret(`guess ${i}`) });
 
   async function guessOften(name = 'q1-a'): Promise<void> {
@@ -348,7 +349,7 @@ describe('a stop', () => {
     rig.bus.publish(topicOf('sync'), 'later', { qos: 1, retain: false });
     await stopped;
     rig.bus.publish(topicOf('sync'), 'too late', { qos: 1, retain: false });
-    // aedes says only then what became of a message.
+    // aedes reports the fate of a message only then.
     await new Promise((resolve) => setImmediate(resolve));
     expect(rig.lines).toEqual([]);
   });

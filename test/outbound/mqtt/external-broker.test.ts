@@ -1,4 +1,4 @@
-// A broker the operator runs, played by an aedes without any rules of ours.
+// An operator's broker, played by an aedes without any rules of Headroom.
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { Aedes } from 'aedes';
@@ -114,7 +114,7 @@ describe('an external broker', () => {
     await bus.start((_, payload) => heard.push(payload.toString()));
     await first.stop();
     await eventually(() => expect(bus.isHealthy()).toBe(false));
-    // Out of date by the time there is a connection again, so it is not kept.
+    // The message would be out of date at the next connection, so the bus does not keep it.
     bus.publish(topicOf('sync'), 'while away', { qos: 1, retain: true });
     const second = await foreignBroker(first.port);
     await eventually(() => expect(bus.isHealthy()).toBe(true));

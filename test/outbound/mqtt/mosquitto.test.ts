@@ -7,7 +7,7 @@ import { missingPrograms, needing } from '../../needs.js';
 import { type BrokerRig, HARBOUR, startBroker, topicOf } from './broker-rig.js';
 
 const run = promisify(execFile);
-// Without stdbuf (coreutils) mosquitto_sub tells of its subscription only at its end.
+// Without stdbuf (coreutils) mosquitto_sub reports its subscription only at its end.
 const PROGRAMS = ['mosquitto_pub', 'mosquitto_sub', 'stdbuf'];
 
 describe('mosquitto clients', needing(missingPrograms(...PROGRAMS)), () => {

@@ -1,11 +1,11 @@
-// The guard in front of the MQTT parser, byte by byte: what MQTT 3.1.1 allows passes, whatever the pieces it comes in.
+// The guard in front of the MQTT parser, byte by byte: everything that MQTT 3.1.1 allows passes, in pieces of any size.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { PacketGuard } from '../../../src/outbound/mqtt/packet-guard.js';
 
 const LIMIT_BYTES = 300;
 
-/** A packet of this first byte. */
+/** A packet with this first byte. */
 function packetOf(header: number, body: readonly number[]): Buffer {
   const length = body.length < 128 ? [body.length] : [(body.length & 127) | 128, body.length >> 7];
   return Buffer.from([header, ...length, ...body]);
@@ -118,7 +118,7 @@ describe('the packet guard', () => {
     ['AUTH of MQTT 5', packetOf(0xf0, [])],
   ])('refuses %s', (_, bytes) => {
     expect(guardOf().check(Buffer.concat([connectOf(), bytes]))).toBe('malformed');
-    // A byte at a time comes to the same.
+    // Single bytes have the same result.
     const guard = guardOf();
     const faults = [...Buffer.concat([connectOf(), bytes])].map((byte) => guard.check(Buffer.from([byte])));
     expect(faults.find((fault) => fault !== undefined)).toBe('malformed');
