@@ -1,4 +1,4 @@
-// What every answer is held to: the shape of its endpoint without a field more or less, or the error envelope.
+// The check of every answer: the exact shape of its endpoint, or the error envelope.
 import { expect } from 'vitest';
 import type { z } from 'zod';
 import type { ErrorCode } from '../../machines/values/errors.js';
@@ -9,7 +9,7 @@ const INSTANT_FIELD = /"(?:\w+Time|\w+At)":"([^"]*)"/g;
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** The body, which is exactly of `schema`: a schema drops what it does not know, so nothing may be missing after it. */
+/** The body, exactly of `schema`. A schema drops unknown fields, so the parsed body must equal the whole. */
 function exactly<S extends z.ZodType>(body: unknown, schema: S): z.output<S> {
   const parsed = schema.safeParse(body);
   expect(parsed.error?.issues, JSON.stringify(body)).toBeUndefined();
@@ -18,7 +18,7 @@ function exactly<S extends z.ZodType>(body: unknown, schema: S): z.output<S> {
   return schema.parse(body);
 }
 
-/** The body of a success, held to `schema`. */
+/** The body of a success, which must fit `schema`. */
 export function bodyOf<S extends z.ZodType>(answer: Answer, schema: S, status = 200): z.output<S> {
   expect(answer.status, JSON.stringify(answer.body)).toBe(status);
   expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
@@ -26,7 +26,7 @@ export function bodyOf<S extends z.ZodType>(answer: Answer, schema: S, status = 
   return exactly(answer.body, schema);
 }
 
-/** The message of a failure: the envelope of section 7 and nothing else, its status, and the id of the request. */
+/** The message of a failure, after checks of its envelope (section 7), status and request id. */
 export function refusalOf(answer: Answer, code: ErrorCode): string {
   const { error } = exactly(answer.body, errorEnvelopeSchema);
   expect({ status: answer.status, code: error.code }, error.message).toEqual({

@@ -1,4 +1,4 @@
-// Bounds that the contract leaves open, and words that a caller understands, wherever a number or an instant comes in.
+// Bounds that the contract leaves open, with messages that a caller understands, for every number and instant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
 import { clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';

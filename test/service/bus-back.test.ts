@@ -1,4 +1,4 @@
-// A bus that was away, and keeps nothing of what chargers said of themselves meanwhile: the service asks them again.
+// A bus that was away and kept no states of chargers: the service requests them again.
 import { expect, it } from 'vitest';
 import type { MessageBus } from '../../src/ports/telemetry.js';
 import { HARBOUR, runService, site, tenantWith } from './running-service.js';

@@ -1,4 +1,4 @@
-// Extension: a profile is taken back before it ends. It is rolled back at once, its record stays (sections 1 and 3.1).
+// Extension: a cancelled profile ends at once, and its record stays (sections 1 and 3.1).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   cancelledConnectorScheduleSchema,

@@ -1,4 +1,4 @@
-// A charger as its firmware would be: an mqtt.js client that logs in, says that it is there, and sends meter values.
+// A charger like real firmware: an mqtt.js client that logs in, reports that it is online, and sends meter values.
 import type { MqttClient } from 'mqtt';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { connectOnce } from '../mqtt-client.js';
@@ -8,9 +8,9 @@ export interface ChargerClient {
   readonly client: MqttClient;
   /** The topic below this charger's prefix. */
   topic(rest: string): string;
-  /** One heartbeat of a connector; resolves when it was handed to the socket. */
+  /** One heartbeat of a connector; resolves once the socket has it. */
   meter(connectorId: string, fields: object): Promise<void>;
-  /** Loses the connection without a goodbye: the broker speaks the last will. */
+  /** Loses the connection without signing off: the broker publishes the last will. */
   vanish(): void;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Endpoint 1: a connector's profile is a lock, replaced per priority, followed through its window.
+// Endpoint 1: a connector's profile is a lock, replaced per priority, from the beginning to the end of its window.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { connectorScheduleSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
@@ -99,7 +99,7 @@ describe('1 POST /chargers/{controllerUuid}/connectors/{connectorId}/schedules',
     service = await service.restart({ log: effects.log });
     effects.clear();
     await submit('1', profile({ startsInMs: HOUR_MS, endsInMs: 2 * HOUR_MS, priority: 10 }));
-    // What lay under the replaced profile of before the restart is what it falls back to: still locked, at 3 kW.
+    // The connector falls back to the profile below the replaced one, from before the restart: still locked, at 3 kW.
     expect(effects.of('connector.unlocked')).toEqual([]);
     await submit('1', profile({ startsInMs: HOUR_MS, endsInMs: 2 * HOUR_MS }));
     expect(effects.of('connector.unlocked')).toHaveLength(1);

@@ -1,4 +1,4 @@
-// Section 5 for every endpoint: who may come in, for how long, and what each scope opens.
+// Section 5 for every endpoint: valid credentials, their duration, and the rights of each scope.
 import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -125,7 +125,7 @@ describe.each(CASES)('$title', ({ number }) => {
       { authorization: `Basic ${access_token}` },
       { authorization: 'Bearer' },
     ];
-    // Guessing is slowed: a second lets a hundred more guesses through.
+    // Guesses are rate-limited: a second allows a hundred more.
     clock.advance(1000);
     const messages = new Set<string>();
     for (const headers of wrong) {

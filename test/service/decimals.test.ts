@@ -1,4 +1,5 @@
-// Numbers in answers have at most nine decimals: those of endpoints, of the event stream, and of the figures for Prometheus.
+// Numbers in answers have at most nine decimals: those of endpoints, of the event stream, and of the figures for
+// Prometheus.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { toJson } from '../../src/wire/json.js';

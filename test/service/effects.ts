@@ -1,4 +1,4 @@
-// What actors did, as the service's own log tells it at level debug: the only word of it before chargers are told.
+// Effects of actors from the service's own log at level debug, their only record before a message to chargers.
 import { systemClock } from '../../src/clock.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';

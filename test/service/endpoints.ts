@@ -48,7 +48,7 @@ export interface EndpointCase {
   readonly schema: z.ZodType;
 }
 
-/** What is known now is known of any later instant: the tests run on several clocks. */
+/** Later than now on each of the tests' clocks, so that a query as of it includes all present records. */
 const FAR_AHEAD = '2999-01-01T00:00:00Z';
 
 interface Target {
@@ -57,7 +57,7 @@ interface Target {
   readonly memberId: string;
   readonly controllerUuid: string;
   readonly clusterId: string;
-  /** Whose spare credentials are ended; the harbour if left out. */
+  /** The tenant whose spare credentials the requests end; the harbour by default. */
   readonly tenantUuid?: TenantUuid;
 }
 
@@ -68,7 +68,10 @@ function newCredential(): Readonly<Record<string, unknown>> {
   return { name: `Credential ${++credentialsNamed}`, scopes: ['credentials:write'] };
 }
 
-/** Every endpoint of section 4, those that cancel and those that tell the past, each with a request that succeeds after those before it. */
+/**
+ * Every endpoint of section 4 and the extensions to cancel and to read the past. Each has a request that succeeds after
+ * those before it.
+ */
 export function endpointsOn({
   locationId,
   memberId,

@@ -1,4 +1,5 @@
-// What is enforced at a location: the smallest of its own limit, its share in each ACTIVE cluster, and its connection.
+// The enforced limit of a location: the smallest of its own limit, its share in each ACTIVE cluster, and its
+// connection.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf } from './answers.js';
@@ -9,7 +10,7 @@ import { HARBOUR, type RunningService, runService, site, tenantWith } from './ru
 const effects = recordEffects();
 let service: RunningService;
 beforeAll(async () => {
-  // Each with a physical connection of 80 kW.
+  // Each has a physical connection of 80 kW.
   const sites = ['own', 'shared', 'other', 'wide', 'moving'].map((id) => site(id, { permanentLimitKw: 50 }));
   service = await runService([tenantWith(HARBOUR, sites)], { log: effects.log });
 });
@@ -21,7 +22,7 @@ async function create(locationIds: readonly string[], limitKw: number): Promise<
   return bodyOf(answer, clusterSchema, 201).clusterId;
 }
 
-/** The limits in kW that came into force at the location, in order, since the test began. */
+/** The limits in kW that came into force at the location since the beginning of the test, in order. */
 function enforcedAt(locationId: string): readonly unknown[] {
   const changes = effects.of('limitInForce.changed').filter((effect) => effect.locationId === locationId);
   return changes.map(({ limitKw }) => limitKw);
@@ -43,7 +44,7 @@ describe('the limit in force', () => {
     await service.call('PATCH', `/clusters/${half}`, { status: 'ACTIVE' });
     await service.call('PATCH', `/clusters/${half}`, { limitKw: null });
     await service.call('DELETE', `/clusters/${tenth}`);
-    // The two chargers of either location may fall back to 9.108 kW by themselves: 0.892 kW of the 10 are left.
+    // The two chargers of either location may fall back to 9.108 kW by themselves, so 0.892 kW of the 10 remain.
     expect(enforcedAt('shared')).toEqual([25, 0.892, 25, 30, 25, 30, 50]);
     expect(enforcedAt('other')).toEqual([0.892, 30, 50]);
   });

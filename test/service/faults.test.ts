@@ -1,4 +1,5 @@
-// When the database cannot take a write: 503 with the envelope, nothing acknowledged is lost, and it works again after.
+// While the database cannot take a write, requests get 503 with the envelope. No acknowledged write is lost, and writes
+// work again afterwards.
 import type { Knex } from 'knex';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
@@ -40,7 +41,7 @@ async function newCluster(name = 'A cluster'): Promise<string> {
   return bodyOf(answer, clusterSchema, 201).clusterId;
 }
 
-/** Every writing endpoint, each of 10 to 13 on a cluster of its own, so that none waits for another. */
+/** Every writing endpoint. Each of 10 to 13 has its own cluster, so that none waits for another. */
 async function writes(): Promise<readonly EndpointCase[]> {
   const cases: EndpointCase[] = [];
   for (const number of [1, 2, 3, 5, 7, 10, 11, 12, 13, 111, 112, 114, 115]) {
@@ -55,7 +56,7 @@ function callAll(cases: readonly EndpointCase[]): Promise<readonly Answer[]> {
   return Promise.all(cases.map(({ method, path, body }) => service.call(method, path, body)));
 }
 
-/** All that the tenant can read. */
+/** Everything that the tenant can read. */
 async function everything(): Promise<readonly object[]> {
   const paths = [
     '/locations/quay-1/limits',
@@ -99,7 +100,7 @@ describe('a disk that is full', () => {
   it('answers 503 from then on, keeps all that was acknowledged, and takes writes again when there is room', async () => {
     let disk: Knex | undefined;
     const metrics = createMetrics();
-    // The service's own store, over a connection whose room the test sets.
+    // The service's own store, over a connection whose disk space the test sets.
     const withDisk = (_: Store): Store => {
       disk = openDatabase(databaseUrlOf(service.config));
       return storeOver(disk, { clock: systemClock, metrics });

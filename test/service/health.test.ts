@@ -1,4 +1,4 @@
-// /health says what a probe needs to know of the database: not that it answers, but that it takes writes.
+// /health reports whether the database takes writes, and not only whether it answers.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterEach(async () => {
   service = undefined;
 });
 
-/** Resolves when /health says so; nobody writes anything meanwhile. */
+/** Resolves when /health reports this state; nobody writes meanwhile. */
 async function becomes(database: 'ok' | 'failing'): Promise<void> {
   const [status, code] = database === 'ok' ? ['ok', 200] : ['degraded', 503];
   await eventually(async () => {

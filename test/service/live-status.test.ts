@@ -1,4 +1,4 @@
-// What chargers report over MQTT becomes the live status of clusters (2.8): a real client, a real broker.
+// Reports of chargers over MQTT become the live status of clusters (2.8): a real client, a real broker.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -59,7 +59,7 @@ async function figure(line: string): Promise<number> {
   );
 }
 
-/** Connectors by link, as /metrics counts them once housekeeping came by. */
+/** Connectors by link, as /metrics counts them after the liveness sweep. */
 async function links(): Promise<Readonly<Record<string, number>>> {
   clock.advance(1000);
   const names = ['online', 'stale', 'offline'];
@@ -109,7 +109,7 @@ describe('meter values', () => {
 });
 
 describe('a charger that falls silent', () => {
-  /** What the connectors of quay-1 count with, and whether that is an estimate. */
+  /** The power counted for the connectors of quay-1: whether it is an estimate, and the reserve. */
   async function counted() {
     const live = bodyOf(await service.call('GET', '/locations/quay-1/live'), locationLiveSchema);
     for (const { actualKw, isEstimated, reservedKw } of live.connectors)
@@ -167,7 +167,7 @@ describe('a charger that falls silent', () => {
     const { offline = 0 } = await links();
     one.vanish();
     await eventually(async () => expect(await links()).toMatchObject({ online: 0, offline: offline + 2 }));
-    // That nothing was drawn at the end is as good as measured.
+    // A last reading of 0 W counts as a measurement.
     expect((await counted()).slice(0, 2)).toEqual([
       [0.6, true],
       [0, false],

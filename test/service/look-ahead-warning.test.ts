@@ -1,4 +1,4 @@
-// Extension: a write that leads to a shortage of power succeeds as ever, and says so in a header and in the log.
+// Extension: a write that leads to a shortage of power succeeds as before, with a warning in a header and in the log.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
@@ -22,7 +22,7 @@ import {
   tenantWith,
 } from './running-service.js';
 
-// Each with two connectors of 3 × 32 A. Enforcement counts them at 253 V until it has measured one.
+// Each has two connectors of 3 × 32 A. Enforcement counts them at 253 V until a voltage is measured.
 const SITES = [
   'lock',
   'profile',
@@ -76,7 +76,7 @@ const lock = (id: string, connector: string, from: string, to: string, limitKw: 
 const limit = (id: string, from: string, to: string, limitKw: number, priority = 0) =>
   service.call('POST', `/locations/${id}/schedules`, request(from, to, limitKw, priority));
 
-/** The text of the one warning, held to the syntax of RFC 7234 section 5.5; undefined where there is none. */
+/** The text of the one warning, with a check of its syntax by RFC 7234 section 5.5; undefined without a warning. */
 function warningOf(answer: Answer): string | undefined {
   expect(answer.status, JSON.stringify(answer.body)).toBeLessThan(300);
   const header = answer.headers.get('warning');

@@ -65,7 +65,7 @@ describe('GET /locations/{locationId}', () => {
     'knows no location %s',
     async (id) => {
       const answer = await service.call('GET', `/locations/${id}`);
-      // A client resolves `..` itself: what it asks for is no location.
+      // A client resolves `..` itself, and so requests no location.
       refusalOf(answer, id === '..' ? 'NOT_FOUND' : 'LOCATION_NOT_FOUND');
     },
   );

@@ -1,4 +1,4 @@
-// One truth: whoever asks at one instant, in whatever way and however late timers are, is told the same limits and locks.
+// All queries and events at one instant give the same limits and locks, even with late timers.
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { z } from 'zod';
@@ -89,10 +89,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Longer than the service takes to see that its processor suffices. */
+/** Longer than the service needs to see that its host is in time. */
 const IN_TIME_MS = 2_000;
 
-/** A virtual clock whose timers can be kept from firing though their time has come, as on a host that is busy. */
+/** A virtual clock whose due timers can be held back, as on a busy host. */
 function createLateClock() {
   const virtual: VirtualClock = createVirtualClock(START_MS);
   const late: (() => void)[] = [];
@@ -118,7 +118,7 @@ function createLateClock() {
       isBusy = areTimersLate;
       virtual.advance(ms);
     },
-    /** The host gets to what it owes, and is in time for a moment: one that never is refuses reads. */
+    /** Fires all late timers, and is in time for a moment: a service that is never in time refuses reads. */
     catchUp() {
       isBusy = false;
       for (const fire of late.splice(0)) fire();
@@ -127,7 +127,7 @@ function createLateClock() {
   };
 }
 
-/** A service with three sites, each heard of once, and all that its stream told. */
+/** A service with three sites, each with one report, and all events of its stream. */
 async function openSites() {
   const { clock, pass, catchUp } = createLateClock();
   const heard: StreamEvent[] = [];
@@ -177,7 +177,7 @@ async function openSites() {
 
 type Sites = Awaited<ReturnType<typeof openSites>>;
 
-/** The body of a request of the operator; undefined where there is nothing to send it to. */
+/** The operator's request; undefined for a step without one. */
 function requestOf(
   step: Step,
   clusterPath: string,
@@ -220,7 +220,7 @@ async function take(sites: Sites, step: Step): Promise<void> {
   if (request !== undefined) expect((await service.call(...request)).status).toBeLessThan(500);
 }
 
-/** What the stream told of a location last. */
+/** The location's newest values in the stream. */
 function lastTold(heard: readonly StreamEvent[], locationId: string) {
   const told = {
     effectiveLimitKw: PERMANENT_KW,
@@ -250,13 +250,13 @@ function decidingKw({ profiles }: Profiled): number | undefined {
   return active[0]?.limitKw;
 }
 
-/** Asks everything that tells a limit or a lock, and compares. */
+/** Compares all answers that contain a limit or a lock. */
 async function requireOneAnswer({ service, heard }: Sites): Promise<void> {
   const read = async <S extends z.ZodType>(path: string, schema: S) =>
     bodyOf(await service.call('GET', path), schema);
   const { clusters } = await read('/clusters', clusterListSchema);
   for (const id of SITES) {
-    // Whoever is asked first lets happen what is due: by turns it is another.
+    // The first query triggers the due changes, so the kind of query alternates.
     const ways = ['/live', '/limits', '/timeline', '/history'];
     await service.call('GET', `/locations/${id}${ways[heard.length % ways.length]}`);
     const live = await read(`/locations/${id}/live`, locationLiveSchema);
@@ -283,13 +283,13 @@ async function requireOneAnswer({ service, heard }: Sites): Promise<void> {
       const member = liveStatus.locations.find(({ locationId }) => locationId === id);
       if (member === undefined) continue;
       expect(member.setLimitKw).toBe(effectiveLimitKw);
-      // What is due to a member may be on its way; it is never above what is due.
+      // A share may still be on its way to the member; its enforced limit is never above its share.
       if (status === 'ACTIVE') expect(gridLimitKw).toBeLessThanOrEqual(member.effectiveLimitKw + 1e-9);
     }
   }
 }
 
-/** The limits that were in force in a minute are those that the stream told; the history has the lowest that was decided on. */
+/** The stream had each limit that a minute of the history records; the history has the lowest decided one. */
 async function requireSameHistory({ service, clock, heard }: Sites): Promise<void> {
   const span = `from=${toInstant(START_MS)}&to=${toInstant(clock.nowMs())}&step=60`;
   for (const id of SITES) {

@@ -1,4 +1,4 @@
-// A service on a virtual clock, with its store in reach, for the tests of the extensions.
+// A service on a virtual clock, with access to its store, for the tests of the extensions.
 import type { z } from 'zod';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
@@ -12,7 +12,7 @@ export const NOW_MS = Date.parse(NOW);
 export interface OperatedService extends RunningService {
   readonly clock: VirtualClock;
   readonly store: Store;
-  /** The body of a GET that succeeds, held to `schema`. */
+  /** The body of a successful GET, which must fit `schema`. */
   read<S extends z.ZodType>(path: string, schema: S): Promise<z.output<S>>;
 }
 

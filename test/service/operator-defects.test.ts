@@ -1,4 +1,5 @@
-// What went wrong with orders of a grid operator elsewhere does not here: they are shown, passed on as they are, and the chargers' alone.
+// Known mistakes of other systems with a grid operator's orders: here orders are shown, passed on unchanged, and limit
+// the chargers alone.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
@@ -24,7 +25,7 @@ function limited(id: string) {
   };
 }
 
-/** The same where a building takes a part of the connection. */
+/** The same with a building on the connection. */
 function besideBuilding(id: string) {
   const siteMeter = {
     meterUuid: `${id}-meter`,
@@ -101,7 +102,7 @@ describe('An order of the grid operator', () => {
       gridLimitKw: 10.5,
       gridLimitCause: { kind: 'operatorLimit' },
     });
-    // Where the connection leaves less, that counts.
+    // A lower limit by the connection counts.
     const later = new Date(service.clock.nowMs() + 1).toISOString();
     await service.call('PUT', '/locations/sauna/site-meter', { at: later, powerW: 70_000 });
     expect(await live('sauna')).toMatchObject({ gridLimitKw: 5, gridLimitCause: { kind: 'building' } });

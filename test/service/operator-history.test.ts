@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 let service: OperatedService;
 beforeAll(async () => {
   service = await runOperatedService([tenantWith(HARBOUR, [site('quay-1'), site('paged'), site('planned')])]);
-  // 12:00 a profile, 12:10 another permanent limit, 12:20 the profile replaced: all of them on one location.
+  // One location: a profile at 12:00, another permanent limit at 12:10, and the profile replaced at 12:20.
   await submit(10, '13:00', '14:00');
   service.clock.advanceTo(NOW_MS + 10 * MINUTE_MS);
   await service.call('PUT', '/locations/quay-1/limit', { limitKw: 40 });

@@ -1,4 +1,4 @@
-// Extension: the grid operator limits a location over REST and MQTT, whatever else is set, and nothing of it is lost.
+// Extension: the grid operator limits a location over REST and MQTT, despite all other settings, and no order is lost.
 import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
@@ -13,7 +13,7 @@ import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';
 
 const PASSWORD = 'only the network operator knows this';
 const FAILSAFE_KW = 8;
-/** Nobody ordered anything yet. */
+/** State before any order. */
 const INIT = { source: null, sentAt: null, endsAt: null };
 
 /** A location whose grid operator logs in as `{id}-dso`. */
@@ -44,7 +44,9 @@ afterAll(() => service.stop());
 const read = (id: string) => service.read(`/locations/${id}/operator-limit`, operatorLimitSchema);
 const live = (id: string) => service.read(`/locations/${id}/live`, locationLiveSchema);
 
-/** As an operator does: sends again where nothing can be stored, as after a leap of the clock over a write that waits. */
+/**
+ * Repeats the request as an operator does while nothing can be stored, such as after a clock step over a pending write.
+ */
 const put = (id: string, body: object) =>
   eventually(async () => {
     const answer = await service.call('PUT', `/locations/${id}/operator-limit`, body);
@@ -52,7 +54,7 @@ const put = (id: string, body: object) =>
     return answer;
   });
 
-/** An order of now. */
+/** An order with the present instant. */
 async function order(id: string, limitKw: number | undefined, more: object = {}) {
   const sentAt = new Date(service.clock.nowMs()).toISOString();
   const body = { source: 'DSO box 17', isActive: limitKw !== undefined, limitKw, sentAt, ...more };
@@ -148,7 +150,7 @@ describe('A grid operator on MQTT', () => {
     await client.publishAsync(topicOf('mqtt'), JSON.stringify(message), { qos: 1 });
     await eventually(async () => expect(await read('mqtt')).toMatchObject({ state: 'LIMITED', limitKw: 6 }));
     const closed = new Promise<void>((resolve) => client.once('close', () => resolve()));
-    // The broker closes the connection rather than answer: the promise of the client never settles.
+    // The broker closes the connection instead of answering, so the client's promise never settles.
     client.publish(topicOf('lasting'), JSON.stringify(message), { qos: 1 });
     await closed;
     expect((await read('lasting')).state).toBe('INIT');
@@ -233,7 +235,7 @@ describe('As time passes', () => {
       expect(answer.body).toMatchObject({ state: 'LIMITED', limitKw: 13, source: 'DSO box 17' });
       const lost = await restarted.call('GET', '/locations/lost/operator-limit');
       expect(lost.body).toMatchObject({ state: 'FAILSAFE', since: at('12:02') });
-      // Free by an order of it, and because it was never heard.
+      // The first is free by an order; the second because its operator never sent a message.
       const freed = await restarted.call('GET', '/locations/history/operator-limit');
       expect(freed.body).toMatchObject({ state: 'UNLIMITED_CONTROLLED', source: 'DSO box 17' });
       const alone = await restarted.call('GET', '/locations/bad/operator-limit');

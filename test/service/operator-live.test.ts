@@ -1,4 +1,4 @@
-// Extension: all locations at a glance, and one live: what each connector may draw, draws, and why.
+// Extension: all locations at a glance, and one live, with each connector's entitlement, draw and reason.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { alarmListSchema } from '../../src/wire/operator-history.js';
 import { locationListSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -32,7 +32,7 @@ async function schedule(path: string, limitKw: number) {
   expect((await service.call('POST', path, body)).status).toBe(200);
 }
 
-/** Sends heartbeats of a drawing car until `check` holds; time stands still but for the service's own steps. */
+/** Sends heartbeats of a drawing car until `check` holds; time passes only in the service's own steps. */
 function reportUntil(check: () => Promise<void>): Promise<unknown> {
   return eventually(async () => {
     await charger.meter('1', { status: 'Charging', powerW: 11_040, currentA: [16, 16, 16] });
@@ -166,7 +166,7 @@ describe('GET /locations/{locationId}/live', () => {
       explanation:
         'It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of 6 A by itself.',
     });
-    // What it falls back to is kept free for it all the same.
+    // Its fallback current stays reserved all the same.
     expect(reservedKw).toBeGreaterThan(0);
   });
 
@@ -223,7 +223,7 @@ describe('GET /locations/{locationId}/live', () => {
     );
     expect(summary?.openAlarms).toBe(alarms.length);
     await eventually(async () => {
-      // Alarms are written by a timer.
+      // A timer writes alarms.
       service.clock.advance(1);
       const stored = await service.read('/locations/busy/alarms', alarmListSchema);
       expect(stored.alarms.filter(({ endedAt }) => endedAt === null)).toEqual(expect.arrayContaining(alarms));

@@ -1,4 +1,4 @@
-// Extension: what the event stream tells of limits, windows, locks and power while the service runs.
+// Extension: events of limits, windows, locks and power in the stream while the service runs.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import {
@@ -37,7 +37,7 @@ async function follow(query = '', tenantUuid = HARBOUR, more: object = {}): Prom
   return reader;
 }
 
-/** The data of the events of one name, held to its schema. */
+/** The data of the events of one name, which must fit its schema. */
 function dataOf<N extends StreamEventName>(reader: EventReader, name: N): StreamEventData<N>[] {
   return reader.of(name).map(({ id, data }) => {
     const parsed = streamEventSchema.parse({ event: name, id: Number(id), data });
@@ -172,7 +172,7 @@ describe('GET /stream', () => {
     for (let beat = 0; beat < 3; beat++) {
       service.clock.advance(10_000);
       await report(22_000);
-      // Time goes on only once the service heard it: otherwise the charger would seem to have fallen silent.
+      // Time must not pass before the service receives the message: otherwise the charger would count as silent.
       await eventually(async () => {
         const { connectors } = await service.read('/locations/granted/live', locationLiveSchema);
         expect(connectors[0]?.lastHeardSecondsAgo).toBe(0);

@@ -1,4 +1,4 @@
-// Extension: which limit a location will be held to when, and which rule sets it.
+// Extension: the limits to which a location will be held over time, and the rule that sets each.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
@@ -109,7 +109,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await rowsOf('shared')).toEqual([
       ['12:00', 25, 'clusterShare'],
       ['14:00', 40, 'clusterShare'],
-      // 50 × 50 / 50.1, in whole watts as it is granted.
+      // 50 × 50 / 50.1, rounded to whole watts for the grant.
       ['15:00', 49.9, 'clusterShare'],
       ['16:00', 25, 'clusterShare'],
     ]);
@@ -130,7 +130,7 @@ describe('GET /locations/{locationId}/timeline', () => {
       ),
     ]);
     await crowded.call('POST', '/clusters', { name: 'Crowd', locationIds: crowd, limitKw: 1000 });
-    // Each window begins and ends at instants of its own, which move the share of everybody.
+    // Each window begins and ends at its own instants, which change all members' shares.
     const submissions = crowd.flatMap((locationId, i) =>
       Array.from({ length: 11 }, (_, priority) => {
         const startsAtMs = NOW_MS + 60_000 + 1000 * (i * 11 + priority);
@@ -152,7 +152,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     const rest = await ask(first.to);
     expect(rest).toMatchObject({ nextFrom: null, to: at('18:00') });
     expect(rest.segments[0]?.startTime).toBe(first.to);
-    // Eleven windows that begin and one that ends, of a hundred members, and the time before.
+    // Of a hundred members, eleven windows that begin and one that ends, and the time before.
     expect(first.segments.length + rest.segments.length).toBe(1201);
     await again.stop();
   });
@@ -182,7 +182,7 @@ describe('GET /locations/{locationId}/timeline', () => {
       ['14:00', 25, 'clusterShare'],
     ]);
     expect(await rowsOf('tried', `${TODAY}&withPermanentLimitKw=10`)).toEqual([
-      // 10 × 50 / 60, in whole watts as it is granted.
+      // 10 × 50 / 60, rounded to whole watts for the grant.
       ['12:00', 8.333, 'clusterShare'],
     ]);
     expect(await rowsOf('tried')).toEqual([['12:00', 25, 'clusterShare']]);

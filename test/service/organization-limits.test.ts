@@ -1,4 +1,4 @@
-// Endpoints 5 and 6: what is recorded for the whole organization, and changes nothing.
+// Endpoints 5 and 6: profiles of the whole organization are recorded, and change nothing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   locationLimitsSchema,

@@ -1,4 +1,4 @@
-// What the command line changes beside a running service is seen by it within 2 s, without a restart.
+// Changes by the command line beside a running service take effect within 2 s, without a restart.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId, TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';

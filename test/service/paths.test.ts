@@ -1,4 +1,4 @@
-// What a path may hold: unknown paths and methods, and identifiers that mean harm.
+// Unknown paths and methods, and malicious identifiers in paths.
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
@@ -52,7 +52,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.stop());
 
-/** A request whose path leaves exactly as it is written: fetch would tidy it. */
+/** A request with its path exactly as given: fetch would normalize it. */
 function raw(method: string, path: string, body?: string): Promise<{ status: number; code: string }> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(service.httpUrl);

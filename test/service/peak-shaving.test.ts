@@ -1,4 +1,5 @@
-// Extension: the average import that a tariff bills is kept to, over windows that begin with the clock's quarters of an hour.
+// Extension: the average import that a tariff bills stays below its target, over windows from the clock's quarters of
+// an hour.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
@@ -71,8 +72,8 @@ describe('A location that keeps to an average', () => {
   it('leaves more where less was imported, and says in the timeline what the next window begins with', async () => {
     await readFor(600, 20_000, 'shop', 'again');
     const { peakShaving, gridLimitKw } = await live('shop');
-    // 3.33 of 10 kWh in ten minutes: 80 kW for the other five, which is what the connection carries. The building has 20 of them,
-    // and its reserve 5.
+    // 3.33 of 10 kWh in ten minutes leave 80 kW for the other five, the rating of the connection. The building has 20
+    // of them, and its reserve 5.
     expect(peakShaving?.usedKwh).toBeCloseTo(3.33, 1);
     expect(peakShaving?.leavesKw).toBe(55);
     expect(gridLimitKw).toBe(peakShaving?.leavesKw);
@@ -102,7 +103,7 @@ describe('A location that keeps to an average', () => {
 
   it('counts a silent meter with the maximum of its building, and silent chargers with what they may draw', async () => {
     const { peakShaving } = await live('silent');
-    // 30 kW of the building and twice 6 A: more than 40 kW would be on average.
+    // 30 kW of the building and twice 6 A are more than 40 kW on average.
     expect(peakShaving?.leavesKw).toBeLessThanOrEqual(10);
     expect(peakShaving?.explanation).toContain('beside the building');
   });

@@ -1,4 +1,4 @@
-// The main flow once more with PostgreSQL underneath, a restart included; skipped, and said so, without its binaries.
+// The main flow once more on PostgreSQL, with a restart; skipped with a reason if its binaries are missing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';

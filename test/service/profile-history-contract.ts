@@ -1,5 +1,5 @@
-// "Profile records are never deleted, so history stays queryable" (section 1), for locks and for the organization's profiles: run
-// by one test file for each engine.
+// "Profile records are never deleted, so history stays queryable" (section 1), for locks and for the organization's
+// profiles. One test file for each engine runs it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
@@ -56,7 +56,7 @@ export function describeProfileHistory(
     const operated = await start([tenantWith(HARBOUR, sites), tenantWith(RIVAL, sites)]);
     const { clock } = operated;
     service = operated;
-    // Neighbours whose records are none of theirs.
+    // Neighbours whose records must not appear.
     await submit('/locations/quay-1/schedules', { ...REPLACED, limitKw: 40 });
     await submit('/chargers/quay-1-a/connectors/2/schedules', { ...REPLACED, limitKw: 8 });
     for (const { schedules } of TARGETS) {
@@ -70,7 +70,7 @@ export function describeProfileHistory(
       const { body } = await service.call('DELETE', `${schedules}/${CANCELLED.priority}`);
       expect(body).toMatchObject({ supersededAt: at('12:20') });
     }
-    // From rows alone, as after any restart.
+    // Loads the state from rows alone, as after any restart.
     service = await operated.restart({ clock });
   });
   afterAll(() => service?.stop());

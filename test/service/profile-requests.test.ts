@@ -1,4 +1,4 @@
-// The limit profile request (2.1), which endpoints 1, 2, 5 and 13 share: the same rules and messages for all of them.
+// The limit profile request (2.1) of endpoints 1, 2, 5 and 13: the same rules and messages for all of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   clusterListSchema,

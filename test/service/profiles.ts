@@ -1,4 +1,4 @@
-// Limit profile requests relative to now, as most tests want them.
+// Limit profile requests relative to now.
 import { systemClock } from '../../src/clock.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { ProfileRequest } from '../../src/wire/rest.js';
@@ -13,7 +13,7 @@ interface Span {
   readonly priority?: number;
 }
 
-/** A profile request whose window is told relative to `now`: active for an hour unless said otherwise. */
+/** A profile request whose window is relative to `now`: active for an hour by default. */
 export function profileAt(now: number, span: Span = {}): ProfileRequest {
   const { startsInMs = -MINUTE_MS, endsInMs = HOUR_MS, limitKw = 11, priority = 0 } = span;
   return { startTime: toInstant(now + startsInMs), endTime: toInstant(now + endsInMs), limitKw, priority };
@@ -24,7 +24,7 @@ export function profile(span: Span = {}): ProfileRequest {
   return profileAt(systemClock.nowMs(), span);
 }
 
-/** The same without a priority, which the contract lets out. */
+/** The same without a priority, which the contract makes optional. */
 export function profileWithoutPriority(span: Span = {}): Omit<ProfileRequest, 'priority'> {
   const { startTime, endTime, limitKw } = profile(span);
   return { startTime, endTime, limitKw };

@@ -17,7 +17,7 @@ export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const RIVAL = '5d1f2a77-9b1e-4c43-8a55-0f7c9b9d3e21' as TenantUuid;
 export const CHARGER_PASSWORD = 'a charger knows this';
 
-/** The API key of a tenant: its id is taken from the tenant's. */
+/** The tenant's API key, whose id is part of the tenant's. */
 export function apiKeyOf(tenantUuid: TenantUuid): string {
   return formatApiKey(tenantUuid.slice(0, 8), `secret${tenantUuid.replaceAll('-', '')}`);
 }
@@ -55,7 +55,7 @@ export function site(id: string, options: SiteOptions = {}): ProvisionedTenant['
   };
 }
 
-/** The id of a key and of a client of the tenant that no request is sent with: they may be ended. */
+/** The id of the tenant's spare key and spare client. No request uses them, so tests may end them. */
 export function spareOf(tenantUuid: TenantUuid): string {
   return `S${tenantUuid.slice(1, 8)}`;
 }
@@ -87,8 +87,8 @@ export function tenantWith(
 }
 
 /**
- * A connection for each request: the service closes a kept one after 5 s, and a request that a busy machine sends at that moment
- * fails.
+ * A connection for each request: the service closes a kept one after 5 s. A request that a busy machine sends at that
+ * moment would fail.
  */
 const UNKEPT = new Agent({ pipelining: 0 });
 
@@ -103,7 +103,7 @@ export interface Answer {
 
 export interface RequestParts {
   readonly headers?: Readonly<Record<string, string>>;
-  /** Text goes out as it is, anything else as JSON. */
+  /** A string is sent as it is, other bodies as JSON. */
   readonly body?: unknown;
 }
 
@@ -113,16 +113,16 @@ export interface RunningService {
   readonly metrics: Metrics;
   readonly httpUrl: string;
   readonly mqttUrl: string;
-  /** A request with the tenant's API key (HARBOUR unless said otherwise); `path` begins after `/v1`. */
+  /** A request with the tenant's API key (HARBOUR by default); `path` begins after `/v1`. */
   call(method: string, path: string, body?: unknown, tenantUuid?: TenantUuid): Promise<Answer>;
-  /** A request with these headers and no credential but theirs; `path` begins after `/v1`. */
+  /** A request with these headers and no other credential; `path` begins after `/v1`. */
   send(method: string, path: string, request?: RequestParts): Promise<Answer>;
   stop(): Promise<void>;
-  /** Stops and starts a new service on the same data, after what `whileDown` does to it. */
+  /** Stops the service, runs `whileDown`, and starts a new service on the same data. */
   restart(seams?: Seams, whileDown?: () => Promise<void>): Promise<RunningService>;
 }
 
-/** Writes what a provisioning file would, into the database of `config`, as if it had been there since 1970. */
+/** Writes the rows of a provisioning file into the database of `config`, as of 1970. */
 export function provision(config: Config, ...tenants: readonly ProvisionedTenant[]): Promise<void> {
   return provisionAt(0, config, ...tenants);
 }

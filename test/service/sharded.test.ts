@@ -1,4 +1,5 @@
-// Several nodes that share the tenants of one PostgreSQL beside one mosquitto: each runs some, all answer everybody.
+// Several nodes that share the tenants of one PostgreSQL beside one mosquitto: each runs some, and all answer every
+// request.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +21,10 @@ import type { DatabaseServer } from '../outbound/knex/database-server.js';
 import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-server.js';
 import { apiKeyOf, provision, silentLog, site, tenantWith } from './running-service.js';
 
-/** Each of a shard of its own, and one more than half the shards: of two nodes, each owns some of them, whatever their names. */
+/**
+ * Each tenant is in its own shard, and they are one more than half the shards. So each of two nodes owns some of
+ * them, independent of their names.
+ */
 const TENANTS = distinctTenants(SHARDS / 2 + 1);
 
 function distinctTenants(count: number): TenantUuid[] {
@@ -79,7 +83,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  /** @param spoil puts itself between the node and its database */
+  /** @param spoil wraps the node's database */
   async function startNode(
     seams: Seams = {},
     spoil = (database: SharedDatabase): SharedDatabase => database,
@@ -124,7 +128,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     return [...nodes];
   }
 
-  /** All shards are owned by these nodes, each by one, all as many. */
+  /** Resolves when these nodes own all shards, each by one node, and each node as many. */
   function areShared(...among: readonly Node[]): Promise<void> {
     return eventually(() => {
       expect(among.flatMap(({ held }) => held).sort((a, b) => a - b)).toEqual(ALL_SHARDS);
@@ -144,7 +148,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
   function put({ url }: Node, tenantUuid: TenantUuid, limitKw: number): Promise<Response> {
     return fetch(`${url}/v1/locations/quay-1/limit`, {
       method: 'PUT',
-      // A node closes an idle connection after seconds, in which a busy machine may not get to the next call.
+      // A node closes an idle connection after seconds, and on a busy machine the next call may be later.
       headers: { ...HEADERS, 'x-api-key': apiKeyOf(tenantUuid) },
       body: JSON.stringify({ limitKw }),
     });
@@ -200,7 +204,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
         among.map(async ({ url }) => (await fetch(`${url}/v1/locations/quay-1/limits`, { headers })).status),
       );
     const create = async (kind: 'api-keys' | 'clients', name: string) => {
-      // By a node that only forwards it.
+      // The request goes through a node that only forwards it.
       const by = [second, third].find((node) => node !== owner) ?? first;
       const answer = await ask(by, 'POST', kind, { name, scopes: ['locations:read'] });
       expect(answer.status).toBe(201);
@@ -231,7 +235,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     expect((await ask(owner, 'DELETE', `api-keys/${last.keyId}`)).status).toBe(200);
     await Promise.all([
       owner.service.stop(),
-      // What is asked while the shard moves waits, and is answered by its next owner.
+      // Requests during the shard's move wait, and its next owner answers them.
       statuses(held, others).then((found) => expect(found).toEqual([401, 401])),
     ]);
     nodes.splice(nodes.indexOf(owner), 1);
@@ -352,7 +356,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
       shard: (shard) =>
         shard === broken ? { ...database.shard(shard), loadTenant: unreadable } : database.shard(shard),
     }));
-    // The first has it, and it may move only once that one is gone.
+    // The first node owns the shard, which may move only after that node has stopped.
     await areShared(first, second);
     const third = await startNode();
     await areShared(first, second, third);
@@ -364,7 +368,8 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
       const text = await (await fetch(`${second.url}/metrics`)).text();
       return Number(/^headroom_shard_failures_total (\d+)/m.exec(text)?.[1]);
     };
-    // Whether it was ever for the second depends on the names of the nodes. Where it was, it was let go after three attempts.
+    // The names of the nodes decide whether the second one ever got the shard. If so, it released the shard after three
+    // attempts.
     expect(await failures()).toBe(second.logged.some(isTold) ? 3 : 0);
     await third.service.stop();
     await eventually(async () => expect(await failures()).toBeGreaterThanOrEqual(3));

@@ -1,4 +1,4 @@
-// Extension: a meter tells what the building beside the chargers takes of the connection, and the chargers keep to the rest.
+// Extension: a meter reports the building's load on the connection, and the chargers keep to the remaining capacity.
 import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
@@ -62,13 +62,13 @@ beforeAll(async () => {
 afterAll(() => service.stop());
 
 const read = (id: string) => service.read(`/locations/${id}/site-meter`, siteMeterSchema);
-/** What is wrong with the meter. */
+/** Alarms about the meter. */
 const meterAlarms = async (id: string) =>
   (await live(id)).alarms.filter(({ kind }) => kind.startsWith('SITE_METER'));
 const live = (id: string) => service.read(`/locations/${id}/live`, locationLiveSchema);
 const put = (id: string, body: object) => service.call('PUT', `/locations/${id}/site-meter`, body);
 
-/** A reading of now. */
+/** A reading at the present instant. */
 async function reads(id: string, powerW: number, more: object = {}) {
   const instant = new Date(service.clock.nowMs()).toISOString();
   return bodyOf(await put(id, { v: 1, at: instant, powerW, ...more }), siteMeterSchema);
@@ -243,7 +243,8 @@ describe('A building on the phases of the connection', () => {
       service.clock.advance(200);
       const value = { v: 1, boot: 'b', hb: ++hb, status: 'Charging', powerW: 4_000 };
       await client.publishAsync(topic, JSON.stringify(value));
-      // Of 63 A the building takes 30 A on L1, and 6 A are the fail-safe of the other connector: 32 A would be too much.
+      // Of 63 A the building takes 30 A on L1, and 6 A are the fail-safe of the other connector: 32 A would be too
+      // much.
       expect((await live('wired')).connectors[0]?.limitA).toBe(27);
     });
     await client.endAsync(true);

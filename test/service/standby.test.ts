@@ -1,4 +1,4 @@
-// Several nodes on one PostgreSQL: one runs, the others stand by, forward what they are asked, and take over.
+// Several nodes on one PostgreSQL: one runs, the others stand by, forward requests, and take over.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe('several nodes', needing(missingPostgres()), () => {
   const nodes: Node[] = [];
   beforeAll(async () => {
     server = await startPostgresServer();
-    // The keys that sign tokens lie here: nodes share them.
+    // The directory of the token keys, which nodes share.
     dataDir = mkdtempSync(join(tmpdir(), 'headroom-nodes-'));
   });
   afterEach(async () => {
@@ -165,7 +165,7 @@ describe('several nodes', needing(missingPostgres()), () => {
     const metricsOf = async ({ url }: Node) => (await fetch(`${url}/metrics`)).text();
     expect(await metricsOf(first)).toContain('headroom_node_active 1');
     expect(await metricsOf(second)).toContain('headroom_node_active 0');
-    // Connectors are counted by the node that runs, and by no other, also once it has run.
+    // Only the running node counts connectors; a former one no longer does.
     const connectors = 'headroom_connectors{link="offline"} ';
     expect(await metricsOf(first)).toContain(`${connectors}2`);
     await first.stop();

@@ -1,4 +1,5 @@
-// A start that fails leaves nothing behind; a stop takes nothing new and finishes what it took; time runs on real timers.
+// A failed start leaves nothing behind. A stop takes no new requests and finishes the accepted ones. Time runs on real
+// timers.
 import { EventEmitter, once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -23,7 +24,7 @@ const tenants = () => [
   ),
 ];
 
-/** A port that somebody listens on until `close`. */
+/** A port that is in use until `close`. */
 async function takenPort(): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -60,7 +61,7 @@ describe('a stop', () => {
       const answer = await service.call('POST', `/locations/${id}/schedules`, request).catch(() => undefined);
       return { id, isAcknowledged: answer?.status === 200 };
     });
-    // One answer is out: the others are on their way when the service stops.
+    // One answer has arrived, and the others are on their way when the service stops.
     await Promise.race(writes);
     await service.service.stop();
     const outcomes = await Promise.all(writes);

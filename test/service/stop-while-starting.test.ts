@@ -1,4 +1,4 @@
-// A signal may come while the service is still starting: what the start opens after it is let go of too.
+// A signal may arrive while the service starts: later parts of that start are closed, too.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,5 @@
-// Section 5: credentials are created by those of the tenant that may, within their own rights, and end with the next request.
+// Section 5: a tenant's permitted credentials create others within their own rights, and these end with the next
+// request.
 import { request as httpRequest } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -287,7 +288,7 @@ describe('the right to create credentials', () => {
       slow.on('response', (response) => resolve(response.resume().statusCode)).on('error', reject);
     });
     slow.write(body.slice(0, 5));
-    // It was let in: its use is known.
+    // The service accepted the request, so it records the use.
     await eventually(async () => {
       const found = (await keys()).find(({ keyId }) => keyId === admin.keyId);
       expect(found?.lastUsedAt).not.toBeNull();
@@ -377,7 +378,7 @@ describe('a credential that is ended', () => {
     await service.call('DELETE', `${CLIENTS}/${clientId}`);
     isHeld = false;
     letGo();
-    // The set that was read before is in force now; nothing else can be waited for.
+    // The credentials read earlier are in force now; no other sign of that exists.
     await new Promise<void>((resolve) => setImmediate(resolve));
     refusalOf(await limits({ 'x-api-key': apiKey }), 'UNAUTHORIZED');
     refusalOf(await limits(headers), 'UNAUTHORIZED');

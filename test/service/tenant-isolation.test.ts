@@ -1,4 +1,4 @@
-// Section 1: one tenant can neither read nor change what is another's, nor learn that it exists.
+// Section 1: one tenant can neither read nor change another's objects, nor learn that they exist.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
@@ -23,7 +23,7 @@ let service: RunningService;
 let harbourCluster: string;
 let rivalCluster: string;
 beforeAll(async () => {
-  // The same ids for both, but one location and its charger that are the harbour's alone.
+  // Both have the same ids, but one location and its charger belong to the harbour alone.
   service = await runService([
     tenantWith(
       HARBOUR,
@@ -52,11 +52,11 @@ function targetOf(locationId: string, clusterId: string) {
   return { locationId, memberId: 'quay-2', controllerUuid: `${locationId}-a`, clusterId };
 }
 
-/** An hour and what lies around it: a span that were left out would move with the clock. */
+/** An explicit span, because a default one would move with the clock. */
 const SPAN = profile({ startsInMs: -HOUR_MS, endsInMs: HOUR_MS });
 const PAST = `from=${SPAN.startTime}&to=${SPAN.endTime}`;
 
-/** All that a tenant can read. */
+/** Everything that a tenant can read. */
 async function everythingOf(tenantUuid: TenantUuid): Promise<readonly object[]> {
   const read = async (path: string) => (await service.call('GET', path, undefined, tenantUuid)).body;
   const { clusters } = clusterListSchema.parse(await read('/clusters'));
@@ -74,12 +74,14 @@ async function everythingOf(tenantUuid: TenantUuid): Promise<readonly object[]> 
     ...clusters.map(({ clusterId }) => `/clusters/${clusterId}`),
   ];
   const bodies = await Promise.all(paths.map(read));
-  // Every reading is a use of the credential that reads.
+  // Each read updates the last use of its credential.
   const unused = (body: object) => JSON.parse(JSON.stringify(body).replace(/"lastUsedAt":"[^"]*",/g, ''));
   return bodies.map((body) => ('error' in body ? { error: 'unknown' } : unused(body)));
 }
 
-/** What an answer discloses: all of it but the id asked for, the request's own id and the second it was given. */
+/**
+ * The information in an answer: its body without the requested id, the request's own id and the second of the answer.
+ */
 function disclosed(answer: Answer, askedFor: string): object {
   const requestId = answer.headers.get('x-request-id') ?? '';
   const text = JSON.stringify(answer.body).replaceAll(askedFor, '{id}').replaceAll(requestId, '{requestId}');
@@ -91,7 +93,7 @@ const ASKED_BY_LOCATION = [1, 2, 3, 4, 7, 101, 102, 104, 105, 106, 107];
 const ASKED_BY_CLUSTER = [9, 10, 11, 12, 13];
 
 describe("another tenant's id answers exactly as an unknown one (decisions)", () => {
-  // Of the same length, so that even the lengths of the answers agree.
+  // Ids of the same length, so that even the lengths of the answers agree.
   const foreign = 'harbour-only';
   const unknown = 'nowhere-only';
   const byLocation = endpointsOn(targetOf(foreign, 'none')).filter(({ number }) =>

@@ -1,4 +1,4 @@
-// Time passes and nobody calls: profiles begin and end by themselves, exact to the millisecond (section 3.1).
+// Without any call, profiles begin and end by themselves, exact to the millisecond (section 3.1).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import {
@@ -119,7 +119,7 @@ describe('a window', () => {
   it('40 years ahead neither begins early nor is missed (decisions)', async () => {
     await submit('far', { startsInMs: 40 * YEAR_MS, endsInMs: 40 * YEAR_MS + 1000, limitKw: 2 });
     effects.clear();
-    // Past the longest delay a host timer knows, 2^31-1 ms, and to the last millisecond before.
+    // Past the longest delay of a host timer, 2^31-1 ms, and to the last millisecond before.
     for (const ms of [2 ** 31 - 1, 1, 40 * YEAR_MS - 2 ** 31 - 1]) {
       clock.stall(ms);
       clock.advance(0);
@@ -136,7 +136,7 @@ describe('a window', () => {
   it('is told exactly although the host is late and nothing has happened yet (decisions)', async () => {
     await submit('brink', { startsInMs: 400, endsInMs: 700, limitKw: 12, priority: 2 });
     expect((await stateOf('brink'))[0]).toBe(50);
-    // A clock that is set fires no timer: the actors know of nothing.
+    // A clock step fires no timer, so no actor notices it.
     clock.jump(400);
     expect(await stateOf('brink')).toEqual([12, 'EXPIRED', 'ACTIVE']);
     clock.jump(299);
@@ -264,7 +264,7 @@ describe('a cluster', () => {
     expect(await shares()).toEqual([20, 40]);
     clock.advance(1000);
     expect(await shares()).toEqual([30, 30]);
-    // What is enforced follows by itself: the smallest of own limit, share and physical connection.
+    // The enforced limit follows by itself: the smallest of own limit, share and physical connection.
     const enforced = effects.of('limitInForce.changed');
     expect(enforced.map((effect) => [effect.locationId, effect.limitKw])).toEqual([
       ['member', 25],
