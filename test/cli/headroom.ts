@@ -46,7 +46,7 @@ export function writeFile(directory: string, name: string, text: string): string
 }
 
 /**
- * ⏎ Starts the command, with at most `openFiles` open files if given. It is killed at the end of the test if it still
+ * Starts the command, with at most `openFiles` open files if given. It is killed at the end of the test if it still
  * runs.
  */
 export function start(args: readonly string[], environment: Environment = {}, openFiles?: number): Running {
@@ -121,7 +121,7 @@ export function runWithDefect(args: readonly string[], defect: string): Promise<
 let resident: Resident | undefined;
 
 /**
- * ⏎ Runs the command to its end, in a process that ran others before. The service, and commands with options for Node,
+ * Runs the command to its end, in a process that ran others before. The service, and commands with options for Node,
  * get a process of their own.
  */
 export function run(args: readonly string[], environment: Environment = {}): Promise<Finished> {

@@ -186,7 +186,7 @@ describe('The driver of SQLite', () => {
   }
 
   /**
-   * ⏎ Runs the driver's install script without a compiler; a local server offers the driver of this machine.
+   * Runs the driver's install script without a compiler; a local server offers the driver of this machine.
    * @returns the requested paths
    */
   async function installDriver(project: string): Promise<readonly string[]> {

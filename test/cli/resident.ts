@@ -1,4 +1,4 @@
-// A process that has loaded the product and runs commands one after another, because loading takes most of a second of
+// A process that has loaded the product and runs commands one after another. Loading takes most of a second of
 // processor time.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export class Resident {
   #commands = 0;
 
   /**
-   * ⏎ The process ends with this one, or with `stop`.
+   * The process ends with this one, or with `stop`.
    * @param flags options for Node, beside those of all tests
    */
   constructor(flags: readonly string[] = []) {

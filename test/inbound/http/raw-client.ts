@@ -15,8 +15,8 @@ export interface RawClient {
 }
 
 /**
- * Connects to the server at `url`. The client keeps its own side open until the end of the test, whatever the server
- * does.
+ * Connects to the server at `url`. The client keeps its own side open until the end of the test, even after the
+ * server has ended.
  */
 export async function rawClient(
   url: string,

@@ -30,7 +30,7 @@ function memoryOver(log: ByteLog): EventMemory {
 }
 
 /**
- * ⏎ Bytes of all buffers in use. V8 frees unused buffers on a background thread, at any time after their collection.
+ * Bytes of all buffers in use. V8 frees unused buffers on a background thread, at any time after their collection.
  * For this collection V8 frees them first. Other tests of this process keep the background thread.
  */
 function bufferBytes(): number {
