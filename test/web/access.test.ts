@@ -1,4 +1,5 @@
-// The Access page in the browser: a key that is created, shown once, used and revoked, and nobody who may not sees any.
+// The Access page in the browser: a key is created, shown once, used and revoked, and users without permission see no
+// keys.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { USUAL_SCOPES } from '../../src/ports/records.js';

@@ -1,4 +1,4 @@
-// What axe-core finds wrong with a page, for people who cannot see it, or not well.
+// Faults of a page that axe-core finds, for people who cannot see it, or not well.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
@@ -6,15 +6,15 @@ import { expect } from 'vitest';
 import { eventually } from '../eventually.js';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-// Text, because the tests know nothing of a browser's types.
+// The script is text, because the tests have no browser types.
 const RUN = `axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations
   .filter(({ impact }) => impact === 'serious' || impact === 'critical')
   .map(({ id, nodes }) => id + ': ' + nodes.map(({ html, failureSummary }) => html + ' ' + failureSummary).join(' | ')))`;
 
-/** Fails where axe finds something serious or critical, and says what and where. */
+/** Fails if axe finds a serious or critical fault, and names it with its place. */
 export async function expectAccessible(page: Page): Promise<void> {
-  // The browser's own way in: the page's policy lets no script in from outside.
+  // `evaluate` works despite the page's policy, which allows no script from outside.
   await page.evaluate(AXE);
-  // A page in the middle of a change of its colours is looked at again.
+  // A page in the middle of a change of its colours is checked again.
   await eventually(async () => expect(await page.evaluate(RUN)).toEqual([]));
 }

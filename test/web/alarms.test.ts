@@ -1,4 +1,4 @@
-// Alarms in the browser: they come and go by themselves, and what is past can be looked up, page by page.
+// Alarms in the browser: they begin and end by themselves, and past ones can be looked up, page by page.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { AlarmView } from '../../src/wire/operator-history.js';
@@ -19,7 +19,7 @@ const hash = '/alarms';
 const FOREVER = { startTime: '2026-01-01T00:00:00Z', endTime: '2090-01-01T00:00:00Z' };
 
 const LOCATIONS = [site('quay-1'), { ...site('quay-2'), name: HOSTILE }];
-/** So many that their alarms do not fit on one page of 100. */
+/** Enough locations for their alarms to need more than one page of 100. */
 const YARDS = Array.from({ length: 104 }, (_, i) => site(`yard-${i}`));
 
 describe('The page of alarms', ON_PAGES, () => {
@@ -36,7 +36,7 @@ describe('The page of alarms', ON_PAGES, () => {
         rig.service.call('POST', `/chargers/${locationId}-a/connectors/1/schedules`, lock),
       ),
     );
-    // No charger is there. Later alarms are newer than all of these then, whatever the machine is busy with.
+    // No charger is connected. Once all these alarms are there, later ones are newer, even on a busy machine.
     await eventually(async () => {
       expect(await openAlarms('OFFLINE')).toBe(2 * (LOCATIONS.length + YARDS.length));
     });

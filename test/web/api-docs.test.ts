@@ -1,11 +1,11 @@
-// The reference of the API in the browser: found from the dashboard, light or dark as it is, and usable without seeing it.
+// The reference of the API in the browser: linked from the dashboard, light or dark like it, and usable without sight.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES, sidewaysScroll } from './dashboard-rig.js';
 
-/** The brightness of the page's ground, from 0 to 255. */
+/** The brightness of the page's background, from 0 to 255. */
 async function brightness(page: Page): Promise<number> {
   const text = await page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
   const [red = 0, green = 0, blue = 0, alpha = 1] = (String(text).match(/[\d.]+/g) ?? []).map(Number);

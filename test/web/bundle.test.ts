@@ -1,4 +1,4 @@
-// What a browser has to fetch for the dashboard: little, and nothing of the service but types.
+// A browser fetches little for the dashboard, and nothing of the service but types.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';

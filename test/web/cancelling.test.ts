@@ -1,4 +1,4 @@
-// Cancelling a profile in the browser: a dialog first shows what applies instead; by mouse and by keyboard.
+// Cancelling a profile in the browser: a dialog first shows the limit that then applies; by mouse and by keyboard.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
@@ -67,7 +67,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await dialog.getByRole('button', { name: 'Cancel the profile' }).press('Enter');
     await dialog.waitFor({ state: 'detached' });
     await eventually(async () => expect(await prioritiesIn(page, 'Profiles')).toEqual([]));
-    // The keyboard's place is where the row was, and not lost.
+    // The focus stays where the row was.
     await eventually(async () => {
       expect(await page.evaluate('document.activeElement === document.body')).toBe(false);
     });

@@ -53,7 +53,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     return page.getByRole('region', { name: 'Now', exact: true });
   }
 
-  /** Cells whose content does not fit in. */
+  /** Cells with cut-off content. */
   function cutOff(page: Page): Promise<unknown> {
     return page.locator('thead th, td').evaluateAll((cells) => {
       return cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent);
@@ -87,14 +87,14 @@ describe('The pages of clusters', ON_PAGES, () => {
       ]);
     });
     await head(page).getByText('Within').waitFor();
-    // Somebody else limits a member: its share and everybody's scale follow.
+    // Another user limits a member: its share and every bar's scale follow.
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 30 });
     await eventually(async () => {
       expect(await figureOf(head(page), 'Effective limits')).toBe(50);
       expect(await figure(head(page), 'Scale').textContent()).toBe('70.0 %');
       expect((await rowsOf(page, 'Members'))[0]?.slice(1, 3)).toEqual(['30.0', '21.0']);
     });
-    // Its members name it, too.
+    // The members' pages name the cluster, too.
     await page.getByRole('link', { name: 'The quay-1' }).click();
     await head(page)
       .getByText("The location's share of the cluster Both quays is below its effective limit.")
@@ -160,7 +160,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     const dialog = page.getByRole('dialog', { name: 'Change the cluster' });
     await nameIn(dialog).fill('Renamed');
     await dialog.getByLabel('Status').selectOption('INACTIVE');
-    // Meanwhile somebody else takes a member out: the change must not put it back.
+    // Meanwhile another user removes a member: the change must not add it again.
     await rig.service.call('DELETE', `/clusters/${clusterId}/locations/quay-2`);
     await dialog.getByRole('button', { name: 'Change the cluster' }).click();
     await dialog.waitFor({ state: 'detached' });

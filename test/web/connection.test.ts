@@ -1,4 +1,4 @@
-// A connection that is lost, and a credential that ends, while somebody looks at the dashboard.
+// A lost connection and an ended credential while a user looks at the dashboard.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
 import { databaseUrlOf } from '../../src/config.js';
@@ -8,9 +8,9 @@ import { eventually } from '../eventually.js';
 import { HARBOUR, provision, silentLog, site, tenantWith } from '../service/running-service.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
-/** What a browser says of requests that nobody answers. */
+/** The browser's message about an unanswered request. */
 const UNANSWERED = /Failed to load resource/;
-/** Without chargers nothing happens by itself that the page would hear of. */
+/** Without chargers, no event reaches the page by itself. */
 const QUAY = { ...site('quay-1'), chargers: [] };
 const TWO_HOURS_MS = 7_200_000;
 
@@ -33,9 +33,9 @@ describe('The dashboard', ON_PAGES, () => {
     await rig.cut();
     await page.getByText('Connection lost.').waitFor();
     await page.getByText('Not live').waitFor();
-    // What was known stays to be seen.
+    // The last values stay visible.
     await row.getByText('50.0').waitFor();
-    // Nothing will tell the page of what happens meanwhile.
+    // The page receives no event about a change made meanwhile.
     const renamed = { ...QUAY, name: 'The renamed quay' };
     await provision(rig.service.config, tenantWith(HARBOUR, [renamed]));
     await rig.startAgain();
@@ -56,7 +56,7 @@ describe('The dashboard', ON_PAGES, () => {
     const opened = page.waitForResponse((response) => {
       return response.url().endsWith('/v1/stream') && response.status() === 200;
     });
-    // The service's clock goes on by more than a token lives; the page's does not.
+    // The service's clock advances by more than a token's life; the page's clock does not.
     aheadMs += TWO_HOURS_MS;
     await renewed;
     await opened;

@@ -1,4 +1,4 @@
-// The dashboard as people have it: a running service, virtual chargers that hunger, and pages in a real browser.
+// The dashboard as users have it: a running service, virtual chargers with hungry cars, and pages in a real browser.
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { expect } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -31,31 +31,31 @@ const TIMING = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_
 const TRAITS = { meterPeriodMs: 1_000, pilotDelayMs: 200, settleMs: 2_000 };
 
 export interface RigOptions {
-  /** `quay-1` (50 kW) and `quay-2` (20 kW) of HARBOUR where left out: two connectors of 22 kW each. */
+  /** By default `quay-1` (50 kW) and `quay-2` (20 kW) of HARBOUR: two connectors of 22 kW each. */
   readonly tenants?: readonly ProvisionedTenant[];
-  /** What cars come: such that want all they can get, at once, where left out; `none` starts no chargers. */
+  /** The cars. By default they arrive at once and take all available power; `none` starts no chargers. */
   readonly traffic?: Traffic | 'none';
   readonly environment?: Readonly<Record<string, string>>;
   readonly seams?: Seams;
 }
 
 export interface PageOptions extends BrowserContextOptions {
-  /** What follows the `#`: `/locations` where left out. */
+  /** The part after the `#`: `/locations` by default. */
   readonly hash?: string;
-  /** Whose API key is signed in; `nobody` shows the sign-in. HARBOUR where left out. */
+  /** The tenant whose API key is signed in: HARBOUR by default; `nobody` shows the sign-in. */
   readonly as?: TenantUuid | 'nobody';
-  /** Complaints of the browser that the test brings about itself. */
+  /** Complaints of the browser that the test itself causes. */
   readonly expected?: RegExp;
 }
 
 export interface DashboardRig {
   readonly httpUrl: string;
-  /** The service that runs now; it is another after `startAgain`. */
+  /** The running service; `startAgain` replaces it. */
   readonly service: RunningService;
   readonly fleet: Fleet | undefined;
-  /** A page in a context of its own, with nothing kept from another. Console errors and breaches of the policy are noted. */
+  /** A page in its own context, isolated from others. Console errors and breaches of the policy are recorded. */
   open(options?: PageOptions): Promise<Page>;
-  /** Closes all pages, and fails where one of them complained of what its test did not expect. */
+  /** Closes all pages, and fails after an unexpected complaint of any of them. */
   closePages(): Promise<void>;
   /** Stops the service as if its machine had gone; the data stays. */
   cut(): Promise<void>;
@@ -134,14 +134,14 @@ async function openPage(
   return page;
 }
 
-/** Light and dark; light alone where not every case is played, while `location-page` is dark. */
+/** Light and dark; light alone in a run without all cases, as `location-page` is dark. */
 export function colorSchemes(): readonly ('light' | 'dark')[] {
   return (['light', 'dark'] as const).slice(0, casesOf(2));
 }
 
 /**
- * How far the page can be scrolled sideways, px: nothing should be cut off at its right edge. Charts follow the width of the window a
- * little later, so a page that is too wide is looked at again.
+ * The sideways scroll range of the page, px: nothing should be cut off at its right edge. Charts follow the width of
+ * the window a little later, so a page that is too wide is checked again.
  */
 export async function sidewaysScroll(page: Page): Promise<number> {
   const root = 'document.documentElement';

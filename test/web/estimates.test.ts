@@ -1,4 +1,4 @@
-// Power that is partly an estimate is marked wherever it is shown, for eyes and for screen readers.
+// Partly estimated power is marked on every page, for eyes and for screen readers.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';

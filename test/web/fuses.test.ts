@@ -1,4 +1,4 @@
-// The page of a location with fuses shows what each phase carries, and which of them is full.
+// The page of a location with fuses shows the current of each phase, and which of them is full.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';

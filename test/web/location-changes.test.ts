@@ -1,4 +1,4 @@
-// Changing limits on the page of a location: previewed as it will be, warned of, refused at the field.
+// Changing limits on the page of a location: preview, warning, and refusal at the field.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationTimeline } from '../../src/wire/operator-timeline.js';

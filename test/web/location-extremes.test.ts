@@ -1,4 +1,5 @@
-// The page of a location at its limits: long ids, times far away, viewers whose clock is wrong, figures typed their own way.
+// The page of a location at its limits: long ids, distant times, viewers with a wrong clock, figures in other
+// notations.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { casesOf, onlyWithAllCases } from '../seeds.js';
 import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
@@ -37,7 +38,7 @@ describe('The page of a location', ON_PAGES, () => {
     });
     await page.getByRole('button', { name: '7 d' }).click();
     for (let i = 0; i < 3; i++) await page.getByRole('button', { name: 'Zoom out' }).click();
-    // Half of 30 days each.
+    // Each click moves by half of 30 days.
     for (let i = 0; i < 28; i++) await page.getByRole('button', { name: 'Later' }).click();
     expect((await farthest).status()).toBe(200);
     expect(await page.getByRole('alert').count()).toBe(0);
@@ -72,7 +73,7 @@ describe('The page of a location', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Set a schedule' }).click();
     await page.getByLabel('Start').fill(inputOf(Date.now() + DAY_MS));
     await page.getByLabel('End').fill(inputOf(Date.now() + 2 * DAY_MS));
-    // A comma between thousands is none between a whole and its parts: nobody should guess which was meant.
+    // A comma between thousands is no decimal point, and the page must not guess which is meant.
     for (const text of ['1,000', '0x10', 'seven']) {
       await page.getByLabel('Limit in kW').fill(text);
       await page.getByText('Fill in the fields to see what would change.').waitFor();

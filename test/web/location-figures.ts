@@ -1,7 +1,7 @@
-// Reading the page of a location as people do: figures by their names, and the rows of its tables.
+// Reads the page of a location as users do: figures by their names, and the rows of its tables.
 import type { Locator, Page } from 'playwright-core';
 
-/** A figure of `region`, by its name: the number of its `12.3 kW`. NaN where it is none. */
+/** A figure of `region`, by its name: the number of its `12.3 kW`. NaN if it is none. */
 export async function figureOf(region: Locator, name: string): Promise<number> {
   return Number.parseFloat((await figure(region, name).textContent()) ?? '');
 }
@@ -12,8 +12,8 @@ export function figure(region: Locator, name: string): Locator {
 }
 
 /**
- * The text of each cell of the rows of a table, by its label; the head left out. All rows are read at one instant; the table may be
- * filled after that, so tests read it within `eventually`.
+ * The text of each cell of the rows of a table, by its label, without the head. All rows are read at one instant. The
+ * table may be filled after that, so tests read it within `eventually`.
  */
 export function rowsOf(page: Page, label: string): Promise<readonly (readonly string[])[]> {
   const rows = page.getByRole('table', { name: label, exact: true }).locator('tbody tr');
@@ -22,7 +22,7 @@ export function rowsOf(page: Page, label: string): Promise<readonly (readonly st
   );
 }
 
-/** How pages are opened: the viewer's zone and language decide how instants are shown and typed. */
+/** Options of a page: the viewer's zone and language decide how instants are shown and typed. */
 export const IN_UTC = { timezoneId: 'UTC', locale: 'en-US' };
 
 /** An instant as a datetime-local input takes it in UTC. */

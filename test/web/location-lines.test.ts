@@ -1,4 +1,4 @@
-// The lines of the location's chart: what was in force as it was known then, what was measured, and one axis for all.
+// The lines of the location's chart: limits in force as recorded then, measured power, and one axis for all.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
@@ -157,7 +157,7 @@ describe('the limit in force of stored minutes', () => {
     const { inForceKw, lowestKw, highestKw } = limitInForce(power, [effective], []);
     expect(at(inForceKw, 9_999, 69_999, 70_000, 114_999, 115_000, 170_000)).toEqual([50, 50, 22, 22, 50, 50]);
     expect(at(lowestKw, 70_000)).toEqual([null]);
-    // Its power is known as a mean only.
+    // Only the mean of this minute's power is recorded.
     expect(at(highestKw, 59_999, 70_000, 120_000)).toEqual([null, 50, null]);
   });
 

@@ -1,4 +1,4 @@
-// The page of one location, live: a limit that begins to bind, why each car gets what it gets, and the time it shows.
+// The live page of one location: a limit that begins to bind, the reason of each car's limit, and its time span.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
@@ -94,7 +94,7 @@ describe('The page of a location', ON_PAGES, () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const caption = page.locator('figcaption');
     await caption.waitFor();
-    /** Minutes of the past that are shown: two thirds of a stretch that follows now. */
+    /** Visible minutes of the past: two thirds of a span that follows now. */
     const pastMinutes = async () => {
       const [, from = '', to = ''] =
         /^From (.*) to (.*) (?:no power|the power)/.exec((await caption.textContent()) ?? '') ?? [];

@@ -1,4 +1,4 @@
-// Looking back on the page of a location; names that want to be markup; and a location of 200 connectors.
+// The past on the page of a location; names that contain markup; and a location of 200 connectors.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';
@@ -108,7 +108,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await knex.destroy();
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-1' });
     await page.getByRole('button', { name: '6 h' }).click();
-    // Nothing is said of the hours before that minute.
+    // The sentence does not cover the hours before that minute.
     const [time = ''] = inputOf(minuteMs).match(/:\d\d:\d\d$/) ?? [];
     const sentence = 'the power was between 0.0 kW and 7.4 kW, as far as it is known: from';
     await page
@@ -127,7 +127,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
       await past.getByText('mean of that minute, highest 24.9 kW').waitFor();
       await past.getByText('mean of that minute, lowest 33.0 kW').waitFor();
     });
-    // The fuses of then are not known any more; what flowed is.
+    // The ratings of past fuses are no longer recorded; the currents are.
     await eventually(async () => {
       expect(await rowsOf(page, 'All chargers')).toEqual([
         ['L1 ', '', '10.1', '16.3', '–'],

@@ -1,4 +1,4 @@
-// The preview of a change against the rule of the contract, asked anew at every millisecond.
+// The preview of a change against the rule of the contract, queried again at every millisecond.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';

@@ -1,4 +1,4 @@
-// The dashboard's page of all locations: live, sorted and filtered, with names as text whatever they say.
+// The dashboard's page of all locations: live, sorted and filtered, with names as text in any case.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
@@ -18,7 +18,7 @@ const SITES = 120;
 
 type Site = ProvisionedTenant['locations'][number];
 
-/** Two locations with chargers, one of them with a name that wants to be markup, and many that nobody charges at. */
+/** Two locations with chargers, one of them with markup in its name, and many without chargers. */
 const LOCATIONS: readonly Site[] = [
   site('quay-1'),
   { ...site('quay-2', { permanentLimitKw: 20 }), name: HOSTILE },
@@ -168,7 +168,7 @@ describe('The page of locations', ON_PAGES, () => {
     const page = await rig.open({ viewport: { width: 375, height: 700 } });
     await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
     expect(await sidewaysScroll(page)).toBe(0);
-    // The head takes two lines: what is always there, and the pages.
+    // The head takes two lines: one for the permanent items, and one for the pages.
     const brand = await page.getByRole('link', { name: 'Headroom' }).boundingBox();
     const signOut = await page.getByRole('button', { name: 'Sign out' }).boundingBox();
     expect(Math.abs((brand?.y ?? 0) - (signOut?.y ?? 99))).toBeLessThan(20);

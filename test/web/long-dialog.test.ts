@@ -1,4 +1,4 @@
-// A long table in a dialog, which scrolls on its own: the rows in view are there, wherever it is scrolled to.
+// A long table in a dialog that scrolls on its own: the rows in view exist at every scroll position.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
@@ -40,7 +40,7 @@ describe('What became of a schedule for 120 members', ON_PAGES, () => {
     await dialog.getByText('120 of 120 members took it.').waitFor();
     for (const share of [0, 0.5, 0.9, 1]) {
       await page.evaluate(`(${DIALOG}).scrollTop = ${share} * (${DIALOG}).scrollHeight`);
-      // A point in the middle of the dialog is in a row, and not in the room of rows that are left out.
+      // A row covers the middle of the dialog, and not the blank space for rows outside the view.
       await eventually(async () => expect(await page.evaluate(ROW_IN_THE_MIDDLE)).toMatch(/^The quay-/));
     }
     await eventually(async () => expect(await dialog.getByText('The quay-119').isVisible()).toBe(true));

@@ -1,4 +1,4 @@
-// Tabs that nobody looks at: they must not keep the browser's few connections from the one that somebody does.
+// Hidden tabs must not keep the browser's few connections from the visible one.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { onlyWithAllCases } from '../seeds.js';
@@ -8,7 +8,7 @@ import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig
 /** One more than a browser has connections to one service. */
 const TABS = 7;
 const STREAMS_OF_A_TENANT = 20;
-/** The browser of the tests shows all its tabs at once: what a page is told of that is said by hand. */
+/** The browser of the tests shows all its tabs at once, so tests set each page's visibility themselves. */
 const SAY_IT_BY_HAND =
   "let said = 'visible'; Object.defineProperty(document, 'visibilityState', { get: () => said });" +
   "window.sayIt = (now) => { said = now; document.dispatchEvent(new Event('visibilitychange')); };";

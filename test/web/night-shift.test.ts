@@ -1,4 +1,4 @@
-// What somebody sees who opens the dashboard at night, without the documents: states in plain words, and figures that agree.
+// The dashboard for a user at night, without the documents: states in plain words, and figures that agree.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
@@ -22,7 +22,7 @@ const YARD = {
   ),
 };
 const QUAY_1 = { ...site('quay-1'), connection: { currentA: [32, 63, 63], voltageV: 230 } } as const;
-/** Long enough that a limit which was sent still binds when the test looks. */
+/** Long enough for a sent limit still to bind when the test checks. */
 const LONG_LEASES = { HEADROOM_HEARTBEAT_S: '20', HEADROOM_LEASE_TTL_S: '60', HEADROOM_SETTLE_S: '10' };
 
 describe('Somebody at night, without the documents,', ON_PAGES, () => {
@@ -65,7 +65,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     await charger.meter('2', { status: 'Charging', powerW: 4_000 });
     await page.getByRole('button', { name: /why quay-2-a \/ 1 has this limit/ }).click();
     await eventually(async () => {
-      // Each value asks for the limit again.
+      // Each meter value requests the limit again.
       await charger.meter('1', { status: 'Charging', powerW: 4_000 });
       await charger.meter('2', { status: 'Charging', powerW: 4_000 });
       expect(await page.getByRole('dialog').locator('.explanation').textContent()).toContain(
@@ -84,7 +84,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
       await charger.meter('1', { status: 'Charging', powerW });
       expect((await connectorOf('1')).limitKw).toBeGreaterThan(15);
     });
-    // The other car comes while that limit lasts: what it is due is not free yet.
+    // The other car comes while that limit lasts, so its share is not free yet.
     await eventually(async () => {
       await charger.meter('2', { status: 'Charging', powerW: 3_000 });
       expect((await connectorOf('2')).reason).toBe('waiting');
@@ -194,7 +194,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     await knex.destroy();
     const page = await rig.open({ ...IN_UTC, hash: '/locations/yard' });
     const plot = page.locator('.step-plot').first();
-    /** What the chart says of an instant of the hour that it shows: two thirds of it are past. */
+    /** The chart's text for an instant of the visible hour: two thirds of it are past. */
     const readout = async (atMs: number) => {
       const box = await plot.boundingBox();
       const share = (atMs - (Date.now() - 2_400_000)) / 3_600_000;

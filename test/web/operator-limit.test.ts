@@ -1,4 +1,4 @@
-// The dashboard shows what the grid operator says of a location, as it changes.
+// The dashboard shows the grid operator's limit of a location, as it changes.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
@@ -14,7 +14,7 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
       mqttSecretHash: hashSecret('nobody logs in with this'),
       failsafeKw: 8,
       failsafeMinMs: 7_200_000,
-      // However slow the browser is, the operator is not lost meanwhile.
+      // Long enough that the operator is not lost on a slow browser.
       missingAfterMs: 3_600_000,
     };
     rig = await createDashboardRig({
@@ -50,7 +50,7 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
     );
     await say({ isActive: false });
     await eventually(async () => expect(await banner.count()).toBe(0));
-    // Whoever comes later reads it from what is kept, the fail-safe limit before the first order included.
+    // A new page reads it from stored state, with the fail-safe limit before the first order.
     const later = (await rig.open({ hash: '/locations/quay-1' })).getByLabel('Limits and power');
     await eventually(async () =>
       expect(await later.innerText()).toContain(

@@ -1,4 +1,4 @@
-// The organization in the browser: profiles that are recorded, and a page that says that they bind nobody.
+// The organization in the browser: recorded profiles, and a statement that they limit nothing.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
@@ -47,7 +47,7 @@ describe('The page of the organization', ON_PAGES, () => {
   });
 
   it('shows each status as time passes, refuses at the field, and is usable by everybody', async () => {
-    // Of other days: that is written out.
+    // The window is on other days, so the page writes out the date.
     const window = { startTime: inSeconds(100_000), endTime: inSeconds(300_000) };
     await rig.service.call('POST', '/organizations/schedules', { ...window, limitKw: 80, priority: 6 });
     const ending = { startTime: inSeconds(-10), endTime: inSeconds(4) };

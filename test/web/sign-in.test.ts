@@ -1,4 +1,4 @@
-// Signing in to the dashboard: with either kind of credential, kept for the tab alone, and out again.
+// Signing in to the dashboard with either kind of credential, kept for the tab alone, and signing out.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
 import { apiKeyOf, HARBOUR } from '../service/running-service.js';
@@ -85,7 +85,7 @@ describe('The sign-in', ON_PAGES, () => {
 
   it('says that a key is wrong which no browser can send', async () => {
     const page = await rig.open({ as: 'nobody' });
-    // A zero-width space, as it comes along from documents.
+    // A zero-width space, as copied from documents.
     await page.locator('input[name=apiKey]').fill(`\u200b${apiKeyOf(HARBOUR)}`);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('does not accept this API key').waitFor();

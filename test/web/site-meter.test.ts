@@ -1,4 +1,5 @@
-// The page of a location with a meter shows what the building takes of the connection, and says what is left for the chargers.
+// The page of a location with a meter shows the building's load on the connection, and the remaining capacity for the
+// chargers.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
 import { eventually } from '../eventually.js';
@@ -35,7 +36,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
       expect(text).toContain('The meter is silent and the building counts as 60.0 kW, its maximum');
     });
     await eventually(async () => {
-      // Each time anew: a page may take longer than a meter may be silent.
+      // Read at each attempt, because a page may take longer than the time after which a meter is silent.
       expect((await read(35_000)).status).toBe(200);
       const text = await section.innerText();
       expect(text).toContain('so of the 80.0 kW of the connection chargers may use 37.0 kW.');
