@@ -1,4 +1,5 @@
-// The container's files agree with what they are made from: settings, what the build copies, what the package holds.
+// The container's files agree with their sources: settings, the files that the build copies, the contents of the
+// package.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -23,13 +24,13 @@ const composeSchema = z.object({
 });
 const { headroom } = composeSchema.parse(parse(read('compose.yaml'))).services;
 
-/** What the container decides itself. */
+/** Settings that the container fixes. */
 const OF_CONTAINER = [
   ...['HEADROOM_HTTP_HOST', 'HEADROOM_HTTP_PORT', 'HEADROOM_MQTT_HOST', 'HEADROOM_MQTT_PORT'],
   'HEADROOM_DATA_DIR',
 ];
 
-/** What the Dockerfile takes from the project, folders and files. */
+/** Folders and files that the Dockerfile copies from the project. */
 function copied(): readonly string[] {
   const copies = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)];
   return copies.flatMap(([, sources = '']) => sources.split(' '));
@@ -75,7 +76,7 @@ describe('compose.cluster.yaml', () => {
     const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const file = join(directory, 'haproxy.cfg');
-    // Here nobody has the names of the containers.
+    // The names of the containers do not resolve here.
     writeFileSync(file, cluster.configs.balancer.content.replaceAll(/node-\d:(?=\d+$)/gm, '127.0.0.1:'));
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' });
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
@@ -125,7 +126,7 @@ describe('compose.fronts.yaml', () => {
     const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
     onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
     const file = join(directory, 'haproxy.cfg');
-    // Here nobody has the names of the containers.
+    // The names of the containers do not resolve here.
     const content = configs.balancer.content.replaceAll(/(node|front)-\d:(?=\d+$)/gm, '127.0.0.1:');
     writeFileSync(file, content);
     const { status, stderr } = spawnSync('haproxy', ['-c', '-f', file], { encoding: 'utf8' });

@@ -1,4 +1,4 @@
-// The documents people work from, and the fenced blocks in them.
+// The documents for users and developers, and the fenced blocks in them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -6,9 +6,9 @@ export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface Block {
   readonly language: string;
-  /** What follows the language in the info string. */
+  /** The text after the language in the info string. */
   readonly info: string;
-  /** Of the opening fence, from 1. */
+  /** Line of the opening fence, from 1. */
   readonly line: number;
   readonly text: string;
 }
@@ -44,7 +44,7 @@ export function blocksOf(text: string): readonly Block[] {
   return blocks;
 }
 
-/** README.md, CONTRIBUTING.md, SECURITY.md and what lies in docs/, as far as they are there. */
+/** The existing ones of README.md, CONTRIBUTING.md and SECURITY.md, and the documents in docs/. */
 export function readDocuments(): readonly Document[] {
   const above = readdirSync(ROOT).filter((name) => /^(README|CONTRIBUTING|SECURITY)\.md$/.test(name));
   const below = readdirSync(`${ROOT}/docs`).filter((name) => name.endsWith('.md'));

@@ -1,4 +1,4 @@
-// `npm run machines:draw`: draws the machines anew into the page that explains them.
+// `npm run machines:draw`: redraws the machines in the page that explains them.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { runnerImport } from 'vite';
 

@@ -1,4 +1,4 @@
-// Everything the documents tell people to type is typed here, top to bottom, and does what the page says.
+// Runs every example of the documents in order, and compares its result with the page.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { type Block, type Document, ROOT, readDocuments } from './document.js';
 import { parseMark } from './mark.js';
 import { openPage, type Page } from './page.js';
 
-/** Programs that are no part of Node; a machine without one leaves out the pages that use it. */
+/** Programs that are no part of Node. Pages that use a missing one are skipped. */
 const PROGRAMS = ['curl', 'mosquitto_pub', 'mosquitto_sub', 'mosquitto_rr'];
 
 function missingFor(document: Document): string | undefined {
@@ -25,7 +25,7 @@ const documents = readDocuments().filter(({ blocks }) => blocks.length > 0);
 for (const document of documents) {
   describe(document.path, needing(missingFor(document)), () => {
     let page: Page;
-    // What comes after a mistake tells nothing more.
+    // After a failure, later examples of the page prove nothing.
     let stumbled = false;
 
     beforeAll(async () => {

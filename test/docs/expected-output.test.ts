@@ -1,4 +1,4 @@
-// What a document shows is compared with what its command printed: as far as it can be the same, no further.
+// A document's output is compared with the output of its command, as far as that is the same in each run.
 import { describe, expect, it } from 'vitest';
 import { differencesOfJson, differencesOfText } from './expected-output.js';
 

@@ -1,18 +1,18 @@
-// Compares what a document shows with what its command printed, and says where they differ.
+// Compares the output in a document with the output of its command, and lists the differences.
 
-/** Stands for whatever is there: a part of a text, further keys of an object, further items of an array. */
+/** Wildcard for a part of a text, further keys of an object, or further items of an array. */
 const ANYTHING = '…';
 const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface Comparison {
-  /** Numbers stand for any number, words for any word. */
+  /** Any number matches a number, and any word a word. */
   readonly live: boolean;
-  /** All commands so far: an instant or id that they name must come back as it is, others differ from run to run. */
+  /** All commands so far. An instant or id in them must appear unchanged; others differ from run to run. */
   readonly commands: string;
 }
 
-/** Where `actual` is not what `shown` says; empty where it is. Both are the text of a JSON value. */
+/** Differences between `actual` and `shown`, both the text of a JSON value. */
 export function differencesOfJson(shown: string, actual: string, comparison: Comparison): readonly string[] {
   const parsed = parseJson(actual);
   if (parsed === undefined) return [`the output is not JSON: ${actual}`];
@@ -82,7 +82,7 @@ function isSame(shown: unknown, actual: unknown, { commands }: Comparison): bool
   return shown === actual;
 }
 
-/** Which lines of `shown` are not among those of `actual`, in the order shown. */
+/** Lines of `shown` that `actual` lacks, in the order of `shown`. */
 export function differencesOfText(
   shown: string,
   actual: string,

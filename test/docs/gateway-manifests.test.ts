@@ -122,12 +122,12 @@ async function commandOf(words: readonly string[]): Promise<{ file: string; flag
   return first;
 }
 
-/** The value that a variable of compose has where nobody sets it. */
+/** The default value of a compose variable. */
 function unset(value: string | null): string {
   return value?.replace(/^\$\{\w+:-(.*)\}$/, '$1') ?? '';
 }
 
-/** An address of this machine that whoever listens on 127.0.0.1 alone does not have. */
+/** An address of this machine that a server on 127.0.0.1 alone does not have. */
 const OUTSIDE =
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -1,4 +1,5 @@
-// kubernetes-fronts.yaml agrees with the product and with kubernetes.yaml: its settings are a front's, its probes are answered.
+// kubernetes-fronts.yaml agrees with the product and with kubernetes.yaml: its settings are a front's, its probes are
+// answered.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';

@@ -1,4 +1,5 @@
-// kubernetes.yaml agrees with the product: its settings load, its ports and probes are answered, its parts find each other.
+// kubernetes.yaml agrees with the product: its settings load, its ports and probes are answered, its parts find each
+// other.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -101,14 +102,14 @@ const [account, , nodes, , { spec: set }] = manifests;
 const [node] = set.template.spec.containers;
 const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
 
-/** What the secret of the first lines holds, by its keys. */
+/** The secret from the manifest's first lines, by its keys. */
 const SECRET: Readonly<Record<string, string>> = {
   'database-url': 'postgres://headroom:secret@db.example/headroom',
   'mqtt-url': 'mqtts://headroom:secret@mqtt.example',
   'token-keys': '{"keys":[]}',
 };
 
-/** The environment of the first pod, with what the image sets. */
+/** The environment of the first pod, with the variables of the image. */
 function environment(): Readonly<Record<string, string>> {
   const pairs = node.env.map((each) => {
     if ('value' in each) return [each.name, each.value.replace('$(POD_NAME)', 'headroom-0')];
@@ -131,7 +132,7 @@ describe('kubernetes.yaml', () => {
     const known = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
     const named = node.env.map(({ name }) => name).filter((name) => name !== 'POD_NAME');
     expect(known).toEqual(expect.arrayContaining(named));
-    // It is replaced in what comes after it.
+    // Kubernetes replaces it only in later variables.
     expect(node.env[0]?.name).toBe('POD_NAME');
   });
 
@@ -213,7 +214,7 @@ describe('The probes of kubernetes.yaml', needing(missingPostgres()), () => {
     expect(await probed(first.httpUrl)).toEqual(well);
     expect(await probed(second.httpUrl)).toEqual(well);
     const giveBack = await server.takeAway(databaseUrl);
-    // Each asks its database at most once a second.
+    // Each node queries its database at most once a second.
     for (const { httpUrl } of [first, second])
       await eventually(async () => expect(await probed(httpUrl)).toEqual({ ...well, ready: 503 }));
     await giveBack();

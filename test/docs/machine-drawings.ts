@@ -1,4 +1,4 @@
-// Draws the machines as Mermaid state diagrams, from the code that runs, into the page that explains them.
+// Draws the machines of the running code as Mermaid state diagrams into the page that explains them.
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { MACHINES } from '../mutants/mutants.js';
 
@@ -11,7 +11,7 @@ export function drawnIn(page: string): string[] {
   return [...page.matchAll(DRAWING)].map(([, , file = '']) => idOf(file));
 }
 
-/** The page with each of its drawings made anew. @throws Error where it draws a machine that is not there. */
+/** The page with all its drawings redrawn. @throws Error if a drawn machine does not exist */
 export function redrawn(page: string): string {
   return page.replaceAll(DRAWING, (_, opening: string, file: string, closing: string) => {
     const id = idOf(file);
@@ -26,7 +26,7 @@ function idOf(file: string): string {
   return file.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** What leads from one state to another is an arrow; what an event does without leaving a state is written into it. */
+/** A transition to another state is an arrow. The box of a state lists events without a change of state. */
 function drawingOf({ root }: AnyStateMachine): string {
   const everywhere = stayingLabels(root);
   const [first] = Object.keys(root.states);
@@ -37,7 +37,7 @@ function drawingOf({ root }: AnyStateMachine): string {
   return ['stateDiagram-v2', ...indented(lines)].map((line) => `${line}\n`).join('');
 }
 
-/** A state with what is done inside it; Mermaid takes the first line for its name. */
+/** A state with its inner actions; Mermaid takes the first line for its name. */
 function boxOf(state: string, labels: readonly string[]): string[] {
   return labels.length === 0 ? [] : [state, ...labels].map((line) => `${state}: ${line}`);
 }
@@ -56,7 +56,7 @@ function statesOf(node: AnyStateNode): string[] {
     return [`state ${node.key} {`, ...indented(regions), '}'];
   }
   const begins = node.initial.target.map(({ key }) => `[*] --> ${key}`);
-  // What its parent does in each of its states.
+  // Transitions of the parent apply in each of its states.
   const shared = transitionsOf(node).flatMap(({ target = [], label }) =>
     target.flatMap((to) =>
       children.filter((child) => child !== to).map((child) => `${child.key} --> ${to.key}: ${label}`),

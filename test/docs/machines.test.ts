@@ -1,4 +1,4 @@
-// The page of the machines draws them as they are, and says of each state what it is for.
+// The page of the machines draws them as they are, and explains each state.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getStateNodes } from '@xstate/graph';

@@ -1,4 +1,4 @@
-// What the Kubernetes manifests of the repository have in common: how one is read, and parts that each of them has.
+// Common parts of the repository's Kubernetes manifests, and a reader for them.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
@@ -19,7 +19,7 @@ export const fromSecret = z.strictObject({
 
 export const containerPorts = z.array(z.strictObject({ name: z.string(), containerPort: z.number() }));
 
-/** One pod at a time may be taken away. */
+/** A budget that lets one pod at a time be removed. */
 export function disruptionBudget<Metadata extends z.ZodType, Labels extends z.ZodType>(
   metadata: Metadata,
   labels: Labels,

@@ -1,4 +1,4 @@
-// The rig would notice: blocks that say nothing, documents that show what does not happen.
+// The rig finds blocks without a mark and documents with wrong output.
 import { describe, expect, it } from 'vitest';
 import { blocksOf } from './document.js';
 import { parseMark } from './mark.js';

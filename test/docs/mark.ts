@@ -1,6 +1,6 @@
-// What the info string of a fenced block says that the block is; a block that says nothing is a mistake.
+// The mark of a fenced block, from its info string. A block without one is a mistake.
 
-/** How an example is held to what it says. Seconds as the names say. */
+/** Kinds of examples, each with its own check. */
 export type Mark =
   /** Run to its end; with `until`, stopped as soon as its output contains that text. */
   | {
@@ -18,9 +18,9 @@ export type Mark =
     }
   /** Written to a file beside the commands. */
   | { readonly kind: 'file'; readonly name: string }
-  /** What the command before it printed; with `live`, numbers and words that change are compared by their kind. */
+  /** Output of the command before it; with `live`, variable numbers and words are compared by their kind. */
   | { readonly kind: 'response'; readonly live: boolean }
-  /** Lines that stand like this in a file of the tree. */
+  /** Lines that occur in a file of the tree. */
   | { readonly kind: 'excerpt'; readonly path: string }
   /** Not run, for a reason. */
   | { readonly kind: 'shown'; readonly reason: string };
@@ -31,8 +31,8 @@ const USUAL_TIMEOUT_SECONDS = 30;
 const WORD = /([a-z]+)(?:=(?:"([^"]*)"|(\S+)))?/g;
 
 /**
- * The mark in `info`, what follows the language in a fence's info string.
- * @throws Error that says what is missing or not known.
+ * The mark in `info`, the text after the language in a fence's info string.
+ * @throws Error that names a missing or unknown part
  */
 export function parseMark(info: string): Mark {
   const shown = /^shown:\s*(.*)$/.exec(info);

@@ -1,4 +1,4 @@
-// What docs/mqtt.md lists is what the code has: topics with their fields, words, and every way to be refused.
+// docs/mqtt.md lists the topics of the code with their fields, its words, and every way to be refused.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -13,7 +13,7 @@ import { ROOT } from './document.js';
 
 const text = readFileSync(join(ROOT, 'docs/mqtt.md'), 'utf8');
 
-/** The rows of the table under `heading`, cells as they are written. */
+/** The rows of the table under `heading`, with their cells unchanged. */
 function rowsUnder(heading: string): readonly (readonly string[])[] {
   const section = text.split(/^## /m).find((part) => part.startsWith(heading)) ?? '';
   return section

@@ -1,4 +1,5 @@
-// docs/operations.md and what lies beside it: settings as the code has them, no metric that does not exist, configurations that load.
+// docs/operations.md and the files beside it: the settings of the code, only existing metrics, configurations that
+// load.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -49,7 +50,7 @@ const expressions = [
   ...board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),
 ];
 
-/** The metrics of a running service, each with its labels, under every name by which Prometheus knows them. */
+/** The metrics of a running service, each with its labels, under all its names in Prometheus. */
 async function servedMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const metrics = createMetrics({ processMetrics: true });
   const running = await runService([], { metrics });
@@ -65,7 +66,7 @@ async function servedMetrics(): Promise<ReadonlyMap<string, ReadonlySet<string>>
   return served;
 }
 
-/** Metrics and the labels that `expression` asks them for. */
+/** Metrics and the labels that `expression` requires of them. */
 function metricsIn(
   expression: string,
 ): readonly { readonly name: string; readonly labels: readonly string[] }[] {
@@ -152,7 +153,7 @@ describe('The configurations', () => {
   });
   afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-  /** The file that the page shows, with ports that are free and a certificate that is there. */
+  /** The file that the page shows, with free ports and an existing certificate. */
   async function written(name: string): Promise<string> {
     const block = blocksOf(text).find(({ info }) => info === `file=${name}`);
     if (block === undefined) throw new Error(`the page shows no ${name}`);
@@ -165,7 +166,7 @@ describe('The configurations', () => {
     writeFileSync(join(directory, 'headroom.pem'), both.join(''));
     const own = block.text
       .replaceAll(/\/etc\/(haproxy|nginx)/g, directory)
-      // Nobody has these names.
+      // These names do not resolve.
       .replaceAll(/\S+\.example(?=:\d)/g, '127.0.0.1')
       .replace(/bind :1883\b/, `bind :${await freePort()}`)
       .replace(/\b443\b/, String(await freePort()))

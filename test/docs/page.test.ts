@@ -1,4 +1,5 @@
-// A document made for this test goes through the rig: one terminal, files, a real service, and lies that are found.
+// A document for this test goes through the rig: one terminal, files, a real service, and wrong output that the rig
+// finds.
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { blocksOf } from './document.js';
 import { parseMark } from './mark.js';

@@ -1,4 +1,4 @@
-// Goes through a document as its reader does: one terminal, one file after another, one answer after another.
+// Runs a document as a reader would: one terminal, one file after another, one answer after another.
 
 import type { Block, Document } from './document.js';
 import { differencesOfJson, differencesOfText } from './expected-output.js';
@@ -6,17 +6,17 @@ import type { Mark } from './mark.js';
 import { type Output, openShell, type ShellSession } from './shell-session.js';
 import { openWorkplace, type Workplace } from './workplace.js';
 
-/** What `npm start` and `npm run demo` print, once they can be used, contains the address. */
+/** Part of the output of `npm start` and `npm run demo` once they are ready. */
 const READY = 'http://127.0.0.1:8080';
-/** What an answer of the service that is no success begins with. */
+/** The beginning of an error from the service. */
 const FAILED = '{"error":{"code":';
 
 export interface Page {
   /** Type-checks and compiles all TypeScript of the document. */
   compile(): void;
   /**
-   * Does what `block` says; empty where the document told the truth.
-   * @throws Error with the output, where a command fails.
+   * Executes `block`; empty if the result matches the document.
+   * @throws Error with the output, if a command fails
    */
   differences(block: Block, mark: Mark): Promise<readonly string[]>;
   close(): Promise<void>;
@@ -31,7 +31,7 @@ export async function openPage(document: Document): Promise<Page> {
 
   async function terminalOf(session: string): Promise<ShellSession> {
     if (shell?.session === session) return shell.terminal;
-    // Whoever turns to the next part of a page has stopped what the part before it started.
+    // A reader stops the processes of one session before the next session.
     await shell?.terminal.end();
     shell = { session, terminal: openShell(workplace) };
     return shell.terminal;
@@ -78,7 +78,7 @@ export async function openPage(document: Document): Promise<Page> {
   };
 }
 
-/** Every TypeScript block as a file, by its block: the name it is given, else one by its line. */
+/** Every TypeScript block as a file, by its block: with its given name, or else one from its line. */
 function writeTypeScript(document: Document, workplace: Workplace): ReadonlyMap<Block, string> {
   const names = new Map<Block, string>();
   for (const block of document.blocks.filter(({ language }) => language === 'ts')) {

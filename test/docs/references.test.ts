@@ -1,4 +1,4 @@
-// What the documents name is there: files, links, commands with their flags, scripts, settings, endpoints, metrics.
+// Files, links, commands with their flags, scripts, settings, endpoints and metrics in the documents exist.
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Command } from 'commander';
@@ -12,7 +12,7 @@ import { type Document, ROOT, readDocuments } from './document.js';
 
 const documents = readDocuments();
 
-/** `place: what` for everything of `found` in a document that `isThere` does not know. */
+/** `place: match` for each match of `pattern` in a document for which `isThere` is false. */
 function missing(
   pattern: RegExp,
   isThere: (found: string, document: Document) => boolean,
@@ -25,7 +25,7 @@ function missing(
   );
 }
 
-/** As it is made of a heading for links. */
+/** The anchor that links use for a heading. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -38,11 +38,11 @@ function anchorsOf(file: string): readonly string[] {
   return [...headings].map(([, heading = '']) => anchorOf(heading.trim()));
 }
 
-/** The command as it is put together from what each of its parts says of itself. */
+/** The complete command, built from its parts. */
 const program = new Command('headroom').version('any');
 for (const { load } of COMMANDS) program.addCommand(await load());
 
-/** What is wrong with `headroom WORDS`; undefined where it can be typed so. */
+/** The fault of `headroom WORDS`; undefined if it is a valid command. */
 function faultOfCommand(words: readonly string[]): string | undefined {
   let command: Command = program;
   for (const word of words) {
@@ -85,7 +85,7 @@ describe('What the documents name', () => {
   });
 
   it('is a command as it is typed: with npx in a checkout, and without only inside a container', () => {
-    // What they say of the past stays.
+    // The changelog and the decisions keep names of the past.
     const current = documents.filter(({ path }) => !['CHANGELOG.md', 'docs/decisions.md'].includes(path));
     const names = COMMANDS.map(({ name }) => name).join('|');
     const bare = new RegExp(`^.*(?<![\\w./-])(?<!npx |headroom |-- )headroom (?:${names})\\b.*$`, 'gm');

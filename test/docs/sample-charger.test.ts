@@ -1,4 +1,5 @@
-// The sample charger of the documentation, run as it stands: on a whole service, and against limits that nobody should take.
+// The sample charger of the documentation, unchanged: on a whole service, and against limits that a charger must
+// refuse.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -27,7 +28,7 @@ function newDirectory(): string {
   return directory;
 }
 
-/** `lines` is everything it printed; `kill` is as when its power fails. */
+/** `lines` is its whole output; `kill` ends it as a power failure would. */
 function startSample(directory: string, environment: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, [SAMPLE], {
     cwd: directory,
@@ -122,7 +123,7 @@ it('is a DC charger where it is told so: it takes no more from the grid than the
 
 const PATTERN = { state: stateSchema, meter: meterSchema, ack: ackSchema };
 
-/** The sample as `q1-a` on a broker of its own, where the test says what the service would. */
+/** The sample as `q1-a` on its own broker; the test sends the messages of the service. */
 async function onBroker() {
   const rig: BrokerRig = await startBroker();
   onTestFinished(() => rig.stop());
@@ -151,7 +152,7 @@ async function onBroker() {
     said,
     lines: () => sample.lines,
     isRunning: () => sample.isRunning(),
-    /** What it said last once its state and a heartbeat of the same boot came. */
+    /** Its newest messages, once its state and a heartbeat of the same boot have arrived. */
     async present() {
       await eventually(() => {
         expect(said('state').at(-1)?.online).toBe(true);
@@ -159,7 +160,7 @@ async function onBroker() {
       });
       return { boot: said('state').at(-1)?.boot ?? '', hb: said('meter').at(-1)?.hb ?? 0 };
     },
-    /** Sends a limit that answers the newest heartbeat, and gives the ack. */
+    /** Sends a limit that answers the newest heartbeat, and returns the ack. */
     async limit(fields: Partial<LimitMessage>) {
       const before = said('ack').length;
       const { boot, hb: ref = 0 } = said('meter').at(-1) ?? {};
@@ -219,13 +220,13 @@ it('answers STALE, EXPIRED and REJECTED, and is held as before', async () => {
   ] as const) {
     expect([fields, await limit(fields)]).toMatchObject([fields, { boot, result, appliedA: 12 }]);
   }
-  // Counted from when the heartbeat was sent: about a second before the next regular one.
+  // The lease counts from the sending of that heartbeat (R4), about a second before the next regular one.
   const ref = (said('meter').at(-1)?.hb ?? 0) + 1;
   await eventually(() => expect(said('meter').at(-1)?.hb).toBeGreaterThan(ref));
   expect(await limit({ seq: 50, ref, ttlS: 0.5 })).toMatchObject({ result: 'EXPIRED' });
   for (const text of ['no JSON', 'null']) publish('c/1/limit', text);
   await eventually(() => expect(lines().filter((line) => line.startsWith('not under'))).toHaveLength(2));
-  // What was refused has not moved the fence.
+  // A refused limit does not raise the highest accepted sequence number.
   expect(await limit({ seq: 10, limitA: 14 })).toMatchObject({ result: 'APPLIED', appliedA: 14 });
   expect(isRunning()).toBe(true);
 });

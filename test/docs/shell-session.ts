@@ -1,4 +1,4 @@
-// One bash, as the person at the terminal has it: variables, functions and the directory stay from block to block.
+// One bash for a whole session: variables, functions and the directory stay from block to block.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -12,20 +12,20 @@ export interface Output {
 }
 
 export interface ShellSession {
-  /** Runs `script` to its end. @throws Error with its output where a command of it fails. */
+  /** Runs `script` to its end. @throws Error with its output if one of its commands fails */
   run(script: string, patienceMs: number): Promise<Output>;
   /**
-   * Runs `script` beside what follows; resolves once it has printed `until`.
-   * @throws Error with its output where it ends before that.
+   * Runs `script` in the background; resolves once its output contains `until`.
+   * @throws Error with its output if it ends before that
    */
   start(script: string, until: string, patienceMs: number): Promise<Started>;
-  /** Ends all that was started, and the shell. */
+  /** Ends all started processes, and the shell. */
   end(): Promise<void>;
 }
 
 export interface Started {
   readonly output: Output;
-  /** As Ctrl-C does. Resolves when it is gone. */
+  /** Sends SIGINT, like Ctrl-C. Resolves after the end of the process. */
   interrupt(): Promise<void>;
 }
 
@@ -41,10 +41,10 @@ export function openShell(options: {
     cwd: directory,
     env: environment,
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A process group of its own, so that what it runs can be ended with it.
+    // A separate process group, so that the shell's processes can be ended with it.
     detached: true,
   });
-  // A shell that ended takes no more input; what it ended by is told where it is waited for.
+  // A shell that has ended takes no more input. The caller that waits for its output gets the error.
   bash.stdin.on('error', () => undefined);
   bash.stderr.resume();
   const closed = once(bash, 'close');
@@ -71,7 +71,7 @@ export function openShell(options: {
     return { stdout: readFileSync(`${file}.out`, 'utf8'), stderr: readFileSync(`${file}.err`, 'utf8') };
   }
 
-  /** What the shell says of `file`: its echo, or nothing where the shell ended. */
+  /** The shell's echo for `file`, or undefined if the shell has ended. */
   function echoOf(file: string, line: string): Promise<string | undefined> {
     const echoed = new Promise<string>((resolve) => waiting.set(file, resolve));
     bash.stdin.write(`${line}\n`);
@@ -100,7 +100,7 @@ export function openShell(options: {
     },
     async start(script, until, patienceMs) {
       const { file, redirected } = write(script);
-      // `set -m` gives it a process group too.
+      // `set -m` gives it a process group, too.
       const group = Number(await echoOf(file, `set -m; ( ${redirected} ) & echo ${file} $!; set +m`));
       if (Number.isNaN(group)) throw new Error('the shell has ended');
       groups.push(group);
@@ -123,7 +123,7 @@ export function openShell(options: {
   };
 }
 
-/** Whether there was anybody to signal. */
+/** False if the group has no process. */
 function kill(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);

@@ -1,4 +1,4 @@
-// One word for one thing: what people read has no riddles, and says what the glossary says.
+// One word for each concept: texts for users have no riddles, and use the words of the glossary.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import { BY_STATUS } from '../../web/location/connector-state.js';
 import { readSources } from '../architecture/sources.js';
 import { ROOT, readDocuments } from './document.js';
 
-/** What not to say, and what to say instead. */
+/** Words to avoid, and their replacements. */
 const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bwhoever\b/i, 'those who, or the name of the part'],
   [/\bby right\b/i, 'reserved'],
@@ -18,7 +18,7 @@ const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\bmends?\b/i, 'correct, fix'],
   [/\bnought\b/i, 'zero'],
   [/\bcolours:/i, 'theme'],
-  // The contract's "grid limit" is called by what it is: the smallest of three.
+  // The contract's "grid limit" is the smallest of three limits.
   [/\bgrid limit\b/i, 'limit in force'],
 ];
 

@@ -1,4 +1,4 @@
-// Where a document's examples run: a directory that looks like the checkout, with ports and data of its own.
+// The place of a document's examples: a directory like the checkout, with its own ports and data.
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path';
 import { freePort } from '../free-port.js';
 import { ROOT } from './document.js';
 
-/** Made by running things: an example begins without them. */
+/** Results of earlier runs: an example begins without them. */
 const NOT_SHARED = ['.git', 'data', 'coverage'];
 const COMPILER = join(ROOT, 'node_modules/typescript/bin/tsc');
 
@@ -22,12 +22,16 @@ export interface Workplace {
   readonly directory: string;
   readonly scriptDir: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** `text` with the ports of this workplace for the usual ones, and without what was done before the tests. */
+  /**
+   * `text` with this workplace's ports instead of the usual ones, and without steps that were done before the tests.
+   */
   translate(text: string): string;
-  /** The document's text for text that came out of a command: the usual ports again. */
+  /** The output of a command with the usual ports instead of this workplace's. */
   translateBack(text: string): string;
   write(name: string, text: string): void;
-  /** Type-checks all TypeScript written so far and puts JavaScript beside it. @throws Error with the compiler's words. */
+  /**
+   * Type-checks all TypeScript written so far and puts JavaScript beside it. @throws Error with the compiler's words
+   */
   compile(): void;
   remove(): void;
 }
@@ -64,7 +68,7 @@ export async function openWorkplace(): Promise<Workplace> {
     compile() {
       const config = {
         extends: join(ROOT, 'tsconfig.json'),
-        // What belongs to the checkout lies in folders: the page's own files lie beside this one.
+        // Files of the checkout are in folders; the page's own files are beside this one.
         compilerOptions: { noEmit: false, noUnusedLocals: false, lib: ['ES2023', 'DOM'] },
         include: ['*.ts'],
         exclude: ['knexfile.ts', '*.config.ts'],
@@ -85,8 +89,8 @@ export async function openWorkplace(): Promise<Workplace> {
 }
 
 /**
- * `npm start`, `npm run demo` and `npx headroom` as they are once built (the last builds when it is typed first): the tests
- * build before they begin, and run side by side.
+ * `npm start`, `npm run demo` and `npx headroom` without their builds (the last one builds at its first call). The
+ * tests build before they begin, and run side by side.
  */
 function alreadyBuilt(text: string): string {
   return text
