@@ -1,15 +1,18 @@
-// A real browser for tests, whose pages wait as everything in tests does: in time that the machine has for them.
+// A real browser for tests. Its pages use `Patience`, like all waits of the tests.
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium } from 'playwright-core';
 import { Patience } from './eventually.js';
 
 const CHROMIUM = '/usr/bin/chromium';
-/** The same without windows: a third less processor time. CI does without it, and plays all in the browser that people have. */
+/**
+ * The same browser without windows needs a third less processor time. CI does without it, and runs all tests in the
+ * browser that users have.
+ */
 const WITHOUT_WINDOWS = '/usr/bin/chromium-headless-shell';
 const BROWSER = [WITHOUT_WINDOWS, CHROMIUM].find((path) => existsSync(path));
 /**
- * Parts of the browser that no test looks at. Each page has a window of its own, and without them a window costs half the
- * processor time: pages behind its address line and its buttons, and a process kept ready for the page after this one.
+ * Parts of the browser that no test needs. Each page has its own window, which costs half the processor time without
+ * them. They are pages behind its address line and its buttons, and a process kept ready for the next page.
  */
 const NO_WINDOW_PAGES = [
   'InitialWebUI',
@@ -21,7 +24,7 @@ const NO_WINDOW_PAGES = [
   'WebUIReloadButton',
   'WebUIToolbar',
 ];
-/** What Playwright turns off itself and would be on again, because the browser takes the last list it is given. */
+/** Features that Playwright itself disables. They would be on again, because the browser takes the last list. */
 const AS_PLAYWRIGHT = [
   'AimEnabled',
   'AvoidCorsURLLoaderRestartOnRedirect',
@@ -38,17 +41,17 @@ const AS_PLAYWRIGHT = [
   'ThirdPartyStoragePartitioning',
 ];
 const ARGUMENTS = ['--no-sandbox', `--disable-features=${[...AS_PLAYWRIGHT, ...NO_WINDOW_PAGES].join()}`];
-/** For everything that one test looks at; whichever of it does not come is named then. */
+/** For all waits of one test together; the wait that fails is named. */
 const TEST_PATIENCE_MS = 40_000;
 
-/** What tests in a browser miss on this machine, or undefined where they can run. */
+/** The reason why browser tests cannot run on this machine, or undefined if they can. */
 export function missingBrowser(): string | undefined {
   return BROWSER === undefined ? CHROMIUM : undefined;
 }
 
 let started: Promise<Browser> | undefined;
 
-/** The browser of all files of this process, which Playwright ends with it. Who opened contexts in it closes them. */
+/** The browser of all files of this process; Playwright ends it with the process. Callers close their own contexts. */
 export function sharedBrowser(): Promise<Browser> {
   started ??= chromium.launch({ executablePath: BROWSER ?? CHROMIUM, args: ARGUMENTS, timeout: 0 });
   return started;
@@ -60,7 +63,7 @@ export async function closeContexts(): Promise<void> {
   await Promise.all(contexts.map((context) => context.close()));
 }
 
-/** A context for one test, with nothing kept from another. It closes when patience ends: what a page then waits for fails. */
+/** An isolated context for one test. It closes when patience ends, so that pending waits of its pages fail. */
 export async function openContext(
   browser: Browser,
   options: BrowserContextOptions = {},

@@ -1,4 +1,5 @@
-// What tests run is what people run: vitest would take packages in their form for developers, which checks more and is slower.
+// Tests run the code that users run. By default vitest would take the development form of packages, which checks more
+// and is slower.
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
 

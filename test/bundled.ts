@@ -1,4 +1,4 @@
-// The product as it ships, for tests: an import of the product is taken from the chunks of the bundle, which people run.
+// The product as it ships, for tests: imports of the product resolve to the chunks of the bundle.
 import { readFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,8 +11,8 @@ const BUNDLED = /^(cli|machines|sim|src)\/.*\.[jt]s$/;
 const PREFIX = '\0bundled:';
 
 /**
- * Resolves `../../src/service.js` to a module that passes on what the bundle exports for it (`vite.config.ts`). Benches
- * do not ship: they are loaded as the compiler wrote them. Pages and their scripts are taken as sources.
+ * Resolves `../../src/service.js` to a module that re-exports the bundle's exports for it (`vite.config.ts`). Benches
+ * do not ship, so their compiled files are loaded. Pages and their scripts are taken as sources.
  */
 export function bundledProduct(): Plugin {
   let exported: ReadonlyMap<string, readonly string[]> | undefined;

@@ -20,7 +20,7 @@ function openssl(...args: readonly string[]): void {
 
 const NEW_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'] as const;
 
-/** A folder with certificate authorities; `remove` it. */
+/** A folder with certificate authorities; callers must `remove` it. */
 export class CertificateFolder {
   readonly path = mkdtempSync(join(tmpdir(), 'headroom-certificates-'));
   #count = 0;
@@ -72,7 +72,7 @@ export class CertificateFolder {
     return { cert, key };
   }
 
-  /** Copies under names that stay the same while what they hold is replaced. */
+  /** Copies to fixed paths, whose contents later calls replace. */
   place({ cert, key }: Identity): Identity {
     const placed = { cert: this.file('placed.pem'), key: this.file('placed.key') };
     copyFileSync(cert, placed.cert);
@@ -80,7 +80,7 @@ export class CertificateFolder {
     return placed;
   }
 
-  /** Puts `authority` beside those in `file`. */
+  /** Adds `authority` to the ones in `file`. */
   addAuthority(file: string, authority: Identity): void {
     appendFileSync(file, readFileSync(authority.cert));
   }

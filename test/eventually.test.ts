@@ -1,8 +1,8 @@
-// The wait of all tests: it takes what comes at last, names what does not, and does not take a busy machine for a broken one.
+// The wait of all tests: it accepts late results, names missing ones, and allows for a busy machine.
 import { describe, expect, it } from 'vitest';
 import { eventually, inPatience, Patience } from './eventually.js';
 
-/** How often 100 ms of patience look, with `idlePerLookMs` of all processors together from one look to the next. */
+/** Number of looks in 100 ms of patience, if all processors together idle for `idlePerLookMs` between two looks. */
 async function looks(idlePerLookMs: number): Promise<number> {
   let idleMs = 1_000;
   const patience = new Patience(100, () => {
@@ -22,7 +22,7 @@ describe('Patience', () => {
 
   it('lasts the longer the less the machine idles, up to ten times', async () => {
     expect(await looks(10)).toBe(10);
-    // Ever farther apart, so many are a second.
+    // The looks get farther apart, and there are still as many as this in a second.
     expect(await looks(0)).toBe(27);
   });
 

@@ -1,36 +1,36 @@
-// Waiting for what is expected instead of for a time; what gives up is patience, which a busy machine has more of.
+// Waits for a result instead of for a fixed time. The wait has a patience, which lasts longer on a busy machine.
 import { cpus } from 'node:os';
 import { setTimeout as pass } from 'node:timers/promises';
 
-/** How long to the next look: at first this, and later a tenth of the wait so far. Looks are work, for pages above all. */
+/** Time to the next look: at first this, and later a tenth of the wait so far. Looks cost work, above all in pages. */
 const LOOK_EVERY_MS = 20;
 const LOOK_AT_LEAST_EVERY_MS = 100;
-/** Far more than anything takes that comes at all. */
+/** Far longer than any successful wait. */
 const USUAL_PATIENCE_MS = 20_000;
 
-/** A machine that is busy all the time is taken to be so many times as slow as an idle one. */
+/** Limit of the slowdown: a busy machine counts as at most so many times as slow as an idle one. */
 const SLOWEST = 10;
 
 /**
- * How long to wait for something, in time in which it could have come: little of it is spent while every processor or the
- * disk is busy (whoever should act may be waiting for one), and none while this process gets no turn itself. So where
- * nothing happens any more it ends soon, and a busy machine waits up to ten times as long.
+ * Patience for an event, counted in time in which the event could occur. Little of it passes while all processors or
+ * the disk are busy, because the awaited process may need them. None passes while this process itself does not run. So
+ * a wait without progress ends soon, and a busy machine waits up to ten times as long.
  */
 export class Patience {
   #leftMs: number;
   #idleMs: number;
-  /** As far as it was meant to. */
+  /** The intended wait, ms, without delays of this process. */
   #waitedMs = 0;
   readonly #readIdleMs: () => number;
 
-  /** `readIdleMs` says what all processors together have idled so far; 0 where nobody counts that. */
+  /** `readIdleMs` returns the idle time of all processors together; 0 if the system does not count it. */
   constructor(patienceMs: number = USUAL_PATIENCE_MS, readIdleMs = systemIdleMs) {
     this.#leftMs = patienceMs;
     this.#readIdleMs = readIdleMs;
     this.#idleMs = readIdleMs();
   }
 
-  /** Waits for one look, and says whether there is patience for another one. */
+  /** Waits for one look. False once the patience has ended. */
   async lasts(): Promise<boolean> {
     const waitMs = Math.min(Math.max(LOOK_EVERY_MS, this.#waitedMs / 10), LOOK_AT_LEAST_EVERY_MS);
     await pass(waitMs);
@@ -43,7 +43,7 @@ export class Patience {
   }
 }
 
-/** Resolves with what `check` gives once it no longer throws; rejects with what it last threw when patience is at its end. */
+/** Resolves with the result of `check` once it no longer throws; rejects with its last error when patience ends. */
 export async function eventually<T>(check: () => T, patienceMs?: number): Promise<Awaited<T>> {
   const patience = new Patience(patienceMs);
   for (;;) {
@@ -55,7 +55,7 @@ export async function eventually<T>(check: () => T, patienceMs?: number): Promis
   }
 }
 
-/** Resolves with what `promised` resolves with; rejects with `late()` when patience ends before that. */
+/** Settles as `promised` does; rejects with `late()` when patience ends before that. */
 export async function inPatience<T>(
   promised: Promise<T>,
   late: () => Error,

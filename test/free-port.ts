@@ -1,12 +1,12 @@
-// A port that a program started later can listen on, for as long as a test wants it.
+// A port for a program that a test starts later.
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to connections: one of those is soon somebody's else. */
+/** Below the ports that systems give to connections, because those are soon taken. */
 const FIRST_PORT = 10_000;
 const LAST_PORT = 32_000;
 
-/** A port of 127.0.0.1 on which nothing listens, chosen at random so that tests side by side do not meet. */
+/** A port of 127.0.0.1 without a listener, at random so that parallel tests do not collide. */
 export async function freePort(): Promise<number> {
   const port = randomInt(FIRST_PORT, LAST_PORT);
   return (await isFree(port)) ? port : freePort();

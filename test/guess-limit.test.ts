@@ -1,4 +1,4 @@
-// Wrong credentials count by subscriber: an IPv4 address, or all that an IPv6 network can make up.
+// Wrong credentials count by subscriber: an IPv4 address, or all addresses of an IPv6 network.
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../sim/virtual-clock.js';
 import { GuessLimit } from '../src/guess-limit.js';

@@ -1,4 +1,4 @@
-// A run of tests that leaves something behind fails and names it. What other runs have at the same time is none of its business.
+// A test run that leaves processes or files behind fails and names them. Those of concurrent runs do not count.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { leftBelow } from './leftovers.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const CHECKED = join(ROOT, 'test/memory.ts');
-/** It listens in a session of its own, so that the end of its parent does not end it. */
+/** It listens in its own session, so that the end of its parent does not end it. */
 const LISTENER = `
 const server = require('node:net').createServer().listen(0, '127.0.0.1', () => {
   require('node:fs').writeFileSync('listening', process.pid + ' ' + server.address().port);
@@ -33,7 +33,7 @@ it('waits', async () => {
   while (!existsSync('seen')) await new Promise((resolve) => setTimeout(resolve, 20));
 }, 600_000);`;
 
-/** A run of that one test, checked as this one is; its test ends once `letEnd` is called. */
+/** A run of that one test, with the same check; its test ends once `letEnd` is called. */
 function runOf(test: string) {
   const folder = mkdtempSync(join(tmpdir(), 'headroom-left-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

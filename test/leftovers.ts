@@ -1,21 +1,21 @@
-// Everything that a run of tests leaves behind: processes with their ports, mounts and files. It sees its own run alone, because several
-// may go on side by side on one machine.
+// Processes with their ports, mounts and files that a test run leaves behind. The check covers its own run alone,
+// because several may run on one machine.
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Node writes it wherever the temporary directory is, for the next process: it is a cache, and goes with the directory. */
+/** A cache that Node writes into any temporary directory, for the next process. It is removed with the directory. */
 const CACHES = ['node-compile-cache'];
 
 interface Process {
   readonly pid: number;
   readonly parentPid: number;
-  /** A pid is used again; with this it names one process. */
+  /** The system reuses pids; pid and start together name one process. */
   readonly startTicks: number;
   readonly isZombie: boolean;
 }
 
 /**
- * The processes that descend from one, as far as `look` has seen them. A process whose parent has ended belongs to init, so the
- * descent has to be noted while the parent lives. Empty where the system has no `/proc`.
+ * The descendants of a process, as far as `look` has found them. A process whose parent has ended belongs to init, so
+ * the descent must be recorded during the parent's life. Empty on a system without `/proc`.
  */
 export class Descendants {
   readonly #rootPid: number;
@@ -38,7 +38,7 @@ export class Descendants {
     }
   }
 
-  /** All pids that were ever seen, ended or not. */
+  /** All pids ever found, ended or not. */
   seen(): ReadonlySet<number> {
     return new Set(this.#startTicks.keys());
   }
@@ -68,7 +68,9 @@ export function leftBelow(directory: string): readonly string[] {
   return [...mounts, ...files];
 }
 
-/** A line for each file in the directory whose name has the pid of one of `pids`, such as `headroom-world-17-Ab12Cd`. */
+/**
+ * A line for each file in the directory whose name has the pid of one of `pids`, such as `headroom-world-17-Ab12Cd`.
+ */
 export function leftInNameOf(pids: ReadonlySet<number>, directory: string): readonly string[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)
@@ -76,7 +78,7 @@ export function leftInNameOf(pids: ReadonlySet<number>, directory: string): read
     .map((name) => `file ${directory}/${name}`);
 }
 
-/** The places below a directory where something is mounted, the innermost first. */
+/** The mount points below a directory, the innermost first. */
 export function mountsBelow(directory: string): readonly string[] {
   return readOr('', '/proc/mounts')
     .split('\n')
@@ -119,7 +121,7 @@ function listeningPortsOf(pid: number): readonly number[] {
   return [...new Set(ports)];
 }
 
-/** A process may end while it is read. */
+/** A process may end during the read. */
 function readOr(otherwise: string, path: string): string {
   try {
     return readFileSync(path, 'utf8');

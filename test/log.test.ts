@@ -1,4 +1,4 @@
-// The log's promises: one JSON line an event, of a certain length and rate, no secrets, nothing below its level.
+// Guarantees of the log: one JSON line per event, of bounded length and rate, no secrets, nothing below its level.
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../sim/virtual-clock.js';
 import { createLogger } from '../src/log.js';

@@ -1,7 +1,7 @@
-// The order of test files: what takes long begins first, and beside what waits runs what computes.
+// The order of test files: long ones begin first, and files that compute run beside files that wait.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** They wait for leases, processes, databases and pages most of their time. Longest first. */
+/** Files that mostly wait for leases, processes, databases and pages. Longest first. */
 const WAITING = [
   'test/docs/examples',
   'test/bench/cluster',
@@ -25,7 +25,7 @@ const WAITING = [
   'test/bench/',
 ];
 
-/** They keep a processor busy. Longest first. */
+/** Files that keep a processor busy. Longest first. */
 const COMPUTING = [
   'test/sim/world/nodes',
   'test/sim/run/rehearsal-cells',
@@ -56,14 +56,14 @@ export default class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Those of `files` whose path has one of `parts`, in the order of these. */
+/** The files whose path has one of `parts`, in the order of `parts`. */
 function listed(files: readonly TestSpecification[], parts: readonly string[]): readonly TestSpecification[] {
   const rankOf = ({ moduleId }: TestSpecification) =>
     parts.findIndex((part) => moduleId.includes(`/${part}`));
   return files.filter((file) => rankOf(file) !== -1).sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** Both in their own order, and so that they come to their ends together. */
+/** All lists, each in its own order, mixed so that they end together. */
 function mixed<T>(...lists: readonly (readonly T[])[]): readonly T[] {
   return lists
     .flatMap((list) => list.map((item, i) => ({ item, share: i / list.length })))

@@ -1,4 +1,4 @@
-// A run that was killed must not keep the next one from testing anything.
+// A killed run must not keep the next one from testing.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { removeAbandoned } from './memory.js';
 
-/** No process has it: it is above the highest that Linux gives. */
+/** No process has this pid: it is above the maximum of Linux. */
 const ENDED_PID = 2 ** 22 + 1;
 let directory: string;
 let abandoned: string;
@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Whether this user may mount: a plain one may not. */
+/** Plain users may not mount. */
 function canMount(place: string): boolean {
   mkdirSync(place, { recursive: true });
   try {

@@ -1,30 +1,32 @@
-// The temporary directory of a run of tests, and the check at its end that nothing is left of it.
+// The temporary directory of a test run, and the check at its end that it leaves nothing behind.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Descendants, leftBelow, leftInNameOf, leftProcesses, mountsBelow } from './leftovers.js';
 
-/** On a disk each commit waits for it, and costs twice the processor time. */
+/** On a disk each commit waits, and costs twice the processor time. */
 const MEMORY = '/dev/shm';
 const PREFIX = 'headroom-tests-';
-/** Several times what a whole run holds at once; a container has 64 MB in its usual settings. */
+/** Several times the need of a whole run; a container has 64 MB by default. */
 const ROOM_BYTES = 2 ** 31;
 const LOOK_EVERY_MS = 500;
-/** The last processes of a run are ended by a signal as it closes, and a busy machine is slow to let them go. */
+/** The last processes of a run are ended by a signal as it closes, and on a busy machine they end slowly. */
 const GONE_WITHIN_MS = 120_000;
 
-/** Gives the run a temporary directory of its own, in memory where the host has room. As the run ends, whatever is left fails it. */
+/**
+ * Gives the run its own temporary directory, in memory if the host has room. A leftover at the end fails the run.
+ */
 export function setup(): void {
   const parent = hasRoom() ? MEMORY : tmpdir();
   removeAbandoned(parent);
   const directory = mkdtempSync(join(parent, `${PREFIX}${process.pid}-`));
-  // PostgreSQL runs as a user of its own, and has to get through to its files.
+  // PostgreSQL runs as its own user, and needs access to its files.
   chmodSync(directory, 0o711);
   process.env.TMPDIR = directory;
   const descendants = new Descendants(process.pid);
   setInterval(() => descendants.look(), LOOK_EVERY_MS).unref();
-  // Vitest ends its workers after its teardowns, and what these leave is seen once they are gone.
+  // Vitest ends its workers after its teardowns, so their leftovers show only after that.
   process.once('exit', () => {
     const left = leftAtEnd(descendants, directory);
     if (left.length === 0) return;
@@ -33,7 +35,7 @@ export function setup(): void {
   });
 }
 
-/** Names what is left, and removes it: the next run begins on a clean machine. */
+/** Names all leftovers and removes them, so that the next run begins on a clean machine. */
 function leftAtEnd(descendants: Descendants, directory: string): readonly string[] {
   const deadlineMs = performance.now() + GONE_WITHIN_MS;
   const wait = new Int32Array(new SharedArrayBuffer(4));
@@ -50,10 +52,12 @@ function leftAtEnd(descendants: Descendants, directory: string): readonly string
   return [...new Set(left)];
 }
 
-/** Removes from the directory what killed runs left, small disks that they had mounted included. What cannot be removed
-    stays, and is named: another run's rest is no reason to test nothing. */
+/**
+ * Removes leftovers of killed runs from the directory, with their mounted small disks. A leftover that cannot be
+ * removed is named and stays, because another run's leftover is no reason to test nothing.
+ */
 export function removeAbandoned(directory: string): void {
-  // Without it no other run is known to be alive.
+  // Without /proc, a living run is not distinguishable from a killed one.
   if (!existsSync('/proc/self')) return;
   for (const name of readdirSync(directory)) {
     const [pid] = name.startsWith(PREFIX) ? name.slice(PREFIX.length).split('-') : [];

@@ -1,4 +1,4 @@
-// A mosquitto of the test's own: the broker that operators run beside several nodes.
+// A separate mosquitto for tests: the broker that operators run beside several nodes.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -9,8 +9,8 @@ import { eventually } from './eventually.js';
 import { freePort } from './free-port.js';
 
 /**
- * Open to anybody, on a free port of this host if none is given. With `isClientIdTheUsername` clients are told apart by their
- * user names, as operators should have it: ids of chargers are unique inside their tenant only.
+ * Accepts all clients, by default on a free port of this host. `isClientIdTheUsername` distinguishes clients by their
+ * user names, as operators should: ids of chargers are unique only within their tenant.
  */
 export async function startMosquitto(
   options: { readonly port?: number; readonly isClientIdTheUsername?: boolean } = {},

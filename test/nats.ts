@@ -1,4 +1,4 @@
-// A nats-server of the test's own, which can be killed, frozen and started again where it was.
+// A separate nats-server for tests, which can be killed, frozen and started again at the same address.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -7,16 +7,16 @@ import { freePort } from './free-port.js';
 
 export interface NatsServer {
   readonly url: string;
-  /** Without a word to those connected. */
+  /** Without a message to its clients. */
   kill(): Promise<void>;
-  /** Again, at the same address. */
+  /** Starts the server again, at the same address. */
   start(): Promise<void>;
   pause(): void;
   resume(): void;
   stop(): Promise<void>;
 }
 
-/** On a free port of this host, open to anybody, unless `options` of the program say otherwise. */
+/** Listens on a free port of this host, open to all clients, unless `options` of the program change that. */
 export async function startNats(...options: readonly string[]): Promise<NatsServer> {
   const port = await freePort();
   let server: ChildProcess | undefined;

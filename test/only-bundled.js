@@ -1,4 +1,5 @@
-// Loaded before everything else (`node --import …/only-bundled.js`): what the build has bundled is not taken from the compiled files.
+// Loaded before all other modules (`node --import …/only-bundled.js`): a bundled module must not be loaded from its
+// compiled file.
 import { register } from 'node:module';
 
 const hooks = `

@@ -1,4 +1,4 @@
-// Slow hashes of wrong passwords are bounded, right ones are remembered, and nobody pays for a neighbour.
+// Slow hashes of wrong passwords are bounded, right ones are remembered, and no client pays for a neighbour.
 import { createHook } from 'node:async_hooks';
 import { afterAll, beforeEach, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../sim/virtual-clock.js';
@@ -7,7 +7,7 @@ import { type PasswordAttempt, PasswordCheck } from '../src/password-check.js';
 import { generateSecret, hashPassword, hashSecret } from '../src/secrets.js';
 
 const HERE = '192.0.2.1';
-/** How many were begun, as Node itself counts them. */
+/** Number of hashes begun, as Node itself counts them. */
 let slowHashes = 0;
 const jobs = createHook({
   init(_, type) {
@@ -75,12 +75,12 @@ it('takes none for what has the form of a generated secret, right or wrong, and 
 });
 
 it('does no more work for a flood than its limits allow, however much of it comes at once', async () => {
-  // Of the hundred that an address has.
+  // 80 of the hundred guesses that an address has.
   for (let i = 0; i < 80; i++) guesses.count(HERE);
   const flood = Array.from({ length: 2_000 }, (_, i) => is({ password: `guess ${i}`, stored: undefined }));
   const verdicts = await Promise.all(flood);
   expect(verdicts.filter((verdict) => verdict === 'wrong')).toHaveLength(20);
-  // The second of the two at a time was under way already.
+  // Two run at a time, and the second was already running.
   expect(slowHashes).toBeLessThanOrEqual(21);
 });
 
@@ -128,7 +128,7 @@ it('takes addresses by turns, so that one with many passwords to check holds up 
   const crowd = Array.from({ length: 20 }, (_, i) => one(HERE, `crowd ${i}`));
   const others = ['198.51.100.7', '2001:db8::1'].map((address) => one(address, 'elsewhere'));
   await Promise.all([...crowd, ...others]);
-  // Two were under way before they came, and one or two may be done first of those that are under way with them.
+  // Two were running before these arrived. One or two more of the crowd may finish beside each.
   expect(order.indexOf('198.51.100.7')).toBeLessThan(6);
   expect(order.indexOf('2001:db8::1')).toBeLessThan(7);
 });

@@ -1,4 +1,4 @@
-// Who may read what holds secrets: the owner alone, and a word to the operator where it is otherwise.
+// Files with secrets are readable by their owner alone; otherwise the operator gets a warning.
 import { chmodSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

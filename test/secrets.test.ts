@@ -1,4 +1,4 @@
-// What becomes of a secret before it is stored, and which ones nobody may choose.
+// The stored form of a secret, and forbidden secrets.
 import { scryptSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import {

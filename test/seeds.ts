@@ -1,7 +1,7 @@
-// How many of its cases a test plays: every one with ALL_CASES=1, a share of them otherwise; the end of the run says which.
+// The share of cases that a test runs: all with ALL_CASES=1, fewer otherwise. The end of the run lists the shares.
 import { inject, it, type TestOptions, TestRunner } from 'vitest';
 
-/** Of what was to be played in part: `played`, and how much there is. */
+/** A part of a test that ran: `played` of `of`. */
 interface Part {
   readonly played: number;
   readonly of: number;
@@ -9,11 +9,11 @@ interface Part {
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Above 0, at most 1; left out, 1. */
+    /** Above 0, at most 1; by default 1. */
     readonly shareOfCases: number;
   }
   interface TaskMeta {
-    /** What the test, or the list of cases that begins with it, played where not all. */
+    /** The parts of the test, or of the list of cases that begins with it, if not all ran. */
     parts?: Partial<Record<'cases' | 'minutes', Part>>;
   }
 }
@@ -32,39 +32,39 @@ function partOf(unit: 'cases' | 'minutes', most: number, least: number): number 
   return played;
 }
 
-/** How many of `most` cases the running test plays, which is never less than `least`. */
+/** Number of `most` cases for the running test, at least `least`. */
 export function casesOf(most: number, least = 1): number {
   return partOf('cases', most, least);
 }
 
-/** How many of `most` simulated minutes the running test plays, which is never less than `least`. */
+/** Number of `most` simulated minutes for the running test, at least `least`. */
 export function minutesOf(most: number, least: number): number {
   return partOf('minutes', most, least);
 }
 
-/** 1, 2, 3 … as far as `most` where every case is played. */
+/** 1, 2, 3 … up to `most` if all cases run. */
 export function* seedsUpTo(most: number): Generator<number> {
   const last = casesOf(most);
   for (let seed = 1; seed <= last; seed++) yield seed;
 }
 
-/** Options for `it`: played only where every case is; elsewhere the end of the run counts it among what was played in part. */
+/** Options for `it`: runs only with all cases. Otherwise the end of the run lists the test as partly run. */
 export function onlyWithAllCases(): TestOptions {
   return shareOfCases() === 1 ? {} : { skip: true, meta: { parts: { cases: { played: 0, of: 1 } } } };
 }
 
-/** A list of cases, of which `more` are played only where all are. */
+/** A list of cases; `more` run only with all cases. */
 export interface Cases<T> {
   readonly always: readonly T[];
   readonly more: readonly T[];
 }
 
-/** Those that this run plays. */
+/** The cases of this run. */
 export function played<T>({ always, more }: Cases<T>): readonly T[] {
   return shareOfCases() === 1 ? [...always, ...more] : always;
 }
 
-/** Adds a test for each case that this run plays, named as by `it.each`. */
+/** Adds a test for each case of this run, named as by `it.each`. */
 export function testCases<T>(cases: Cases<T>, name: string, play: (each: T) => Promise<void>): void {
   const [first, ...others] = played(cases).map((each) => [each] as const);
   const counted = { played: played(cases).length, of: cases.always.length + cases.more.length };
@@ -73,7 +73,7 @@ export function testCases<T>(cases: Cases<T>, name: string, play: (each: T) => P
   it.each(others)(name, play);
 }
 
-/** The cases as they are played always, in their share of all and evenly spread, and the others. */
+/** The cases that always run, evenly spread by their share, and the others. */
 export function spread<T>(cases: readonly T[]): Cases<T> {
   const every = Math.round(1 / shareOfCases());
   return {

@@ -1,4 +1,4 @@
-// Failed sign-ins in the log: found by whoever looks for them, and no way to fill a disk or to learn a secret.
+// Failed sign-ins in the log: easy to find, and no way to fill a disk or to learn a secret.
 import { beforeEach, expect, it } from 'vitest';
 import { createVirtualClock, type VirtualClock } from '../sim/virtual-clock.js';
 import { generateSecret } from '../src/secrets.js';

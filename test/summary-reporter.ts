@@ -1,5 +1,4 @@
-// The end of a test run in words: what was skipped and what for, what was played in part, which files took longest, and how long
-// all took.
+// The summary of a test run: skipped tests with their reasons, partly run tests, the slowest files, and the total time.
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node';
 import './needs.js';
 
@@ -29,7 +28,7 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
-/** Skipped tests by what they are skipped for, without those that `partLines` counts. */
+/** Skipped tests by reason, without the ones that `partLines` counts. */
 export function skippedLines(modules: readonly TestModule[]): readonly string[] {
   const byReason = new Map<string, Map<string, number>>();
   for (const module of modules) {
@@ -57,7 +56,7 @@ function reasonOf(test: TestCase): string {
   return (result.state === 'skipped' ? result.note : undefined) ?? 'no reason given';
 }
 
-/** What was played of the tests that play a share of their cases, by file. */
+/** The share that ran of tests with a share of their cases, by file. */
 export function partLines(modules: readonly TestModule[]): readonly string[] {
   const lines = modules.flatMap((module) => {
     const parts = [...module.children.allTests()].flatMap((test) => test.meta().parts ?? []);

@@ -1,4 +1,4 @@
-// The files for TLS: every wrong one is told in one line, a good one replaces the one before, a bad one does not.
+// TLS files: every wrong one is reported in one line, a good one replaces the one before, a bad one does not.
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../sim/virtual-clock.js';

@@ -1,4 +1,4 @@
-// The token bucket: how much passes at once, and how fast more may.
+// The token bucket: its capacity and its refill rate.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createTokenBucket } from '../src/token-bucket.js';
