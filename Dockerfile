@@ -1,10 +1,10 @@
-# The service in a container: built with everything, run with nothing but Node and what production needs.
-# Node 24.21.0 on Debian 12, by the digest of its index (amd64, arm64, ppc64le), so that each build begins with the same bytes.
-# Renew it for fixes of Node and Debian: docs/operations.md, "Containers", has the commands, and says where the digest is from.
+# The service in a container: built with all tools, run with only Node and the production packages. Node 24.21.0 on
+# Debian 12, by the digest of its index (amd64, arm64, ppc64le), so that all builds have the same base. Renew it for
+# fixes of Node and Debian: docs/operations.md, "Containers", has the commands and the origin of the digest.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:d6aa754f16b3197301076f047b5def2f02ea1dbbc2ca920407d46d7ec7f87b20
 FROM ${NODE_IMAGE} AS build
 WORKDIR /app
-# sqlite3 is compiled: its ready-made driver needs a newer glibc than Debian 12 has, and is not tried at installation.
+# sqlite3 is compiled: its ready-made driver needs a newer glibc than Debian 12 has, and is skipped.
 RUN apt-get update \
  && apt-get install -y --no-install-recommends python3 make g++ \
  && rm -rf /var/lib/apt/lists/*
