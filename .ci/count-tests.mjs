@@ -1,5 +1,5 @@
-// Names the tests that failed in vitest's JSON reports, and says how many passed, failed and were skipped in all of them
-// together; a file that did not load failed.
+// Prints the tests that failed in vitest's JSON reports, and the totals of passed, failed and skipped ones. A file that
+// did not load counts as failed.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 
@@ -17,7 +17,7 @@ function countOf(path) {
   };
 }
 
-/** What failed of a file, a line each: the test's name and the beginning of what it said. */
+/** The failures of a file, a line each: the test's name and the beginning of its message. */
 function failuresOf({ name, status, message, assertionResults }) {
   const failed = assertionResults.filter((test) => test.status === 'failed');
   const file = relative(process.cwd(), name);
