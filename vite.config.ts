@@ -36,16 +36,16 @@ const ENTRIES = {
   'campaign-worker': below('dist/sim/checks/campaign-worker.js'),
 };
 
-/** An entry for tests alone: they import the product from the shipped chunks through it (`test/bundled.ts`). */
+/** An entry only for tests: through it they import the product from the shipped chunks (`test/bundled.ts`). */
 const MODULES = 'virtual:modules';
 const PRODUCT = ['cli', 'machines', 'sim', 'src'];
-/** These run as they are loaded. */
+/** These modules run as soon as they are loaded. */
 const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim);
 const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [path, name]));
 
 /**
- * These stay packages: a native driver, packages that `require` also reaches and that must exist once, and drivers
- * that knex names and Headroom does not install.
+ * Not bundled: a native driver; packages that `require` also loads, of which there must be one copy; optional drivers
+ * of knex, which are not installed.
  */
 const PACKAGES = [
   /^(sqlite3|pg|ocpp-rpc)$/,
@@ -228,7 +228,7 @@ export const webBuild: UserConfig = {
     reportCompressedSize: false,
     rolldownOptions: MINIFIED,
   },
-  // `npx vite --mode web` beside a running service: the page reloads as it is edited.
+  // For `npx vite --mode web` next to a running service: the page reloads after each edit.
   server: { proxy: { '/v1': 'http://127.0.0.1:8080' } },
 };
 

@@ -1,5 +1,6 @@
-// Builds the checkout, unless its last build is newer than everything that it was built from. npm prepares a checkout at an install,
-// and once more at the first `npx headroom` in it: a second build would take ten seconds, and break the first if interrupted.
+// Builds the checkout, unless its last build is newer than all of its inputs. npm prepares a checkout at an install,
+// and again at the first `npx headroom` in it. A second build would take ten seconds, and damage the first if
+// interrupted.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +19,9 @@ const SOURCES = [
   'src',
   'web',
 ];
-/** The build writes it last (`vite.config.ts`): all else in `dist` is older, unless a later build was interrupted. */
+/**
+ * The build writes this file last (`vite.config.ts`): all others in `dist` are older, unless a build was interrupted.
+ */
 const STAMP = join(ROOT, 'dist/built');
 /** Node writes compiled code there at each start. */
 const COMPILED = join(ROOT, 'dist/compiled');
