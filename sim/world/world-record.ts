@@ -103,9 +103,14 @@ function isLockReport(fields: object): fields is ConnectorReport {
   return 'type' in fields && (fields.type === 'connector.locked' || fields.type === 'connector.unlocked');
 }
 
-/** Leaves out ids: an error has the id of its request, which differs each time, and each world numbers its alarms. */
+/**
+ * Leaves out ids and sentences. An error has the id of its request, which differs each time, and each world numbers its
+ * alarms. A sentence has a space: its wording is no part of the course of events.
+ */
 function digestOf(body: unknown): string {
-  const text = JSON.stringify(body, (key, value: unknown) => (OWN_IDS.has(key) ? undefined : value));
+  const isLeftOut = (key: string, value: unknown) =>
+    OWN_IDS.has(key) || (typeof value === 'string' && value.includes(' '));
+  const text = JSON.stringify(body, (key, value: unknown) => (isLeftOut(key, value) ? undefined : value));
   return createHash('sha256')
     .update(text ?? '')
     .digest('hex')
