@@ -212,8 +212,8 @@ export function cycles(sources: readonly Source[]): readonly Breach[] {
 }
 
 const MOST_LINES_OF_A_PART = 17;
-/** Each of these keeps a file of its own: a schema migration, a command with its flags, a query. */
-const ONE_EACH = /\/migrations\/|^cli\/[a-z]+\.ts$|^src\/application\/(commands|queries)\//;
+/** Each of these keeps a file of its own: a command with its flags, a query. */
+const ONE_EACH = /^cli\/[a-z]+\.ts$|^src\/application\/(commands|queries)\//;
 
 /** Short files with a single importer belong into that importer. */
 export function partsOnTheirOwn(sources: readonly Source[]): readonly Breach[] {

@@ -9,7 +9,7 @@ import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { makePrivateDirectory } from '../../private-files.js';
 import { sqliteFileOf } from './engine.js';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations.js';
 
 /** Wait of a write for another process's. */
 export const LOCK_TIMEOUT_MS = 2000;
@@ -64,7 +64,7 @@ export function knexSettings(databaseUrl: string, options: OpenOptions = {}): Kn
     ...engine,
     // Errors go into logs: they contain the statement, not its data.
     compileSqlOnError: false,
-    migrations: { migrationSource: MIGRATIONS, tableName: 'migrations' },
+    migrations: { migrationSource: MIGRATIONS, tableName: MIGRATIONS_TABLE },
     log: {
       warn: (message: string) => log?.warn({}, message),
       error: (message: string) => log?.error({}, message),

@@ -15,7 +15,7 @@ import { lostWhereDamaged, refuseLost, refuseWithoutFile } from './database.js';
 import { isThere } from './database-files.js';
 import { databaseFileOf, type Engine, engineOf } from './engine.js';
 import { isHeadroomDatabase } from './migrate.js';
-import { MIGRATIONS } from './migrations.js';
+import { MIGRATIONS, MIGRATIONS_TABLE } from './migrations.js';
 import { loadLocations } from './sites.js';
 import { inSnapshot } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
@@ -112,7 +112,7 @@ export class Inspection {
 
   async schema(): Promise<SeenSchema> {
     const known = (await MIGRATIONS.getMigrations([])).map((each) => MIGRATIONS.getMigrationName(each));
-    const rows: { name: string }[] = await this.#ask(() => this.#knex('migrations').select('name'));
+    const rows: { name: string }[] = await this.#ask(() => this.#knex(MIGRATIONS_TABLE).select('name'));
     const there = rows.map(({ name }) => name);
     return {
       missing: known.filter((name) => !there.includes(name)),

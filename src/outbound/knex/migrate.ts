@@ -3,6 +3,7 @@ import type { Knex } from 'knex';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { LOCK_TIMEOUT_MS, START_LOCK_TIMEOUT_MS } from './connection.js';
 import { engineOf } from './engine.js';
+import { joinUnreleased } from './migrations.js';
 
 // 'HEAD' and 'room' in ASCII: the mark in an SQLite file's header, and the key of the lock in PostgreSQL.
 const APPLICATION_ID = 0x48454144;
@@ -30,6 +31,7 @@ export async function migrateDatabase(knex: Knex): Promise<readonly string[]> {
         ? `pragma application_id = ${APPLICATION_ID}`
         : `set local lock_timeout = 0; set local statement_timeout = 0; select pg_advisory_xact_lock(${LOCK_KEY})`,
     );
+    await joinUnreleased(trx);
     const [, names]: [number, string[]] = await trx.migrate.latest().catch(tellIfNewer);
     if (isSqlite) await trx.raw(`pragma busy_timeout = ${LOCK_TIMEOUT_MS}`);
     return names;

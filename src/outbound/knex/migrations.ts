@@ -1,62 +1,427 @@
 // Every version of the schema, named in code: the list is the same from sources, from a build and in tests.
+// Keys begin with the tenant, instants are epoch milliseconds, power is kW where a column does not name another unit.
+import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
-import * as initial from './migrations/0001-initial.js';
-import * as owner from './migrations/0002-owner.js';
-import * as enforcement from './migrations/0003-enforcement.js';
-import * as powerEstimates from './migrations/0004-power-estimates.js';
-import * as commitCount from './migrations/0005-commit-count.js';
-import * as alarmReasons from './migrations/0006-alarm-reasons.js';
-import * as operatorLimits from './migrations/0008-operator-limits.js';
-import * as fuses from './migrations/0009-fuses.js';
-import * as passwordSeals from './migrations/0010-password-seals.js';
-import * as leaseTimes from './migrations/0011-lease-times.js';
-import * as directCurrent from './migrations/0012-direct-current.js';
-import * as ownerNode from './migrations/0013-owner-node.js';
-import * as siteMeters from './migrations/0014-site-meters.js';
-import * as neverPause from './migrations/0015-never-pause.js';
-import * as lentPhases from './migrations/0016-lent-phases.js';
-import * as peakShaving from './migrations/0017-peak-shaving.js';
-import * as operatorMayPause from './migrations/0018-operator-may-pause.js';
-import * as shards from './migrations/0019-shards.js';
-import * as phaseCurrents from './migrations/0020-phase-currents.js';
-import * as buildingPower from './migrations/0021-building-power.js';
-import * as declinedShards from './migrations/0022-declined-shards.js';
-import * as feederCurrents from './migrations/0023-feeder-currents.js';
-import * as credentialHistory from './migrations/0024-credential-history.js';
+import { engineOf } from './engine.js';
 
 interface NamedMigration extends Knex.Migration {
   readonly name: string;
 }
 
-// In order. A name is stored in databases and never changes.
-const ALL: readonly NamedMigration[] = [
-  { name: '0001-initial', ...initial },
-  { name: '0002-owner', ...owner },
-  { name: '0003-enforcement', ...enforcement },
-  { name: '0004-power-estimates', ...powerEstimates },
-  { name: '0005-commit-count', ...commitCount },
-  { name: '0006-alarm-reasons', ...alarmReasons },
-  { name: '0008-operator-limits', ...operatorLimits },
-  { name: '0009-fuses', ...fuses },
-  { name: '0010-password-seals', ...passwordSeals },
-  { name: '0011-lease-times', ...leaseTimes },
-  { name: '0012-direct-current', ...directCurrent },
-  { name: '0013-owner-node', ...ownerNode },
-  { name: '0014-site-meters', ...siteMeters },
-  { name: '0015-never-pause', ...neverPause },
-  { name: '0016-lent-phases', ...lentPhases },
-  { name: '0017-peak-shaving', ...peakShaving },
-  { name: '0018-operator-may-pause', ...operatorMayPause },
-  { name: '0019-shards', ...shards },
-  { name: '0020-phase-currents', ...phaseCurrents },
-  { name: '0021-building-power', ...buildingPower },
-  { name: '0022-declined-shards', ...declinedShards },
-  { name: '0023-feeder-currents', ...feederCurrents },
-  { name: '0024-credential-history', ...credentialHistory },
+/** Terms of SQL that differ between the engines. */
+interface Dialect {
+  /** Text compares by its bytes on both engines. */
+  readonly text: string;
+  /** End of a table. SQLite then stores rows in the order of their key, so the rows of a tenant are together. */
+  readonly end: string;
+  /** Counts submissions. SQLite has no identity column in a composite key: there the insert counts. */
+  readonly counted: string;
+}
+
+function dialectOf(knex: Knex): Dialect {
+  return engineOf(knex) === 'sqlite'
+    ? { text: 'text', end: 'without rowid', counted: 'bigint not null' }
+    : { text: 'text collate "C"', end: '', counted: 'bigint generated always as identity' };
+}
+
+async function runAll(knex: Knex, statements: readonly string[]): Promise<void> {
+  for (const statement of statements) await knex.raw(statement);
+}
+
+/** Drops the tables that the statements create, the last one first. */
+async function dropTables(knex: Knex, statements: readonly string[]): Promise<void> {
+  for (const statement of statements.toReversed()) {
+    const [, table] = /^\s*create table (\w+)/.exec(statement) ?? [];
+    if (table !== undefined) await knex.schema.dropTable(table);
+  }
+}
+
+function release01(dialect: Dialect): readonly string[] {
+  return [
+    ...credentials(dialect),
+    ...sites(dialect),
+    ...profiles(dialect),
+    ...clusters(dialect),
+    'create table revision_counter (only_row integer primary key check (only_row = 1), revision bigint not null)',
+    'insert into revision_counter (only_row, revision) values (1, 0)',
+    // One running service at a time owns the database. It raises the epoch at its start.
+    'create table owner (only_row integer primary key check (only_row = 1), epoch bigint not null)',
+    'insert into owner (only_row, epoch) values (1, 0)',
+    ...enforcement(dialect),
+  ];
+}
+
+function credentials({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table tenants (
+      tenant_uuid ${text} primary key,
+      name ${text} not null,
+      features ${text} not null,
+      sites_revision bigint not null,
+      credentials_revision bigint not null
+    ) ${end}`,
+    `create table api_keys (
+      tenant_uuid ${text} not null references tenants,
+      key_id ${text} not null unique,
+      secret_hash ${text} not null,
+      scopes ${text} not null,
+      expires_at_ms bigint,
+      revoked_at_ms bigint,
+      primary key (tenant_uuid, key_id)
+    ) ${end}`,
+    `create table oauth_clients (
+      tenant_uuid ${text} not null references tenants,
+      client_id ${text} not null unique,
+      secret_hash ${text} not null,
+      scopes ${text} not null,
+      disabled_at_ms bigint,
+      primary key (tenant_uuid, client_id)
+    ) ${end}`,
+  ];
+}
+
+function sites({ text, end, counted }: Dialect): readonly string[] {
+  return [
+    `create table locations (
+      tenant_uuid ${text} not null references tenants,
+      location_id ${text} not null,
+      name ${text} not null,
+      status ${text} not null check (status in ('ACTIVE', 'INACTIVE')),
+      permanent_limit_kw double precision not null check (permanent_limit_kw > 0),
+      provisioned_permanent_limit_kw double precision not null,
+      grid_limit_kw double precision,
+      primary key (tenant_uuid, location_id)
+    ) ${end}`,
+    `create table permanent_limit_changes (
+      tenant_uuid ${text} not null,
+      change ${counted},
+      location_id ${text} not null,
+      limit_kw double precision not null check (limit_kw > 0),
+      set_at_ms bigint not null,
+      primary key (tenant_uuid, change),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+    'create index permanent_limit_changes_by_location on permanent_limit_changes (tenant_uuid, location_id, change)',
+    `create table chargers (
+      tenant_uuid ${text} not null,
+      controller_uuid ${text} not null,
+      location_id ${text} not null,
+      mqtt_secret_hash ${text},
+      primary key (tenant_uuid, controller_uuid),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+    `create table connectors (
+      tenant_uuid ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      status ${text} not null check (status in ('ACTIVE', 'INACTIVE')),
+      phases integer not null check (phases in (1, 3)),
+      voltage_v double precision not null,
+      max_current_a double precision not null,
+      failsafe_a double precision not null,
+      primary key (tenant_uuid, controller_uuid, connector_id),
+      foreign key (tenant_uuid, controller_uuid) references chargers
+    ) ${end}`,
+    `create table gateways (
+      tenant_uuid ${text} not null references tenants,
+      gateway_id ${text} not null,
+      mqtt_secret_hash ${text},
+      primary key (tenant_uuid, gateway_id)
+    ) ${end}`,
+    `create table gateway_controllers (
+      tenant_uuid ${text} not null,
+      gateway_id ${text} not null,
+      controller_uuid ${text} not null,
+      primary key (tenant_uuid, gateway_id, controller_uuid),
+      foreign key (tenant_uuid, gateway_id) references gateways,
+      foreign key (tenant_uuid, controller_uuid) references chargers
+    ) ${end}`,
+  ];
+}
+
+function profiles({ text, end, counted }: Dialect): readonly string[] {
+  return [
+    // Of a location, of a connector or, with neither, of the organization.
+    `create table profiles (
+      tenant_uuid ${text} not null references tenants,
+      submission ${counted},
+      location_id ${text},
+      controller_uuid ${text},
+      connector_id ${text},
+      priority integer not null check (priority between 0 and 10),
+      limit_kw double precision not null check (limit_kw > 0),
+      starts_at_ms bigint not null,
+      ends_at_ms bigint not null,
+      submitted_at_ms bigint not null,
+      superseded_at_ms bigint,
+      primary key (tenant_uuid, submission),
+      foreign key (tenant_uuid, location_id) references locations,
+      foreign key (tenant_uuid, controller_uuid, connector_id) references connectors,
+      check (starts_at_ms < ends_at_ms),
+      check ((controller_uuid is null) = (connector_id is null)),
+      check (location_id is null or controller_uuid is null)
+    ) ${end}`,
+    // One holder for each slot. `coalesce` is needed because null differs from null in a unique index.
+    `create unique index profile_holders on profiles (
+      tenant_uuid, coalesce(location_id, ''), coalesce(controller_uuid, ''), coalesce(connector_id, ''), priority
+    ) where superseded_at_ms is null`,
+    'create index profiles_by_target on profiles (tenant_uuid, location_id, controller_uuid, connector_id, submission)',
+  ];
+}
+
+function clusters({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table clusters (
+      tenant_uuid ${text} not null references tenants,
+      cluster_id ${text} not null,
+      name ${text} not null,
+      limit_kw double precision check (limit_kw > 0),
+      status ${text} not null check (status in ('ACTIVE', 'INACTIVE')),
+      created_at_ms bigint not null,
+      updated_at_ms bigint not null,
+      primary key (tenant_uuid, cluster_id)
+    ) ${end}`,
+    `create table cluster_members (
+      tenant_uuid ${text} not null,
+      cluster_id ${text} not null,
+      position integer not null,
+      location_id ${text} not null,
+      primary key (tenant_uuid, cluster_id, position),
+      unique (tenant_uuid, cluster_id, location_id),
+      foreign key (tenant_uuid, cluster_id) references clusters on delete cascade,
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+  ];
+}
+
+/** No foreign keys: these rows share commits with clients' writes, and must not make those fail. */
+function enforcement({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table reservations (
+      tenant_uuid ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      limit_tenths_a integer not null,
+      then_tenths_a integer not null,
+      lease ${text} not null check (lease in ('heartbeat', 'receipt', 'none')),
+      primary key (tenant_uuid, controller_uuid, connector_id)
+    ) ${end}`,
+    `create table alarms (
+      tenant_uuid ${text} not null,
+      alarm_id ${text} not null,
+      kind ${text} not null,
+      location_id ${text} not null,
+      controller_uuid ${text},
+      connector_id ${text},
+      reason ${text} not null,
+      began_at_ms bigint not null,
+      ended_at_ms bigint,
+      primary key (tenant_uuid, alarm_id)
+    ) ${end}`,
+    'create index alarms_open on alarms (tenant_uuid, began_at_ms, alarm_id) where ended_at_ms is null',
+    // The index includes the end, so alarms that ended before a window are skipped inside the index.
+    'create index alarms_by_tenant on alarms (tenant_uuid, began_at_ms, alarm_id, ended_at_ms)',
+    'create index alarms_by_location on alarms (tenant_uuid, location_id, began_at_ms, alarm_id, ended_at_ms)',
+    `create table power_minutes (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      at_ms bigint not null,
+      mean_w double precision not null,
+      max_w double precision not null,
+      limit_w double precision not null,
+      primary key (tenant_uuid, location_id, at_ms)
+    ) ${end}`,
+  ];
+}
+
+/** Tables that release 0.2 adds. */
+function tablesOf02({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table operators (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      operator_uuid ${text} not null,
+      mqtt_secret_hash ${text},
+      failsafe_kw double precision not null check (failsafe_kw >= 0),
+      failsafe_min_ms bigint not null,
+      missing_after_ms bigint not null,
+      primary key (tenant_uuid, location_id),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+    // No foreign key: these rows share commits with clients' writes, and must not make those fail.
+    `create table operator_events (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      change bigint not null,
+      recorded_at_ms bigint not null,
+      state ${text} not null,
+      since_ms bigint not null,
+      source ${text},
+      limit_kw double precision,
+      ends_at_ms bigint,
+      sent_at_ms bigint,
+      newest_sent_at_ms bigint,
+      primary key (tenant_uuid, location_id, change)
+    ) ${end}`,
+    // Seals by which a later provisioning recognizes unchanged passwords, as JSON.
+    `create table password_seals (
+      tenant_uuid ${text} not null primary key references tenants,
+      seals text not null
+    )`,
+    `create table site_meters (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      meter_uuid ${text} not null,
+      mqtt_secret_hash ${text},
+      covers ${text} not null,
+      max_building_kw double precision not null check (max_building_kw >= 0),
+      reserve_least_kw double precision not null check (reserve_least_kw >= 0),
+      reserve_most_kw double precision not null check (reserve_most_kw >= reserve_least_kw),
+      pv_raises_headroom integer not null,
+      primary key (tenant_uuid, location_id),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+    // The counted part of the last billed window.
+    `create table billed_windows (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      starts_at_ms bigint not null,
+      used_ws double precision not null check (used_ws >= 0),
+      counted_until_ms bigint not null,
+      primary key (tenant_uuid, location_id),
+      foreign key (tenant_uuid, location_id) references locations
+    ) ${end}`,
+    // For nodes that share the tenants. A shard without an owner has NULLs. Leases end by the database's clock.
+    `create table shards (
+      shard integer primary key,
+      epoch bigint not null,
+      commits bigint not null,
+      node_id ${text},
+      node_url ${text},
+      alive_until_ms bigint
+    )`,
+    // `declined` lists the shards that a node could not run, separated by spaces. Other nodes take them.
+    `create table members (
+      node_id ${text} primary key,
+      node_url ${text},
+      alive_until_ms bigint not null,
+      declined text
+    )`,
+  ];
+}
+
+const SHARDS = 16;
+
+/** The history of a credential: NULL in rows of release 0.1. */
+const HISTORY_OF_CREDENTIALS = [
+  'name text',
+  'created_at_ms bigint',
+  'created_by text',
+  'last_used_at_ms bigint',
+  'ended_by text',
 ];
+
+/** Columns that release 0.2 adds, by table. NULL means: not provisioned, not known, or as release 0.1 had it. */
+const COLUMNS_OF_02: readonly (readonly [table: string, columns: readonly string[]])[] = [
+  [
+    'power_minutes',
+    [
+      // NULL means "equal to the lowest limit", and "all measured".
+      'mean_limit_w double precision',
+      'estimated_w double precision',
+      ...['mean', 'max'].flatMap((kind) =>
+        ['l1', 'l2', 'l3'].map((phase) => `${kind}_${phase}_tenths_a integer`),
+      ),
+      'mean_building_w double precision',
+      'max_building_w double precision',
+      'mean_reserve_w double precision',
+      'feeders text',
+    ],
+  ],
+  [
+    'owner',
+    [
+      // A start compares the id of the database and the number of commits with the last acknowledged commit.
+      "database_id text not null default ''",
+      'commits bigint not null default 0',
+      'node_id text',
+      'node_url text',
+      'alive_until_ms bigint',
+    ],
+  ],
+  // The reason at the begin of the alarm, if the present one differs.
+  ['alarms', ['first_reason text']],
+  ['locations', ['connection text', 'feeders text', 'peak_shaving text']],
+  ['chargers', ['feeder text', 'heartbeat_ms integer', 'lease_ttl_ms integer']],
+  [
+    'connectors',
+    [
+      'rotation text',
+      'direct_current text',
+      'never_pause integer not null default 0',
+      'operator_may_pause integer not null default 0',
+    ],
+  ],
+  // NULL means "all phases".
+  ['reservations', ['ttl_ms integer', 'phases integer']],
+  ['api_keys', HISTORY_OF_CREDENTIALS],
+  ['oauth_clients', [...HISTORY_OF_CREDENTIALS, 'expires_at_ms bigint']],
+];
+
+const RELEASE_02 = '0004-release-0.2';
+
+/** In order. A name is stored in databases and never changes. */
+const ALL: readonly NamedMigration[] = [
+  {
+    name: '0001-initial',
+    up: (knex) => runAll(knex, release01(dialectOf(knex))),
+    // Drops every table with all data.
+    down: (knex) => dropTables(knex, release01(dialectOf(knex))),
+  },
+  // Release 0.1 recorded these by themselves. Their tables are part of `0001-initial` since.
+  { name: '0002-owner', up: async () => {}, down: async () => {} },
+  { name: '0003-enforcement', up: async () => {}, down: async () => {} },
+  {
+    name: RELEASE_02,
+    async up(knex) {
+      for (const [table, columns] of COLUMNS_OF_02)
+        await runAll(
+          knex,
+          columns.map((column) => `alter table ${table} add column ${column}`),
+        );
+      await knex('owner').update({ database_id: randomUUID() });
+      await runAll(knex, tablesOf02(dialectOf(knex)));
+      for (let shard = 0; shard < SHARDS; shard++)
+        await knex('shards').insert({ shard, epoch: 0, commits: 0 });
+    },
+    async down(knex) {
+      await dropTables(knex, tablesOf02(dialectOf(knex)));
+      for (const [table, columns] of COLUMNS_OF_02.toReversed())
+        await runAll(
+          knex,
+          columns.toReversed().map((column) => `alter table ${table} drop column ${column.split(' ')[0]}`),
+        );
+    },
+  },
+];
+
+/** Records the names of migrations that ran. */
+export const MIGRATIONS_TABLE = 'migrations';
 
 export const MIGRATIONS: Knex.MigrationSource<NamedMigration> = {
   getMigrations: async () => [...ALL],
   getMigrationName: (migration) => migration.name,
   getMigration: async (migration) => migration,
 };
+
+/** The steps between the releases were recorded one by one, up to this one. */
+const LAST_UNRELEASED = '0024-credential-history';
+
+/** Records the schema of the last state between releases 0.1 and 0.2 as that of release 0.2, to which it is equal. */
+export async function joinUnreleased(knex: Knex): Promise<void> {
+  if (!(await knex.schema.hasTable(MIGRATIONS_TABLE))) return;
+  const last = await knex(MIGRATIONS_TABLE).where({ name: LAST_UNRELEASED }).first('batch', 'migration_time');
+  if (last === undefined) return;
+  await knex(MIGRATIONS_TABLE).where('name', '>=', '0004').delete();
+  await knex(MIGRATIONS_TABLE).insert({ ...last, name: RELEASE_02 });
+}

@@ -137,7 +137,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await add(keyRecord('k1'));
       await store.close();
       const knex = openDatabase(databaseUrl);
-      await knex.migrate.down({ name: '0024-credential-history' });
+      await knex.migrate.down({ name: '0004-release-0.2' });
       expect(Object.keys(await knex('api_keys').first())).not.toContain('created_by');
       await knex.destroy();
       ({ store, metrics } = await openStore(databaseUrl));
