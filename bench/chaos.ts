@@ -35,7 +35,7 @@ interface Options {
 }
 
 /** The cluster, the writers, the watch, and their counts. */
-interface Course {
+interface RunTimeline {
   readonly cluster: Cluster;
   readonly writers: Writers;
   readonly watch: Watch;
@@ -193,7 +193,7 @@ function report(tally: Tally, rounds: number): void {
  * chargers.
  */
 async function playRound(
-  { cluster, writers, watch, tally }: Course,
+  { cluster, writers, watch, tally }: RunTimeline,
   fault: Fault,
   draw: number,
 ): Promise<{ readonly restMs: number; readonly silentMs: number } | undefined> {
@@ -228,7 +228,7 @@ async function playRound(
 }
 
 /** Plays `rounds`, or fewer after a request to stop; returns the number of rounds played. */
-async function playRounds(course: Course, { rounds, seed, faults }: Options): Promise<number> {
+async function playRounds(course: RunTimeline, { rounds, seed, faults }: Options): Promise<number> {
   const { cluster, tally, watch } = course;
   const known: readonly Fault[] =
     cluster.fronts === undefined ? NODE_FAULTS : [...NODE_FAULTS, ...FRONT_FAULTS];

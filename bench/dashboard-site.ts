@@ -2,7 +2,7 @@
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { Cancel } from '../src/ports/clock.js';
-import type { ChargerGateway, ConnectorMeter, MeterSink } from '../src/ports/telemetry.js';
+import type { ChargerGateway, ConnectorMeter, TelemetryHandler } from '../src/ports/telemetry.js';
 import { Service } from '../src/service.js';
 import { API_KEY, controllerUuidOf, createSite, locationIdOf, provision, silentLog, TENANT } from './site.js';
 
@@ -26,7 +26,7 @@ export async function runDashboardSite(locations: number, chargersEach: number):
   const site = createSite();
   const shape = { chargersEach, permanentLimitKw: 8 * chargersEach, gridLimitKw: 10 * chargersEach };
   await provision(site.config, locations, 1, shape);
-  const held: { sink?: MeterSink } = {};
+  const held: { sink?: TelemetryHandler } = {};
   const service = new Service(site.config, { log: silentLog, createGateway: () => gatewayTo(held) });
   const { httpUrl } = await service.start();
   const meters = Array.from({ length: locations * chargersEach }, (_, n) => {
@@ -48,7 +48,7 @@ export async function runDashboardSite(locations: number, chargersEach: number):
 }
 
 /** Limits are discarded, because no charger follows them here. */
-function gatewayTo(held: { sink?: MeterSink }): ChargerGateway {
+function gatewayTo(held: { sink?: TelemetryHandler }): ChargerGateway {
   return {
     publishLimit: () => {},
     requestSync: () => {},

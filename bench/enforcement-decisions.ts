@@ -30,7 +30,7 @@ const FEEDERS = 20;
  * others.
  */
 const FEEDER_A_EACH = [11, 24] as const;
-const ROTATIONS = ['R', 'S', 'T'] as const;
+const PHASE_ROTATIONS = ['R', 'S', 'T'] as const;
 
 interface Site {
   readonly actor: LocationActor;
@@ -85,7 +85,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
   }).start();
   const controls = [...supervisor.controls.values()];
   for (const control of controls) {
-    actor.send({ type: 'connector.told', key: control.key, event: { type: 'meter.heard' } });
+    actor.send({ type: 'connector.event', key: control.key, event: { type: 'meter.received' } });
     supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
   }
   const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
@@ -101,7 +101,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
 }
 
 function wiringOf(i: number) {
-  const rotation = i % 3 === 0 ? ROTATIONS[(i / 3) % 3] : undefined;
+  const rotation = i % 3 === 0 ? PHASE_ROTATIONS[(i / 3) % 3] : undefined;
   return { feeder: `feeder-${i % FEEDERS}`, ...(rotation !== undefined && { rotation }) };
 }
 
@@ -126,10 +126,10 @@ function heartbeat(site: Site): void {
       status: hasCar ? 'Charging' : 'Available',
       limitA,
       epoch: OWNER_TERM,
-      seq: control.holding.lastSeq,
+      seq: control.account.lastSeq,
     } as const;
     site.supervisor.meters.record(control.slot, reading, site.nowMs);
-    site.supervisor.hear(control, reading, site.nowMs);
+    site.supervisor.receive(control, reading, site.nowMs);
   }
 }
 

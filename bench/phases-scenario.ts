@@ -9,7 +9,7 @@ const CAR_W = VOLTAGE_V * MAX_A;
 const GAP_MS = 600_000;
 /** Delay from one connector to the next, so that not all begin at once. */
 const APART_MS = 120_000;
-const ROTATIONS = ['RST', 'STR', 'TRS'];
+const PHASE_ROTATIONS = ['RST', 'STR', 'TRS'];
 
 /** `rotated`: connectors begin with L1, L2 and L3 in turn; otherwise all begin with L1. */
 export interface PhasesCase {
@@ -57,7 +57,7 @@ export function phasesScenario(phases: PhasesCase): Scenario {
     seed,
   } = phases;
   const chargers = Array.from({ length: cars }, (_, nth) => {
-    const rotation = wiring === 'onL1' ? 'RST' : ROTATIONS[nth % ROTATIONS.length];
+    const rotation = wiring === 'onL1' ? 'RST' : PHASE_ROTATIONS[nth % PHASE_ROTATIONS.length];
     return `            - { controllerUuid: c${nth}, connectors: [{ connectorId: "1", phases: 3, rotation: ${rotation}, maxCurrentA: ${MAX_A}, failsafeA: 0 }] }`;
   });
   const visits = staysOf(phases).map(
@@ -106,7 +106,7 @@ export function bestWh(phases: PhasesCase): number {
     const onPhase = (phase: number) =>
       carPhases === 3
         ? there.length
-        : there.filter(({ nth }) => (wiring === 'onL1' ? 0 : nth % ROTATIONS.length) === phase).length;
+        : there.filter(({ nth }) => (wiring === 'onL1' ? 0 : nth % PHASE_ROTATIONS.length) === phase).length;
     const carriedW = [0, 1, 2].reduce(
       (sum, phase) => sum + Math.min(onPhase(phase) * CAR_W, fuseA * VOLTAGE_V),
       0,

@@ -52,9 +52,11 @@ async function figuresOf({ shareGoal, ...measured }: Measured): Promise<readonly
       goal: `≤ ${STARTS_GOAL}`,
       met: starts <= STARTS_GOAL,
     });
-  for (const { name: pole, carriesA, mostA, overAs } of fuses.filter((each) => each.name.startsWith('L1')))
+  for (const { name: circuitPhase, carriesA, mostA, overAs } of fuses.filter((each) =>
+    each.name.startsWith('L1'),
+  ))
     figures.push({
-      name: `${name}: most on ${pole}`,
+      name: `${name}: most on ${circuitPhase}`,
       measured: `${mostA.toFixed(1)} A, ${overAs} A s above`,
       goal: `≤ ${carriesA} A`,
       met: mostA <= carriesA && overAs === 0,

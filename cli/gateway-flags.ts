@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
-import { contradictionOfGateway } from '../src/contradictions.js';
+import { brokenConstraintOfGateway } from '../src/config-constraints.js';
 import { readCertificates, readKey } from '../src/tls-files.js';
 import {
   addSettingsFlags,
@@ -60,7 +60,7 @@ export function addGatewayFlags(command: Command, settings = SETTINGS): Command 
 /** @throws ConfigError, TlsFileError */
 export function gatewayConfigOf(flags: SettingsFlags) {
   const given = SETTINGS.flatMap((key) => (flags[key] === undefined ? [] : [[key, flags[key]]]));
-  const config = configOf(Object.fromEntries(given), contradictionOfGateway);
+  const config = configOf(Object.fromEntries(given), brokenConstraintOfGateway);
   return {
     config,
     mqttUrl: config.mqttUrl ?? `mqtt://127.0.0.1:${config.mqttPort}`,

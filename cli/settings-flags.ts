@@ -1,7 +1,7 @@
 // The settings as flags: each sub-command takes the ones that it uses; environment variables have matching names.
 import { type Command, Option } from 'commander';
 import { type Config, flagOf, loadConfig, SETTINGS, variableOf } from '../src/config.js';
-import type { FindContradiction } from '../src/contradictions.js';
+import type { FindBrokenConstraint } from '../src/config-constraints.js';
 
 export type SettingKey = keyof typeof SETTINGS;
 
@@ -36,7 +36,7 @@ export function addSettingsFlags(
 }
 
 /** Flags take precedence over the environment, and the environment over the defaults. @throws ConfigError */
-export function configOf(flags: SettingsFlags, findContradiction?: FindContradiction): Config {
+export function configOf(flags: SettingsFlags, findBrokenConstraint?: FindBrokenConstraint): Config {
   const given = ALL_SETTINGS.filter((key) => flags[key] !== undefined).map((key) => [key, flags[key]]);
-  return loadConfig(Object.fromEntries(given), undefined, findContradiction);
+  return loadConfig(Object.fromEntries(given), undefined, findBrokenConstraint);
 }

@@ -5,31 +5,31 @@ import { Assembly } from './actors/assembly.js';
 import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
 import { buildingLoadOf, type LocationEntity, type TimedEntity } from './actors/entities.js';
 import { createEntityQueue } from './actors/entity-queue.js';
-import { Follower, type FollowerListener } from './actors/follower.js';
 import { Overload } from './actors/overload.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
+import { type RowChangeListener, RowChangeWatcher } from './actors/row-change-watcher.js';
 import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
 import { type Application, createApplication } from './application/application.js';
 import { EventStream } from './application/event-stream.js';
-import { AlarmBook } from './enforcement/alarm-book.js';
-import { Bookkeeping } from './enforcement/bookkeeping.js';
+import { BatchedWrites } from './enforcement/batched-writes.js';
 import { Enforcement } from './enforcement/enforcement.js';
 import { operatorChangeOf } from './enforcement/grid-operator.js';
-import { Housekeeping } from './enforcement/housekeeping.js';
-import { measureWhenAsked, tellOverload } from './enforcement/measure.js';
-import { ConnectorMeterSink } from './enforcement/meter-sink.js';
+import { LivenessSweep } from './enforcement/liveness-sweep.js';
+import { measureWhenAsked, sendToOverload } from './enforcement/measure.js';
+import { OpenAlarms } from './enforcement/open-alarms.js';
 import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
+import { ConnectorTelemetryHandler } from './enforcement/telemetry-handler.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
 import type { Log } from './ports/log.js';
 import { type Store, StoreUnavailableError } from './ports/store.js';
-import type { LimitPublisher, MeterSink } from './ports/telemetry.js';
+import type { LimitPublisher, TelemetryHandler } from './ports/telemetry.js';
 
 export interface ActorSystem {
   readonly application: Application;
-  readonly meterSink: MeterSink;
+  readonly telemetryHandler: TelemetryHandler;
   /** Milliseconds by which the oldest waiting boundary is overdue. */
   overdueMs(): number;
   /** The processor is so short that read requests are refused. */
@@ -67,18 +67,18 @@ export function createActorSystem(options: ActorSystemOptions): ActorSystem {
 
 class LiveActorSystem implements ActorSystem {
   readonly application: Application;
-  readonly meterSink: MeterSink;
+  readonly telemetryHandler: TelemetryHandler;
   readonly #options: ActorSystemOptions;
   readonly #scheduler: Scheduler<TimedEntity>;
   readonly #directory: Directory;
   readonly #events: EventStream;
-  readonly #bookkeeping: Bookkeeping;
+  readonly #bookkeeping: BatchedWrites;
   readonly #overload: Overload;
   readonly #enforcement: Enforcement;
-  readonly #follower: Follower;
+  readonly #follower: RowChangeWatcher;
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
-  readonly #housekeeping: Housekeeping;
+  readonly #housekeeping: LivenessSweep;
   #stopMeasuring = () => {};
 
   constructor(options: ActorSystemOptions) {
@@ -87,11 +87,11 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler = new Scheduler(clock);
     this.#directory = new Directory(clock, this.#scheduler);
     this.#events = new EventStream(clock);
-    this.#bookkeeping = new Bookkeeping({ clock, store, log });
-    this.#overload = new Overload((state) => tellOverload(options, state));
+    this.#bookkeeping = new BatchedWrites({ clock, store, log });
+    this.#overload = new Overload((state) => sendToOverload(options, state));
     this.#enforcement = this.#createEnforcement();
     this.#directory.listen(this.#directoryListener());
-    this.#follower = new Follower({ clock, store, log });
+    this.#follower = new RowChangeWatcher({ clock, store, log });
     const assembly = this.#createAssembly();
     this.#recovery = createRecovery(this.#directory, assembly);
     this.#powerHistory = new PowerHistory({
@@ -102,7 +102,7 @@ class LiveActorSystem implements ActorSystem {
       store,
       retentionDays: options.powerRetentionDays,
     });
-    this.#housekeeping = new Housekeeping({
+    this.#housekeeping = new LivenessSweep({
       ...options,
       directory: this.#directory,
       enforcement: this.#enforcement,
@@ -121,7 +121,7 @@ class LiveActorSystem implements ActorSystem {
       clusterQueue: createEntityQueue(),
       newId,
     });
-    this.meterSink = new ConnectorMeterSink(this.#directory, this.#enforcement, clock);
+    this.telemetryHandler = new ConnectorTelemetryHandler(this.#directory, this.#enforcement, clock);
   }
 
   overdueMs(): number {
@@ -168,7 +168,7 @@ class LiveActorSystem implements ActorSystem {
     const { clock, store, log, metrics, newId } = this.#options;
     // Prometheus detects no increase in a counter that first appears as 1, so each starts at 0.
     for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
-    const alarms = new AlarmBook({
+    const alarms = new OpenAlarms({
       clock,
       log,
       newId,
@@ -245,7 +245,7 @@ class LiveActorSystem implements ActorSystem {
     };
   }
 
-  #followerListener(): FollowerListener {
+  #followerListener(): RowChangeListener {
     const { clock, onTakenOver, onCredentials } = this.#options;
     return {
       onTakenOver: () => {

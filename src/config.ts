@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { isBrokerUrl, isBusUrl } from './broker-url.js';
-import { contradictionOf, type FindContradiction } from './contradictions.js';
+import { brokenConstraintOf, type FindBrokenConstraint } from './config-constraints.js';
 import { OperatorError } from './ports/operator-error.js';
 
 interface Setting {
@@ -247,7 +247,7 @@ export function isGiven(
 export function loadConfig(
   flags: Partial<Record<keyof typeof SETTINGS, string>> = {},
   environment: Readonly<Record<string, string | undefined>> = process.env,
-  findContradiction: FindContradiction = contradictionOf,
+  findBrokenConstraint: FindBrokenConstraint = brokenConstraintOf,
 ): Config {
   const parsed: Record<string, unknown> = {};
   for (const key of SETTING_KEYS) {
@@ -265,7 +265,7 @@ export function loadConfig(
     parsed[key] = result.data;
   }
   const config = parsed as Config;
-  const contradiction = findContradiction(config);
+  const contradiction = findBrokenConstraint(config);
   if (contradiction !== undefined) throw new ConfigError(contradiction);
   return config;
 }

@@ -1,6 +1,6 @@
 // The composition root of a front: a process to which chargers connect in place of a node. It checks
 // logins, and carries messages to the nodes and back.
-import { Follower } from './actors/follower.js';
+import { RowChangeWatcher } from './actors/row-change-watcher.js';
 import { systemClock } from './clock.js';
 import { type Config, ConfigError, databaseUrlOf, variableOf } from './config.js';
 import { followFiles } from './follow-files.js';
@@ -132,7 +132,7 @@ export class Front {
     const store: Store = await createStore({ databaseUrl: databaseUrlOf(this.#config), ...this.#common });
     this.#undo.push(() => store.close());
     const never = () => Promise.reject(new Error('a front reads no tenant'));
-    const follower = new Follower({
+    const follower = new RowChangeWatcher({
       ...this.#common,
       store: { ...store, isOwner: async () => true, loadTenant: never },
     });

@@ -239,7 +239,7 @@ export class Service {
       ...parts,
       store,
       ownerTerm,
-      tenure: { isHeld: () => true, mayAnswer: () => true },
+      ownershipLease: { isHeld: () => true, mayAnswer: () => true },
       onTakenOver: () => {
         this.#common.log.error({}, 'another service has taken over this database; this one stops');
         void this.stop().then(this.#seams.onTakenOver);

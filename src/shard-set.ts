@@ -1,8 +1,8 @@
 // A node that shares the tenants with others: it runs its own shards, and forwards requests for other shards.
 import type { RequestListener } from 'node:http';
 import { ALL_SHARDS, type Shard, shardOf } from '../machines/values/shards.js';
-import { Follower } from './actors/follower.js';
-import { Rehearsal } from './actors/rehearsal.js';
+import { RowChangeWatcher } from './actors/row-change-watcher.js';
+import { WarmUp } from './actors/warm-up.js';
 import { TenantCredentials } from './application/tenant-credentials.js';
 import type { Config } from './config.js';
 import { createHealth } from './health.js';
@@ -14,7 +14,7 @@ import type { Exchanges } from './inbound/http/exchange.js';
 import { createExpressApp } from './inbound/http/express-app.js';
 import { Forwarding } from './inbound/http/forwarding.js';
 import type { Metrics } from './metrics.js';
-import { Roster } from './nodes/roster.js';
+import { ShardMembership } from './nodes/shard-membership.js';
 import { type Running, Standby } from './nodes/standby.js';
 import { within } from './nodes/within.js';
 import type { Clock } from './ports/clock.js';
@@ -40,7 +40,7 @@ interface ShardSetOptions
 const MOVE_WITHIN_MS = 5_000;
 
 /** Longest warm-up of a started node before it gets shards. */
-const REHEARSE_WITHIN_MS = 3_000;
+const WARM_UP_WITHIN_MS = 3_000;
 
 /** Longest wait of a request at a node without a view of the database: its client should ask another node. */
 const ASKED_AGAIN_WITHIN_MS = 1_000;
@@ -54,7 +54,7 @@ interface HeldShard {
 export class ShardSet {
   readonly #options: ShardSetOptions;
   readonly #held = new Map<Shard, HeldShard>();
-  readonly #roster: Roster;
+  readonly #roster: ShardMembership;
   readonly #standbys: readonly Standby[];
   readonly #credentials = createCredentialDirectory({
     tenants: [],
@@ -64,7 +64,7 @@ export class ShardSet {
   });
   readonly #uses: CredentialUses;
   readonly #tenantCredentials: TenantCredentials;
-  readonly #follower: Follower;
+  readonly #follower: RowChangeWatcher;
   readonly #forwarding: Forwarding;
   #exchanges: Exchanges | undefined;
 
@@ -80,11 +80,11 @@ export class ShardSet {
       apply: (change) => this.#credentials.apply(change),
       lastUsedAtMs: (kind, id) => this.#uses.lastUsedAtMs(kind, id),
     });
-    this.#roster = new Roster({ clock, log, membership, nodeId, leaseMs: 1000 * config.ownerTtlS });
+    this.#roster = new ShardMembership({ clock, log, membership, nodeId, leaseMs: 1000 * config.ownerTtlS });
     this.#standbys = ALL_SHARDS.map((shard) => this.#createStandby(shard));
     this.#forwarding = new Forwarding(options);
     const never = () => Promise.reject(new Error('no tenant is read to sign callers in'));
-    this.#follower = new Follower({
+    this.#follower = new RowChangeWatcher({
       clock,
       log,
       store: { ...common, isOwner: async () => true, loadTenant: never },
@@ -98,15 +98,15 @@ export class ShardSet {
       onTakenOver: () => {},
       onCredentials: (set) => this.#credentials.replace(set),
     });
-    await this.#rehearse();
+    await this.#startWarmUp();
   }
 
   /** Warm-up while no request waits for this node: its first shards then begin as fast as later ones. */
-  async #rehearse(): Promise<void> {
+  async #startWarmUp(): Promise<void> {
     const { config, clock, log, database } = this.#options;
-    const rehearsal = new Rehearsal({ clock, log, store: database.common, timing: timingOf(config) });
-    await within(clock, REHEARSE_WITHIN_MS, rehearsal.start());
-    rehearsal.end();
+    const warmUp = new WarmUp({ clock, log, store: database.common, timing: timingOf(config) });
+    await within(clock, WARM_UP_WITHIN_MS, warmUp.start());
+    warmUp.end();
   }
 
   /** Takes its share of the shards from now on. Other nodes can reach this one already. */
@@ -211,13 +211,14 @@ export class ShardSet {
       },
       awaitMove: (signal) => this.#roster.awaitMove(shard, signal),
       onClockOff: () => this.#roster.distrustClock(),
-      begin: (ownerTerm, tenure, onTakenOver) => this.#begin(shard, { ownerTerm, tenure, onTakenOver }),
+      begin: (ownerTerm, ownershipLease, onTakenOver) =>
+        this.#begin(shard, { ownerTerm, ownershipLease, onTakenOver }),
     });
   }
 
   async #begin(
     shard: Shard,
-    owned: Pick<ConstructorParameters<typeof Term>[0], 'ownerTerm' | 'tenure' | 'onTakenOver'>,
+    owned: Pick<ConstructorParameters<typeof Term>[0], 'ownerTerm' | 'ownershipLease' | 'onTakenOver'>,
   ): Promise<Running> {
     const { database, ...parts } = this.#options;
     // The ownership lease decides that; a query would cost a commit each time.

@@ -1,5 +1,5 @@
 // A node of several that stand by for each other: it forwards requests until it owns the database, and then runs it.
-import { Rehearsal } from './actors/rehearsal.js';
+import { WarmUp } from './actors/warm-up.js';
 import type { Config } from './config.js';
 import { createStandbyHealth } from './health.js';
 import type { Exchanges } from './inbound/http/exchange.js';
@@ -33,33 +33,33 @@ export class StandbyNode {
   readonly #options: StandbyNodeOptions;
   readonly #forwarding: Forwarding;
   readonly #standby: Standby;
-  readonly #rehearsal: Rehearsal;
+  readonly #warmUp: WarmUp;
 
   constructor(options: StandbyNodeOptions) {
     this.#options = options;
     const { config, clock, log, store } = options;
     this.#forwarding = new Forwarding(options);
-    this.#rehearsal = new Rehearsal({ clock, log, store, timing: timingOf(config) });
+    this.#warmUp = new WarmUp({ clock, log, store, timing: timingOf(config) });
     this.#standby = new Standby({
       clock,
       log,
       ownership: store.ownership,
       owned: 'the database',
       leaseMs: 1000 * config.ownerTtlS,
-      begin: (ownerTerm, tenure, onTakenOver) =>
-        this.#begin(new Term({ ...options, ownerTerm, tenure, onTakenOver })),
+      begin: (ownerTerm, ownershipLease, onTakenOver) =>
+        this.#begin(new Term({ ...options, ownerTerm, ownershipLease, onTakenOver })),
     });
   }
 
   async start(): Promise<void> {
     await loadBus(this.#options.config);
     this.#standby.start();
-    void this.#rehearsal.start();
+    void this.#warmUp.start();
   }
 
   /** Ends a term under way, so that another node may begin the next at once. */
   handOver(): Promise<void> {
-    this.#rehearsal.end();
+    this.#warmUp.end();
     return this.#standby.stop();
   }
 
@@ -86,7 +86,7 @@ export class StandbyNode {
 
   async #begin(term: Term): Promise<Running> {
     const { http, clock, onRole } = this.#options;
-    this.#rehearsal.end();
+    this.#warmUp.end();
     try {
       const { mqttUrl } = await term.start();
       void http.answerWith((exchanges) => term.answering(exchanges));
@@ -111,6 +111,6 @@ export class StandbyNode {
   }
 
   #standByAgain(): void {
-    if (!this.#options.isStopping()) void this.#rehearsal.start();
+    if (!this.#options.isStopping()) void this.#warmUp.start();
   }
 }

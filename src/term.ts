@@ -57,7 +57,7 @@ interface TermOptions {
   readonly nodeTokens: NodeTokens;
   readonly tlsFiles: TlsFiles | undefined;
   /** Rights of this node to send limits to chargers, and to answer requests. */
-  readonly tenure: Held;
+  readonly ownershipLease: Held;
   readonly onTakenOver: () => void;
   /** The term is for some tenants, and receives messages of no others. */
   readonly isShard?: boolean;
@@ -109,14 +109,16 @@ export class Term {
     this.#areActorsStarted = true;
     await this.#actors.start();
     this.#isGatewayStarted = true;
-    const { url } = await this.#gateway.start(this.#actors.meterSink, () => this.#actors.syncChargers());
+    const { url } = await this.#gateway.start(this.#actors.telemetryHandler, () =>
+      this.#actors.syncChargers(),
+    );
     this.#actors.syncChargers();
     return { mqttUrl: url };
   }
 
   /** False: another node may run by now. */
   get mayAnswer(): boolean {
-    return this.#options.tenure.mayAnswer();
+    return this.#options.ownershipLease.mayAnswer();
   }
 
   get application(): Application {
@@ -212,13 +214,13 @@ export class Term {
    * the database already, and grant the same power.
    */
   #publisher(): LimitPublisher {
-    const { tenure } = this.#options;
+    const { ownershipLease } = this.#options;
     return {
       publishLimit: (connector, grant) => {
-        if (tenure.isHeld()) this.#gateway.publishLimit(connector, grant);
+        if (ownershipLease.isHeld()) this.#gateway.publishLimit(connector, grant);
       },
       requestSync: (charger, ownerTerm) => {
-        if (tenure.isHeld()) this.#gateway.requestSync(charger, ownerTerm);
+        if (ownershipLease.isHeld()) this.#gateway.requestSync(charger, ownerTerm);
       },
     };
   }

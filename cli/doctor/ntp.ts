@@ -33,10 +33,10 @@ export function ntpAheadMs(server: string, clock: Clock): Promise<number> {
     socket.on('close', cancel);
     const askedAtMs = clock.nowMs();
     socket.on('message', (answer) => {
-      const heardAtMs = clock.nowMs();
+      const receivedAtMs = clock.nowMs();
       if (answer.length < PACKET_BYTES || ((answer[0] ?? 0) & 7) !== SERVER_MODE || answer[1] === 0)
         return reject(new Error(`${server} does not answer as a time server`));
-      resolve((instantAt(answer, RECEIVED_AT) - askedAtMs + instantAt(answer, SENT_AT) - heardAtMs) / 2);
+      resolve((instantAt(answer, RECEIVED_AT) - askedAtMs + instantAt(answer, SENT_AT) - receivedAtMs) / 2);
     });
     socket.send(asked, Number(port) || PORT, hostname.replace(/[[\]]/g, ''));
   }).finally(() => socket.close());

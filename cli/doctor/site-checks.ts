@@ -1,7 +1,13 @@
 // Checks the sites of the database or a provisioning file for ratings that no limit can correct.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import { type FailsafeShape, failsafeNeedOf } from '../../machines/power/failsafes.js';
-import { type Connection, type Feeder, Fuses, nameOfPole, type Pole } from '../../machines/power/fuses.js';
+import {
+  type CircuitPhase,
+  type Connection,
+  type Feeder,
+  Fuses,
+  nameOfCircuitPhase,
+} from '../../machines/power/fuses.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { SeenLocation } from '../../src/outbound/knex/inspection.js';
 import { chargersUnfitForOcpp } from '../../src/provisioning/ocpp-passwords.js';
@@ -51,15 +57,15 @@ function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, con
   const found: Finding[] = [];
   if (lowest !== undefined && neededW > wattsOfLimit(lowest[1]))
     found.push(warn(`${place} need ${neededW / 1000} kW, and ${lowest[0]} is ${lowest[1]} kW`, WAY_OUT));
-  for (const { pole, neededTenthsA } of overloaded) {
-    const carries = `${nameOfPole(pole)} carries ${pole.capacityTenthsA / 10} A`;
+  for (const { circuitPhase, neededTenthsA } of overloaded) {
+    const carries = `${nameOfCircuitPhase(circuitPhase)} carries ${circuitPhase.capacityTenthsA / 10} A`;
     found.push(warn(`${place} need ${neededTenthsA / 10} A, and ${carries}`, WAY_OUT));
   }
   for (const connector of connectors) {
     const narrow = narrowestOf(connector, fuses);
     if (narrow === undefined) continue;
     const { controllerUuid, connectorId, maxCurrentA } = connector;
-    const carries = `${nameOfPole(narrow)} carries ${narrow.capacityTenthsA / 10} A`;
+    const carries = `${nameOfCircuitPhase(narrow)} carries ${narrow.capacityTenthsA / 10} A`;
     const rating = `connector ${controllerUuid}/${connectorId} takes up to ${maxCurrentA} A`;
     found.push(warn(`${locationId} of ${tenantUuid}: ${rating}, and ${carries}`, FEEDER_WAY_OUT));
   }
@@ -67,10 +73,10 @@ function findingsOf({ tenantUuid, locationId, limitsKw, connection, feeders, con
 }
 
 /** The smallest fuse above a connector with a capacity below the rating of the connector. */
-function narrowestOf(connector: SiteConnector, fuses: Fuses): Pole | undefined {
+function narrowestOf(connector: SiteConnector, fuses: Fuses): CircuitPhase | undefined {
   const [narrowest] = fuses
-    .polesOf(connector)
-    .flatMap((place) => fuses.poles[place] ?? [])
+    .circuitPhasesOf(connector)
+    .flatMap((place) => fuses.circuitPhases[place] ?? [])
     .sort((a, b) => a.capacityTenthsA - b.capacityTenthsA);
   return narrowest !== undefined && narrowest.capacityTenthsA < 10 * connector.maxCurrentA
     ? narrowest

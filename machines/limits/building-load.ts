@@ -90,7 +90,7 @@ export class BuildingLoad {
   readonly #amperes: readonly LoadEstimate[];
   /** Intervals between the last readings, newest last. */
   #cadencesMs: number[] = [];
-  #heardAtMs: EpochMs | undefined;
+  #receivedAtMs: EpochMs | undefined;
   #reading: SiteReading | undefined;
 
   constructor(rule: SiteMeterRule, connection: MeteredConnection, now: EpochMs) {
@@ -116,8 +116,8 @@ export class BuildingLoad {
     return this.#reading;
   }
 
-  get heardAtMs(): EpochMs | undefined {
-    return this.#heardAtMs;
+  get receivedAtMs(): EpochMs | undefined {
+    return this.#receivedAtMs;
   }
 
   get doubt() {
@@ -142,16 +142,16 @@ export class BuildingLoad {
 
   /** From then on the building counts as its maximum, unless a reading comes. */
   get staleAtMs(): EpochMs {
-    return this.#heardMs + Math.max(MISSED_READINGS * this.cadenceMs, FADING_MS);
+    return this.#receivedMs + Math.max(MISSED_READINGS * this.cadenceMs, FADING_MS);
   }
 
   /** From then on, until the meter is stale, the counted load rises. */
   get fadesAtMs(): EpochMs {
-    return Math.max(this.#heardMs + 2 * this.cadenceMs, this.staleAtMs - FADING_MS);
+    return Math.max(this.#receivedMs + 2 * this.cadenceMs, this.staleAtMs - FADING_MS);
   }
 
-  get #heardMs(): EpochMs {
-    return this.#heardAtMs ?? Number.NEGATIVE_INFINITY;
+  get #receivedMs(): EpochMs {
+    return this.#receivedAtMs ?? Number.NEGATIVE_INFINITY;
   }
 
   /**
@@ -164,11 +164,11 @@ export class BuildingLoad {
     return atMs === last.atMs && hb !== undefined && last.hb !== undefined && hb > last.hb;
   }
 
-  hear(reading: SiteReading, chargers: ChargersNow, now: EpochMs): void {
+  receive(reading: SiteReading, chargers: ChargersNow, now: EpochMs): void {
     const { powerW, currentA } = reading;
     if (now >= this.staleAtMs) this.#begin();
-    if (this.#heardAtMs !== undefined) this.#noteCadence(now - this.#heardAtMs);
-    this.#heardAtMs = now;
+    if (this.#receivedAtMs !== undefined) this.#noteCadence(now - this.#receivedAtMs);
+    this.#receivedAtMs = now;
     this.#reading = reading;
     const watts = this.#isSeen ? chargers.watts : NO_DRAW;
     const { measured, most } = watts;
@@ -184,12 +184,12 @@ export class BuildingLoad {
       now,
     );
     if (this.doubt !== undefined) return;
-    this.#watts.hear(powerW, watts, now, this.cadenceMs);
+    this.#watts.receive(powerW, watts, now, this.cadenceMs);
     for (const phase of PHASES) {
       const estimate = this.#amperes[phase];
       if (currentA === undefined) estimate?.clear();
       else
-        estimate?.hear(
+        estimate?.receive(
           currentA[phase],
           this.#isSeen ? chargers.amperes[phase] : NO_DRAW,
           now,
@@ -228,7 +228,7 @@ export class BuildingLoad {
 
   /** The clock went back; readings keep their age. */
   shift(byMs: number): void {
-    if (this.#heardAtMs !== undefined) this.#heardAtMs += byMs;
+    if (this.#receivedAtMs !== undefined) this.#receivedAtMs += byMs;
     // The sender's clock may have been set as well.
     if (this.#reading !== undefined) this.#reading = { ...this.#reading, atMs: Number.NEGATIVE_INFINITY };
     for (const estimate of [this.#watts, ...this.#amperes]) estimate.shift(byMs);

@@ -16,7 +16,7 @@ export interface ReservedPower {
   /** Entitlement as long as no lower grant is sent and followed, W. */
   lastingW(): number;
   /** As of the last decision: an older, higher grant of some charger may still apply, and ends by itself. */
-  readonly isLettingGo: boolean;
+  readonly isReleasing: boolean;
 }
 
 export interface ClusterMember {
@@ -78,7 +78,7 @@ export function grantShares(
   const mustLower = ({ locationId, reserved: { reservedW, neededW } }: ClusterMember, shareW: number) =>
     shareW < (held.get(locationId)?.shareW ?? Number.POSITIVE_INFINITY) &&
     reservedW > Math.max(shareW, neededW);
-  const awaited = members.filter((each, i) => each.reserved.isLettingGo || mustLower(each, sharesW[i] ?? 0));
+  const awaited = members.filter((each, i) => each.reserved.isReleasing || mustLower(each, sharesW[i] ?? 0));
   return new Map(
     members.map((member, i) => {
       const { locationId, reserved } = member;

@@ -43,7 +43,7 @@ export class LoadEstimate {
   readonly #step: number;
   readonly #rises: RiseHistory;
   #entries: Entry[] = [];
-  #heardAtMs: EpochMs = 0;
+  #receivedAtMs: EpochMs = 0;
   /** Chargers have had time to follow a rise that comes later than this after a reading. */
   #followedMs = FOLLOWED_AFTER_MS;
 
@@ -54,7 +54,7 @@ export class LoadEstimate {
 
   /** Reserve beside the counted load, at the time of day of the last reading. */
   get reserve(): number {
-    return this.#rises.reserveAt(this.#heardAtMs, this.counted ?? 0);
+    return this.#rises.reserveAt(this.#receivedAtMs, this.counted ?? 0);
   }
 
   get isLearnt(): boolean {
@@ -67,8 +67,8 @@ export class LoadEstimate {
   }
 
   /** @param cadenceMs interval between readings */
-  hear(metered: number, { measured, most }: ChargersDraw, now: EpochMs, cadenceMs: number): void {
-    this.#heardAtMs = now;
+  receive(metered: number, { measured, most }: ChargersDraw, now: EpochMs, cadenceMs: number): void {
+    this.#receivedAtMs = now;
     const last = this.#entries.at(-1);
     if (last !== undefined && last.load === undefined && now - last.atMs < TOGETHER_MS) {
       if (metered - measured > last.metered - last.measured) Object.assign(last, { metered, measured, most });

@@ -79,7 +79,8 @@ export class MeterJudge {
     if (lastW !== undefined && Math.abs(powerW - lastW) > mostChangeW) this.#suspect('jumped', now);
     else if (this.#run.isStuck(now)) this.#suspect('stuck', now);
     else if (doubt !== undefined) this.#disbelieve(doubt, now);
-    else if (this.#doubt !== undefined && now - this.#doubtedAtMs >= this.#trustedAfterMs) this.#trust(now);
+    else if (this.#doubt !== undefined && now - this.#doubtedAtMs >= this.#trustedAfterMs)
+      this.#verification(now);
   }
 
   /**
@@ -115,7 +116,7 @@ export class MeterJudge {
     this.#suspect(isKnown && this.#doubt !== undefined ? this.#doubt : doubt, now);
   }
 
-  #trust(now: EpochMs): void {
+  #verification(now: EpochMs): void {
     const wasTooLow = this.#doubt === 'signSwapped' || this.#doubt === 'tooLow';
     this.#doubt = undefined;
     this.#steps = new Steps();

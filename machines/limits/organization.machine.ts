@@ -5,9 +5,9 @@ import {
   type HolderEvent,
   holdStack,
   holdSubmitted,
+  notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
-  tellProfiles,
 } from './profile-holder.js';
 import type { ProfileStack } from './profile-stack.js';
 
@@ -26,8 +26,8 @@ export const organizationMachine = setup({
     releaseCancelled: enqueueActions(({ event, ...holder }) => {
       if (event.type === 'profile.cancelled') releaseCancelled(holder, event);
     }),
-    tellProfiles: enqueueActions(({ event, ...holder }) => {
-      if (event.type === 'boundary.reached') tellProfiles(holder, event);
+    notifyProfiles: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'boundary.reached') notifyProfiles(holder, event);
     }),
   },
 }).createMachine({
@@ -36,6 +36,6 @@ export const organizationMachine = setup({
   on: {
     'profile.submitted': { actions: 'holdSubmitted' },
     'profile.cancelled': { actions: 'releaseCancelled' },
-    'boundary.reached': { actions: 'tellProfiles' },
+    'boundary.reached': { actions: 'notifyProfiles' },
   },
 });

@@ -116,7 +116,7 @@ export function isAnyDue({ stack, toldAtMs }: ProfileHolder, now: EpochMs): bool
  * event. Profiles at the start of their window get an actor; actors of ended profiles stop.
  * @returns profiles with a changed state, ends before starts, so that an end makes room for a start
  */
-export function tellProfiles(
+export function notifyProfiles(
   { context, enqueue }: HolderArgs,
   { now }: BoundaryReached,
 ): readonly LimitProfile[] {

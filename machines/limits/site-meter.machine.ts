@@ -106,9 +106,9 @@ export const siteMeterMachine = setup({
   actions: {
     // A wall clock that steps back unnoticed makes no reading newer.
     rememberNow: assign({ now: ({ context, event }) => Math.max(context.now, event.now) }),
-    hear: assign(({ context, event }) => {
+    receive: assign(({ context, event }) => {
       const now = Math.max(context.now, event.now);
-      if (event.type === 'reading.received') context.load.hear(event.reading, event.chargers, now);
+      if (event.type === 'reading.received') context.load.receive(event.reading, event.chargers, now);
       return { now };
     }),
     confirm: assign(({ context, event }) => {
@@ -128,7 +128,7 @@ export const siteMeterMachine = setup({
   context: ({ input: { load, now } }) => ({ load, now }),
   initial: 'weighing',
   on: {
-    'reading.received': { target: '.weighing', actions: 'hear' },
+    'reading.received': { target: '.weighing', actions: 'receive' },
     'chargers.reported': { target: '.weighing', actions: 'confirm' },
     'boundary.reached': { target: '.weighing', actions: 'rememberNow' },
   },

@@ -79,16 +79,17 @@ export function allocate(
 
 /** The first short resource that the claim loads; undefined if it loads none. */
 function shortOf({ load }: Claim, short: ReadonlySet<Binding>): Binding | undefined {
-  return short.has('power') ? 'power' : load?.poles.find((pole) => short.has(pole));
+  return short.has('power') ? 'power' : load?.circuitPhases.find((circuitPhase) => short.has(circuitPhase));
 }
 
 function yieldOf(claim: Claim, short: ReadonlySet<Binding>): Yield {
   const lacked = shortOf(claim, short);
   if (lacked === undefined) return 'nothing';
   const { load = NO_LOAD, heldW, floorW } = claim;
-  const isMoreOnPole = tenthsOf(load, floorW) > tenthsOf(load, heldW);
+  const isMoreOnCircuitPhase = tenthsOf(load, floorW) > tenthsOf(load, heldW);
   const isFreedByPause =
-    (short.has('power') && floorW > heldW) || (isMoreOnPole && load.poles.some((pole) => short.has(pole)));
+    (short.has('power') && floorW > heldW) ||
+    (isMoreOnCircuitPhase && load.circuitPhases.some((circuitPhase) => short.has(circuitPhase)));
   return isFreedByPause ? 'paused' : 'floor';
 }
 
@@ -107,10 +108,10 @@ function shareAmongLocked(claims: readonly Claim[], room: Room): ForLocked {
   const blocked = new Set<Binding>();
   const running: number[] = [];
   for (const [i, claim] of claims.entries()) {
-    const pole = room.fullPoleFor(claim, claim.heldW, claim.floorW);
-    if (pole !== undefined) {
-      blocked.add(pole);
-      bindings[i] = pole;
+    const circuitPhase = room.fullCircuitPhaseFor(claim, claim.heldW, claim.floorW);
+    if (circuitPhase !== undefined) {
+      blocked.add(circuitPhase);
+      bindings[i] = circuitPhase;
       continue;
     }
     room.deduct(claim, claim.heldW, claim.floorW);

@@ -49,31 +49,31 @@ export function siteImportOf(
 ): SiteImport {
   const { watts, reportedSinceMs } = chargersNowOf(supervisor, instant);
   let chargersW = watts.measured;
-  for (const { slot, holding } of supervisor.controls.values())
-    if (!slot.isFresh) chargersW += holding.boundW;
+  for (const { slot, account } of supervisor.controls.values())
+    if (!slot.isFresh) chargersW += account.boundW;
   const mostW = Math.max(chargersW, watts.most);
   if (load === undefined || building === undefined) return { measuredW: chargersW, reportedSinceMs, mostW };
   const besideW = building.buildingW + building.reserveW;
-  const { reading, heardAtMs } = load;
+  const { reading, receivedAtMs } = load;
   const isTrusted = building.state === 'fresh' || building.state === 'fading';
-  if (!isTrusted || reading === undefined || heardAtMs === undefined)
+  if (!isTrusted || reading === undefined || receivedAtMs === undefined)
     return { measuredW: besideW + chargersW, reportedSinceMs, mostW: besideW + mostW };
   if (load.rule.covers === 'connection')
     return {
       measuredW: reading.powerW,
-      reportedSinceMs: heardAtMs,
+      reportedSinceMs: receivedAtMs,
       mostW: Math.max(reading.powerW, besideW + mostW),
     };
   return {
     measuredW: reading.powerW + chargersW,
-    reportedSinceMs: Math.min(reportedSinceMs, heardAtMs),
+    reportedSinceMs: Math.min(reportedSinceMs, receivedAtMs),
     mostW: Math.max(reading.powerW, besideW) + mostW,
   };
 }
 
 /** A charger that reports more than its limit may report too much. Its report is no evidence against the site meter. */
-function witnessedWOf({ slot, holding, compliance }: ConnectorControl): number {
-  return compliance.isNonCompliant ? 0 : Math.min(slot.powerW, holding.boundW);
+function witnessedWOf({ slot, account, compliance }: ConnectorControl): number {
+  return compliance.isNonCompliant ? 0 : Math.min(slot.powerW, account.boundW);
 }
 
 function addCurrents(sumsA: number[], { slot, spec }: Pick<ConnectorControl, 'slot' | 'spec'>): void {

@@ -21,7 +21,7 @@ export interface Claim {
 /** Load of a connector on fuses: each watt loads each of these circuit phases. */
 export interface Load {
   /** Indices of circuit phases. */
-  readonly poles: readonly number[];
+  readonly circuitPhases: readonly number[];
   /** Above 1000, so that rounding to whole watts and back never loses a tenth of an ampere. */
   readonly milliwattsPerTenth: number;
   /** Load at limit 0, tenths of an ampere; at most the load of the floor. */
@@ -32,7 +32,11 @@ export interface Load {
 export type Binding = 'power' | number;
 
 /** Load of a claim without fuses. */
-export const NO_LOAD: Load = { poles: [], milliwattsPerTenth: Number.POSITIVE_INFINITY, heldTenthsA: 0 };
+export const NO_LOAD: Load = {
+  circuitPhases: [],
+  milliwattsPerTenth: Number.POSITIVE_INFINITY,
+  heldTenthsA: 0,
+};
 export const NO_CLAIM: Claim = { heldW: 0, floorW: 0, mostW: 0 };
 
 /** Remaining capacity of each resource, whole W and tenths of an ampere. */
@@ -47,33 +51,37 @@ export class Room {
 
   /** The resource that is too small to raise a claim from `fromW` to `toW`; undefined if the raise fits. */
   bindingOf(claim: Claim, fromW: number, toW: number): Binding | undefined {
-    return toW - fromW > this.leftW ? 'power' : this.fullPoleFor(claim, fromW, toW);
+    return toW - fromW > this.leftW ? 'power' : this.fullCircuitPhaseFor(claim, fromW, toW);
   }
 
   /** The same for circuit phases only. */
-  fullPoleFor({ load = NO_LOAD }: Claim, fromW: number, toW: number): number | undefined {
+  fullCircuitPhaseFor({ load = NO_LOAD }: Claim, fromW: number, toW: number): number | undefined {
     const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
-    return tenthsA <= 0 ? undefined : load.poles.find((pole) => tenthsA > (this.leftTenthsA[pole] ?? 0));
+    return tenthsA <= 0
+      ? undefined
+      : load.circuitPhases.find((circuitPhase) => tenthsA > (this.leftTenthsA[circuitPhase] ?? 0));
   }
 
   /** Deducts the reservation that a claim keeps at any share. */
   hold({ load = NO_LOAD, heldW }: Claim): void {
     this.leftW -= heldW;
-    for (const pole of load.poles)
-      this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsOf(load, heldW);
+    for (const circuitPhase of load.circuitPhases)
+      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsOf(load, heldW);
   }
 
   /** Deducts the raise of a claim from `fromW` to `toW`. */
   deduct({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
     this.leftW -= toW - fromW;
     const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
-    for (const pole of load.poles) this.leftTenthsA[pole] = (this.leftTenthsA[pole] ?? 0) - tenthsA;
+    for (const circuitPhase of load.circuitPhases)
+      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
   }
 
   /** The resources whose remaining capacity is negative. */
   overdrawn(): Set<Binding> {
     const overdrawn = new Set<Binding>(this.leftW < 0 ? ['power'] : []);
-    for (const [pole, leftTenthsA] of this.leftTenthsA.entries()) if (leftTenthsA < 0) overdrawn.add(pole);
+    for (const [circuitPhase, leftTenthsA] of this.leftTenthsA.entries())
+      if (leftTenthsA < 0) overdrawn.add(circuitPhase);
     return overdrawn;
   }
 }

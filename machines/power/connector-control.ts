@@ -16,7 +16,7 @@ import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { Grant, LeaseKind, LeaseTiming, LimitReason } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
-import type { Holding, HoldingSpec } from './holding.js';
+import type { AccountSpec, LedgerAccount } from './ledger-account.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 import type { StoredReservation } from './stored-reservation.js';
@@ -79,7 +79,7 @@ export interface ConnectorControl {
   readonly slot: MeterSlot;
   /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
   actor: ConnectorActor;
-  readonly holding: Holding;
+  readonly account: LedgerAccount;
   /** Expected heartbeat interval and lease length. */
   timing: LeaseTiming;
   spec: ConnectorSpec;
@@ -100,7 +100,7 @@ export interface ConnectorControl {
    * The last reading before the service started, W. 0 if there was none, undefined if unknown. Infinite if the
    * connector must count with its full entitlement.
    */
-  heardBeforeW: number | undefined;
+  lastWBeforeStart: number | undefined;
   /** The highest fail-safe that the charger has reported in `boot`; undefined before the first report. */
   said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
   /** Time of the last voltage reading that sets the power per ampere; minus infinity before the first. */
@@ -127,7 +127,7 @@ export interface ConnectorControl {
   /** Number of the newest heartbeat; undefined before the first of this boot. A grant must answer a heartbeat. */
   hb: number | undefined;
   boot: string;
-  heardAtMs: number;
+  receivedAtMs: number;
   /**
    * The newest heartbeat reports that earlier limits may outlast their leases. The charger awaits a grant that answers
    * it.
@@ -171,23 +171,23 @@ export function createControl(
   { lease, timing }: { readonly lease: LeaseKind; readonly timing: LeaseTiming },
   nowMs: number,
 ): ConnectorControl {
-  const holding = ledger.add(key, holdingSpecOf(spec, fuses, lease, timing));
+  const account = ledger.add(key, accountSpecOf(spec, fuses, lease, timing));
   return {
     key,
     slot,
     actor,
-    holding,
+    account,
     timing,
     spec,
     fuses,
     phases: spec.phases,
-    demand: createDemand(holding.maxTenthsA),
+    demand: createDemand(account.maxTenthsA),
     compliance: createCompliance(),
     session: createSessionKnown(),
     endsWithSessionIn: undefined,
     switchesPhasesIn: undefined,
     awaitedSinceMs: nowMs,
-    heardBeforeW: 0,
+    lastWBeforeStart: 0,
     said: undefined,
     voltageSeenAtMs: Number.NEGATIVE_INFINITY,
     ...UNDECIDED,
@@ -200,7 +200,7 @@ export function createControl(
     storesAgainAtMs: Number.NEGATIVE_INFINITY,
     hb: undefined,
     boot: '',
-    heardAtMs: 0,
+    receivedAtMs: 0,
     isEndOpen: false,
     sentTenthsA: undefined,
     sentPhases: ALL_PHASES,
@@ -215,12 +215,12 @@ export function createControl(
   };
 }
 
-function holdingSpecOf(
+function accountSpecOf(
   spec: ConnectorSpec,
   fuses: Fuses,
   lease: LeaseKind,
   { ttlMs }: LeaseTiming,
-): HoldingSpec {
+): AccountSpec {
   const maxTenthsA = tenthsAOf(spec.maxCurrentA);
   return {
     maxTenthsA,
@@ -232,22 +232,22 @@ function holdingSpecOf(
     lease,
     ttlMs,
     keepsThen: false,
-    polesOfPhases: fuses.polesOfEachPhase(spec),
+    circuitPhasesOfPhases: fuses.circuitPhasesOfEachPhase(spec),
   };
 }
 
 /** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
 export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl): boolean {
   const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
-  if (isWorstCase === control.holding.isWorstCase) return false;
-  ledger.setWorstCase(control.holding, isWorstCase);
+  if (isWorstCase === control.account.isWorstCase) return false;
+  ledger.setWorstCase(control.account, isWorstCase);
   return true;
 }
 
 /** Assigns the connector's load to other fuses or another wiring. */
 export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
   control.fuses = fuses;
-  ledger.describe(control.holding, { polesOfPhases: polesOfPhases(control) });
+  ledger.describe(control.account, { circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
 }
 
 /**
@@ -257,12 +257,12 @@ export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fu
 export function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
   if (phases === control.phases) return false;
   control.phases = phases;
-  ledger.describe(control.holding, { polesOfPhases: polesOfPhases(control) });
+  ledger.describe(control.account, { circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
   return true;
 }
 
-function polesOfPhases({ fuses, spec, phases }: ConnectorControl): readonly (readonly number[])[] {
-  return fuses.polesOfEachPhase({ ...spec, phases });
+function circuitPhasesOfPhases({ fuses, spec, phases }: ConnectorControl): readonly (readonly number[])[] {
+  return fuses.circuitPhasesOfEachPhase({ ...spec, phases });
 }
 
 /** Records the reservation that is certainly on disk. */
@@ -274,14 +274,14 @@ export function setStored(control: ConnectorControl, stored: StoredReservation):
 }
 
 /** The connector reports power but takes no limits, or keeps no lease. */
-export function isReadOnly({ slot, hb, holding }: ConnectorControl): boolean {
-  return holding.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
+export function isReadOnly({ slot, hb, account }: ConnectorControl): boolean {
+  return account.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
 }
 
 /** The connector can receive a limit now and complies with limits. */
 export function isControlled(control: ConnectorControl): boolean {
-  const { spec, hb, holding } = control;
-  return spec.isActive && linkOf(control) === 'online' && hb !== undefined && !holding.isWorstCase;
+  const { spec, hb, account } = control;
+  return spec.isActive && linkOf(control) === 'online' && hb !== undefined && !account.isWorstCase;
 }
 
 export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
@@ -308,17 +308,17 @@ export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
 }
 
 /** The lowest limit above 0, W: 6 A for AC. */
-export function floorWOf({ holding }: ConnectorControl): number {
-  return wattsOfTenths(holding.leastTenthsA, holding.milliwattsPerTenth);
+export function floorWOf({ account }: ConnectorControl): number {
+  return wattsOfTenths(account.leastTenthsA, account.milliwattsPerTenth);
 }
 
 /** Power fields of a grant. A DC connector keeps to the power at the car. */
 export function powersOf(
-  { holding, spec: { voltageV, dc } }: ConnectorControl,
+  { account, spec: { voltageV, dc } }: ConnectorControl,
   limitTenthsA: number,
   thenTenthsA: number,
 ): Pick<Grant, 'limitW' | 'thenW'> {
-  if (dc == null) return { limitW: Math.floor((limitTenthsA * holding.milliwattsPerTenth) / 1000) };
+  if (dc == null) return { limitW: Math.floor((limitTenthsA * account.milliwattsPerTenth) / 1000) };
   const unit = { voltageV, dc };
   return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };
 }

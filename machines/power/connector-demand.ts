@@ -58,7 +58,7 @@ export interface Demand {
   hasCharged: boolean;
   /** Total charging time since arrival. */
   chargedMs: number;
-  heardAtMs: number;
+  receivedAtMs: number;
   /** The draw is clearly below the limit since this time; undefined otherwise. */
   belowSinceMs: number | undefined;
   /** Draw since then, in descending order of current; a sample that a later one exceeds is dropped. */
@@ -90,7 +90,7 @@ export function createDemand(maxTenthsA: number): Demand {
     isFoundPaused: false,
     hasCharged: false,
     chargedMs: 0,
-    heardAtMs: 0,
+    receivedAtMs: 0,
     belowSinceMs: undefined,
     peaks: [],
     restingSinceMs: 0,
@@ -109,13 +109,13 @@ export function foldDemand(demand: Demand, reading: DrawnReading, nowMs: number)
   const hasCar = status === undefined || !WITHOUT_CAR.has(status);
   if (hasCar !== demand.hasCar) {
     // Later readings show the demand of a new arrival.
-    Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs, heardAtMs: nowMs });
+    Object.assign(demand, createDemand(maxTenthsA), { hasCar, arrivedAtMs: nowMs, receivedAtMs: nowMs });
     if (hasCar) takeOver(demand, reading, nowMs);
     return true;
   }
   if (!hasCar) return false;
-  if (drawnTenthsA >= RESTING_TENTHS_A) demand.chargedMs += nowMs - demand.heardAtMs;
-  demand.heardAtMs = nowMs;
+  if (drawnTenthsA >= RESTING_TENTHS_A) demand.chargedMs += nowMs - demand.receivedAtMs;
+  demand.receivedAtMs = nowMs;
   if (limitTenthsA < leastTenthsA) {
     demand.belowSinceMs = undefined;
     demand.hasCharged = false;

@@ -10,11 +10,11 @@ import {
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { GrantLedger } from './grant-ledger.js';
-import { isWithoutGrant, toldSinceTenthsA } from './ledger-room.js';
-import { followSession, stopLending, surelyOn } from './lent-phases.js';
+import { grantedSinceTenthsA, isWithoutGrant } from './ledger-capacity.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
-import { noteTaken } from './room-beside.js';
+import { endReallocation, followSession, surelyOn } from './reallocated-phases.js';
+import { recordTaken } from './remaining-capacity.js';
 
 /**
  * Bounds of a plausible voltage, as shares of the nominal one. A lower value is no measurement; a higher one is capped.
@@ -30,21 +30,21 @@ const VOLTAGE_LASTS_MS = 3_600_000;
  * Applies a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
  * @param ownerTerm ownership term of this service; a reading with an older `epoch` acknowledges nothing
  */
-export function hearReading(
+export function applyReading(
   ledger: GrantLedger,
   control: ConnectorControl,
   reading: MeterReading,
   ownerTerm: number,
   nowMs: number,
 ): boolean {
-  const { holding, spec } = control;
+  const { account, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
-  if (holding.lastSeq === 0) ledger.noteHeld(holding, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
+  if (account.lastSeq === 0) ledger.noteHeld(account, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
   let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
-  if (hearHeartbeat(ledger, control, reading, nowMs)) isNews = true;
-  if (isWithoutGrant(holding)) {
+  if (applyHeartbeat(ledger, control, reading, nowMs)) isNews = true;
+  if (isWithoutGrant(account)) {
     const atTenthsA = tenthsAOf(reading.limitA ?? 0);
-    ledger.noteAt(holding, surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
+    ledger.noteAt(account, surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
   }
   const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;
   if (isOtherCar) forgetCar(control.demand);
@@ -56,9 +56,9 @@ export function hearReading(
   ) {
     if (acknowledge(ledger, control, reading.seq, nowMs)) isNews = true;
   }
-  if (hearEnd(ledger, control, reading)) isNews = true;
+  if (applyOpenEnd(ledger, control, reading)) isNews = true;
   // Phases do not count separately if no fuse is known.
-  const isBeyondPhases = holding.poles.length > 0 && phasesUsed(reading) > spec.phases;
+  const isBeyondPhases = account.circuitPhases.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, control);
   const allowedTenthsA = allowedTenthsAOf(control);
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
@@ -67,7 +67,7 @@ export function hearReading(
   if (reserveOn(ledger, control, isOnAll ? 3 : spec.phases)) isNews = true;
   if (reserveWorstCase(ledger, control)) isNews = true;
   const limitTenthsA = limitTenthsAOf(control, reading);
-  const maxTenthsA = holding.maxTenthsA;
+  const maxTenthsA = account.maxTenthsA;
   return (
     foldDemand(
       control.demand,
@@ -75,7 +75,7 @@ export function hearReading(
         status: reading.status,
         drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
         limitTenthsA,
-        leastTenthsA: holding.leastTenthsA,
+        leastTenthsA: account.leastTenthsA,
         maxTenthsA,
         heldTenthsA,
       },
@@ -88,7 +88,7 @@ export function hearReading(
  * Applies an acknowledgement; true if it releases capacity. It does not count without a matching grant, or with a limit
  * above the sent one.
  */
-export function hearAck(
+export function applyAck(
   ledger: GrantLedger,
   control: ConnectorControl,
   seq: number,
@@ -99,13 +99,13 @@ export function hearAck(
 }
 
 function acknowledge(ledger: GrantLedger, control: ConnectorControl, seq: number, nowMs: number): boolean {
-  const { ackedSeq } = control.holding;
-  const isReleased = ledger.acknowledge(control.holding, seq, nowMs);
-  if (control.holding.ackedSeq > ackedSeq) noteTaken(control, nowMs);
+  const { ackedSeq } = control.account;
+  const isReleased = ledger.acknowledge(control.account, seq, nowMs);
+  if (control.account.ackedSeq > ackedSeq) recordTaken(control, nowMs);
   return isReleased;
 }
 
-function hearHeartbeat(
+function applyHeartbeat(
   ledger: GrantLedger,
   control: ConnectorControl,
   { hb, boot = '' }: MeterReading,
@@ -116,14 +116,14 @@ function hearHeartbeat(
   const isFirst = control.hb === undefined;
   control.hb = hb;
   control.boot = boot;
-  control.heardAtMs = nowMs;
+  control.receivedAtMs = nowMs;
   // A charger that restarted holds no grant.
   if (isNewBoot) {
     control.sentTenthsA = undefined;
     control.untaken = undefined;
-    stopLending(ledger, control);
+    endReallocation(ledger, control);
     Object.assign(control.session, createSessionKnown());
-    ledger.restarted(control.holding);
+    ledger.restarted(control.account);
   }
   return isFirst || isNewBoot;
 }
@@ -132,59 +132,59 @@ function hearHeartbeat(
  * The highest compliant draw. A charger that takes no limits cannot break one. A non-compliant one must keep to the
  * grants since the service start.
  */
-function allowedTenthsAOf({ hb, holding, compliance }: ConnectorControl): number {
-  if (hb === undefined) return holding.maxTenthsA;
-  return compliance.isNonCompliant ? toldSinceTenthsA(holding) : holding.entitledTenthsA;
+function allowedTenthsAOf({ hb, account, compliance }: ConnectorControl): number {
+  if (hb === undefined) return account.maxTenthsA;
+  return compliance.isNonCompliant ? grantedSinceTenthsA(account) : account.entitledTenthsA;
 }
 
 /** True if the charger newly reports that its limits may outlast their leases. A decision then writes that to disk. */
-function hearEnd(
+function applyOpenEnd(
   ledger: GrantLedger,
   control: ConnectorControl,
   { isEndOpen = false }: MeterReading,
 ): boolean {
   const isNews = isEndOpen && !control.isEndOpen;
   control.isEndOpen = isEndOpen;
-  if (isEndOpen) ledger.openEnd(control.holding);
+  if (isEndOpen) ledger.openEnd(control.account);
   return isNews;
 }
 
 /** An acknowledgement does not count if the charger's own limit exceeds the named grant and all later ones. */
 function isKeptTo(
-  { holding, sentTenthsA }: ConnectorControl,
+  { account, sentTenthsA }: ConnectorControl,
   seq: number,
   heldToA: number | undefined,
 ): boolean {
   if (heldToA === undefined || sentTenthsA === undefined) return true;
-  const isNewest = seq === holding.lastSeq;
-  const toldTenthsA = isNewest
-    ? Math.max(sentTenthsA, holding.failsafeTenthsA)
-    : toldSinceTenthsA(holding, seq);
-  return tenthsAOf(heldToA) <= toldTenthsA;
+  const isNewest = seq === account.lastSeq;
+  const grantedTenthsA = isNewest
+    ? Math.max(sentTenthsA, account.failsafeTenthsA)
+    : grantedSinceTenthsA(account, seq);
+  return tenthsAOf(heldToA) <= grantedTenthsA;
 }
 
 /** Limit that the charger holds by a grant of an earlier owner; undefined without one, or after a new grant. */
 function heldFromBefore(
-  { holding }: ConnectorControl,
+  { account }: ConnectorControl,
   reading: MeterReading,
   ownerTerm: number,
 ): number | undefined {
   const { limitA, seq = 0 } = reading;
   const isFromBefore = reading.epoch !== undefined && reading.epoch < ownerTerm;
-  const isHeld = seq > 0 && isFromBefore && holding.lastSeq === 0;
-  return isHeld && limitA !== undefined ? Math.min(tenthsAOf(limitA), holding.maxTenthsA) : undefined;
+  const isHeld = seq > 0 && isFromBefore && account.lastSeq === 0;
+  return isHeld && limitA !== undefined ? Math.min(tenthsAOf(limitA), account.maxTenthsA) : undefined;
 }
 
-function limitTenthsAOf({ sentTenthsA, holding }: ConnectorControl, { limitA }: MeterReading): number {
-  const toldTenthsA = sentTenthsA ?? holding.maxTenthsA;
-  return limitA === undefined ? toldTenthsA : Math.min(tenthsAOf(limitA), holding.maxTenthsA);
+function limitTenthsAOf({ sentTenthsA, account }: ConnectorControl, { limitA }: MeterReading): number {
+  const grantedTenthsA = sentTenthsA ?? account.maxTenthsA;
+  return limitA === undefined ? grantedTenthsA : Math.min(tenthsAOf(limitA), account.maxTenthsA);
 }
 
 /** Current of the most loaded phase, or the phase's share of the power if that is more; rounded up. */
-function drawnTenthsAOf({ powerW, currentA }: MeterReading, { spec, holding }: ConnectorControl): number {
+function drawnTenthsAOf({ powerW, currentA }: MeterReading, { spec, account }: ConnectorControl): number {
   const { voltageV, phases, dc } = spec;
   // A DC connector's limit is a power, so its draw relative to the limit does not depend on the voltage.
-  let drawnA = dc == null ? powerW / (voltageV * phases) : (powerW * 100) / holding.milliwattsPerTenth;
+  let drawnA = dc == null ? powerW / (voltageV * phases) : (powerW * 100) / account.milliwattsPerTenth;
   if (currentA !== undefined) for (const phaseA of currentA) drawnA = Math.max(drawnA, phaseA);
   return Math.ceil(drawnA * 10 - 1e-6);
 }
@@ -214,17 +214,17 @@ function followVoltage(
   voltageV: readonly number[] | undefined,
   nowMs: number,
 ): boolean {
-  const { holding, spec, phases } = control;
+  const { account, spec, phases } = control;
   if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
   // A broken or false meter must not free capacity for more current.
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)));
-  const heldV = holding.milliwattsOnPhase / milliwattsPerTenthA(1, 1);
+  const heldV = account.milliwattsOnPhase / milliwattsPerTenthA(1, 1);
   if (wantedV < heldV && nowMs < control.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
   control.voltageSeenAtMs = nowMs;
   if (wantedV === heldV) return false;
-  ledger.describe(holding, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
+  ledger.describe(account, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
   return true;
 }

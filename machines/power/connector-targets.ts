@@ -21,8 +21,8 @@ import {
 } from './division.js';
 import { failsafeTenthsAOf, heldWOf } from './failsafes.js';
 import { choosePhases } from './phase-choice.js';
+import { isKeptOn } from './rotation.js';
 import { steadyShares } from './steady-shares.js';
-import { isKeptOn } from './turns.js';
 
 /**
  * Sets target and reason of each controlled connector. Paused unlocked connectors keep their fail-safes, with one
@@ -130,7 +130,7 @@ function doFloorsFit(
   const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
     leftW -= Math.max(heldWOf(control), control.demand.hasCar ? floorWOf(control) : 0);
-    deductLoad(leftTenthsA, control, control.demand.hasCar ? control.holding.leastTenthsA : 0);
+    deductLoad(leftTenthsA, control, control.demand.hasCar ? control.account.leastTenthsA : 0);
   }
   return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
 }
@@ -138,23 +138,23 @@ function doFloorsFit(
 /** Target of each unlocked connector, tenths of an ampere: 0, or within a step of its fair share. */
 function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
-  const fairTenthsA = unlocked.map(({ holding }, i) => {
-    const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, holding.milliwattsPerTenth);
-    const isPaused = tenthsA < holding.leastTenthsA || allocation.yields[i] === 'paused';
-    return isPaused ? 0 : Math.min(tenthsA, holding.maxTenthsA);
+  const fairTenthsA = unlocked.map(({ account }, i) => {
+    const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, account.milliwattsPerTenth);
+    const isPaused = tenthsA < account.leastTenthsA || allocation.yields[i] === 'paused';
+    return isPaused ? 0 : Math.min(tenthsA, account.maxTenthsA);
   });
   const room = roomBeside(division, fairTenthsA);
   const running = [...unlocked.entries()].filter(
     ([i]) => (fairTenthsA[i] ?? 0) > 0 && allocation.yields[i] === 'nothing',
   );
   const steady = steadyShares(
-    running.map(([i, { sentTenthsA = 0, demand, holding }]) => ({
+    running.map(([i, { sentTenthsA = 0, demand, account }]) => ({
       sentTenthsA,
       fairTenthsA: Math.floor(fairTenthsA[i] ?? 0),
       mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
-      maxTenthsA: holding.maxTenthsA,
-      milliwattsPerTenth: holding.milliwattsPerTenth,
-      poles: holding.poles,
+      maxTenthsA: account.maxTenthsA,
+      milliwattsPerTenth: account.milliwattsPerTenth,
+      circuitPhases: account.circuitPhases,
     })),
     room.leftW,
     room.leftTenthsA,
@@ -174,11 +174,11 @@ function roomBeside(
   for (const [i, control] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
     leftW -= shareW;
-    deductLoad(leftTenthsA, control, tenthsWithin(shareW, control.holding.milliwattsPerTenth));
+    deductLoad(leftTenthsA, control, tenthsWithin(shareW, control.account.milliwattsPerTenth));
   }
   for (const [i, control] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
-    const shareW = wattsOfTenths(shareTenthsA, control.holding.milliwattsPerTenth);
+    const shareW = wattsOfTenths(shareTenthsA, control.account.milliwattsPerTenth);
     leftW -= Math.max(shareW, heldWOf(control));
     deductLoad(leftTenthsA, control, shareTenthsA);
   }
@@ -186,10 +186,10 @@ function roomBeside(
 }
 
 function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {
-  const { holding, demand } = control;
+  const { account, demand } = control;
   control.targetTenthsA = Math.floor(tenthsA);
   if (tenthsA === 0) control.reason = 'paused';
-  else if (tenthsA >= holding.maxTenthsA) control.reason = 'maximum';
+  else if (tenthsA >= account.maxTenthsA) control.reason = 'maximum';
   else if (tenthsA >= demand.mostTenthsA) control.reason = 'demand';
   else control.reason = isClusterBound ? 'clusterShare' : 'fairShare';
 }
@@ -201,9 +201,9 @@ function aimAtReserved(control: ConnectorControl, tenthsA: number): void {
 }
 
 function aimLocked(control: ConnectorControl, shareW: number, isLastResort: boolean): void {
-  const { holding } = control;
-  const tenthsA = Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA);
+  const { account } = control;
+  const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
   // A lock's floor is due at any limit. A fuse that cannot carry that floor is not overloaded for it.
-  control.targetTenthsA = tenthsA < holding.leastTenthsA ? 0 : tenthsA;
+  control.targetTenthsA = tenthsA < account.leastTenthsA ? 0 : tenthsA;
   control.reason = isLastResort ? 'lastResort' : 'lock';
 }

@@ -16,9 +16,9 @@ import {
   holdStack,
   holdSubmitted,
   isAnyActive,
+  notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
-  tellProfiles,
 } from '../limits/profile-holder.js';
 import type { ProfileStack } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
@@ -36,7 +36,7 @@ export type ConnectorEvent =
       readonly nowMs: number;
     }
   /** A meter value came after a gap, or none came for three heartbeats. */
-  | { readonly type: 'meter.heard' }
+  | { readonly type: 'meter.received' }
   | { readonly type: 'meter.missed' }
   /** The charger signed on or off. A broken connection counts as signing off. */
   | { readonly type: 'charger.connected' }
@@ -120,8 +120,8 @@ export const connectorMachine = setup({
     releaseCancelled: enqueueActions(({ event, ...holder }) => {
       if (event.type === 'profile.cancelled') releaseCancelled(holder, event);
     }),
-    tellProfiles: enqueueActions(({ event, ...holder }) => {
-      if (event.type === 'boundary.reached') tellProfiles(holder, event);
+    notifyProfiles: enqueueActions(({ event, ...holder }) => {
+      if (event.type === 'boundary.reached') notifyProfiles(holder, event);
     }),
     // The lock region reports start and end of a lock. This action reports a changed limit during the lock.
     followLock: enqueueActions(({ context, enqueue }) => {
@@ -159,7 +159,7 @@ export const connectorMachine = setup({
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
-    'boundary.reached': { actions: ['tellProfiles', 'followLock'] },
+    'boundary.reached': { actions: ['notifyProfiles', 'followLock'] },
   },
   states: {
     lock: {
@@ -185,8 +185,8 @@ export const connectorMachine = setup({
       initial: 'offline',
       states: {
         // Only a meter value makes a connector online: a connected charger may not send values.
-        offline: { on: { 'meter.heard': 'online', 'charger.connected': 'stale' } },
-        stale: { on: { 'meter.heard': 'online', 'charger.disconnected': 'offline' } },
+        offline: { on: { 'meter.received': 'online', 'charger.connected': 'stale' } },
+        stale: { on: { 'meter.received': 'online', 'charger.disconnected': 'offline' } },
         online: { on: { 'meter.missed': 'stale', 'charger.disconnected': 'offline' } },
       },
     },

@@ -8,14 +8,14 @@ import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { PhaseCount } from './own-phases.js';
 import type { Served } from './phase-choice.js';
 import {
-  inTurnOrder,
+  inRotationOrder,
   isAboutToResume,
   isDwelling,
   isKeptOn,
   lastPauseAtMs,
   swapsApartMs,
   turnMsOf,
-} from './turns.js';
+} from './rotation.js';
 
 /** Power to share beside the uncontrolled connectors. */
 export interface Available {
@@ -93,7 +93,7 @@ export function divide(
   }
   const swapsFromMs = lastPauseAtMs(controlled) + swapsApartMs(settleMs);
   const swaps = { swapsFromMs, turnMs: turnMsOf(controlled) };
-  const unlocked = [...near, ...inTurnOrder(rest, nowMs, swaps)];
+  const unlocked = [...near, ...inRotationOrder(rest, nowMs, swaps)];
   // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
   const allocation = allocate(
@@ -106,8 +106,8 @@ export function divide(
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
-export function isRunning({ sentTenthsA, holding, slot: { limitA = 0 } }: ConnectorControl): boolean {
-  return (sentTenthsA ?? tenthsAOf(limitA)) >= holding.leastTenthsA;
+export function isRunning({ sentTenthsA, account, slot: { limitA = 0 } }: ConnectorControl): boolean {
+  return (sentTenthsA ?? tenthsAOf(limitA)) >= account.leastTenthsA;
 }
 
 /** The connector's minimum pause is not over, although it may have a share. */
@@ -120,16 +120,16 @@ export function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: nu
  */
 export function keepAtRest(control: ConnectorControl): number {
   const heldTenthsA = heldTenthsAOf(control);
-  const isUsable = !control.demand.hasCar && heldTenthsA >= control.holding.leastTenthsA;
+  const isUsable = !control.demand.hasCar && heldTenthsA >= control.account.leastTenthsA;
   control.targetTenthsA = isUsable ? heldTenthsA : 0;
   control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
   return heldWOf(control);
 }
 
 function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: boolean): Claim {
-  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, poles } = control.holding;
+  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, circuitPhases } = control.account;
   const heldTenthsA = heldTenthsAOf(control);
-  const hasFuses = poles.length > 0;
+  const hasFuses = circuitPhases.length > 0;
   const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(control) : 0;
   const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
@@ -138,7 +138,7 @@ function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: bo
     floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
     mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
     isResting,
-    load: hasFuses ? { poles, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } : undefined,
+    load: hasFuses ? { circuitPhases, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } : undefined,
   };
 }
 
@@ -148,9 +148,9 @@ function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
 
 /** A locked connector without a car keeps its floor available. */
 function claimOfLocked(control: ConnectorControl): Claim {
-  const { demand, holding } = control;
+  const { demand, account } = control;
   const lockLimitKw = lockLimitKwOf(control) ?? 0;
-  const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), holding.milliwattsPerTenth) : 0;
+  const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), account.milliwattsPerTenth) : 0;
   return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), false);
 }
 
@@ -192,5 +192,6 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
 /** Deducts the connector's load at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
 export function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
-  for (const pole of control.holding.poles) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - loadTenthsA;
+  for (const circuitPhase of control.account.circuitPhases)
+    leftTenthsA[circuitPhase] = (leftTenthsA[circuitPhase] ?? 0) - loadTenthsA;
 }

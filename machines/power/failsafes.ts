@@ -2,9 +2,9 @@
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
-import type { Fuses, Pole, Wiring } from './fuses.js';
-import { carriedAnywayTenthsA, reservedAnywayTenthsA } from './holding.js';
-import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './turns.js';
+import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
+import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
+import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
 /** Time in which a charger describes its fail-safe after it connects. */
 const DESCRIBED_WITHIN_MS = 60_000;
@@ -38,9 +38,9 @@ export function allowFailsafes(
   const chosen = chosenOf(all, emptyRoom(), nowMs);
   // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
   const room = emptyRoom();
-  for (const control of all) take(room, control, control.holding.failsafeTenthsA);
+  for (const control of all) take(room, control, control.account.failsafeTenthsA);
   for (const control of chosen) {
-    const moreTenthsA = failsafeTenthsAOf(control) - control.holding.failsafeTenthsA;
+    const moreTenthsA = failsafeTenthsAOf(control) - control.account.failsafeTenthsA;
     control.usesFailsafe = moreTenthsA <= 0 || takeIfItFits(room, control, moreTenthsA);
   }
 }
@@ -54,7 +54,7 @@ function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): 
   const charging = all.filter(
     (control) =>
       (isLocked(control) || isKeptOn(control) || isInTurn(control, nowMs, turnMs)) &&
-      failsafeTenthsAOf(control) <= control.holding.leastTenthsA,
+      failsafeTenthsAOf(control) <= control.account.leastTenthsA,
   );
   charging.sort(
     (a, b) =>
@@ -67,24 +67,27 @@ function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): 
 }
 
 function takeIfItFits(room: Room, control: ConnectorControl, tenthsA: number): boolean {
-  const { poles } = control.holding;
-  const fitsPoles = poles.every((pole) => tenthsA <= (room.leftTenthsA[pole] ?? 0));
-  if (!fitsPoles || wattsOf(control, tenthsA) > room.leftW) return false;
+  const { circuitPhases } = control.account;
+  const fitsCircuitPhases = circuitPhases.every(
+    (circuitPhase) => tenthsA <= (room.leftTenthsA[circuitPhase] ?? 0),
+  );
+  if (!fitsCircuitPhases || wattsOf(control, tenthsA) > room.leftW) return false;
   take(room, control, tenthsA);
   return true;
 }
 
 function take(room: Room, control: ConnectorControl, tenthsA: number): void {
   room.leftW -= wattsOf(control, tenthsA);
-  for (const pole of control.holding.poles) room.leftTenthsA[pole] = (room.leftTenthsA[pole] ?? 0) - tenthsA;
+  for (const circuitPhase of control.account.circuitPhases)
+    room.leftTenthsA[circuitPhase] = (room.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
 }
 
 /**
  * Fail-safe power on the phases that its grants use. It counts at the highest voltage of the last hour plus a margin,
  * because no grant can lower a fail-safe.
  */
-function wattsOf({ spec, holding }: ConnectorControl, tenthsA: number): number {
-  const { milliwattsPerTenth, usedPhases, phases } = holding;
+function wattsOf({ spec, account }: ConnectorControl, tenthsA: number): number {
+  const { milliwattsPerTenth, usedPhases, phases } = account;
   const ratedMilliwatts = (ratedMilliwattsPerTenth(spec) * Math.min(usedPhases, phases)) / phases;
   return wattsOfTenths(tenthsA, Math.min(milliwattsPerTenth * VOLTAGE_MAY_RISE, ratedMilliwatts));
 }
@@ -98,19 +101,19 @@ export function doOwnFailsafesFit(
   lowestW: number,
   nowMs: number,
 ): boolean {
-  const forgetting = [...controls].filter((control) => isKnownToForget(control, nowMs));
+  const forgetting = [...controls].filter((control) => forgetsThen(control, nowMs));
   return sumOfFailsafesW(forgetting) <= lowestW;
 }
 
 /** The row on disk states that the charger keeps `thenA`, but the charger has not confirmed that in time. */
-export function isWronglyTakenToKeep(control: ConnectorControl, nowMs: number): boolean {
-  const { isDescribed, keepsThen } = control.holding;
-  return !isDescribed && keepsThen && isKnownToForget(control, nowMs);
+export function lacksConfirmedKeepsThen(control: ConnectorControl, nowMs: number): boolean {
+  const { isDescribed, keepsThen } = control.account;
+  return !isDescribed && keepsThen && forgetsThen(control, nowMs);
 }
 
 /** The charger described itself as forgetting, or did not describe itself in time. */
-function isKnownToForget({ holding, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
-  if (holding.isDescribed) return !holding.keepsThen;
+function forgetsThen({ account, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
+  if (account.isDescribed) return !account.keepsThen;
   return hb !== undefined && nowMs - awaitedSinceMs >= DESCRIBED_WITHIN_MS;
 }
 
@@ -121,8 +124,8 @@ function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
 }
 
 /** Fail-safe from provisioning. */
-export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
-  return Math.min(tenthsAOf(spec.failsafeA), holding.maxTenthsA);
+export function failsafeTenthsAOf({ spec, account }: ConnectorControl): number {
+  return Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA);
 }
 
 /**
@@ -130,26 +133,26 @@ export function failsafeTenthsAOf({ spec, holding }: ConnectorControl): number {
  * the reservation would free nothing.
  */
 export function thenTenthsAOf(control: ConnectorControl): number {
-  const { holding, demand, usesFailsafe, isFailsafeWaived } = control;
+  const { account, demand, usesFailsafe, isFailsafeWaived } = control;
   const failsafeTenthsA = failsafeTenthsAOf(control);
-  const isNeeded = demand.hasCar || isLocked(control) || !holding.keepsThen;
+  const isNeeded = demand.hasCar || isLocked(control) || !account.keepsThen;
   if (usesFailsafe && isNeeded && !isFailsafeWaived) return failsafeTenthsA;
-  return Math.min(failsafeTenthsA, reservedAnywayTenthsA(holding));
+  return Math.min(failsafeTenthsA, alwaysReservedTenthsA(account));
 }
 
 /** Reservation at limit 0. A charger that keeps nothing over a restart falls back to its own fail-safe. */
 export function heldTenthsAOf(control: ConnectorControl): number {
-  const { holding } = control;
-  return Math.max(Math.min(thenTenthsAOf(control), holding.maxTenthsA), reservedAnywayTenthsA(holding));
+  const { account } = control;
+  return Math.max(Math.min(thenTenthsAOf(control), account.maxTenthsA), alwaysReservedTenthsA(account));
 }
 
 export function heldWOf(control: ConnectorControl): number {
-  return wattsOfTenths(heldTenthsAOf(control), control.holding.milliwattsPerTenth);
+  return wattsOfTenths(heldTenthsAOf(control), control.account.milliwattsPerTenth);
 }
 
 /** Circuit load at limit 0. Fuses always have capacity for the charger's own fail-safe, also beyond the budget. */
 export function heldLoadTenthsAOf(control: ConnectorControl): number {
-  return Math.max(heldTenthsAOf(control), carriedAnywayTenthsA(control.holding));
+  return Math.max(heldTenthsAOf(control), alwaysCarriedTenthsA(control.account));
 }
 
 /** Properties of a connector that determine its fail-safe load. */
@@ -162,20 +165,21 @@ export interface FailsafeShape extends ConnectorRating, Wiring {
 export interface FailsafeNeed {
   readonly neededW: number;
   /** Circuit phases that cannot carry their fail-safes. */
-  readonly overloaded: readonly { readonly pole: Pole; readonly neededTenthsA: number }[];
+  readonly overloaded: readonly { readonly circuitPhase: CircuitPhase; readonly neededTenthsA: number }[];
 }
 
 /** Load if all `connectors` fall back at once, by provisioning alone. */
 export function failsafeNeedOf(connectors: readonly FailsafeShape[], fuses: Fuses): FailsafeNeed {
-  const neededTenthsA = fuses.poles.map(() => 0);
+  const neededTenthsA = fuses.circuitPhases.map(() => 0);
   let neededW = 0;
   for (const connector of connectors) {
     const tenthsA = tenthsAOf(Math.min(connector.failsafeA, connector.maxCurrentA));
     neededW += wattsOfTenths(tenthsA, ratedMilliwattsPerTenth(connector));
-    for (const pole of fuses.polesOf(connector)) neededTenthsA[pole] = (neededTenthsA[pole] ?? 0) + tenthsA;
+    for (const circuitPhase of fuses.circuitPhasesOf(connector))
+      neededTenthsA[circuitPhase] = (neededTenthsA[circuitPhase] ?? 0) + tenthsA;
   }
-  const overloaded = fuses.poles
-    .map((pole, place) => ({ pole, neededTenthsA: neededTenthsA[place] ?? 0 }))
-    .filter((each) => each.neededTenthsA > each.pole.capacityTenthsA);
+  const overloaded = fuses.circuitPhases
+    .map((circuitPhase, place) => ({ circuitPhase, neededTenthsA: neededTenthsA[place] ?? 0 }))
+    .filter((each) => each.neededTenthsA > each.circuitPhase.capacityTenthsA);
   return { neededW, overloaded };
 }

@@ -9,8 +9,8 @@ export type GridPhase = (typeof GRID_PHASES)[number];
  * Phase rotation of a connector (OCPP 1.6, ConnectorPhaseRotation). The nth letter names the grid phase of the
  * connector's nth phase. A connector of one phase has one letter.
  */
-export const ROTATIONS = ['RST', 'RTS', 'SRT', 'STR', 'TRS', 'TSR', 'R', 'S', 'T'] as const;
-export type Rotation = (typeof ROTATIONS)[number];
+export const PHASE_ROTATIONS = ['RST', 'RTS', 'SRT', 'STR', 'TRS', 'TSR', 'R', 'S', 'T'] as const;
+export type PhaseRotation = (typeof PHASE_ROTATIONS)[number];
 
 /** A of L1, L2 and L3. */
 export type PhaseCurrents = readonly [number, number, number];
@@ -31,13 +31,13 @@ export interface Feeder {
 /** Wiring of a connector to the fuses. An omitted or null field is unknown. */
 export interface Wiring {
   readonly phases: 1 | 3;
-  readonly rotation?: Rotation | null;
+  readonly rotation?: PhaseRotation | null;
   /** Feeder of the charger; the connection if omitted or null. */
   readonly feeder?: string | null;
 }
 
 /** One phase of one fuse. */
-export interface Pole {
+export interface CircuitPhase {
   /** Name of the feeder; undefined for the connection. */
   readonly feeder: string | undefined;
   readonly phase: GridPhase;
@@ -58,7 +58,7 @@ export function phasesOf({ phases, rotation }: Pick<Wiring, 'phases' | 'rotation
 }
 
 /** Index in `GRID_PHASES` of the grid phase that feeds the connector's phase `own`, from 0; undefined if unknown. */
-export function gridPhaseOf(rotation: Rotation | null | undefined, own: number): number | undefined {
+export function gridPhaseOf(rotation: PhaseRotation | null | undefined, own: number): number | undefined {
   const place = LETTERS.indexOf(rotation?.charAt(own) || '-');
   return place < 0 ? undefined : place;
 }
@@ -70,7 +70,7 @@ const NO_FEEDERS: readonly number[] = [];
 /** The connection and the feeders of one location. */
 export class Fuses {
   /** Other modules refer to a circuit phase by its index here. */
-  readonly poles: readonly Pole[];
+  readonly circuitPhases: readonly CircuitPhase[];
   readonly #connection: Connection | null;
   readonly #feeders: readonly Feeder[];
   /** For each feeder name: the indices of its own L1 and of each L1 above it. L2 and L3 follow directly. */
@@ -84,11 +84,11 @@ export class Fuses {
   constructor(connection: Connection | null, feeders: readonly Feeder[]) {
     this.#connection = connection;
     this.#feeders = feeders;
-    const poles: Pole[] = [];
+    const circuitPhases: CircuitPhase[] = [];
     const add = (feeder: string | undefined, currentA: PhaseCurrents) => {
-      const place = poles.length;
+      const place = circuitPhases.length;
       for (const [i, phase] of GRID_PHASES.entries())
-        poles.push({ feeder, phase, capacityTenthsA: tenthsAOf(currentA[i] ?? 0) });
+        circuitPhases.push({ feeder, phase, capacityTenthsA: tenthsAOf(currentA[i] ?? 0) });
       return place;
     };
     this.#root = connection === null ? [] : [add(undefined, connection.currentA)];
@@ -106,10 +106,10 @@ export class Fuses {
       const own = path.slice(this.#root.length);
       this.#feedersAbove.set(
         name,
-        own.map((pole) => pole / GRID_PHASES.length - this.#root.length),
+        own.map((circuitPhase) => circuitPhase / GRID_PHASES.length - this.#root.length),
       );
     }
-    this.poles = poles;
+    this.circuitPhases = circuitPhases;
     this.feederNames = feeders.map(({ name }) => name);
   }
 
@@ -120,7 +120,7 @@ export class Fuses {
   beside([l1 = 0, l2 = 0, l3 = 0]: readonly number[]): Fuses {
     if (this.#connection === null) return this;
     const left = (i: number, takenTenthsA: number) =>
-      Math.max(0, (this.poles[i]?.capacityTenthsA ?? 0) - takenTenthsA) / 10;
+      Math.max(0, (this.circuitPhases[i]?.capacityTenthsA ?? 0) - takenTenthsA) / 10;
     return new Fuses(
       { ...this.#connection, currentA: [left(0, l1), left(1, l2), left(2, l3)] },
       this.#feeders,
@@ -128,23 +128,23 @@ export class Fuses {
   }
 
   get capacitiesTenthsA(): readonly number[] {
-    return this.poles.map(({ capacityTenthsA }) => capacityTenthsA);
+    return this.circuitPhases.map(({ capacityTenthsA }) => capacityTenthsA);
   }
 
   /** Indices of the circuit phases that a connector may load. */
-  polesOf(wiring: Wiring): readonly number[] {
+  circuitPhasesOf(wiring: Wiring): readonly number[] {
     const phases = phasesOf(wiring);
     return this.#pathTo(wiring.feeder).flatMap((place) => phases.map((phase) => place + phase));
   }
 
   /** Indices for each of the connector's own phases, in their order; all three phases if the rotation is unknown. */
-  polesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
+  circuitPhasesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
     const path = this.#pathTo(feeder);
     if (path.length === 0) return NO_POLES[phases];
     return [0, 1, 2].slice(0, phases).map((own) => {
       const place = gridPhaseOf(rotation, own);
       const of = place === undefined ? [0, 1, 2] : [place];
-      return path.flatMap((pole) => of.map((phase) => pole + phase));
+      return path.flatMap((circuitPhase) => of.map((phase) => circuitPhase + phase));
     });
   }
 
@@ -167,6 +167,6 @@ export function fusesOf(connection: Connection | null, feeders: readonly Feeder[
 }
 
 /** Returns, for example, `phase L2 of the connection` or `phase L1 of feeder "hall"`. */
-export function nameOfPole({ feeder, phase }: Pole): string {
+export function nameOfCircuitPhase({ feeder, phase }: CircuitPhase): string {
   return `phase ${phase} of ${feeder === undefined ? 'the connection' : `feeder "${feeder}"`}`;
 }

@@ -4,24 +4,24 @@ import { type ConnectorControl, isLocked, powersOf } from './connector-control.j
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import type { Grant } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
-import type { Holding } from './holding.js';
 import { isRenewalDue, leasedTenthsA, restOfLeaseMs, ttlMsFor, ungrantedTenthsA } from './lease-renewal.js';
-import { BeyondGrants, hadTenthsA, leastBesideW } from './ledger-room.js';
-import { isLending, isToWiden, lentTo, widens } from './lent-phases.js';
-import { noteTold, TOLD_AGAIN_AFTER_MS } from './room-beside.js';
+import type { LedgerAccount } from './ledger-account.js';
+import { BeyondGrants, hadTenthsA, leastBesideW } from './ledger-capacity.js';
+import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
+import { REPEAT_AFTER_MS, recordSent } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import { isEndUnwritten } from './stored-reservation.js';
 import {
-  isToldAnyway,
+  type CapacityForMinimum,
+  capacityForMinimumOf,
+  hasObeyed,
   keptTenthsAOf,
   leaveAtBound,
   mostThenOf,
-  obeysAnyway,
   owedAtOnceOf,
-  type RoomForLeast,
-  roomForLeastOf,
-} from './told-anyway.js';
+  receivesUnverifiedLimits,
+} from './unverified-chargers.js';
 
 /** A decided grant with its connector. */
 export interface DecidedGrant {
@@ -97,21 +97,21 @@ export class GrantIssuer {
     this.#areOrdersExpected = room.areOrdersExpected;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
-    this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(obeysAnyway).map(({ holding }) => holding));
+    this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
     const grants = this.#grantTargets(controlled, nowMs);
     for (const control of late) {
-      const isTold = control.isStoring || nowMs - control.sentAtMs < TOLD_AGAIN_AFTER_MS;
+      const isTold = control.isStoring || nowMs - control.sentAtMs < REPEAT_AFTER_MS;
       if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
     }
     for (const control of uncontrolled) leaveAtBound(control);
-    const told = uncontrolled.filter(isToldAnyway);
+    const told = uncontrolled.filter(receivesUnverifiedLimits);
     if (told.length === 0) return grants;
     const by = { budgetW, need, ledger: this.#ledger, isOwedAtOnce: this.#isOwedAtOnce, nowMs };
-    const roomFor = roomForLeastOf(uncontrolled, controlled, by);
+    const roomFor = capacityForMinimumOf(uncontrolled, controlled, by);
     for (const control of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
-      const isCounted = this.#beyondGrants.leaveOut(control.holding);
+      const isCounted = this.#beyondGrants.leaveOut(control.account);
       const grant = this.#tellUncontrolled(control, roomFor(control), nowMs);
-      if (isCounted) this.#beyondGrants.count(control.holding);
+      if (isCounted) this.#beyondGrants.count(control.account);
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
@@ -168,26 +168,26 @@ export class GrantIssuer {
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
   #wouldStopLock(control: ConnectorControl): boolean {
-    const { holding, targetTenthsA } = control;
-    const { leastTenthsA } = holding;
+    const { account, targetTenthsA } = control;
+    const { leastTenthsA } = account;
     if (!isLocked(control) || targetTenthsA < leastTenthsA) return false;
-    const isGrantable = this.#ledger.grantableTenthsA(holding, this.#raisesToW) >= leastTenthsA;
+    const isGrantable = this.#ledger.grantableTenthsA(account, this.#raisesToW) >= leastTenthsA;
     return !isGrantable && ungrantedTenthsA(control) >= leastTenthsA;
   }
 
   #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA, targetTenthsA, holding } = control;
-    const { leastTenthsA } = holding;
+    const { sentTenthsA, targetTenthsA, account } = control;
+    const { leastTenthsA } = account;
     if (control.isStoring) return undefined;
     const isFloorOwed =
       isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
     const isAtTenthsA = ungrantedTenthsA(control);
-    const isCarried = this.#ledger.carriableTenthsA(holding) >= leastTenthsA;
-    const isRoom = () => this.#isRoomForLeast(holding) || this.#isOwedAtOnce(control);
-    const isFloorDue = () => isCarried && this.#doesClusterCarry(holding) && isRoom();
+    const isCarried = this.#ledger.carriableTenthsA(account) >= leastTenthsA;
+    const isRoom = () => this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control);
+    const isFloorDue = () => isCarried && this.#doesClusterCarry(account) && isRoom();
     // A lock keeps 6 A that its charger had, or was granted before it fell silent: the ledger counts them already.
     const countedTenthsA = () =>
-      Math.max(hadTenthsA(holding), this.#ledger.grantableTenthsA(holding, this.#raisesToW));
+      Math.max(hadTenthsA(account), this.#ledger.grantableTenthsA(account, this.#raisesToW));
     const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
@@ -199,7 +199,7 @@ export class GrantIssuer {
     // A locked connector keeps its current phases until all its intended phases have capacity.
     if (isFloorOwed && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
     if (sentTenthsA !== undefined) {
-      const isLast = tenthsA > sentTenthsA && tenthsA === holding.maxTenthsA;
+      const isLast = tenthsA > sentTenthsA && tenthsA === account.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
       const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
@@ -213,10 +213,10 @@ export class GrantIssuer {
    * the end of its lease. A charger that misses its lower limit would hold its current one beyond that.
    */
   #raisableTenthsA(control: ConnectorControl): number {
-    const { holding, sentTenthsA } = control;
-    const grantableTenthsA = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
+    const { account, sentTenthsA } = control;
+    const grantableTenthsA = this.#ledger.grantableTenthsA(account, this.#raisesToW);
     if (sentTenthsA !== undefined) return grantableTenthsA;
-    const fittingTenthsA = this.#ledger.fittingTenthsA(holding, this.#raisesToW);
+    const fittingTenthsA = this.#ledger.fittingTenthsA(account, this.#raisesToW);
     return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(control)));
   }
 
@@ -233,7 +233,7 @@ export class GrantIssuer {
     const { slot, sentAtMs } = control;
     const ttlMs = restOfLeaseMs(control);
     const isLower = limitTenthsA < tenthsAOf(slot.limitA ?? 0);
-    if (!isLower || ttlMs === 0 || nowMs - sentAtMs < TOLD_AGAIN_AFTER_MS) return undefined;
+    if (!isLower || ttlMs === 0 || nowMs - sentAtMs < REPEAT_AFTER_MS) return undefined;
     const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
     control.sentTenthsA = undefined;
     return decided;
@@ -243,13 +243,17 @@ export class GrantIssuer {
    * Sends a limit to an online charger without verified lease, although its maximum stays reserved. The charger may
    * obey, so the limit rises only after capacity for it is free.
    */
-  #tellUncontrolled(control: ConnectorControl, room: RoomForLeast, nowMs: number): DecidedGrant | undefined {
-    const { holding, compliance } = control;
-    const isCarried = this.#ledger.carriableTenthsA(holding) >= holding.maxTenthsA;
+  #tellUncontrolled(
+    control: ConnectorControl,
+    room: CapacityForMinimum,
+    nowMs: number,
+  ): DecidedGrant | undefined {
+    const { account, compliance } = control;
+    const isCarried = this.#ledger.carriableTenthsA(account) >= account.maxTenthsA;
     // The connector keeps a granted maximum while others may not raise.
-    const roomW = control.sentTenthsA === holding.maxTenthsA ? this.#budgetW : this.#raisesToW;
+    const roomW = control.sentTenthsA === account.maxTenthsA ? this.#budgetW : this.#raisesToW;
     const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !compliance.isNonCompliant;
-    control.targetTenthsA = isRoomy ? holding.maxTenthsA : this.#leastToldTenthsA(control, room);
+    control.targetTenthsA = isRoomy ? account.maxTenthsA : this.#leastToldTenthsA(control, room);
     if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
     return this.#grant(control, control.targetTenthsA, nowMs, { isLockFloor: isLocked(control) });
   }
@@ -259,29 +263,29 @@ export class GrantIssuer {
    * lowered. A raise to the minimum also waits until others have released it, and until the floors owed to locks fit. A
    * locked connector gets its minimum at once if nothing remains to wait for.
    */
-  #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: RoomForLeast): number {
-    const { holding } = control;
-    const isCarried = this.#ledger.carriableTenthsA(holding, this.#beyondGrants) >= holding.leastTenthsA;
-    const has = keptTenthsAOf(control) >= holding.leastTenthsA;
-    const isDue = isOwedAtOnce && isCarried && this.#doesClusterCarry(holding);
+  #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: CapacityForMinimum): number {
+    const { account } = control;
+    const isCarried = this.#ledger.carriableTenthsA(account, this.#beyondGrants) >= account.leastTenthsA;
+    const has = keptTenthsAOf(control) >= account.leastTenthsA;
+    const isDue = isOwedAtOnce && isCarried && this.#doesClusterCarry(account);
     const isKept = isLocked(control) ? has || isDue : has && doesFit;
     const besideW = isLocked(control) ? 0 : owedW;
-    return isKept || (isCarried && this.#isRoomForLeast(holding, besideW)) ? holding.leastTenthsA : 0;
+    return isKept || (isCarried && this.#isCapacityForMinimum(account, besideW)) ? account.leastTenthsA : 0;
   }
 
   /** The connector's minimum fits, if unverified chargers that have obeyed so far continue to obey. */
-  #isRoomForLeast(holding: Holding, owedW = 0): boolean {
-    return this.#withLeastW(holding) + owedW - this.#beyondGrants.powerW <= this.#raisesToW;
+  #isCapacityForMinimum(account: LedgerAccount, owedW = 0): boolean {
+    return this.#withLeastW(account) + owedW - this.#beyondGrants.powerW <= this.#raisesToW;
   }
 
   /** Total reservation with the connector counted at its minimum, W. */
-  #withLeastW(holding: Holding): number {
-    return this.#ledger.totalW - holding.boundW + leastBesideW(holding);
+  #withLeastW(account: LedgerAccount): number {
+    return this.#ledger.totalW - account.boundW + leastBesideW(account);
   }
 
   /** The other cluster members have released capacity for the minimum, or cannot release any. */
-  #doesClusterCarry(holding: Holding): boolean {
-    return this.#withLeastW(holding) <= this.#clusterRoomW;
+  #doesClusterCarry(account: LedgerAccount): boolean {
+    return this.#withLeastW(account) <= this.#clusterRoomW;
   }
 
   /** Records a grant, capped at the ledger's capacity. */
@@ -291,21 +295,21 @@ export class GrantIssuer {
     nowMs: number,
     { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
   ): DecidedGrant {
-    const { holding, hb = 0, boot, heardAtMs } = control;
-    const grantable = this.#ledger.grantableTenthsA(holding, this.#raisesToW);
+    const { account, hb = 0, boot, receivedAtMs } = control;
+    const grantable = this.#ledger.grantableTenthsA(account, this.#raisesToW);
     let limitTenthsA = wantedTenthsA;
     if (!isLockFloor && wantedTenthsA > grantable)
-      limitTenthsA = grantable < holding.leastTenthsA ? 0 : grantable;
+      limitTenthsA = grantable < account.leastTenthsA ? 0 : grantable;
     const wantedThen = thenTenthsAOf(control);
     // A higher fail-safe waits for the disk. A grant that can do without the disk does not raise the fail-safe.
-    const isOnMorePhases = holding.usedPhases > control.storedPhases;
+    const isOnMorePhases = account.usedPhases > control.storedPhases;
     const isLower = limitTenthsA < (control.sentTenthsA ?? 0) && !isOnMorePhases;
     const isPlain = nowMs < control.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
-    const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(holding, wantedThen, beside)));
+    const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(account, wantedThen, beside)));
     const fittingThen = Math.min(wantedThen, mostThen, isPlain ? control.storedThenTenthsA : mostThen);
     // A charger accepts no `thenA` between 0 and its lowest limit.
-    const thenTenthsA = fittingThen < holding.leastTenthsA ? 0 : fittingThen;
+    const thenTenthsA = fittingThen < account.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
     // A grant that leaves at once lasts no longer than the lease on disk.
     const givenTtlMs = Math.min(ttlMsFor(control, thenTenthsA, this.#areOrdersExpected), mostTtlMs);
@@ -316,25 +320,27 @@ export class GrantIssuer {
       thenTenthsA > control.storedThenTenthsA ||
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
-    const seq = this.#ledger.grant(holding, {
+    const seq = this.#ledger.grant(account, {
       limitTenthsA,
       thenTenthsA,
-      heardAtMs,
+      receivedAtMs,
       ttlMs: givenTtlMs,
       isLockFloor,
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });
-    noteTold(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
+    recordSent(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
     if (beforeTenthsA === undefined) control.sentFromSeq = seq;
     control.sentTenthsA = limitTenthsA;
-    control.sentPhases = holding.usedPhases;
+    control.sentPhases = account.usedPhases;
     control.sentAtMs = nowMs;
-    control.leasedUntilMs = heardAtMs + ttlMs;
+    control.leasedUntilMs = receivedAtMs + ttlMs;
     const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
     const epoch = this.#ownerTerm;
     const numbers = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
-    const grant: Grant = isLending(control) ? { ...numbers, lent: lentTo(control) } : numbers;
+    const grant: Grant = isReallocating(control)
+      ? { ...numbers, reallocated: reallocatedTo(control) }
+      : numbers;
     return { control, grant, mustStore, beforeTenthsA };
   }
 }

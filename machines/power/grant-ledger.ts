@@ -1,9 +1,12 @@
 // Upper bound of each connector's entitlement, also after lost, late or duplicate messages (power-safety.md, rules
 // 1-7).
 
+import { CircuitPhaseSums } from './circuit-phase-sums.js';
 import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
-import type { Holding, HoldingSpec } from './holding.js';
+import type { AccountSpec, LedgerAccount } from './ledger-account.js';
+import { type BeyondGrants, refusalOf, tenthsWithin } from './ledger-capacity.js';
 import {
+  addOutstandingGrant,
   boundWFrom,
   countBy,
   createEntry,
@@ -13,7 +16,6 @@ import {
   forgo,
   lastingTenthsA,
   loadsFrom,
-  promiseTo,
   type Restored,
   rate,
   recount,
@@ -23,9 +25,7 @@ import {
   widen,
   wire,
 } from './ledger-entry.js';
-import { type BeyondGrants, refusalOf, tenthsWithinRoom } from './ledger-room.js';
 import { ALL_PHASES, isWithin, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
-import { PoleSums } from './pole-sums.js';
 
 /** The decision is defective: a grant must not leave. No charger can cause this error. */
 export class LedgerError extends Error {}
@@ -34,7 +34,7 @@ export interface NewGrant {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
   /** Receipt time of the answered heartbeat. */
-  readonly heardAtMs: number;
+  readonly receivedAtMs: number;
   /** Lease length on an accurate clock; if omitted, the connector's own. It never exceeds that. */
   readonly ttlMs?: number | undefined;
   readonly budgetW: number;
@@ -52,7 +52,7 @@ export class GrantLedger {
   readonly #entries = new Set<Entry>();
   readonly #timing: GrantTiming;
   #totalW = 0;
-  readonly #poles = new PoleSums();
+  readonly #circuitPhases = new CircuitPhaseSums();
   #reservesOwn = true;
 
   constructor(timing: GrantTiming) {
@@ -66,17 +66,17 @@ export class GrantLedger {
 
   /** Possible load of each circuit phase, tenths of an ampere. */
   get loadsTenthsA(): readonly number[] {
-    return this.#poles.loadsTenthsA;
+    return this.#circuitPhases.loadsTenthsA;
   }
 
   /** Changes the capacities of the same circuit phases. Existing loads stay. */
-  limitPoles(capacitiesTenthsA: readonly number[]): void {
-    this.#poles.limit(capacitiesTenthsA);
+  limitCircuitPhases(capacitiesTenthsA: readonly number[]): void {
+    this.#circuitPhases.limit(capacitiesTenthsA);
   }
 
   /** Replaces all circuit phases. No connector loads the new ones until `describe` assigns it to them. */
   rewire(capacitiesTenthsA: readonly number[]): void {
-    this.#poles.replace(capacitiesTenthsA);
+    this.#circuitPhases.replace(capacitiesTenthsA);
     for (const entry of this.#entries)
       wire(
         entry,
@@ -84,7 +84,7 @@ export class GrantLedger {
       );
   }
 
-  add(key: string, spec: HoldingSpec): Holding {
+  add(key: string, spec: AccountSpec): LedgerAccount {
     const entry = createEntry(key, spec, this.#timing);
     this.#entries.add(entry);
     this.#rebound(entry);
@@ -99,31 +99,31 @@ export class GrantLedger {
   }
 
   /** Bound from `atMs` on without a new grant, W. Grants that end before that do not count. */
-  boundWFrom(holding: Holding, atMs: number): number {
-    return boundWFrom(holding as Entry, atMs);
+  boundWFrom(account: LedgerAccount, atMs: number): number {
+    return boundWFrom(account as Entry, atMs);
   }
 
   /** Load per phase from `atMs` on without a new grant. Grants that end before that do not count. */
-  loadsFrom(holding: Holding, atMs: number): OwnPhases {
-    return loadsFrom(holding as Entry, atMs);
+  loadsFrom(account: LedgerAccount, atMs: number): OwnPhases {
+    return loadsFrom(account as Entry, atMs);
   }
 
-  remove(holding: Holding): void {
-    if (!this.#entries.delete(holding as Entry)) return;
-    this.#totalW -= holding.boundW;
-    this.#poles.move(holding, holding.loads, NO_CURRENT);
+  remove(account: LedgerAccount): void {
+    if (!this.#entries.delete(account as Entry)) return;
+    this.#totalW -= account.boundW;
+    this.#circuitPhases.move(account, account.loads, NO_CURRENT);
   }
 
   /** Changes voltage, lease, maximum, own fail-safe or circuit phases. `nowMs` is the time of the charger's report. */
-  describe(holding: Holding, spec: Partial<HoldingSpec>, nowMs = Number.POSITIVE_INFINITY): void {
-    const entry = holding as Entry;
+  describe(account: LedgerAccount, spec: Partial<AccountSpec>, nowMs = Number.POSITIVE_INFINITY): void {
+    const entry = account as Entry;
     if (spec.maxTenthsA !== undefined) entry.maxTenthsA = spec.maxTenthsA;
-    if (spec.polesOfPhases !== undefined) {
+    if (spec.circuitPhasesOfPhases !== undefined) {
       const { milliwattsOnPhase } = entry;
-      this.#poles.move(entry, entry.loads, NO_CURRENT);
-      wire(entry, spec.polesOfPhases);
+      this.#circuitPhases.move(entry, entry.loads, NO_CURRENT);
+      wire(entry, spec.circuitPhasesOfPhases);
       rate(entry, milliwattsOnPhase * entry.phases);
-      this.#poles.move(entry, NO_CURRENT, entry.loads);
+      this.#circuitPhases.move(entry, NO_CURRENT, entry.loads);
     }
     if (spec.milliwattsPerTenth !== undefined) rate(entry, spec.milliwattsPerTenth);
     const isFirstWord = spec.keepsThen !== undefined && !entry.isDescribed;
@@ -132,7 +132,7 @@ export class GrantLedger {
     if (spec.keepsThen !== undefined) entry.keepsThen = spec.keepsThen;
     entry.isDescribed ||= spec.keepsThen !== undefined;
     if (spec.failsafeTenthsA !== undefined) {
-      entry.saidFailsafeTenthsA = spec.failsafeTenthsA;
+      entry.reportedFailsafeTenthsA = spec.failsafeTenthsA;
       // A charger that keeps `thenA` may have kept more than this ledger has recorded.
       if (entry.keepsThen) entry.fallbacks.raise(onFirst(spec.failsafeTenthsA, ALL_PHASES));
     }
@@ -140,14 +140,14 @@ export class GrantLedger {
   }
 
   /** The charger did not confirm in time that it keeps `thenA`, so its own fail-safe is reserved. */
-  presumeForgetful(holding: Holding): void {
-    const entry = holding as Entry;
+  reserveOwnFailsafe(account: LedgerAccount): void {
+    const entry = account as Entry;
     entry.keepsThen = false;
     this.#rebound(entry);
   }
 
-  setWorstCase(holding: Holding, isWorstCase: boolean): void {
-    const entry = holding as Entry;
+  setWorstCase(account: LedgerAccount, isWorstCase: boolean): void {
+    const entry = account as Entry;
     entry.isWorstCase = isWorstCase;
     this.#rebound(entry);
   }
@@ -167,29 +167,29 @@ export class GrantLedger {
    * The charger restarted and holds no grant. A charger that keeps nothing is at its own fail-safe until it takes a
    * grant.
    */
-  restarted(holding: Holding): void {
-    const entry = holding as Entry;
+  restarted(account: LedgerAccount): void {
+    const entry = account as Entry;
     forgo(entry);
     if (entry.keepsThen) return;
-    entry.fallbacks.raise(onFirst(entry.saidFailsafeTenthsA, ALL_PHASES));
+    entry.fallbacks.raise(onFirst(entry.reportedFailsafeTenthsA, ALL_PHASES));
     this.#rebound(entry);
   }
 
   /** Future grants are for the first `phases` phases. Earlier grants keep their phases. */
-  useOn(holding: Holding, phases: PhaseCount): void {
-    use(holding as Entry, phases);
+  useOn(account: LedgerAccount, phases: PhaseCount): void {
+    use(account as Entry, phases);
   }
 
   /** The charger breaks the phase count of its grants, so every grant possibly in force counts on all phases. */
-  widen(holding: Holding): void {
-    const entry = holding as Entry;
+  widen(account: LedgerAccount): void {
+    const entry = account as Entry;
     widen(entry);
     this.#rebound(entry);
   }
 
   /** Future grants get numbers above `seq`. */
-  continueAfter(holding: Holding, seq: number): void {
-    Object.assign(holding as Entry, { lastSeq: seq, ackedSeq: seq });
+  continueAfter(account: LedgerAccount, seq: number): void {
+    Object.assign(account as Entry, { lastSeq: seq, ackedSeq: seq });
   }
 
   /**
@@ -197,16 +197,16 @@ export class GrantLedger {
    * (`ttlMs` if known), on the first `phases` phases. Until the charger describes itself, the earlier owner's record of
    * `keepsThen` applies.
    */
-  restore(holding: Holding, restored: Restored, nowMs: number): void {
-    const entry = holding as Entry;
+  restore(account: LedgerAccount, restored: Restored, nowMs: number): void {
+    const entry = account as Entry;
     restore(entry, restored, nowMs);
     this.#rebound(entry);
   }
 
   /** Lease length, ms, that from `nowMs` on covers all outstanding grants and every new one. */
-  coveringTtlMs(holding: Holding, nowMs: number): number {
-    const { promises, ttlMs } = holding as Entry;
-    return Math.max(ttlMs, ttlMsOf(promises.latestEndMs - nowMs));
+  coveringTtlMs(account: LedgerAccount, nowMs: number): number {
+    const { outstanding, ttlMs } = account as Entry;
+    return Math.max(ttlMs, ttlMsOf(outstanding.latestEndMs - nowMs));
   }
 
   /**
@@ -214,35 +214,35 @@ export class GrantLedger {
    * more.
    * @param on the certain part of the limit, if the grant may be for fewer phases than on disk
    */
-  noteHeld(holding: Holding, tenthsA: number, on?: OwnPhases): void {
-    const entry = holding as Entry;
+  noteHeld(account: LedgerAccount, tenthsA: number, on?: OwnPhases): void {
+    const entry = account as Entry;
     entry.heldTenthsA = tenthsA;
-    entry.promises.doubt(tenthsA, on);
+    entry.outstanding.doubt(tenthsA, on);
   }
 
   /** Records the charger's own limit while no grant of this service lasts, on its certain phases. */
-  noteAt(holding: Holding, currents: OwnPhases): void {
-    (holding as Entry).at = currents;
+  noteAt(account: LedgerAccount, currents: OwnPhases): void {
+    (account as Entry).at = currents;
   }
 
   /** The highest possible grant now: the newest lasting grant, or the remaining capacity if that is more. */
-  grantableTenthsA(holding: Holding, budgetW: number): number {
-    const lasting = lastingTenthsA(holding as Entry);
-    return Math.min(Math.max(lasting, this.fittingTenthsA(holding, budgetW)), holding.maxTenthsA);
+  grantableTenthsA(account: LedgerAccount, budgetW: number): number {
+    const lasting = lastingTenthsA(account as Entry);
+    return Math.min(Math.max(lasting, this.fittingTenthsA(account, budgetW)), account.maxTenthsA);
   }
 
   /** Capacity that the others leave in the budget and on each circuit phase, regardless of outstanding grants. */
-  fittingTenthsA(holding: Holding, budgetW: number): number {
-    const roomW = budgetW - (this.#totalW - holding.boundW);
-    return Math.min(tenthsWithinRoom(holding as Entry, roomW), this.carriableTenthsA(holding));
+  fittingTenthsA(account: LedgerAccount, budgetW: number): number {
+    const roomW = budgetW - (this.#totalW - account.boundW);
+    return Math.min(tenthsWithin(account as Entry, roomW), this.carriableTenthsA(account));
   }
 
   /**
    * Capacity that the others leave on the circuit phases of the used phases; `beyond` does not count. Infinite without
    * fuses.
    */
-  carriableTenthsA(holding: Holding, beyond?: BeyondGrants): number {
-    return this.#poles.leftFor(holding, beyond);
+  carriableTenthsA(account: LedgerAccount, beyond?: BeyondGrants): number {
+    return this.#circuitPhases.leftFor(account, beyond);
   }
 
   /**
@@ -250,11 +250,11 @@ export class GrantLedger {
    * @throws LedgerError if the sum of all bounds would exceed the budget or a circuit phase. Renewals and decreases are
    * exempt (rule 2).
    */
-  grant(holding: Holding, grant: NewGrant): number {
-    const { limitTenthsA, thenTenthsA, heardAtMs, ttlMs, budgetW, isLockFloor, isWaiting } = grant;
-    const entry = holding as Entry;
+  grant(account: LedgerAccount, grant: NewGrant): number {
+    const { limitTenthsA, thenTenthsA, receivedAtMs, ttlMs, budgetW, isLockFloor, isWaiting } = grant;
+    const entry = account as Entry;
     const phases = entry.usedPhases;
-    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: heardAtMs, ttlMs, isWaiting };
+    const promised = { seq: entry.lastSeq + 1, limitTenthsA, phases, fromMs: receivedAtMs, ttlMs, isWaiting };
     const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
     // A renewal needs no check and changes no bound.
     const isWithinMaximum = mostTenthsA <= entry.maxTenthsA;
@@ -269,9 +269,13 @@ export class GrantLedger {
     if (limitTenthsA < 0 || !isWithinMaximum)
       throw new LedgerError(`${entry.key}: ${mostTenthsA} is outside 0 to ${entry.maxTenthsA} tenths of A`);
     const seq = ++entry.lastSeq;
-    const given = { seq, promise: promiseTo(entry, promised), fallsBackTo: onFirst(thenTenthsA, phases) };
-    if (isWaiting !== true) entry.told = given;
-    entry.waiting = isWaiting === true ? given : undefined;
+    const given = {
+      seq,
+      outstandingGrant: addOutstandingGrant(entry, promised),
+      fallsBackTo: onFirst(thenTenthsA, phases),
+    };
+    if (isWaiting !== true) entry.sent = given;
+    entry.pendingPersistence = isWaiting === true ? given : undefined;
     entry.fallbacks.add(seq, thenTenthsA, phases);
     entry.at = NO_CURRENT;
     this.#rebound(entry);
@@ -279,45 +283,47 @@ export class GrantLedger {
   }
 
   /** The pending grant `seq` has left. */
-  noteLeft(holding: Holding, seq: number): void {
-    const entry = holding as Entry;
-    if (entry.waiting?.seq !== seq) return;
-    const { promise } = entry.waiting;
-    if (promise !== undefined) promise.sure = onFirst(promise.limitTenthsA, promise.phases);
-    entry.told = entry.waiting;
-    entry.waiting = undefined;
+  noteLeft(account: LedgerAccount, seq: number): void {
+    const entry = account as Entry;
+    if (entry.pendingPersistence?.seq !== seq) return;
+    const { outstandingGrant } = entry.pendingPersistence;
+    if (outstandingGrant !== undefined)
+      outstandingGrant.sure = onFirst(outstandingGrant.limitTenthsA, outstandingGrant.phases);
+    entry.sent = entry.pendingPersistence;
+    entry.pendingPersistence = undefined;
   }
 
   /** The charger keeps to grant `seq`, as of `nowMs`. True if that releases a larger entitlement. */
-  acknowledge(holding: Holding, seq: number, nowMs: number): boolean {
-    const entry = holding as Entry;
+  acknowledge(account: LedgerAccount, seq: number, nowMs: number): boolean {
+    const entry = account as Entry;
     if (seq <= entry.ackedSeq || seq > entry.lastSeq) return false;
     entry.ackedSeq = seq;
-    const isReleased = entry.promises.acknowledge(seq, nowMs);
+    const isReleased = entry.outstanding.acknowledge(seq, nowMs);
     // Without an anchor, the lease began at the latest with its acknowledgement. That end applies once the charger
     // keeps leases.
-    if (entry.promises.isEndless) endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
+    if (entry.outstanding.isEndless) endBy(entry, seq, nowMs + longestLeaseMsOf(entry));
     // The earlier current takes the settling time to end.
     const left = entry.fallbacks.acknowledge(seq);
     // An outstanding grant counts in full until its end, so no bound changes yet.
     if (isWithin(left, NO_CURRENT)) return isReleased;
-    entry.promises.leave(left, nowMs);
+    entry.outstanding.leave(left, nowMs);
     this.#rebound(entry);
     return true;
   }
 
   /** Earlier limits may outlast their leases until the charger acknowledges a newer one. */
-  openEnd(holding: Holding): void {
-    (holding as Entry).promises.openEnds();
+  openEnd(account: LedgerAccount): void {
+    (account as Entry).outstanding.openEnds();
   }
 
   /** Releases all grants that can no longer be in force. True if a bound fell. */
   release(nowMs: number): boolean {
     let fell = false;
     for (const entry of this.#entries) {
-      const { told, promises } = entry;
-      if (told?.promise !== undefined && promises.isOver(told.promise, nowMs)) told.promise = undefined;
-      if (!promises.release(nowMs)) continue;
+      const { sent, outstanding } = entry;
+      if (sent?.outstandingGrant !== undefined && outstanding.isOver(sent.outstandingGrant, nowMs))
+        sent.outstandingGrant = undefined;
+      if (!outstanding.release(nowMs)) continue;
       const beforeW = entry.boundW;
       this.#rebound(entry);
       fell ||= entry.boundW < beforeW;
@@ -326,8 +332,8 @@ export class GrantLedger {
   }
 
   /** Next time at which `release` changes this connector; undefined if time alone changes nothing. */
-  nextReleaseAtMs(holding: Holding): number | undefined {
-    const { nextEndMs } = (holding as Entry).promises;
+  nextReleaseAtMs(account: LedgerAccount): number | undefined {
+    const { nextEndMs } = (account as Entry).outstanding;
     return nextEndMs === Number.POSITIVE_INFINITY ? undefined : nextEndMs;
   }
 
@@ -335,6 +341,6 @@ export class GrantLedger {
     const { boundW: beforeW, loads: before } = entry;
     recount(entry, this.#reservesOwn);
     this.#totalW += entry.boundW - beforeW;
-    this.#poles.move(entry, before, entry.loads);
+    this.#circuitPhases.move(entry, before, entry.loads);
   }
 }

@@ -78,7 +78,7 @@ export const LIMIT_REASONS = [
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
 /** Session and phases of a grant that reallocates the connector's other phases. The grant ends with the session. */
-export interface LentTo {
+export interface ReallocatedTo {
   readonly session: string;
   /** The connector's first `phases` phases; its car uses no others. */
   readonly phases: PhaseCount;
@@ -102,7 +102,7 @@ export interface Grant {
   /** The same for a DC connector, W at the car; undefined for AC. */
   readonly thenW?: number | undefined;
   /** Session and phase count of the grant; undefined for a grant for any car on all phases. */
-  readonly lent?: LentTo | undefined;
+  readonly reallocated?: ReallocatedTo | undefined;
   readonly reason: LimitReason;
 }
 

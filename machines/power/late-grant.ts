@@ -1,14 +1,14 @@
 // Checks of a grant that has been stored: it may leave only if it is still current and still fits.
 import { isLocked } from './connector-control.js';
 import type { DecidedGrant } from './grant-issuer.js';
-import { addsNothing } from './ledger-room.js';
-import { isLending } from './lent-phases.js';
+import { addsNothing } from './ledger-capacity.js';
 import type { LocationSupervisor } from './location-supervisor.js';
+import { isReallocating } from './reallocated-phases.js';
 
 /** No newer grant was decided, and the grant's session has not ended. */
-export function isNewest({ control, grant: { seq, lent } }: DecidedGrant): boolean {
-  if (control.holding.lastSeq !== seq) return false;
-  return lent === undefined || (isLending(control) && lent.session === control.session.id);
+export function isNewest({ control, grant: { seq, reallocated } }: DecidedGrant): boolean {
+  if (control.account.lastSeq !== seq) return false;
+  return reallocated === undefined || (isReallocating(control) && reallocated.session === control.session.id);
 }
 
 /**
@@ -20,9 +20,9 @@ export function fitsStill(
   { ledger, budgetW }: Pick<LocationSupervisor, 'ledger' | 'budgetW'>,
   nowMs: number,
 ): boolean {
-  const { holding } = control;
+  const { account } = control;
   const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-  const isFloor = isLocked(control) && mostTenthsA <= holding.leastTenthsA;
+  const isFloor = isLocked(control) && mostTenthsA <= account.leastTenthsA;
   const isRoom = isFloor || ledger.totalW <= budgetW;
-  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(holding)) || addsNothing(holding, nowMs);
+  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(account)) || addsNothing(account, nowMs);
 }

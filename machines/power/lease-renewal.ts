@@ -2,8 +2,8 @@
 import { tenthsAOf } from '../values/units.js';
 import type { ConnectorControl } from './connector-control.js';
 import { ttlMsOf } from './grant.js';
-import { isWithoutSentGrant, leaseEndMsOf, toldTenthsA } from './ledger-room.js';
-import { TOLD_AGAIN_AFTER_MS } from './room-beside.js';
+import { grantedTenthsA, isWithoutSentGrant, leaseEndMsOf } from './ledger-capacity.js';
+import { REPEAT_AFTER_MS } from './remaining-capacity.js';
 
 /**
  * A younger grant, as a share of a heartbeat, is not renewed, because a charger may report every change. A charger
@@ -24,14 +24,14 @@ const SECOND_MS = 1_000;
 
 /** The current limit is due for renewal after this heartbeat. */
 export function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
-  const { sentAtMs, holding, timing, leasedUntilMs, heardAtMs, isEndOpen } = control;
+  const { sentAtMs, account, timing, leasedUntilMs, receivedAtMs, isEndOpen } = control;
   // The charger awaits that answer.
-  if (isEndOpen) return heardAtMs > sentAtMs;
-  const isTaken = holding.ackedSeq === holding.lastSeq;
+  if (isEndOpen) return receivedAtMs > sentAtMs;
+  const isTaken = account.ackedSeq === account.lastSeq;
   const endsSoon = leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * timing.heartbeatMs;
-  const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * timing.heartbeatMs : TOLD_AGAIN_AFTER_MS;
+  const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * timing.heartbeatMs : REPEAT_AFTER_MS;
   if (nowMs - sentAtMs < afterMs && !(isTaken && endsSoon)) return false;
-  return heardAtMs > sentAtMs;
+  return receivedAtMs > sentAtMs;
 }
 
 /**
@@ -39,34 +39,34 @@ export function isRenewalDue(control: ConnectorControl, nowMs: number): boolean 
  * stops no other.
  */
 export function ttlMsFor(
-  { holding, timing }: ConnectorControl,
+  { account, timing }: ConnectorControl,
   thenTenthsA: number,
   areOrdersExpected: boolean,
 ): number {
-  if (!areOrdersExpected || thenTenthsA < holding.leastTenthsA) return holding.ttlMs;
+  if (!areOrdersExpected || thenTenthsA < account.leastTenthsA) return account.ttlMs;
   const shortMs = SHORT_LEASE_HEARTBEATS * timing.heartbeatMs;
-  return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(holding.ttlMs, shortMs) : holding.ttlMs;
+  return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(account.ttlMs, shortMs) : account.ttlMs;
 }
 
 /**
  * Limit that the charger reports while no grant of this service lasts, tenths of an ampere. It may be for fewer phases
  * than intended.
  */
-export function ungrantedTenthsA({ holding, slot }: ConnectorControl): number {
-  return isWithoutSentGrant(holding) ? Math.min(tenthsAOf(slot.limitA ?? 0), holding.boundTenthsA) : 0;
+export function ungrantedTenthsA({ account, slot }: ConnectorControl): number {
+  return isWithoutSentGrant(account) ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
 }
 
 /**
  * Part of the newest sent limit that the charger still holds under a valid lease, tenths of an ampere; 0 without one.
  */
-export function leasedTenthsA({ holding, slot }: ConnectorControl, nowMs: number): number {
-  if (leaseEndMsOf(holding) <= nowMs) return 0;
-  return Math.min(tenthsAOf(slot.limitA ?? 0), toldTenthsA(holding));
+export function leasedTenthsA({ account, slot }: ConnectorControl, nowMs: number): number {
+  if (leaseEndMsOf(account) <= nowMs) return 0;
+  return Math.min(tenthsAOf(slot.limitA ?? 0), grantedTenthsA(account));
 }
 
 /** Longest lease, ms from the newest heartbeat, that ends no later than the newest sent grant. */
-export function restOfLeaseMs({ holding, heardAtMs }: ConnectorControl): number {
+export function restOfLeaseMs({ account, receivedAtMs }: ConnectorControl): number {
   // `ttlMsOf` rounds up by less than a millisecond.
-  const leftMs = ttlMsOf(leaseEndMsOf(holding) - heardAtMs) - 1;
-  return Math.max(0, Math.min(Math.floor(leftMs / SECOND_MS) * SECOND_MS, holding.ttlMs));
+  const leftMs = ttlMsOf(leaseEndMsOf(account) - receivedAtMs) - 1;
+  return Math.max(0, Math.min(Math.floor(leftMs / SECOND_MS) * SECOND_MS, account.ttlMs));
 }

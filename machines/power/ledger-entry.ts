@@ -2,7 +2,13 @@
 import { MINIMUM_TENTHS_A, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from './grant.js';
-import { carriedAnywayTenthsA, firstPhasesOf, type Holding, type HoldingSpec } from './holding.js';
+import {
+  type AccountSpec,
+  alwaysCarriedTenthsA,
+  firstPhasesOf,
+  type LedgerAccount,
+} from './ledger-account.js';
+import { Fallbacks, type OutstandingGrant, OutstandingGrants } from './outstanding-grants.js';
 import {
   ALL_PHASES,
   cappedAt,
@@ -15,24 +21,23 @@ import {
   type PhaseCount,
   smallerOf,
 } from './own-phases.js';
-import { Fallbacks, type Promised, Promises } from './promises.js';
 
-/** A sent grant; `promise` is undefined after its end. */
-interface Told {
+/** A sent grant; `outstandingGrant` is undefined after its end. */
+interface SentGrant {
   seq: number;
-  promise: Promised | undefined;
+  outstandingGrant: OutstandingGrant | undefined;
   readonly fallsBackTo: OwnPhases;
 }
 
 /** Ledger account with the fields that only the ledger uses. */
-export interface Entry extends Writable<Holding> {
-  readonly promises: Promises;
+export interface Entry extends Writable<LedgerAccount> {
+  readonly outstanding: OutstandingGrants;
   /** The newest grant that left. The charger's reports may be older. */
-  told: Told | undefined;
+  sent: SentGrant | undefined;
   /**
    * The newest grant while it is pending persistence, or if it never leaves. It gives no capacity for further grants.
    */
-  waiting: Told | undefined;
+  pendingPersistence: SentGrant | undefined;
   /** Limit that the charger holds by a grant before the service start; counts until the first grant. */
   heldTenthsA: number;
   /** Limit that the charger reported without a lasting grant, on its certain phases; counts until the next grant. */
@@ -42,7 +47,7 @@ export interface Entry extends Writable<Holding> {
   fallbacks: Fallbacks;
 }
 
-export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }: GrantTiming): Entry {
+export function createEntry(key: string, spec: AccountSpec, { ttlMs, settleMs }: GrantTiming): Entry {
   const entry: Entry = {
     key,
     maxTenthsA: spec.maxTenthsA,
@@ -54,8 +59,8 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     lease: spec.lease,
     ttlMs: spec.ttlMs ?? ttlMs,
     keepsThen: spec.keepsThen,
-    poles: [],
-    allPoles: [],
+    circuitPhases: [],
+    allCircuitPhases: [],
     isWorstCase: false,
     bounds: NO_CURRENT,
     entitled: NO_CURRENT,
@@ -68,25 +73,25 @@ export function createEntry(key: string, spec: HoldingSpec, { ttlMs, settleMs }:
     lastSeq: 0,
     ackedSeq: 0,
     ownFailsafeTenthsA: 0,
-    saidFailsafeTenthsA: spec.failsafeTenthsA,
-    promises: new Promises(settleMs, spec.lease !== 'none'),
-    told: undefined,
-    waiting: undefined,
+    reportedFailsafeTenthsA: spec.failsafeTenthsA,
+    outstanding: new OutstandingGrants(settleMs, spec.lease !== 'none'),
+    sent: undefined,
+    pendingPersistence: undefined,
     heldTenthsA: 0,
     at: NO_CURRENT,
     leastMilliwattsOnPhase: spec.leastMilliwattsOnPhase ?? Number.POSITIVE_INFINITY,
     isDescribed: false,
     fallbacks: new Fallbacks(onFirst(spec.failsafeTenthsA, ALL_PHASES)),
   };
-  wire(entry, spec.polesOfPhases ?? [[]]);
+  wire(entry, spec.circuitPhasesOfPhases ?? [[]]);
   rate(entry, spec.milliwattsPerTenth);
   return entry;
 }
 
 /** Assigns the connector's phases to circuit phases. */
-export function wire(entry: Entry, polesOfPhases: readonly (readonly number[])[]): void {
-  entry.allPoles = firstPhasesOf(polesOfPhases);
-  entry.phases = polesOfPhases.length;
+export function wire(entry: Entry, circuitPhasesOfPhases: readonly (readonly number[])[]): void {
+  entry.allCircuitPhases = firstPhasesOf(circuitPhasesOfPhases);
+  entry.phases = circuitPhasesOfPhases.length;
   use(entry, entry.usedPhases);
 }
 
@@ -105,7 +110,9 @@ function countOf({ phases: own }: Entry, phases: PhaseCount): PhaseCount {
 export function use(entry: Entry, phases: PhaseCount): void {
   entry.usedPhases = countOf(entry, phases);
   entry.milliwattsPerTenth = entry.milliwattsOnPhase * Math.min(phases, entry.phases);
-  entry.poles = entry.allPoles.filter(({ phase }) => phase < phases).map(({ pole }) => pole);
+  entry.circuitPhases = entry.allCircuitPhases
+    .filter(({ phase }) => phase < phases)
+    .map(({ circuitPhase }) => circuitPhase);
 }
 
 /** Power of these currents, W, rounded up. */
@@ -128,15 +135,15 @@ export function lastingOn(entry: Entry): OwnPhases {
   // Before it describes itself, a charger may keep a `thenA` below its own fail-safe.
   const ownTenthsA = entry.isDescribed ? entry.ownFailsafeTenthsA : 0;
   // Before the first grant only the row on disk is known, and that grant may have ended long ago.
-  if (entry.told === undefined) return all(Math.min(ownTenthsA, entry.maxTenthsA));
-  return largerOf(all(ownTenthsA), lastingBy(entry.told));
+  if (entry.sent === undefined) return all(Math.min(ownTenthsA, entry.maxTenthsA));
+  return largerOf(all(ownTenthsA), lastingBy(entry.sent));
 }
 
 /** Entitlement by a grant until a newer one replaces it. */
-export function lastingBy({ promise, fallsBackTo }: Told): OwnPhases {
-  return promise === undefined
+export function lastingBy({ outstandingGrant, fallsBackTo }: SentGrant): OwnPhases {
+  return outstandingGrant === undefined
     ? fallsBackTo
-    : largerOf(fallsBackTo, onFirst(promise.limitTenthsA, promise.phases));
+    : largerOf(fallsBackTo, onFirst(outstandingGrant.limitTenthsA, outstandingGrant.phases));
 }
 
 /** The highest grant on the used phases that this entitlement covers. */
@@ -147,22 +154,22 @@ export function lastingTenthsA(entry: Entry): number {
 /**
  * Extends the newest grant under the number `seq` without new objects; most grants are such renewals. False, without
  * any change, if the newest grant differs, is pending persistence or is over.
- * @param fromMs as in `NewPromise`
+ * @param fromMs as in `NewGrant`
  */
 export function renew(
   entry: Entry,
-  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs }: NewPromise,
+  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs }: NewGrant,
   thenTenthsA: number,
 ): boolean {
-  const { told, waiting, lease, promises } = entry;
-  if (told?.promise === undefined || waiting !== undefined) return false;
-  const { promise, fallsBackTo } = told;
-  if (promise.limitTenthsA !== limitTenthsA || promise.phases !== phases) return false;
+  const { sent, pendingPersistence, lease, outstanding } = entry;
+  if (sent?.outstandingGrant === undefined || pendingPersistence !== undefined) return false;
+  const { outstandingGrant, fallsBackTo } = sent;
+  if (outstandingGrant.limitTenthsA !== limitTenthsA || outstandingGrant.phases !== phases) return false;
   if (!isOnFirst(fallsBackTo, thenTenthsA, phases)) return false;
   const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
   const endsAtMs = lease === 'heartbeat' ? anchoredEndsAtMs : Number.POSITIVE_INFINITY;
-  if (!promises.renew(promise, seq, endsAtMs, anchoredEndsAtMs)) return false;
-  told.seq = seq;
+  if (!outstanding.renew(outstandingGrant, seq, endsAtMs, anchoredEndsAtMs)) return false;
+  sent.seq = seq;
   entry.fallbacks.add(seq, thenTenthsA, phases);
   return true;
 }
@@ -175,7 +182,7 @@ function expectedOn(entry: Entry): OwnPhases {
   const lasting = lastingOn(entry);
   if (entry.lastSeq > 0) return lasting;
   const heldTenthsA = Math.min(entry.heldTenthsA, entry.maxTenthsA);
-  return largerOf(lasting, smallerOf(onFirst(heldTenthsA, ALL_PHASES), entry.promises.sure));
+  return largerOf(lasting, smallerOf(onFirst(heldTenthsA, ALL_PHASES), entry.outstanding.sure));
 }
 
 /**
@@ -213,10 +220,10 @@ export function loadsFrom(entry: Entry, atMs: number): OwnPhases {
 }
 
 function boundsFrom(entry: Entry, atMs: number): OwnPhases {
-  return cappedAt(largerOf(entry.failsafes, entry.promises.mostFrom(atMs)), entry.maxTenthsA);
+  return cappedAt(largerOf(entry.failsafes, entry.outstanding.mostFrom(atMs)), entry.maxTenthsA);
 }
 
-interface NewPromise {
+interface NewGrant {
   readonly seq: number;
   readonly limitTenthsA: number;
   readonly phases: PhaseCount;
@@ -227,12 +234,12 @@ interface NewPromise {
   readonly isWaiting?: boolean | undefined;
 }
 
-export function promiseTo(
+export function addOutstandingGrant(
   entry: Entry,
-  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs, isWaiting = false }: NewPromise,
-): Promised {
+  { seq, limitTenthsA, phases, fromMs, ttlMs = entry.ttlMs, isWaiting = false }: NewGrant,
+): OutstandingGrant {
   const anchoredEndsAtMs = fromMs + longestLeaseMsOf({ ttlMs });
-  const promise = {
+  const outstandingGrant = {
     seq,
     limitTenthsA,
     phases,
@@ -242,8 +249,8 @@ export function promiseTo(
     isEndOpen: false,
     releasedAtMs: Number.POSITIVE_INFINITY,
   };
-  entry.promises.add(promise);
-  return promise;
+  entry.outstanding.add(outstandingGrant);
+  return outstandingGrant;
 }
 
 /** See `GrantLedger.restore`. */
@@ -253,12 +260,12 @@ export function restore(
   nowMs: number,
 ): void {
   const phases = countOf(entry, knownPhases);
-  promiseTo(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
+  addOutstandingGrant(entry, { seq: 0, limitTenthsA, phases, fromMs: nowMs, ttlMs });
   // The charger may still hold that limit. No grant leaves before its first report.
   entry.heldTenthsA = limitTenthsA;
   // A reservation below the own fail-safe proves that the charger had reported `keepsThen`.
   const leastTenthsA = phases < entry.phases ? 0 : Math.max(limitTenthsA, thenTenthsA);
-  if (leastTenthsA < entry.saidFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
+  if (leastTenthsA < entry.reportedFailsafeTenthsA && !entry.isDescribed) entry.keepsThen = true;
   entry.fallbacks = new Fallbacks(onFirst(thenTenthsA, phases));
 }
 
@@ -266,10 +273,10 @@ export function restore(
  * The charger restarted: its grants last only as fallbacks, if it keeps these. Grants possibly in force still count.
  */
 export function forgo(entry: Entry): void {
-  const { told, waiting, keepsThen } = entry;
-  const kept = (given: Told | undefined) =>
-    given !== undefined && keepsThen ? { ...given, promise: undefined } : undefined;
-  Object.assign(entry, { told: kept(told), waiting: kept(waiting) });
+  const { sent, pendingPersistence, keepsThen } = entry;
+  const kept = (given: SentGrant | undefined) =>
+    given !== undefined && keepsThen ? { ...given, outstandingGrant: undefined } : undefined;
+  Object.assign(entry, { sent: kept(sent), pendingPersistence: kept(pendingPersistence) });
 }
 
 /**
@@ -277,20 +284,20 @@ export function forgo(entry: Entry): void {
  * no known time.
  */
 export function countBy(entry: Entry, lease: LeaseKind, isFirstWord: boolean, nowMs: number): void {
-  if (entry.lease !== lease && lease === 'receipt') entry.promises.unanchor();
+  if (entry.lease !== lease && lease === 'receipt') entry.outstanding.unanchor();
   // Before the charger's first report its lease kind was an assumption. Only `none` was the charger's own report before
   // the service start.
-  if (isFirstWord && lease === 'heartbeat' && entry.lease !== 'none') entry.promises.anchor();
-  entry.promises.letLeasesEnd(lease !== 'none', nowMs);
+  if (isFirstWord && lease === 'heartbeat' && entry.lease !== 'none') entry.outstanding.anchor();
+  entry.outstanding.letLeasesEnd(lease !== 'none', nowMs);
   entry.lease = lease;
 }
 
 /** The lease of grant `seq` ends at `endsAtMs` at the latest. */
-export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number): void {
-  promises.endBy(seq, endsAtMs);
-  // A pending grant may have replaced this one in `promises`.
-  if (told?.seq === seq && told.promise?.isEndOpen === false)
-    told.promise.endsAtMs = Math.min(told.promise.endsAtMs, endsAtMs);
+export function endBy({ outstanding, sent }: Entry, seq: number, endsAtMs: number): void {
+  outstanding.endBy(seq, endsAtMs);
+  // A pending grant may have replaced this one in `outstanding`.
+  if (sent?.seq === seq && sent.outstandingGrant?.isEndOpen === false)
+    sent.outstandingGrant.endsAtMs = Math.min(sent.outstandingGrant.endsAtMs, endsAtMs);
 }
 
 /**
@@ -298,9 +305,9 @@ export function endBy({ promises, told }: Entry, seq: number, endsAtMs: number):
  * grants, because a charger that obeys may not hold that much on all phases.
  */
 export function widen(entry: Entry): void {
-  entry.promises.widen();
+  entry.outstanding.widen();
   entry.fallbacks.widen();
-  Object.assign(entry, { told: undefined, waiting: undefined });
+  Object.assign(entry, { sent: undefined, pendingPersistence: undefined });
   use(entry, ALL_PHASES);
 }
 
@@ -312,9 +319,9 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
   const { keepsThen, maxTenthsA } = entry;
   // A charger that keeps `thenA` has no own fail-safe to reserve. A later grant may have replaced the reported value,
   // and `fallbacks` counts both.
-  entry.ownFailsafeTenthsA = keepsThen || !reservesOwn ? 0 : entry.saidFailsafeTenthsA;
+  entry.ownFailsafeTenthsA = keepsThen || !reservesOwn ? 0 : entry.reportedFailsafeTenthsA;
   entry.failsafes = largerOf(onFirst(entry.ownFailsafeTenthsA, ALL_PHASES), entry.fallbacks.most);
-  entry.entitled = cappedAt(largerOf(entry.failsafes, entry.promises.most), maxTenthsA);
+  entry.entitled = cappedAt(largerOf(entry.failsafes, entry.outstanding.most), maxTenthsA);
   entry.bounds = entry.isWorstCase ? onFirst(maxTenthsA, ALL_PHASES) : entry.entitled;
   [entry.failsafeTenthsA] = entry.failsafes;
   [entry.entitledTenthsA] = entry.entitled;
@@ -325,5 +332,5 @@ export function recount(entry: Entry, reservesOwn: boolean): void {
 
 /** The charger's own fail-safe, which fuses always have capacity for. */
 export function leastLoadOf(entry: Entry): OwnPhases {
-  return onFirst(carriedAnywayTenthsA(entry), ALL_PHASES);
+  return onFirst(alwaysCarriedTenthsA(entry), ALL_PHASES);
 }

@@ -1,9 +1,10 @@
 // Running sums of a location's draw: power, and the current per grid phase in total and per feeder, if fuses are known.
+
+import { ownCurrentsOf } from './circuit-phase-loads.js';
 import type { ConnectorControl } from './connector-control.js';
 import { estimatedWOf } from './counted-power.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import type { MeterLedger } from './meter-ledger.js';
-import { ownCurrentsOf } from './pole-loads.js';
 import type { DrawnPower, FeederCurrents, GridTenthsA } from './power-minute.js';
 
 const NOTHING: GridTenthsA = [0, 0, 0];
@@ -58,7 +59,7 @@ export class LocationDraw {
     const { fuses, controls } = this.#connectors;
     this.#estimatedW = estimatedWOf(controls.values());
     const [before, feedersBefore, names] = [this.#gridTenthsA, this.#feeders, fuses.feederNames];
-    const areFusesKnown = fuses.poles.length > 0;
+    const areFusesKnown = fuses.circuitPhases.length > 0;
     this.#gridTenthsA = areFusesKnown ? NOTHING : undefined;
     this.#feeders = names.length === 0 ? undefined : { names, tenthsA: names.map(() => NOTHING) };
     this.#countedOf = areFusesKnown ? new Map() : undefined;

@@ -1,6 +1,6 @@
 // Events that a location's machine receives, and effects that it emits.
 import type { GrantedShare } from '../limits/cluster-shares.js';
-import type { OperatorEvent, OperatorReport } from '../limits/operator.machine.js';
+import type { OperatorEvent, OperatorReport } from '../limits/lpc.machine.js';
 import type { HolderEvent } from '../limits/profile-holder.js';
 import type { ProfileCrossing } from '../limits/profile-stack.js';
 import type { SiteMeterEvent, SiteMeterReport } from '../limits/site-meter.machine.js';
@@ -17,12 +17,12 @@ export type LocationEvent =
       readonly clusterId: string;
       readonly share: GrantedShare | undefined;
     }
-  | { readonly type: 'connector.told'; readonly key: string; readonly event: ConnectorEvent }
+  | { readonly type: 'connector.event'; readonly key: string; readonly event: ConnectorEvent }
   /** From the grid operator. */
-  | { readonly type: 'operator.told'; readonly event: OperatorEvent }
+  | { readonly type: 'operator.event'; readonly event: OperatorEvent }
   | OperatorReport
   /** From the location's meter. */
-  | { readonly type: 'siteMeter.told'; readonly event: SiteMeterEvent }
+  | { readonly type: 'siteMeter.event'; readonly event: SiteMeterEvent }
   | SiteMeterReport
   | ConnectorReport
   /** Counts the site import if peak shaving limits the billed average. */

@@ -6,31 +6,31 @@ import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
 import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
-import { hearAck, hearReading } from './connector-readings.js';
-import { allowFailsafes, doOwnFailsafesFit, isWronglyTakenToKeep } from './failsafes.js';
+import { applyAck, applyReading } from './connector-readings.js';
+import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
+import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
-import { KnownConnectors, type ProvisionedConnector, staleAfterMsOf } from './known-connectors.js';
-import { letsGoAtMs } from './ledger-room.js';
-import { barLending } from './lent-phases.js';
+import { nextReleaseByTimeMs } from './ledger-capacity.js';
 import { LocationDraw } from './location-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
-import { LocationReservedPower } from './reserved-power.js';
+import { forbidReallocation } from './reallocated-phases.js';
 import {
   fittedLimitsOf,
   isOverbooked,
   lateAmong,
   nextLateAtMs,
-  type SharedRoom,
+  type SharedCapacity,
   setTargetsBeside,
-} from './room-beside.js';
+} from './remaining-capacity.js';
+import { LocationReservedPower } from './reserved-power.js';
+import { followDecision, nextTurnAtMs } from './rotation.js';
 import { powerNeedOf, shortageOf } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
-import { isLettingGo } from './told-anyway.js';
-import { followDecision, nextTurnAtMs } from './turns.js';
+import { isReleasing } from './unverified-chargers.js';
 
 export interface Decision {
   readonly grants: readonly DecidedGrant[];
@@ -78,7 +78,7 @@ export class LocationSupervisor {
   readonly timing: GrantTiming;
   #horizonMs: number;
   readonly #ownerTerm: number;
-  readonly #connectors: KnownConnectors;
+  readonly #connectors: ConnectorRegistry;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
@@ -91,7 +91,7 @@ export class LocationSupervisor {
     this.ledger = new GrantLedger(timing);
     this.reserved = new LocationReservedPower(this.ledger);
     this.meters = new MeterLedger(staleAfterMsOf(timing));
-    this.#connectors = new KnownConnectors(this.ledger, this.meters, timing);
+    this.#connectors = new ConnectorRegistry(this.ledger, this.meters, timing);
     this.draw = new LocationDraw(this.meters, this.#connectors);
     this.#issuer = new GrantIssuer(this.ledger, ownerTerm);
   }
@@ -154,17 +154,17 @@ export class LocationSupervisor {
   }
 
   /** Applies a reading; true if a decision should follow. */
-  hear(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
-    return hearReading(this.ledger, control, reading, this.#ownerTerm, nowMs);
+  receive(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
+    return applyReading(this.ledger, control, reading, this.#ownerTerm, nowMs);
   }
 
   /** `refused`: no such grant was sent. `news`: a decision should follow. */
-  hearAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
-    const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.holding.lastSeq;
+  applyAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
+    const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.account.lastSeq;
     if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
-    if (ack.result === 'REJECTED' && barLending(this.ledger, control)) return 'news';
+    if (ack.result === 'REJECTED' && forbidReallocation(this.ledger, control)) return 'news';
     if (ack.result !== 'APPLIED') return 'taken';
-    return hearAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
+    return applyAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
 
   /**
@@ -173,11 +173,11 @@ export class LocationSupervisor {
    */
   describe(control: ConnectorControl, own: OwnDescription, nowMs: number): void {
     const { lease, keepsThen, failsafeA, boot = '' } = own;
-    const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.holding.maxTenthsA);
+    const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.account.maxTenthsA);
     const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
     const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
     const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
-    this.ledger.describe(control.holding, description, nowMs);
+    this.ledger.describe(control.account, description, nowMs);
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
     if (own.endsWithSession === true) control.endsWithSessionIn = boot;
     else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;
@@ -214,7 +214,7 @@ export class LocationSupervisor {
    * entitlement.
    */
   presumeMaximum(control: ConnectorControl): void {
-    control.heardBeforeW ??= Number.POSITIVE_INFINITY;
+    control.lastWBeforeStart ??= Number.POSITIVE_INFINITY;
   }
 
   setStoring(control: ConnectorControl, isStoring: boolean): void {
@@ -233,7 +233,7 @@ export class LocationSupervisor {
 
   /** The grant has been stored and leaves now. */
   noteLeft({ control, grant }: DecidedGrant): void {
-    this.ledger.noteLeft(control.holding, grant.seq);
+    this.ledger.noteLeft(control.account, grant.seq);
   }
 
   /**
@@ -243,7 +243,7 @@ export class LocationSupervisor {
     const { grant, beforeTenthsA } = decided;
     const control: ConnectorControl = decided.control;
     control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * control.timing.heartbeatMs;
-    if (control.holding.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
+    if (control.account.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
     control.sentTenthsA = beforeTenthsA;
   }
 
@@ -258,7 +258,7 @@ export class LocationSupervisor {
     const provisioned = this.#connectors.fuses;
     const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
-    this.ledger.limitPoles(fuses.capacitiesTenthsA);
+    this.ledger.limitCircuitPhases(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
     if (budget.operatorW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
     if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
@@ -268,8 +268,8 @@ export class LocationSupervisor {
     }
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
-    for (const { holding } of controls.filter((control) => isWronglyTakenToKeep(control, nowMs)))
-      this.ledger.presumeForgetful(holding);
+    for (const { account } of controls.filter((control) => lacksConfirmedKeepsThen(control, nowMs)))
+      this.ledger.reserveOwnFailsafe(account);
     allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestOwnW, nowMs));
     const controlled: ConnectorControl[] = [];
@@ -288,10 +288,10 @@ export class LocationSupervisor {
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
-      shareW < Number.POSITIVE_INFINITY && controls.some((control) => isLettingGo(control, nowMs));
+      shareW < Number.POSITIVE_INFINITY && controls.some((control) => isReleasing(control, nowMs));
     return {
       grants,
-      isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isLettingGo: isAnyLettingGo }),
+      isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortageOf(need, budget.limitW, controls, fuses),
     };
@@ -306,7 +306,7 @@ export class LocationSupervisor {
   }
 
   /** Time of the next raise, turn or release that no message triggers. */
-  #nextAtMs(controlled: readonly ConnectorControl[], room: SharedRoom, nowMs: number): number {
+  #nextAtMs(controlled: readonly ConnectorControl[], room: SharedCapacity, nowMs: number): number {
     let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
     const lateAtMs = nextLateAtMs(controlled, nowMs);
     if (lateAtMs !== undefined && isOverbooked(this.ledger, [...this.controls.values()], room))
@@ -315,9 +315,9 @@ export class LocationSupervisor {
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
-    for (const { holding } of this.controls.values()) {
-      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(holding) ?? nextMs);
-      nextMs = Math.min(nextMs, letsGoAtMs(holding, nowMs));
+    for (const { account } of this.controls.values()) {
+      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(account) ?? nextMs);
+      nextMs = Math.min(nextMs, nextReleaseByTimeMs(account, nowMs));
     }
     return nextMs;
   }

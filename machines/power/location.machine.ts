@@ -10,16 +10,16 @@ import {
   type OperatorInput,
   operatorLimitKwOf,
   operatorMachine,
-} from '../limits/operator.machine.js';
+} from '../limits/lpc.machine.js';
 import {
   activeProfileOf,
   holdStack,
   holdSubmitted,
   isAnyDue,
+  notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
   statusOf,
-  tellProfiles,
 } from '../limits/profile-holder.js';
 import { nextBoundaryAfter, type ProfileStack, profileAtPriority } from '../limits/profile-stack.js';
 import {
@@ -35,8 +35,8 @@ import { type BuildingOnPhases, budgetOf, type LimitedLocation } from './budget.
 import { siteImportOf } from './chargers-draw.js';
 import { type ConnectorActor, type ConnectorInput, connectorLogic } from './connector.machine.js';
 import { turnOf } from './connector-control.js';
+import type { ProvisionedConnector } from './connector-registry.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
-import type { ProvisionedConnector } from './known-connectors.js';
 import type { LocationEffect, LocationEvent } from './location-events.js';
 import type { LocationSupervisor } from './location-supervisor.js';
 
@@ -159,9 +159,9 @@ export const locationMachine = setup({
         enqueue.emit({ type: 'profile.cancelled', profile, status: statusOf(context, profile) });
       releaseCancelled(holder, event);
     }),
-    tellProfiles: enqueueActions(({ event, ...holder }) => {
+    notifyProfiles: enqueueActions(({ event, ...holder }) => {
       if (event.type !== 'boundary.reached') return;
-      for (const profile of tellProfiles(holder, event))
+      for (const profile of notifyProfiles(holder, event))
         holder.enqueue.emit(({ context }) => ({
           type: 'profile.crossed',
           profile,
@@ -202,15 +202,15 @@ export const locationMachine = setup({
       enqueue.assign(peakShaving);
       if (peakShaving.peakShavingKw !== peakShavingKw) enqueue.emit({ type: 'peakShaving.changed' });
     }),
-    tellSiteMeter: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type === 'siteMeter.told' && context.siteMeter !== undefined)
+    forwardToSiteMeter: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === 'siteMeter.event' && context.siteMeter !== undefined)
         enqueue.sendTo(context.siteMeter, event.event);
     }),
     followOperator: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'operator.changed') enqueue.assign({ operatorLimitKw: event.standing.limitKw });
     }),
-    tellOperator: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type === 'operator.told' && context.operator !== undefined)
+    forwardToOperator: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type === 'operator.event' && context.operator !== undefined)
         enqueue.sendTo(context.operator, event.event);
     }),
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
@@ -234,8 +234,8 @@ export const locationMachine = setup({
         enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
       if (limitKw !== context.limit.limitKw) enqueue.emit({ type: 'limitInForce.changed', limitKw });
     }),
-    tellConnector: enqueueActions(({ context, event, enqueue }) => {
-      if (event.type !== 'connector.told') return;
+    forwardToConnector: enqueueActions(({ context, event, enqueue }) => {
+      if (event.type !== 'connector.event') return;
       const connector = context.connectors.get(event.key);
       if (connector !== undefined) enqueue.sendTo(connector, event.event);
     }),
@@ -301,13 +301,13 @@ export const locationMachine = setup({
     'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles', 'recomputeLimit'] },
     'permanentLimit.set': { actions: ['setPermanentLimit', 'recomputeLimit'] },
     'boundary.reached': {
-      actions: ['tellProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
+      actions: ['notifyProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
     },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
-    'connector.told': { actions: 'tellConnector' },
-    'operator.told': { actions: 'tellOperator' },
+    'connector.event': { actions: 'forwardToConnector' },
+    'operator.event': { actions: 'forwardToOperator' },
     'operator.changed': { actions: ['passOn', 'followOperator', 'recomputeLimit'] },
-    'siteMeter.told': { actions: 'tellSiteMeter' },
+    'siteMeter.event': { actions: 'forwardToSiteMeter' },
     'siteMeter.changed': { actions: ['followSiteMeter', 'recomputeLimit'] },
     'import.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit'] },
     'connector.locked': { actions: 'passOn' },

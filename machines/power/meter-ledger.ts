@@ -39,7 +39,7 @@ export interface MeterReading {
 }
 
 /** Online state that a charger reports. */
-export interface SaidState {
+export interface OnlineState {
   readonly online: boolean;
   readonly boot?: string | undefined;
   /** Increases with each state of a boot; omitted if the charger does not number them. */
@@ -221,7 +221,7 @@ export class MeterLedger {
    */
   recordState(
     slot: MeterSlot,
-    { online, boot, seqNo = Number.POSITIVE_INFINITY }: SaidState,
+    { online, boot, seqNo = Number.POSITIVE_INFINITY }: OnlineState,
     nowMs: number,
   ): RecordResult {
     const entry = slot as Entry;

@@ -1,8 +1,8 @@
 // Selects the phase count of cars at chargers that switch phases: one phase instead of a pause, all phases if that
 // serves more.
 import type { ConnectorControl } from './connector-control.js';
-import { canSwitch, isSwitched } from './lent-phases.js';
 import type { PhaseCount } from './own-phases.js';
+import { canSwitch, isSwitched } from './reallocated-phases.js';
 
 /**
  * Shortest interval between two switches of a charging car: a switch stops the car for a moment and wears the
@@ -52,7 +52,7 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
   const able = controls.filter((control) => canSwitch(control) && control.demand.hasCar);
   const free = able.filter((control) => !isLocked(control));
   // A grant from before the service start is renewed before any switch.
-  const isTold = ({ holding }: ConnectorControl) => holding.lastSeq > 0;
+  const isTold = ({ account }: ConnectorControl) => account.lastSeq > 0;
   for (const control of able)
     if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
   if (doFloorsFit && !free.some(isSwitched)) {
@@ -60,7 +60,7 @@ export function choosePhases(controls: readonly ConnectorControl[], choice: Phas
     return;
   }
   const rested = free.filter((control) => nowMs - control.session.switchedAtMs >= SWITCHED_APART_MS);
-  const onMore = (control: ConnectorControl) => !isSwitched(control) && control.holding.usedPhases > 1;
+  const onMore = (control: ConnectorControl) => !isSwitched(control) && control.account.usedPhases > 1;
   const stopped = free.filter((control) => onMore(control) && !isCharging(control));
   const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ session }) => session.learnt };
   const toOne = (controls: readonly ConnectorControl[]): Way => ({ controls, phasesOf: () => 1 });
@@ -129,7 +129,7 @@ function servedBy(
   { controls, phasesOf }: Way,
   { useOn, serve }: Pick<PhaseChoice, 'useOn' | 'serve'>,
 ): Served {
-  const before = controls.map(({ holding }) => holding.usedPhases);
+  const before = controls.map(({ account }) => account.usedPhases);
   for (const control of controls) useOn(control, phasesOf(control));
   const served = serve();
   for (const [i, control] of controls.entries()) useOn(control, before[i] ?? 1);
@@ -154,10 +154,10 @@ function follow({ controls, phasesOf }: Way, free: readonly ConnectorControl[], 
 }
 
 function switchTo(control: ConnectorControl, phases: PhaseCount, { useOn, nowMs }: PhaseChoice): void {
-  if (control.holding.usedPhases === phases) return;
+  if (control.account.usedPhases === phases) return;
   useOn(control, phases);
   control.session.switchedAtMs = nowMs;
-  control.session.switchedSeq = control.holding.lastSeq;
+  control.session.switchedSeq = control.account.lastSeq;
 }
 
 function isCharging({ sentTenthsA = 0 }: ConnectorControl): boolean {

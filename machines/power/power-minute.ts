@@ -185,7 +185,7 @@ export class PowerMinute {
   /** Part of the power was estimated. */
   #isEstimated = false;
   /** A power was noted. Before that the minute has no result. */
-  #isHeardOf = false;
+  #hasReported = false;
   /**
    * End of the minute. Later values belong to the next one, even if the timer fires late. Infinite before the first
    * end.
@@ -194,8 +194,8 @@ export class PowerMinute {
   /** The completed minute, until `end` returns it. */
   #ended: Omit<EndedMinute, 'atMs'> | 'unknown' | undefined;
 
-  get isHeardOf(): boolean {
-    return this.#isHeardOf;
+  get hasReported(): boolean {
+    return this.#hasReported;
   }
 
   /** Records the draw from `nowMs` on. */
@@ -204,11 +204,11 @@ export class PowerMinute {
     const before = this.#drawn;
     const isSamePower = actualW === before.actualW && estimatedW === before.estimatedW;
     const areSameCurrents = gridTenthsA === before.gridTenthsA && feeders === before.feeders;
-    if (isSamePower && areSameCurrents && this.#isHeardOf) return;
+    if (isSamePower && areSameCurrents && this.#hasReported) return;
     this.#passTime(nowMs);
     this.#currents.note(gridTenthsA);
     this.#feeders.note(feeders);
-    this.#isHeardOf = true;
+    this.#hasReported = true;
     this.#drawn = drawn;
     this.#isEstimated ||= estimatedW !== undefined;
     if (actualW > this.#maxW) this.#maxW = actualW;
@@ -275,7 +275,7 @@ export class PowerMinute {
 
   /** Power and limit cover the same periods, so that their means are comparable. */
   #add(nowMs: number): void {
-    if (this.#isHeardOf && this.#limitW !== undefined) {
+    if (this.#hasReported && this.#limitW !== undefined) {
       const elapsedMs = Math.max(0, nowMs - this.#sinceMs);
       this.#actualWms += this.#drawn.actualW * elapsedMs;
       this.#estimatedWms += (this.#drawn.estimatedW ?? 0) * elapsedMs;

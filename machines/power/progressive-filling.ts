@@ -69,8 +69,8 @@ class FirstFull {
   readonly #leaves: number;
   readonly #nodes: Float64Array;
 
-  constructor(poles: number) {
-    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(poles, 1)));
+  constructor(circuitPhases: number) {
+    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(circuitPhases, 1)));
     this.#nodes = new Float64Array(2 * this.#leaves).fill(Number.POSITIVE_INFINITY);
   }
 
@@ -80,15 +80,15 @@ class FirstFull {
   }
 
   /** Index of that circuit phase. */
-  get pole(): number {
+  get circuitPhase(): number {
     let node = 1;
     while (node < this.#leaves) node = this.#at(2 * node) === this.#at(node) ? 2 * node : 2 * node + 1;
     return node - this.#leaves;
   }
 
-  set(pole: number, atW: number): void {
-    this.#nodes[this.#leaves + pole] = atW;
-    for (let node = (this.#leaves + pole) >> 1; node >= 1; node >>= 1)
+  set(circuitPhase: number, atW: number): void {
+    this.#nodes[this.#leaves + circuitPhase] = atW;
+    for (let node = (this.#leaves + circuitPhase) >> 1; node >= 1; node >>= 1)
       this.#nodes[node] = Math.min(this.#at(2 * node), this.#at(2 * node + 1));
   }
 
@@ -98,7 +98,7 @@ class FirstFull {
 }
 
 /** A circuit phase while claims on it rise. */
-interface FillingPole {
+interface FillingCircuitPhase {
   /** Remaining capacity at level `sinceW`, tenths of an ampere. Rising claims are deducted at the next change. */
   leftTenthsA: number;
   sinceW: number;
@@ -118,23 +118,23 @@ class Filling {
   readonly #keptW = new Map<number, number>();
   #levelW = 0;
   #leftW: number;
-  readonly #poles: readonly FillingPole[];
-  readonly #firstFullPole: FirstFull;
+  readonly #circuitPhases: readonly FillingCircuitPhase[];
+  readonly #firstFullCircuitPhase: FirstFull;
 
   constructor(claims: readonly Claim[], room: Room) {
     this.#claims = claims;
     this.bindings = claims.map(() => undefined);
     this.#leftW = room.leftW;
-    this.#poles = room.leftTenthsA.map((leftTenthsA) => ({
+    this.#circuitPhases = room.leftTenthsA.map((leftTenthsA) => ({
       leftTenthsA,
       sinceW: 0,
       slope: 0,
       rising: 0,
       claims: [],
     }));
-    this.#firstFullPole = new FirstFull(this.#poles.length);
+    this.#firstFullCircuitPhase = new FirstFull(this.#circuitPhases.length);
     for (const [i, { load }] of claims.entries())
-      for (const pole of load?.poles ?? []) this.#poles[pole]?.claims.push(i);
+      for (const circuitPhase of load?.circuitPhases ?? []) this.#circuitPhases[circuitPhase]?.claims.push(i);
   }
 
   shareW({ mostW }: Claim, i: number): number {
@@ -167,9 +167,9 @@ class Filling {
     const rising = this.#rising.size;
     const isPowerFull = rising > 0 && rising * (atW - this.#levelW) > this.#leftW;
     const powerAtW = isPowerFull ? this.#levelW + Math.max(0, this.#leftW / rising) : undefined;
-    if (this.#firstFullPole.atW < atW) {
-      const binding = this.#firstFullPole.pole;
-      const { leftTenthsA = 0, sinceW = 0, slope = 1 } = this.#poles[binding] ?? {};
+    if (this.#firstFullCircuitPhase.atW < atW) {
+      const binding = this.#firstFullCircuitPhase.circuitPhase;
+      const { leftTenthsA = 0, sinceW = 0, slope = 1 } = this.#circuitPhases[binding] ?? {};
       const poleAtW = Math.max(this.#levelW, sinceW + leftTenthsA / slope);
       if (powerAtW === undefined || poleAtW < powerAtW) return { binding, atW: poleAtW };
     }
@@ -200,18 +200,19 @@ class Filling {
   }
 
   /** Adds or removes a rising claim, and changes the remaining capacity of each circuit phase, tenths of an ampere. */
-  #weigh({ poles, milliwattsPerTenth }: Load, sign: 1 | -1, moreTenthsA: number): void {
-    for (const place of poles) {
-      const pole = this.#poles[place];
-      if (pole === undefined) continue;
-      if (pole.rising > 0) pole.leftTenthsA -= (this.#levelW - pole.sinceW) * pole.slope;
-      pole.sinceW = this.#levelW;
-      pole.leftTenthsA += moreTenthsA;
-      pole.slope += (sign * 1000) / milliwattsPerTenth;
-      pole.rising += sign;
-      const isRising = pole.rising > 0;
-      const risesW = (pole.leftTenthsA + ROUNDING_TENTHS) / pole.slope;
-      this.#firstFullPole.set(place, isRising ? this.#levelW + risesW : Number.POSITIVE_INFINITY);
+  #weigh({ circuitPhases, milliwattsPerTenth }: Load, sign: 1 | -1, moreTenthsA: number): void {
+    for (const place of circuitPhases) {
+      const circuitPhase = this.#circuitPhases[place];
+      if (circuitPhase === undefined) continue;
+      if (circuitPhase.rising > 0)
+        circuitPhase.leftTenthsA -= (this.#levelW - circuitPhase.sinceW) * circuitPhase.slope;
+      circuitPhase.sinceW = this.#levelW;
+      circuitPhase.leftTenthsA += moreTenthsA;
+      circuitPhase.slope += (sign * 1000) / milliwattsPerTenth;
+      circuitPhase.rising += sign;
+      const isRising = circuitPhase.rising > 0;
+      const risesW = (circuitPhase.leftTenthsA + ROUNDING_TENTHS) / circuitPhase.slope;
+      this.#firstFullCircuitPhase.set(place, isRising ? this.#levelW + risesW : Number.POSITIVE_INFINITY);
     }
   }
 
@@ -219,7 +220,7 @@ class Filling {
   #keepBack(binding: Binding): void {
     const levelW = Math.floor(this.#levelW);
     this.lowestW ??= levelW;
-    for (const i of binding === 'power' ? [...this.#rising] : (this.#poles[binding]?.claims ?? [])) {
+    for (const i of binding === 'power' ? [...this.#rising] : (this.#circuitPhases[binding]?.claims ?? [])) {
       if (!this.#rising.delete(i)) continue;
       const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
       this.#weigh(load, -1, 0);

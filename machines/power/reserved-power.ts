@@ -26,7 +26,7 @@ export class LocationReservedPower implements ReservedPower {
     return this.#ledger.lastingW();
   }
 
-  get isLettingGo(): boolean {
+  get isReleasing(): boolean {
     return this.#isLettingGo;
   }
 
@@ -47,22 +47,22 @@ export class LocationReservedPower implements ReservedPower {
 
   /**
    * Records a decision; true if the clusters have to divide their caps again. That is so if the reservation fell or
-   * exceeds the share, which a lock's minimum may cause. It is also so if the need or `isLettingGo` changed.
+   * exceeds the share, which a lock's minimum may cause. It is also so if the need or `isReleasing` changed.
    * @param isLettingGo some connectors may still draw more than their new limits
    */
   noteDecision(
     { lockedW, heldW, uncontrolledW }: PowerNeed,
-    { shareW, isLettingGo }: { readonly shareW: number; readonly isLettingGo: boolean },
+    { shareW, isReleasing }: { readonly shareW: number; readonly isReleasing: boolean },
   ): boolean {
     const neededW = lockedW + heldW + uncontrolledW;
     const isOther =
       this.reservedW < this.#countedW ||
       this.#isRise(shareW) ||
       neededW !== this.#neededW ||
-      isLettingGo !== this.#isLettingGo;
+      isReleasing !== this.#isLettingGo;
     this.#countedW = this.reservedW;
     this.#neededW = neededW;
-    this.#isLettingGo = isLettingGo;
+    this.#isLettingGo = isReleasing;
     return isOther;
   }
 

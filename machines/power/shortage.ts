@@ -2,8 +2,8 @@
 import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
-import { type Fuses, nameOfPole, type Pole } from './fuses.js';
-import { unendingW } from './ledger-room.js';
+import { type CircuitPhase, type Fuses, nameOfCircuitPhase } from './fuses.js';
+import { unendingW } from './ledger-capacity.js';
 
 /** Power that no grant can lower, W. Leases that end by themselves do not count. */
 export interface PowerNeed {
@@ -35,7 +35,7 @@ function isFloorNeeded(control: ConnectorControl): boolean {
 }
 
 function keptWOf(control: ConnectorControl, nowMs: number): number {
-  return Math.max(heldWOf(control), unendingW(control.holding, nowMs));
+  return Math.max(heldWOf(control), unendingW(control.account, nowMs));
 }
 
 /** Power that the 6 A minimum adds to a need that already includes the connector, W. */
@@ -68,21 +68,23 @@ function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
 }
 
 /** The sentence for each fuse phase whose need exceeds its capacity, in amperes. */
-function shortOfFuse(controls: Iterable<ConnectorControl>, { poles }: Fuses): string | undefined {
-  if (poles.length === 0) return undefined;
-  const needs = poles.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
+function shortOfFuse(controls: Iterable<ConnectorControl>, { circuitPhases }: Fuses): string | undefined {
+  if (circuitPhases.length === 0) return undefined;
+  const needs = circuitPhases.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
   for (const control of controls) {
-    for (const place of control.holding.poles) {
+    for (const place of control.account.circuitPhases) {
       const need = needs[place];
       if (need === undefined) continue;
       const heldTenthsA = heldLoadTenthsAOf(control);
       if (!isControlled(control)) need.uncontrolledTenthsA += lastingTenthsAOf(control);
       else if (isLocked(control) && control.demand.hasCar)
-        need.lockedTenthsA += Math.max(control.holding.leastTenthsA, heldTenthsA);
+        need.lockedTenthsA += Math.max(control.account.leastTenthsA, heldTenthsA);
       else need.heldTenthsA += heldTenthsA;
     }
   }
-  const sentences = poles.flatMap((pole, place) => sentenceOn(pole, needs[place]) ?? []);
+  const sentences = circuitPhases.flatMap(
+    (circuitPhase, place) => sentenceOn(circuitPhase, needs[place]) ?? [],
+  );
   return sentences.length === 0 ? undefined : sentences.join('; ');
 }
 
@@ -92,28 +94,28 @@ interface Need {
   readonly uncontrolledTenthsA: number;
 }
 
-function sentenceOn(pole: Pole, need: Need | undefined): string | undefined {
+function sentenceOn(circuitPhase: CircuitPhase, need: Need | undefined): string | undefined {
   if (need === undefined) return undefined;
   const { lockedTenthsA, heldTenthsA, uncontrolledTenthsA } = need;
   const neededTenthsA = lockedTenthsA + heldTenthsA + uncontrolledTenthsA;
-  if (neededTenthsA <= pole.capacityTenthsA) return undefined;
+  if (neededTenthsA <= circuitPhase.capacityTenthsA) return undefined;
   return (
-    `The fuse of ${nameOfPole(pole)} is overbooked, ${neededTenthsA / 10} A of ${pole.capacityTenthsA / 10} A: ` +
+    `The fuse of ${nameOfCircuitPhase(circuitPhase)} is overbooked, ${neededTenthsA / 10} A of ${circuitPhase.capacityTenthsA / 10} A: ` +
     `${lockedTenthsA / 10} A are the 6 A minimum of locked connectors, ${heldTenthsA / 10} A fail-safes of connectors in reach, ` +
     `${uncontrolledTenthsA / 10} A reserved for connectors that cannot be told`
   );
 }
 
 /** Lasting entitlement of an uncontrolled connector. */
-export function lastingWOf({ holding }: ConnectorControl, nowMs: number): number {
-  if (holding.isWorstCase) return holding.boundW;
-  const failsafeW = wattsOfTenths(holding.failsafeTenthsA, holding.milliwattsPerTenth);
-  return Math.max(failsafeW, unendingW(holding, nowMs));
+export function lastingWOf({ account }: ConnectorControl, nowMs: number): number {
+  if (account.isWorstCase) return account.boundW;
+  const failsafeW = wattsOfTenths(account.failsafeTenthsA, account.milliwattsPerTenth);
+  return Math.max(failsafeW, unendingW(account, nowMs));
 }
 
 /** Lasting load of an uncontrolled connector on its circuit phases. */
 function lastingTenthsAOf(control: ConnectorControl): number {
-  const { holding } = control;
-  if (holding.isWorstCase) return holding.boundTenthsA;
-  return Math.max(holding.failsafeTenthsA, heldLoadTenthsAOf(control));
+  const { account } = control;
+  if (account.isWorstCase) return account.boundTenthsA;
+  return Math.max(account.failsafeTenthsA, heldLoadTenthsAOf(control));
 }

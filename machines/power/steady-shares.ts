@@ -14,7 +14,7 @@ export interface SteadyClaim {
   readonly maxTenthsA: number;
   readonly milliwattsPerTenth: number;
   /** Indices of the circuit phases that the connector loads; none if omitted. */
-  readonly poles?: readonly number[];
+  readonly circuitPhases?: readonly number[];
 }
 
 /**
@@ -37,14 +37,16 @@ export function steadyShares(
   function move(i: number, claim: SteadyClaim, toTenthsA: number): void {
     const moreTenthsA = toTenthsA - (sharesTenthsA[i] ?? 0);
     leftMw -= moreTenthsA * claim.milliwattsPerTenth;
-    for (const pole of claim.poles ?? []) leftTenthsA[pole] = (leftTenthsA[pole] ?? 0) - moreTenthsA;
+    for (const circuitPhase of claim.circuitPhases ?? [])
+      leftTenthsA[circuitPhase] = (leftTenthsA[circuitPhase] ?? 0) - moreTenthsA;
     sharesTenthsA[i] = toTenthsA;
   }
 
   /** Remaining capacity for the connector, tenths of an ampere. */
-  function roomFor({ milliwattsPerTenth, poles = [] }: SteadyClaim): number {
+  function roomFor({ milliwattsPerTenth, circuitPhases = [] }: SteadyClaim): number {
     let roomTenthsA = Math.floor(leftMw / milliwattsPerTenth);
-    for (const pole of poles) roomTenthsA = Math.min(roomTenthsA, leftTenthsA[pole] ?? 0);
+    for (const circuitPhase of circuitPhases)
+      roomTenthsA = Math.min(roomTenthsA, leftTenthsA[circuitPhase] ?? 0);
     return roomTenthsA;
   }
 

@@ -1,7 +1,7 @@
 // Reservation of a connector on disk. It is never below the grants that left, because the next start relies on it.
 import type { LeaseKind } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
-import type { Holding } from './holding.js';
+import type { LedgerAccount } from './ledger-account.js';
 import type { Entry } from './ledger-entry.js';
 import { ALL_PHASES, largerOf, type PhaseCount, phasesLoaded } from './own-phases.js';
 
@@ -26,13 +26,13 @@ export const NOTHING_STORED: StoredReservation = {
  * Reservation that must be on disk at `nowMs`. Different currents per phase count at their maximum on all loaded
  * phases.
  */
-export function reservationOf(ledger: GrantLedger, holding: Holding, nowMs: number): StoredReservation {
-  const phases = phasesLoaded(largerOf(holding.bounds, holding.failsafes));
+export function reservationOf(ledger: GrantLedger, account: LedgerAccount, nowMs: number): StoredReservation {
+  const phases = phasesLoaded(largerOf(account.bounds, account.failsafes));
   return {
-    limitTenthsA: holding.boundTenthsA,
-    thenTenthsA: holding.failsafeTenthsA,
-    ttlMs: ledger.coveringTtlMs(holding, nowMs),
-    phases: phases < holding.phases ? phases : ALL_PHASES,
+    limitTenthsA: account.boundTenthsA,
+    thenTenthsA: account.failsafeTenthsA,
+    ttlMs: ledger.coveringTtlMs(account, nowMs),
+    phases: phases < account.phases ? phases : ALL_PHASES,
   };
 }
 
@@ -40,18 +40,18 @@ export function reservationOf(ledger: GrantLedger, holding: Holding, nowMs: numb
  * Lease kind that the next start must assume. A charger that keeps leases again may still hold a limit without an end
  * from before. Until it has taken a newer one, a start must await its report and not an end.
  */
-export function leaseToStore(holding: Holding): LeaseKind {
-  const { lease, promises } = holding as Entry;
-  return lease === 'heartbeat' && promises.isEndless ? 'none' : lease;
+export function leaseToStore(account: LedgerAccount): LeaseKind {
+  const { lease, outstanding } = account as Entry;
+  return lease === 'heartbeat' && outstanding.isEndless ? 'none' : lease;
 }
 
 /** Earlier limits may outlast their leases, and the row on disk does not show that. */
 export function isEndUnwritten(control: {
   readonly isEndOpen: boolean;
   readonly storedLease: LeaseKind | undefined;
-  readonly holding: Holding;
+  readonly account: LedgerAccount;
 }): boolean {
-  return control.isEndOpen && control.storedLease !== leaseToStore(control.holding);
+  return control.isEndOpen && control.storedLease !== leaseToStore(control.account);
 }
 
 /** The part that is certainly on disk if any of these reservations may be there. */
@@ -66,7 +66,7 @@ export function leastOf(all: readonly StoredReservation[]): StoredReservation {
 
 /** Power of a reservation on disk, W. */
 export function storedWOf(
-  { milliwattsOnPhase, phases }: Holding,
+  { milliwattsOnPhase, phases }: LedgerAccount,
   stored: Pick<StoredReservation, 'limitTenthsA' | 'phases'>,
 ): number {
   return (stored.limitTenthsA * Math.min(stored.phases, phases) * milliwattsOnPhase) / 1000;

@@ -54,7 +54,7 @@ export class ChargerClock {
   #failure: { readonly why: string; readonly steadyAtMs: number } | undefined;
 
   /** Reason for the distrust, in words; undefined while the clock is trusted. */
-  get whyDistrusted(): string | undefined {
+  get unverifiedReason(): string | undefined {
     return this.#best === undefined ? 'it has sent no timestamp yet' : this.#failure?.why;
   }
 

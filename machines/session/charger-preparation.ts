@@ -177,7 +177,7 @@ export class ChargerPreparation {
     this.#ask(request, (answer) => {
       if (answer.kind !== 'schedule') return;
       const { schedule } = answer;
-      if (showsNothing(schedule) && lease.trust.showsIdle !== true) return;
+      if (showsNothing(schedule) && lease.verification.showsIdle !== true) return;
       const most = lease.failsafe.requestOf(lease.rate, schedule.unit, lease.failsafe.mostA).limit + 0.05;
       const isKept =
         !showsNothing(schedule) &&

@@ -14,7 +14,7 @@ import type {
   TransactionRef,
 } from './gateway-request.js';
 import { LeaseReport, type SessionNote } from './lease-report.js';
-import { type Proofs, proofsWith } from './lease-trust.js';
+import { type Proofs, proofsWith } from './lease-verification.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
 
 /** An idle connector is silent too without an answer, a value or a pong for this many heartbeats. */
@@ -33,7 +33,7 @@ export class ChargerSession<Id extends string = string> {
   #firmware: string | undefined;
   #provenFirmware: Proofs | undefined;
   #isOpen = false;
-  #heardAtMs = Number.NEGATIVE_INFINITY;
+  #receivedAtMs = Number.NEGATIVE_INFINITY;
   readonly #preparation: ChargerPreparation;
   readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
@@ -88,7 +88,7 @@ export class ChargerSession<Id extends string = string> {
       const lease = new ConnectorLease(spec, events, this.#fallbacksA[spec.connectorId]);
       const connector = new SessionConnector(spec, options.heartbeatMs, lease);
       lease.restart(this.#boot);
-      lease.trust.remember(this.#provenFirmware?.[spec.connectorId] !== undefined, isContinued);
+      lease.verification.remember(this.#provenFirmware?.[spec.connectorId] !== undefined, isContinued);
       return connector;
     });
     this.time = new ChargerTime(this.#connectors, options.heartbeatMs, isContinued);
@@ -128,7 +128,7 @@ export class ChargerSession<Id extends string = string> {
   /** The charger's socket is open, and the service receives the messages for the charger. */
   opened(nowMs: number): void {
     this.#isOpen = true;
-    this.#heardAtMs = nowMs;
+    this.#receivedAtMs = nowMs;
     this.time.opened(nowMs);
     this.#preparation.opened(nowMs);
     this.#report.opened(nowMs);
@@ -152,7 +152,7 @@ export class ChargerSession<Id extends string = string> {
 
   /** The charger started anew: its limits and its clock are unknown. */
   booted(firmware: string | undefined, nowMs: number): void {
-    this.heard(nowMs);
+    this.received(nowMs);
     this.#boot = this.#newBoot();
     this.#firmware = firmware;
     this.time.restart(nowMs);
@@ -163,33 +163,33 @@ export class ChargerSession<Id extends string = string> {
     for (const connector of this.#connectors) {
       const proven = this.#provenFirmware?.[connector.spec.connectorId];
       connector.restart(this.#boot);
-      connector.lease.trust.remember(proven !== undefined && ['', firmware].includes(proven), false);
+      connector.lease.verification.remember(proven !== undefined && ['', firmware].includes(proven), false);
     }
   }
 
   /** Any frame of the socket shows that the charger is alive, also a pong. */
-  heard(nowMs: number): void {
-    this.#heardAtMs = nowMs;
+  received(nowMs: number): void {
+    this.#receivedAtMs = nowMs;
   }
 
   /** @param ownMs instant of the status by the charger's clock; undefined if the charger names none */
-  heardStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
-    this.heard(nowMs);
-    if (ownMs !== undefined) this.time.heard(ownMs, nowMs);
-    this.#at(evse)?.heardStatus(status, ownMs ?? this.time.clock.ownAt(nowMs), nowMs);
+  receivedStatus(evse: number, status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
+    this.received(nowMs);
+    if (ownMs !== undefined) this.time.received(ownMs, nowMs);
+    this.#at(evse)?.receivedStatus(status, ownMs ?? this.time.clock.ownAt(nowMs), nowMs);
   }
 
-  heardValues(evse: number, values: MeteredValues, nowMs: number): void {
-    this.heard(nowMs);
+  receivedValues(evse: number, values: MeteredValues, nowMs: number): void {
+    this.received(nowMs);
     const connector = this.#at(evse);
     // Values that the charger held back do not describe the present.
-    if (connector?.isOver(values) || this.time.heard(values.ownMs, nowMs) === 'late') return;
-    connector?.heardValues(values, nowMs);
+    if (connector?.isOver(values) || this.time.received(values.ownMs, nowMs) === 'late') return;
+    connector?.receivedValues(values, nowMs);
   }
 
   transactionBegan(evse: number, transaction: TransactionRef, nowMs: number): void {
-    this.heard(nowMs);
-    this.#at(evse)?.heardTransaction(transaction, nowMs);
+    this.received(nowMs);
+    this.#at(evse)?.receivedTransaction(transaction, nowMs);
   }
 
   /**
@@ -197,12 +197,12 @@ export class ChargerSession<Id extends string = string> {
    * @param ownMs instant by the charger's clock
    */
   transactionGoesOn(evse: number, transaction: TransactionRef, ownMs: number): void {
-    this.#at(evse)?.heardOf(transaction, ownMs);
+    this.#at(evse)?.receivedFrom(transaction, ownMs);
   }
 
   transactionEnded(transaction: TransactionRef, nowMs: number): void {
-    this.heard(nowMs);
-    for (const connector of this.#connectors) connector.heardEnd(transaction, nowMs);
+    this.received(nowMs);
+    for (const connector of this.#connectors) connector.receivedEnd(transaction, nowMs);
   }
 
   /** Held limit and running transaction of an EVSE, as far as known. */
@@ -220,7 +220,7 @@ export class ChargerSession<Id extends string = string> {
     const connector = this.#connectors.find(({ spec }) => spec.connectorId === connectorId);
     if (connector === undefined) return;
     connector.lease.take(limit, nowMs);
-    if (limit.boot === this.#boot) this.time.noteHeard(connector, limit.ref, nowMs);
+    if (limit.boot === this.#boot) this.time.noteReceived(connector, limit.ref, nowMs);
   }
 
   /** `…/sync` of the MQTT contract arrived. */
@@ -234,7 +234,7 @@ export class ChargerSession<Id extends string = string> {
     const job = this.#outstanding;
     if (job?.ticket !== ticket) return;
     this.#outstanding = undefined;
-    if (answer.kind !== 'failed') this.heard(nowMs);
+    if (answer.kind !== 'failed') this.received(nowMs);
     this.#report.answered(job.request, answer, nowMs);
     this.time.answered(job, answer, nowMs);
     job.done(answer, nowMs);
@@ -249,9 +249,9 @@ export class ChargerSession<Id extends string = string> {
    * Instant of the next action or message.
    * @param isHeard false: the service cannot receive messages now, so none is due
    */
-  nextDueMs(nowMs: number, isHeard = true): number {
+  nextDueMs(nowMs: number, isReceived = true): number {
     let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
-    const isSpeaking = isHeard && this.#isAlive(nowMs);
+    const isSpeaking = isReceived && this.#isAlive(nowMs);
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.overAtMs);
       if (isSpeaking) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
@@ -300,7 +300,7 @@ export class ChargerSession<Id extends string = string> {
   }
 
   #isAlive(nowMs: number): boolean {
-    return this.#isOpen && nowMs - this.#heardAtMs <= ALIVE_HEARTBEATS * this.#heartbeatMs;
+    return this.#isOpen && nowMs - this.#receivedAtMs <= ALIVE_HEARTBEATS * this.#heartbeatMs;
   }
 
   /** Instant of the next request about leases or the clock. A clock in doubt allows no lease requests. */

@@ -20,7 +20,7 @@ const ON_ITS_WAY_HEARTBEATS = 3;
 /** Largest gain of a charger's clock since it was last set. */
 const GAINED_MS = 20_000;
 const NEVER = Number.POSITIVE_INFINITY;
-/** Value of `toldWhyNot` before the first report. */
+/** Value of `reportedWhyNot` before the first report. */
 const NOTHING_SAID = '';
 
 /** A lease that the charger may have taken. */
@@ -38,7 +38,7 @@ interface Question {
    * that note; infinite before that heartbeat leaves.
    */
   readonly waiting: Map<SessionConnector, number>;
-  readonly reply: (mayBeTold: boolean) => void;
+  readonly reply: (mayReceiveTime: boolean) => void;
 }
 
 export class ChargerTime {
@@ -118,7 +118,7 @@ export class ChargerTime {
   }
 
   /** The service has received that heartbeat of the connector. */
-  noteHeard(connector: SessionConnector, hb: number, nowMs: number): void {
+  noteReceived(connector: SessionConnector, hb: number, nowMs: number): void {
     const { waiting } = this.#question ?? {};
     if (waiting === undefined || hb < (waiting.get(connector) ?? NEVER)) return;
     if (!this.#mayRevive(connector, nowMs)) {
@@ -139,9 +139,9 @@ export class ChargerTime {
     const { waiting, reply } = this.#question;
     this.#question = undefined;
     for (const connector of waiting.keys()) this.#forgetReplaced(connector, nowMs);
-    const mayBeTold = ![...waiting.keys()].some((connector) => this.#leases.has(connector));
-    if (mayBeTold) this.#told(nowMs);
-    reply(mayBeTold);
+    const mayReceiveTime = ![...waiting.keys()].some((connector) => this.#leases.has(connector));
+    if (mayReceiveTime) this.#told(nowMs);
+    reply(mayReceiveTime);
   }
 
   /**
@@ -149,7 +149,7 @@ export class ChargerTime {
    * reserves the maximum of a connector without a verified lease anyway.
    */
   #mayRevive(connector: SessionConnector, nowMs: number): boolean {
-    if ((connector.toldWhyNot ?? NOTHING_SAID) !== NOTHING_SAID) return false;
+    if ((connector.reportedWhyNot ?? NOTHING_SAID) !== NOTHING_SAID) return false;
     const leases = this.#leases.get(connector) ?? [];
     return leases.some(({ endsAtMs, overAtMs }) => endsAtMs === undefined || overAtMs <= nowMs);
   }
@@ -186,7 +186,7 @@ export class ChargerTime {
   }
 
   /** The charger sent that time in a message of its own. */
-  heard(ownMs: number, nowMs: number): ClockVerdict {
+  received(ownMs: number, nowMs: number): ClockVerdict {
     return this.#take(this.clock.note(ownMs, nowMs));
   }
 
@@ -272,7 +272,7 @@ export class ChargerTime {
   }
 
   #take(verdict: ClockVerdict): ClockVerdict {
-    for (const connector of this.#connectors) connector.heardTime(verdict);
+    for (const connector of this.#connectors) connector.receivedTime(verdict);
     return verdict;
   }
 }

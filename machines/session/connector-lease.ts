@@ -8,11 +8,18 @@ import type {
   LimitToTake,
   TransactionRef,
 } from './gateway-request.js';
-import { endOf, fallbackTo, type HeldLease, isSameTold, type LeaseSlot, type Told } from './held-lease.js';
+import {
+  areSameLimits,
+  endOf,
+  fallbackTo,
+  type HeldLease,
+  type LeaseSlot,
+  type SentLimits,
+} from './held-lease.js';
 import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
 import { LeaseRate } from './lease-rate.js';
 import { type CountedPhases, isOfferable, type Rate, type RateUnit, scheduleOf } from './lease-schedule.js';
-import { type Judged, LeaseTrust } from './lease-trust.js';
+import { type Judged, LeaseVerification } from './lease-verification.js';
 import { SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
@@ -40,7 +47,7 @@ const NEVER = Number.POSITIVE_INFINITY;
  * one at a time.
  */
 export class ConnectorLease {
-  readonly trust: LeaseTrust;
+  readonly verification: LeaseVerification;
   readonly failsafe: FailsafeProfile;
   readonly #spec: LeaseSpec;
   readonly #events: LeaseEvents;
@@ -65,7 +72,7 @@ export class ConnectorLease {
     this.failsafe = new FailsafeProfile(spec, fallbackA, events.fellBack);
     this.#events = events;
     this.#rate = new LeaseRate(spec);
-    this.trust = new LeaseTrust(events.judged);
+    this.verification = new LeaseVerification(events.judged);
     this.#held = fallbackTo(fallbackA);
   }
 
@@ -102,13 +109,13 @@ export class ConnectorLease {
     this.#held = fallbackTo(this.failsafe.mostA);
     this.#rate.restart();
     this.countAnew();
-    this.trust.forget();
+    this.verification.forget();
   }
 
   /** The charger's clock changed: earlier plans are void, and the charger must show its lease by the new clock. */
   distrust(): void {
     this.countAnew();
-    this.trust.doubt();
+    this.verification.doubt();
   }
 
   /** The charger's clock was set: earlier plans are void, and the next grant writes the lease again. */
@@ -128,9 +135,9 @@ export class ConnectorLease {
    * once the charger holds it.
    */
   review(nowMs: number): void {
-    const { limit, told, endsAtMs } = this.#held;
+    const { limit, sent, endsAtMs } = this.#held;
     if (limit === undefined || this.#attempt !== undefined || this.#wanted !== undefined) return;
-    if (isSameTold(told, this.#toldOf(limit, endsAtMs, nowMs))) return;
+    if (areSameLimits(sent, this.#sentLimitsOf(limit, endsAtMs, nowMs))) return;
     this.#wanted = limit;
     this.#againAtMs = Number.NEGATIVE_INFINITY;
   }
@@ -252,7 +259,7 @@ export class ConnectorLease {
   #isHeldAlready(limit: LimitToTake, endsAtMs: number, nowMs: number): boolean {
     const held = this.#held;
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
-    const isSame = isSameGrant && isSameTold(held.told, this.#toldOf(limit, held.endsAtMs, nowMs));
+    const isSame = isSameGrant && areSameLimits(held.sent, this.#sentLimitsOf(limit, held.endsAtMs, nowMs));
     const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > held.ttlMs / 2;
     const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
     return this.#attempt === undefined && isSame && isFresh && isHere;
@@ -263,7 +270,7 @@ export class ConnectorLease {
   }
 
   /** `limitA` applies to the whole lease, `thenA` from its end on. */
-  #toldOf({ limitA, thenA }: LimitToTake, endsAtMs: number, nowMs: number): Told {
+  #sentLimitsOf({ limitA, thenA }: LimitToTake, endsAtMs: number, nowMs: number): SentLimits {
     return {
       limitA: Math.min(limitA, this.#events.ceilingA(nowMs, endsAtMs)),
       thenA: Math.min(thenA, this.#events.ceilingA(endsAtMs, endsAtMs)),
@@ -280,13 +287,13 @@ export class ConnectorLease {
     }
     const { maxCurrentA, voltageV } = this.#spec;
     const endsAtMs = endOf(limit, heartbeat);
-    const told = this.#toldOf(limit, endsAtMs, nowMs);
-    const by = { countsFromOwnMs, maxCurrentA, isProven: this.trust.hasShown };
-    const schedule = scheduleOf({ ...told, ttlS: limit.ttlS }, this.rate, by);
+    const sent = this.#sentLimitsOf(limit, endsAtMs, nowMs);
+    const by = { countsFromOwnMs, maxCurrentA, isProven: this.verification.hasShown };
+    const schedule = scheduleOf({ ...sent, ttlS: limit.ttlS }, this.rate, by);
     this.#startsAtOwnMs = schedule.startsAtOwnMs;
     this.#attempt = new LeaseAttempt(
-      { limit, told, slot: this.#slot, schedule, endsAtMs },
-      { trust: this.trust, rate: this.#rate, voltageV },
+      { limit, sent, slot: this.#slot, schedule, endsAtMs },
+      { verification: this.verification, rate: this.#rate, voltageV },
     );
   }
 
@@ -308,13 +315,13 @@ export class ConnectorLease {
   }
 
   #apply({ plan, heldA }: LeaseAttempt, nowMs: number): void {
-    const { limit, told, slot, schedule, endsAtMs } = plan;
+    const { limit, sent, slot, schedule, endsAtMs } = plan;
     this.#attempt = undefined;
     const { epoch, seq, ttlS } = limit;
-    const limitA = schedule.limit === 0 ? 0 : Math.min(told.limitA, heldA);
-    const thenA = schedule.thenLimit === 0 ? 0 : told.thenA;
+    const limitA = schedule.limit === 0 ? 0 : Math.min(sent.limitA, heldA);
+    const thenA = schedule.thenLimit === 0 ? 0 : sent.thenA;
     const as = { slot, counted: schedule.counted };
-    this.#held = { epoch, seq, limitA, thenA, limit, told, endsAtMs, ttlMs: 1000 * ttlS, ...as };
+    this.#held = { epoch, seq, limitA, thenA, limit, sent, endsAtMs, ttlMs: 1000 * ttlS, ...as };
     this.#events.acknowledged(limit, 'APPLIED');
     this.advance(nowMs);
     this.review(nowMs);

@@ -7,13 +7,13 @@ import type { SentHeartbeat } from './sent-heartbeats.js';
 export type LeaseSlot = 'default' | 'transaction';
 
 /** Limits to send for a grant, A per phase: another system may demand less. */
-export interface Told {
+export interface SentLimits {
   readonly limitA: number;
   readonly thenA: number;
 }
 
 /** `epoch` and `seq` are 0 without a lease. Currents in A per phase. */
-export interface HeldLease extends Told {
+export interface HeldLease extends SentLimits {
   readonly epoch: number;
   readonly seq: number;
   /** The lease has surely ended by then, by the gateway's clock; infinite without a lease. */
@@ -24,16 +24,16 @@ export interface HeldLease extends Told {
   readonly counted: CountedPhases | undefined;
   /** Newest grant behind the lease; it may allow more than the limit sent to the charger. Undefined without a grant. */
   readonly limit: LimitToTake | undefined;
-  readonly told: Told;
+  readonly sent: SentLimits;
 }
 
 /** State without a lease: the charger falls back to `limitA`. */
 export function fallbackTo(limitA: number): HeldLease {
   const none = { epoch: 0, seq: 0, ttlMs: 0, slot: undefined, limit: undefined, counted: undefined };
-  return { ...none, limitA, thenA: limitA, told: { limitA, thenA: limitA }, endsAtMs: Infinity };
+  return { ...none, limitA, thenA: limitA, sent: { limitA, thenA: limitA }, endsAtMs: Infinity };
 }
 
-export function isSameTold(a: Told, b: Told): boolean {
+export function areSameLimits(a: SentLimits, b: SentLimits): boolean {
   return a.limitA === b.limitA && a.thenA === b.thenA;
 }
 

@@ -1,14 +1,14 @@
 // One attempt to pass a grant to a charger: set the profile, then verify it by composite schedule or meter.
 import type { GatewayAnswer, GatewayRequest, LimitToTake, TransactionRef } from './gateway-request.js';
-import type { LeaseSlot, Told } from './held-lease.js';
+import type { LeaseSlot, SentLimits } from './held-lease.js';
 import type { LeaseRate } from './lease-rate.js';
 import { judge, type LeaseSchedule, type Proof, proofDurationS } from './lease-schedule.js';
-import type { LeaseTrust } from './lease-trust.js';
+import type { LeaseVerification } from './lease-verification.js';
 
 /** A grant, and the schedule that carries it to the charger. */
 export interface LeasePlan {
   readonly limit: LimitToTake;
-  readonly told: Told;
+  readonly sent: SentLimits;
   readonly slot: LeaseSlot;
   readonly schedule: LeaseSchedule;
   readonly endsAtMs: number;
@@ -50,7 +50,7 @@ const REFUSALS_OF_A_TRANSACTION = 2;
 
 export class LeaseAttempt {
   readonly plan: LeasePlan;
-  readonly #trust: LeaseTrust;
+  readonly #verification: LeaseVerification;
   readonly #rate: LeaseRate;
   readonly #voltageV: number;
   #stage: Stage = 'set';
@@ -62,10 +62,10 @@ export class LeaseAttempt {
 
   constructor(
     plan: LeasePlan,
-    by: { readonly trust: LeaseTrust; readonly rate: LeaseRate; readonly voltageV: number },
+    by: { readonly verification: LeaseVerification; readonly rate: LeaseRate; readonly voltageV: number },
   ) {
     this.plan = plan;
-    this.#trust = by.trust;
+    this.#verification = by.verification;
     this.#rate = by.rate;
     this.#voltageV = by.voltageV;
   }
@@ -170,14 +170,14 @@ export class LeaseAttempt {
     if (slot === 'transaction' && this.#rate.isUnitTaken && ++this.#refusals <= REFUSALS_OF_A_TRANSACTION)
       return { kind: 'later', atMs: nowMs + AGAIN_AFTER_MS };
     if (this.#rate.adapts(schedule)) return { kind: 'again', atMs: nowMs };
-    this.#trust.disprove(`it refuses charging profiles: ${answer.why}`);
+    this.#verification.disprove(`it refuses charging profiles: ${answer.why}`);
     return { kind: 'refused' };
   }
 
   #fellBack(answer: GatewayAnswer, nowMs: number): Outcome {
     if (answer.kind === 'failed') return { kind: 'later', atMs: nowMs + AGAIN_AFTER_MS };
     if (answer.kind !== 'refused') return { kind: 'fallsBack' };
-    this.#trust.disprove(`it refuses its fail-safe: ${answer.why}`);
+    this.#verification.disprove(`it refuses its fail-safe: ${answer.why}`);
     return { kind: 'refused' };
   }
 
@@ -190,12 +190,12 @@ export class LeaseAttempt {
 
   #judge(proof: Proof, nowMs: number): Outcome {
     const { slot, schedule } = this.plan;
-    if (slot === 'default') this.#trust.noteIdle(proof.verdict !== 'unshown');
+    if (slot === 'default') this.#verification.noteIdle(proof.verdict !== 'unshown');
     if (proof.verdict === 'unshown') return this.#wasUnshown(nowMs);
     if (proof.verdict !== 'unkept') {
       this.#shownLimit = proof.limit;
-      if (proof.verdict === 'proved') this.#trust.prove();
-      else this.#trust.keep();
+      if (proof.verdict === 'proved') this.#verification.prove();
+      else this.#verification.keep();
       return { kind: 'followed' };
     }
     if (proof.excess < 1 && this.#rate.roundsDown(schedule)) return { kind: 'again', atMs: nowMs };
@@ -205,16 +205,16 @@ export class LeaseAttempt {
   /** Without a transaction nothing flows, and the accepted limit applies to the next one. */
   #wasUnshown(nowMs: number): Outcome {
     if (this.plan.slot === 'transaction') return this.#watchMeter('it shows no limit at all', nowMs);
-    if (this.#trust.isKnownToKeep) {
-      this.#trust.keep();
+    if (this.#verification.isKnownToKeep) {
+      this.#verification.keep();
       return { kind: 'followed' };
     }
-    this.#trust.postpone();
+    this.#verification.postpone();
     return { kind: 'unshown', atMs: nowMs + 500 * this.plan.limit.ttlS };
   }
 
   #watchMeter(why: string, nowMs: number): Outcome {
-    this.#trust.disprove(why);
+    this.#verification.disprove(why);
     this.#stage = 'meter';
     this.#meteredByMs = nowMs + METERED_WITHIN_MS;
     this.#asksMeterAtMs = nowMs + ASKS_METER_EVERY_MS;

@@ -93,14 +93,14 @@ export class LeaseReport {
     if (whyNot !== undefined) return whyNot;
     const unanswered = this.#whyUnanswered(connector);
     if (unanswered !== undefined) return unanswered;
-    const { whyDistrusted } = this.#clock;
-    if (whyDistrusted !== undefined) return `${CLOCK_DOUBTED}: ${whyDistrusted}`;
+    const { unverifiedReason } = this.#clock;
+    if (unverifiedReason !== undefined) return `${CLOCK_DOUBTED}: ${unverifiedReason}`;
     if (this.#isProven(connector)) return undefined;
-    return shownWhyNot ?? (lease.trust.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
+    return shownWhyNot ?? (lease.verification.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
   }
 
   #isProven({ lease }: SessionConnector): boolean {
-    return lease.trust.isProven && this.#preparation.isReady;
+    return lease.verification.isProven && this.#preparation.isReady;
   }
 
   /**
@@ -119,7 +119,7 @@ export class LeaseReport {
     const why = this.whyNoLease(connector);
     if (why === undefined || this.#preparation.whyNot !== undefined) return why;
     if (this.#whyUnanswered(connector) !== undefined) return why;
-    if (this.#clock.whyDistrusted !== undefined)
+    if (this.#clock.unverifiedReason !== undefined)
       return this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY ? undefined : why;
     return connector.isShownEvidence ? why : undefined;
   }
@@ -138,7 +138,7 @@ export class LeaseReport {
       const keepsThen = this.#preparation.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
       const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
-      const { toldAlarm: whyNoLease } = connector;
+      const { reportedAlarm: whyNoLease } = connector;
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });
     const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
@@ -153,11 +153,11 @@ export class LeaseReport {
   #note(connector: SessionConnector, nowMs: number): void {
     const whyNot = this.whyNoLease(connector);
     const alarm = this.#whyAlarming(connector, nowMs)?.slice(0, LONGEST_WHY);
-    if (alarm !== connector.toldAlarm) this.#isDue = true;
-    connector.toldAlarm = alarm;
-    if (whyNot === connector.toldWhyNot) return;
-    if ((whyNot === undefined) !== (connector.toldWhyNot === undefined)) this.#isDue = true;
-    connector.toldWhyNot = whyNot;
+    if (alarm !== connector.reportedAlarm) this.#isDue = true;
+    connector.reportedAlarm = alarm;
+    if (whyNot === connector.reportedWhyNot) return;
+    if ((whyNot === undefined) !== (connector.reportedWhyNot === undefined)) this.#isDue = true;
+    connector.reportedWhyNot = whyNot;
     this.#notes.push({ connectorId: connector.spec.connectorId, whyNot });
   }
 
@@ -169,7 +169,7 @@ export class LeaseReport {
   #isLooking(nowMs: number): boolean {
     if (!this.#isContinued || nowMs >= this.#untilMs) return false;
     const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
-    const isDoubted = this.#connectors.some(({ lease }) => lease.trust.isDoubted);
+    const isDoubted = this.#connectors.some(({ lease }) => lease.verification.isDoubted);
     return !isKnown && !isDoubted && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
   }
 }

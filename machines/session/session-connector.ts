@@ -39,9 +39,9 @@ export class SessionConnector {
   readonly spec: SessionConnectorSpec;
   readonly lease: ConnectorLease;
   /** Reason for the missing lease in the last report; empty before the first report. */
-  toldWhyNot: string | undefined = '';
+  reportedWhyNot: string | undefined = '';
   /** Reason of the alarm in the last report to the service. */
-  toldAlarm: string | undefined;
+  reportedAlarm: string | undefined;
   /** Reason against the lease, from the last requested proof. */
   shownWhyNot: string | undefined;
   /** `shownWhyNot` is evidence against the lease, and not only the lack of a proof. */
@@ -104,7 +104,7 @@ export class SessionConnector {
     if (this.lease.held.seq === 0 && seq > 0) this.noteChange();
   }
 
-  heardTime(verdict: ClockVerdict): void {
+  receivedTime(verdict: ClockVerdict): void {
     if (verdict === 'steady' || verdict === 'late') return;
     if (verdict === 'setBack' || verdict === 'lateBefore') this.lease.countAnew();
     else {
@@ -121,7 +121,7 @@ export class SessionConnector {
   }
 
   /** @param ownMs instant by the charger's clock; undefined if unknown */
-  heardStatus(status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
+  receivedStatus(status: ChargingStatus, ownMs: number | undefined, nowMs: number): void {
     const isEnd = status === 'Available' && this.lease.transaction !== undefined;
     if (isEnd && status !== this.status) {
       const freeAtOwnMs = ownMs ?? Number.NEGATIVE_INFINITY;
@@ -146,13 +146,13 @@ export class SessionConnector {
   }
 
   /** A message of that transaction, and not its last one. @param ownMs instant by the charger's clock */
-  heardOf(transaction: TransactionRef, ownMs: number): void {
+  receivedFrom(transaction: TransactionRef, ownMs: number): void {
     if (transaction !== this.#ended?.transaction || !this.#mayHaveCar || !this.#isLater(ownMs)) return;
     this.#goOn(transaction);
     this.noteChange();
   }
 
-  heardValues(values: MeteredValues, nowMs: number): void {
+  receivedValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
       this.#goOn(values.transaction);
     if (powerOf(values, this.spec.voltageV) === undefined) return;
@@ -169,7 +169,7 @@ export class SessionConnector {
    * With another transaction a car begins at 0; without one no values are due. A repeated report of the running
    * transaction, as on a new connection, changes nothing.
    */
-  heardTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
+  receivedTransaction(transaction: TransactionRef | undefined, nowMs: number): void {
     if (transaction === this.lease.transaction) return;
     if (transaction === undefined) this.#endTransaction(NEVER);
     else this.#goOn(transaction);
@@ -179,8 +179,8 @@ export class SessionConnector {
   }
 
   /** That transaction is over; it may have seemed over before. */
-  heardEnd(transaction: TransactionRef, nowMs: number): void {
-    if (transaction === this.lease.transaction) this.heardTransaction(undefined, nowMs);
+  receivedEnd(transaction: TransactionRef, nowMs: number): void {
+    if (transaction === this.lease.transaction) this.receivedTransaction(undefined, nowMs);
     else if (transaction === this.#ended?.transaction) this.#ended = { transaction, freeAtOwnMs: NEVER };
   }
 

@@ -41,7 +41,7 @@ export class CarSession {
   }
 
   onMorePhases(): void {
-    if ((this.#holder.applied.lent?.phases ?? 3) < this.#outlet().phases) this.#end();
+    if ((this.#holder.applied.reallocated?.phases ?? 3) < this.#outlet().phases) this.#end();
   }
 
   /** Returns the reason to refuse a limit for a session, or undefined if the charger accepts the limit. */

@@ -5,8 +5,8 @@ import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import type { AckMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { buildTopic } from '../../src/wire/topics.js';
+import { createByzantineFaults } from './byzantine-faults.js';
 import { acknowledgement, type ChargerMessage, chargerState, meterValue } from './charger-message.js';
-import { createLies } from './lies.js';
 import type { ChargerTraits } from './traits.js';
 import type { Reading, VirtualConnector } from './virtual-connector.js';
 
@@ -83,7 +83,7 @@ class Voice implements ChargerVoice {
     this.#traits = traits;
     this.#boot = boot;
     this.#periodMs = traits.meterPeriodMs * (1 + traits.driftShare);
-    this.#lies = createLies(address, traits.misbehaviours);
+    this.#lies = createByzantineFaults(address, traits.misbehaviours);
     this.#ackTopics = new Map(
       connectors.map(({ spec: { connectorId } }) => [
         connectorId,

@@ -1,5 +1,5 @@
 // The charger's side of the grant protocol for one connector: fence, lease, current limit and limit after the lease.
-import type { AckResult, LeaseKind, LentTo, LimitReason } from '../../machines/power/grant.js';
+import type { AckResult, LeaseKind, LimitReason, ReallocatedTo } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
 /** Limit in force at a connector. Currents are in A per phase. */
@@ -14,7 +14,7 @@ export interface HeldLimit {
   /** Infinity without a lease. */
   readonly endsAtMs: number;
   /** The limit and `thenA` apply to this session and this number of phases only. */
-  readonly lent?: LentTo | undefined;
+  readonly reallocated?: ReallocatedTo | undefined;
 }
 
 /** A limit message without its DC values, which the connector converts to A first. */
@@ -100,20 +100,20 @@ class Holder implements GrantHolder {
     const endsAtMs = this.#endOf(limit, nowMs);
     if (endsAtMs <= nowMs) return 'EXPIRED';
     const { epoch, seq, reason, session, phases } = limit;
-    const lent = session === undefined || phases === undefined ? undefined : { session, phases };
+    const reallocated = session === undefined || phases === undefined ? undefined : { session, phases };
     const { maxCurrentA } = this.#options;
     this.#fence = { epoch, seq };
     const limitA = Math.min(limit.limitA, maxCurrentA);
     const thenA = Math.min(limit.thenA, maxCurrentA);
-    this.#aimAt({ epoch, seq, limitA, reason, thenA, endsAtMs, lent }, nowMs);
+    this.#aimAt({ epoch, seq, limitA, reason, thenA, endsAtMs, reallocated }, nowMs);
     return undefined;
   }
 
   advance(nowMs: number): boolean {
     // The accepted limit ended before the hardware took it, or at the same instant: the end takes precedence.
     if (this.#target.endsAtMs <= nowMs && this.#target.endsAtMs <= this.#appliesAtMs) {
-      const { thenA, lent, endsAtMs } = this.#target;
-      this.#aimAt({ ...this.#fallback(thenA), lent }, endsAtMs);
+      const { thenA, reallocated, endsAtMs } = this.#target;
+      this.#aimAt({ ...this.#fallback(thenA), reallocated }, endsAtMs);
       return false;
     }
     if (this.#appliesAtMs > nowMs) return false;
@@ -121,17 +121,17 @@ class Holder implements GrantHolder {
     this.applied = this.#target;
     if (this.#options.keepsThen && this.#options.lease !== 'none')
       // The car may be another one after a restart.
-      this.failsafeA = this.applied.lent === undefined ? this.applied.thenA : 0;
+      this.failsafeA = this.applied.reallocated === undefined ? this.applied.thenA : 0;
     return true;
   }
 
   endSession(): boolean {
-    if (this.#target.lent !== undefined) {
+    if (this.#target.reallocated !== undefined) {
       this.#appliesAtMs = NEVER;
       this.applied = this.#target = this.#fallback(0);
       return true;
     }
-    if (this.applied.lent === undefined) return false;
+    if (this.applied.reallocated === undefined) return false;
     // `#target` was accepted already and is for any car, so it stays.
     this.applied = this.#fallback(0);
     return true;
@@ -178,7 +178,15 @@ class Holder implements GrantHolder {
 
   #fallback(limitA: number): HeldLimit {
     // The same object shape as that of a grant in `receive`.
-    return { epoch: 0, seq: 0, limitA, reason: 'failsafe', thenA: limitA, endsAtMs: NEVER, lent: undefined };
+    return {
+      epoch: 0,
+      seq: 0,
+      limitA,
+      reason: 'failsafe',
+      thenA: limitA,
+      endsAtMs: NEVER,
+      reallocated: undefined,
+    };
   }
 
   /** Limits in quick succession must not postpone each other: the newest applies at the instant of the first. */

@@ -49,7 +49,7 @@ export class PhaseSwitch {
 
   /** The hardware took the limit that its holder applies now; the limit before was for `phasesBefore` phases. */
   take(phasesBefore: number, nowMs: number): void {
-    const phases = this.#holder.applied.lent?.phases ?? 3;
+    const phases = this.#holder.applied.reallocated?.phases ?? 3;
     const isMore = phases > phasesBefore;
     // A limit for more phases begins with an open contactor (power-safety.md).
     if (isMore) this.#stop();

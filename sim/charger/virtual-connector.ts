@@ -191,7 +191,7 @@ export class VirtualConnector {
       // A car that left before `dueMs` has ended the limit for its session.
       contactors.passTo(dueMs);
       if (holder.nextDueMs !== dueMs) continue;
-      const phasesBefore = holder.applied.lent?.phases ?? 3;
+      const phasesBefore = holder.applied.reallocated?.phases ?? 3;
       if (!holder.advance(dueMs)) continue;
       contactors.take(phasesBefore, dueMs);
       this.#options.onApplied();
@@ -208,7 +208,7 @@ export class VirtualConnector {
   /** Restarts as `boot`, in no time. */
   restart(boot: string, nowMs: number): void {
     this.#outlet.advance(nowMs);
-    if (this.holder.applied.lent !== undefined) this.#outlet.cut();
+    if (this.holder.applied.reallocated !== undefined) this.#outlet.cut();
     this.holder.restart(boot);
     this.#session.restart(boot);
     this.#contactors.restart(nowMs);

@@ -30,7 +30,7 @@ interface Options {
 }
 
 /** A bug that is planted into one compiled file. */
-interface Plant {
+interface PlantedBug {
   readonly name: string;
   /** Size of a world that detects the bug, if one node is not enough. */
   readonly nodes?: number;
@@ -186,7 +186,7 @@ function printResult(result: CampaignResult, options: Options): void {
 
 async function searchPlanted({ seeds, hours, chargers, planted }: Options): Promise<void> {
   if (!existsSync(PLANTING)) throw new Error('bugs can be planted in a checkout only');
-  const { PLANTS } = (await import(new URL('plants.js', PLANTING).href)) as { PLANTS: readonly Plant[] };
+  const { PLANTS } = (await import(new URL('plants.js', PLANTING).href)) as { PLANTS: readonly PlantedBug[] };
   process.exitCode = 0;
   for (const { name, nodes, sharded, ocpp } of PLANTS.filter(
     (plant) => planted === true || plant.name === planted,

@@ -27,7 +27,7 @@ import { createMemberRemovals, type MemberRemovals } from './member-removals.js'
 import { createReached, type Reached } from './reached.js';
 import { createRecoveryWatch, type RecoveryWatch } from './recovery-watch.js';
 import { createSiteBooks, type SiteBooks } from './site-book.js';
-import { TenantWalls } from './tenant-walls.js';
+import { TenantIsolation } from './tenant-isolation.js';
 import { UncertainCalls } from './uncertain-calls.js';
 
 export interface CheckedWorld {
@@ -68,7 +68,7 @@ export class Checks {
   /** Checks that act on the world, for worlds in which faults are wanted. */
   readonly probes: {
     readonly memberRemovals: MemberRemovals['probe'];
-    readonly tenantWalls: TenantWalls['probe'];
+    readonly tenantWalls: TenantIsolation['probe'];
     readonly tellAgain: (locationId: string) => Promise<void>;
   };
   readonly reached: Reached = createReached();
@@ -118,7 +118,7 @@ export class Checks {
     this.#doubled = new DoubledMessages(given);
     this.recovery = createRecoveryWatch(given);
     this.#bounds = createBoundsWatch({ ...given, connectors: connectorsOf(this.#books) });
-    this.probes = this.#createProbes(new TenantWalls(given), createMemberRemovals(given));
+    this.probes = this.#createProbes(new TenantIsolation(given), createMemberRemovals(given));
     this.#lookAgain();
   }
 
@@ -144,10 +144,10 @@ export class Checks {
     this.#entitlements.forgot(run.charger);
   }
 
-  heard(from: ChargerAddress, message: ChargerMessage): void {
-    this.#exchange.heard(from, message);
-    if (message.kind === 'state') this.#entitlements.heardState(from);
-    if (this.#world.keepsMessages) this.#doubled.heard(message);
+  received(from: ChargerAddress, message: ChargerMessage): void {
+    this.#exchange.received(from, message);
+    if (message.kind === 'state') this.#entitlements.receivedState(from);
+    if (this.#world.keepsMessages) this.#doubled.received(message);
   }
 
   /** The profile applies from now on. */
@@ -200,7 +200,7 @@ export class Checks {
       for (const each of connectors) {
         each.metered.forget();
         each.loseWords(storedUntilMs);
-        if (each.leaseHeard.lose(storedUntilMs)) this.#entitlements.unheard(each);
+        if (each.receivedLeaseKind.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }
   }
 
@@ -209,7 +209,7 @@ export class Checks {
     this.#disk.setBusy(busy, this.#soundSinceMs);
   }
 
-  #createProbes(walls: TenantWalls, removals: MemberRemovals): Checks['probes'] {
+  #createProbes(walls: TenantIsolation, removals: MemberRemovals): Checks['probes'] {
     return {
       memberRemovals: (tenantUuid, locationIds) => removals.probe(tenantUuid, locationIds),
       tenantWalls: () => walls.probe(),

@@ -2,12 +2,12 @@
 // service's ledger.
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
-import type { PoleName } from '../world/site-fuses.js';
+import type { CircuitPhaseName } from '../world/site-fuses.js';
 import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
 import { KnownSessions } from './known-sessions.js';
-import { LeaseHeard } from './lease-heard.js';
 import { MeteredDraw } from './metered-draw.js';
-import { isOlder, type Numbered, PromisedLimits } from './promised-limits.js';
+import { isOlder, type Numbered, OutstandingGrantRecord } from './outstanding-grant-record.js';
+import { ReceivedLeaseKind } from './received-lease-kind.js';
 
 /** Durations of leases and reactions, ms. `leaseMs` is the longest possible lease, by the slowest clock. */
 export interface LeaseTimes {
@@ -32,9 +32,9 @@ export interface ConnectorFacts {
    */
   readonly efficiency: number | undefined;
   /** Circuit phases that the connector may load; none without a known fuse. */
-  readonly poles: readonly PoleName[];
+  readonly circuitPhases: readonly CircuitPhaseName[];
   /** Circuit phases that each of its own phases may load. */
-  readonly polesOfPhases: readonly (readonly PoleName[])[];
+  readonly circuitPhasesOfPhases: readonly (readonly CircuitPhaseName[])[];
 }
 
 /** Without a message for this many heartbeats the connector counts as out of reach. */
@@ -61,7 +61,7 @@ export interface SiteBook {
   /** A grid operator, a building or a tariff may leave the location less than its own limits do. */
   readonly isLimitedFromOutside: boolean;
   /** Rating of each circuit phase, A. */
-  readonly capacitiesA: ReadonlyMap<PoleName, number>;
+  readonly capacitiesA: ReadonlyMap<CircuitPhaseName, number>;
 }
 
 /** Number of the newest limits that are kept. */
@@ -76,9 +76,9 @@ export class ConnectorBook {
   readonly site: SiteBook;
   /** Heartbeats as the charger sent them, and as the service received them. */
   readonly said = new HeartbeatLog();
-  readonly heard = new HeartbeatLog();
+  readonly received = new HeartbeatLog();
   readonly sessions = new KnownSessions();
-  readonly leaseHeard = new LeaseHeard();
+  readonly receivedLeaseKind = new ReceivedLeaseKind();
   /** By the charger's own report its `thenA` does not survive a restart; `switchesPhases` is from its report, too. */
   isForgetful = false;
   /** Limit with which a forgetful charger starts, by its own report. */
@@ -94,20 +94,20 @@ export class ConnectorBook {
   /** Boot and sequence number of its newest meter value as sent, and its boot as received. */
   saidBoot: string | undefined;
   saidSeq = 0;
-  heardBoot: string | undefined;
+  receivedBoot: string | undefined;
   /** Newest limit that the charger has shown to have taken. */
   holds: Numbered = { epoch: -1, seq: -1 };
   /** The service has received its messages without a break since then. */
   onlineSinceMs = Number.NEGATIVE_INFINITY;
   readonly #given: LimitMessage[] = [];
-  #heardAtMs = Number.NEGATIVE_INFINITY;
-  readonly #promised: PromisedLimits;
+  #receivedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #promised: OutstandingGrantRecord;
   #acknowledgedThen: Then;
   /** The service received at `atMs` that the charger started with a higher limit than `before`. */
   #started: { readonly atMs: number; readonly before: Then } | undefined;
   #thens: (Numbered & Then)[] = [];
   /** Instant at which the last limit for fewer phases than it has left: until then others could use the rest. */
-  lentAtMs = Number.NEGATIVE_INFINITY;
+  reallocatedAtMs = Number.NEGATIVE_INFINITY;
   readonly times: LeaseTimes;
   /**
    * Highest limits sent in the present span and in the one before. They start as NaN for the same reason as in
@@ -121,7 +121,7 @@ export class ConnectorBook {
     this.site = site;
     this.facts = facts;
     this.times = times;
-    this.#promised = new PromisedLimits(times.settleMs);
+    this.#promised = new OutstandingGrantRecord(times.settleMs);
     this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
     this.#mostToldA = 0;
     this.#mostToldBeforeA = facts.failsafeA;
@@ -137,23 +137,23 @@ export class ConnectorBook {
     return { ...limit, limitA, thenA };
   }
 
-  /** The lease of a limit that answers a heartbeat received at `heardAtMs` is over, by the slowest clock. */
-  isOver(limit: LimitMessage, heardAtMs: number, nowMs: number): boolean {
-    return this.lease === 'heartbeat' && heardAtMs + leaseMsOf(limit) <= nowMs;
+  /** The lease of a limit that answers a heartbeat received at `receivedAtMs` is over, by the slowest clock. */
+  isOver(limit: LimitMessage, receivedAtMs: number, nowMs: number): boolean {
+    return this.lease === 'heartbeat' && receivedAtMs + leaseMsOf(limit) <= nowMs;
   }
 
-  /** A limit left the service; the heartbeat that it answers was received at `heardAtMs`. */
-  give(limit: LimitMessage, heardAtMs: number, nowMs: number): void {
+  /** A limit left the service; the heartbeat that it answers was received at `receivedAtMs`. */
+  give(limit: LimitMessage, receivedAtMs: number, nowMs: number): void {
     const { epoch, seq, limitA, thenA, phases = ALL } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
     const leaseMs = leaseMsOf(limit);
     const isCounted = this.lease === 'heartbeat';
-    const overAtMs = isCounted ? heardAtMs + leaseMs + this.times.settleMs : Number.POSITIVE_INFINITY;
+    const overAtMs = isCounted ? receivedAtMs + leaseMs + this.times.settleMs : Number.POSITIVE_INFINITY;
     this.#promised.add({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
     const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
     if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
     this.told = limit;
-    if (phases < this.facts.polesOfPhases.length) this.lentAtMs = nowMs;
+    if (phases < this.facts.circuitPhasesOfPhases.length) this.reallocatedAtMs = nowMs;
     if (nowMs >= this.#turnsAtMs) {
       this.#mostToldBeforeA = this.#mostToldA;
       this.#mostToldA = 0;
@@ -206,23 +206,23 @@ export class ConnectorBook {
   }
 
   /** The service received a message about the connector. */
-  hear(nowMs: number, isNewBoot: boolean): void {
+  receive(nowMs: number, isNewBoot: boolean): void {
     if (isNewBoot || this.isSilent(nowMs)) this.onlineSinceMs = nowMs;
     if (isNewBoot && this.isForgetful && this.startsWithA > this.#acknowledgedThen.thenA) {
       this.#started = { atMs: nowMs, before: this.#acknowledgedThen };
       this.#acknowledgedThen = { thenA: this.startsWithA, phases: ALL };
     }
-    this.#heardAtMs = nowMs;
+    this.#receivedAtMs = nowMs;
   }
 
   /** The broker reported that its connection is gone. */
   signOff(): void {
-    this.#heardAtMs = Number.NEGATIVE_INFINITY;
+    this.#receivedAtMs = Number.NEGATIVE_INFINITY;
   }
 
   /** It was silent for so long, or signed off, that the service counts it as out of reach. */
   isSilent(nowMs: number): boolean {
-    return nowMs - this.#heardAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
+    return nowMs - this.#receivedAtMs > SILENT_AFTER_HEARTBEATS * this.times.heartbeatMs;
   }
 
   /**
@@ -232,16 +232,16 @@ export class ConnectorBook {
   draw(drawnA: number, nowMs: number): void {
     if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
     const toldLatelyA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
-    this.metered.note(drawnA, { toldLatelyA, promisedA: this.promisedA(nowMs) }, nowMs);
+    this.metered.note(drawnA, { toldLatelyA, grantedA: this.grantedA(nowMs) }, nowMs);
   }
 
   /** Its entitlement on its phase number `own`; its maximum if no grant binds it. */
   boundA(nowMs: number, own = 0): number {
-    return this.isUnreliable ? this.facts.maxA : this.promisedA(nowMs, own);
+    return this.isUnreliable ? this.facts.maxA : this.grantedA(nowMs, own);
   }
 
   get lease(): LeaseKind {
-    return this.leaseHeard.kind;
+    return this.receivedLeaseKind.kind;
   }
 
   /** No grant binds it: its maximum is reserved. */
@@ -250,7 +250,7 @@ export class ConnectorBook {
   }
 
   /** Its entitlement on that phase if it keeps to its limits. */
-  promisedA(nowMs: number, own = 0): number {
+  grantedA(nowMs: number, own = 0): number {
     let mostA = this.ownFailsafeA;
     const thens: readonly Then[] = [this.#acknowledgedThen, ...this.#thens];
     for (const { thenA, phases } of thens) if (own < phases && thenA > mostA) mostA = thenA;
@@ -261,8 +261,10 @@ export class ConnectorBook {
    * Its entitlement on a circuit phase. With unknown wiring several of its own phases may load that phase, but only
    * one does.
    */
-  boundOn(pole: PoleName, nowMs: number): number {
-    const own = this.facts.polesOfPhases.findIndex((poles) => poles.includes(pole));
+  boundOn(circuitPhase: CircuitPhaseName, nowMs: number): number {
+    const own = this.facts.circuitPhasesOfPhases.findIndex((circuitPhases) =>
+      circuitPhases.includes(circuitPhase),
+    );
     return own < 0 ? 0 : this.boundA(nowMs, own);
   }
 
@@ -272,8 +274,8 @@ export class ConnectorBook {
 
   /** W for a current on each of its phases. */
   wattsOf(ampereOf: (own: number) => number): number {
-    const { wattsPerA, polesOfPhases } = this.facts;
-    const phases = polesOfPhases.length;
+    const { wattsPerA, circuitPhasesOfPhases } = this.facts;
+    const phases = circuitPhasesOfPhases.length;
     let sumA = 0;
     for (let own = 0; own < phases; own++) sumA += ampereOf(own);
     return (sumA * wattsPerA) / phases;
@@ -294,7 +296,7 @@ export class ConnectorBook {
   }
 
   /** A grant of an earlier life than `epoch` may be in force. */
-  hasPromiseBefore(epoch: number, nowMs: number): boolean {
+  hasGrantBefore(epoch: number, nowMs: number): boolean {
     return this.#promised.hasAnyBefore(epoch, nowMs);
   }
 }

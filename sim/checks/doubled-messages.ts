@@ -53,7 +53,7 @@ export class DoubledMessages {
   }
 
   /** The message reaches the service now. */
-  heard(message: ChargerMessage): void {
+  received(message: ChargerMessage): void {
     const { topic } = message;
     if (message.body === undefined) return;
     if (message.kind === 'state') this.#boots.set(topic, message.body.boot);

@@ -41,7 +41,7 @@ export class EntitlementWatch {
   }
 
   /** The service receives the charger's state. */
-  heardState({ controllerUuid }: ChargerAddress): void {
+  receivedState({ controllerUuid }: ChargerAddress): void {
     for (const book of this.#books.ofCharger(controllerUuid))
       if (book.lease === 'none') this.#forgotten.delete(book);
   }

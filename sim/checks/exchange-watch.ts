@@ -10,7 +10,7 @@ import type { WorldCharger } from '../world/charger-run.js';
 import type { Report } from '../world/power-watch.js';
 import type { ConnectorBook } from './connector-book.js';
 import { leaseMsOf } from './heartbeat-log.js';
-import { isOlder, type Numbered } from './promised-limits.js';
+import { isOlder, type Numbered } from './outstanding-grant-record.js';
 import type { Reached } from './reached.js';
 import type { SiteBooks } from './site-book.js';
 
@@ -70,9 +70,9 @@ export class ExchangeWatch {
   }
 
   /** The message reaches the service now. */
-  heard(from: ChargerAddress, message: ChargerMessage): void {
+  received(from: ChargerAddress, message: ChargerMessage): void {
     if (message.kind === 'state') {
-      if (message.body?.online === false) this.#hearWill(from);
+      if (message.body?.online === false) this.#receiveWill(from);
       if (message.body !== undefined && this.#spokenFor.has(from.controllerUuid))
         this.#noteOwn(from, message.body);
       return;
@@ -81,7 +81,7 @@ export class ExchangeWatch {
     if (book === undefined) return;
     if (message.kind === 'meter') {
       const meter = message.body ?? read(meterSchema, message.payload);
-      if (meter !== undefined) this.#hearMeter(book, meter);
+      if (meter !== undefined) this.#receiveMeter(book, meter);
       return;
     }
     const ack = message.body ?? read(ackSchema, message.payload);
@@ -90,7 +90,7 @@ export class ExchangeWatch {
     book.noteApplied(ack, this.#monotonicMs());
   }
 
-  #hearWill({ controllerUuid }: ChargerAddress): void {
+  #receiveWill({ controllerUuid }: ChargerAddress): void {
     this.#reached.note('lastWillHeard');
     for (const book of this.#books.ofCharger(controllerUuid)) book.signOff();
   }
@@ -155,7 +155,7 @@ export class ExchangeWatch {
     for (const own of connectors) {
       const book = this.#books.byId(controllerUuid, own.id);
       if (book === undefined) continue;
-      book.leaseHeard.hear(own.lease, this.#monotonicMs());
+      book.receivedLeaseKind.receive(own.lease, this.#monotonicMs());
       book.isForgetful = own.keepsThen !== true;
       if (own.powerType !== 'DC') book.startsWithA = own.failsafeA;
       book.switchesPhases = own.powerType !== 'DC' && own.switchesPhases === true;
@@ -168,20 +168,20 @@ export class ExchangeWatch {
     book.saidSeq = seq;
   }
 
-  #hearMeter(book: ConnectorBook, meter: MeterMessage): void {
+  #receiveMeter(book: ConnectorBook, meter: MeterMessage): void {
     const { boot = '', hb, epoch = 0, seq = 0, isEndOpen } = meter;
     const nowMs = this.#monotonicMs();
-    const isNewBoot = book.heardBoot !== boot;
-    const isOver = isNewBoot && book.heard.isOver(boot);
+    const isNewBoot = book.receivedBoot !== boot;
+    const isOver = isNewBoot && book.received.isOver(boot);
     if (isOver) this.#reached.note('oldBootHeard');
     if (hb === undefined) book.isReadOnly = true;
-    else if (!book.heard.note(boot, hb, nowMs)) {
+    else if (!book.received.note(boot, hb, nowMs)) {
       this.#reached.note('heartbeatOvertaken');
       book.sessions.noteLate(boot, meter.session);
       return;
     }
-    if (isNewBoot) book.heardBoot = boot;
-    book.hear(nowMs, isNewBoot);
+    if (isNewBoot) book.receivedBoot = boot;
+    book.receive(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
     book.sessions.note(boot, meter.session, phasesOf(meter));
     if (seq > 0) this.#noteApplied(book, { epoch, seq });

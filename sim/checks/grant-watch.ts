@@ -6,7 +6,7 @@ import type { LimitOracle } from '../world/limit-oracle.js';
 import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
-import { isOlder } from './promised-limits.js';
+import { isOlder } from './outstanding-grant-record.js';
 import type { Reached } from './reached.js';
 
 /** Highest entitlement by a limit, on this number of phases. */
@@ -61,14 +61,14 @@ export class GrantWatch {
 
   /** The limit leaves now, for `book`'s connector. */
   left(book: ConnectorBook, limit: LimitMessage): void {
-    const heardAtMs = this.#judgeNumbers(book, limit);
+    const receivedAtMs = this.#judgeNumbers(book, limit);
     this.#judgeCurrents(book, limit);
-    this.#judgeLent(book, limit);
+    this.#judgeReallocated(book, limit);
     this.#judgeLease(book, limit);
     // The charger refuses a limit whose lease is over.
-    if (!book.isOver(limit, heardAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
+    if (!book.isOver(limit, receivedAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
-    book.give(limit, heardAtMs, this.#clock.monotonicMs());
+    book.give(limit, receivedAtMs, this.#clock.monotonicMs());
   }
 
   #violate(invariant: string, book: ConnectorBook, detail: string): void {
@@ -83,14 +83,14 @@ export class GrantWatch {
     const { told } = book;
     if (told !== undefined && !isOlder(told, limit))
       this.#violate('P7', book, `limit ${limit.epoch}/${limit.seq} left after ${told.epoch}/${told.seq}`);
-    const heardAtMs = book.heard.atMs(limit.boot, limit.ref);
-    if (heardAtMs === undefined)
+    const receivedAtMs = book.received.atMs(limit.boot, limit.ref);
+    if (receivedAtMs === undefined)
       this.#violate(
         'P7',
         book,
         `limit ${limit.seq} answers heartbeat ${limit.ref} of ${limit.boot}, never heard`,
       );
-    return heardAtMs ?? this.#clock.monotonicMs();
+    return receivedAtMs ?? this.#clock.monotonicMs();
   }
 
   #judgeCurrents(book: ConnectorBook, { limitA, thenA }: LimitMessage): void {
@@ -102,7 +102,7 @@ export class GrantWatch {
   }
 
   /** A limit for fewer phases needs a session that used no more of them, or a charger that switches phases. */
-  #judgeLent(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
+  #judgeReallocated(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
     if ((session === undefined) !== (phases === undefined))
       this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
     if (session === undefined || phases === undefined) return;
@@ -139,7 +139,7 @@ export class GrantWatch {
     let sumW = 0;
     for (const each of connectors) if (each !== book) sumW += each.boundW(nowMs);
     const grantedA = (own: number) => (own < granted.phases ? granted.mostA : 0);
-    const owns = [...book.facts.polesOfPhases.keys()];
+    const owns = [...book.facts.circuitPhasesOfPhases.keys()];
     const isCovered = owns.every((own) => grantedA(own) <= book.boundA(nowMs, own) + TOLERANCE_A);
     // If the limit adds anything, the entitlement on other phases goes on beside it (R31).
     const besideA = (own: number) => (isCovered ? book.ownFailsafeA : book.boundA(nowMs, own));
@@ -150,11 +150,11 @@ export class GrantWatch {
     const nowMs = this.#clock.monotonicMs();
     const mostA = Math.max(limit.limitA, limit.thenA);
     const granted = { mostA, phases: limit.phases ?? 3 };
-    const last = Math.min(granted.phases, book.facts.polesOfPhases.length);
+    const last = Math.min(granted.phases, book.facts.circuitPhasesOfPhases.length);
     // A limit that raises no entitlement may always leave: the sum falls or stays as it is.
     if (mostA <= book.lastingA(limit.epoch, nowMs, last) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
-    this.#judgePoles(book, granted, nowMs);
+    this.#judgeCircuitPhases(book, granted, nowMs);
     const { locationId } = book.site;
     const wallMs = this.#clock.wallMs();
     // The minimum of a lock is granted under any limit (R16).
@@ -177,14 +177,14 @@ export class GrantWatch {
    * No fuse is overloaded, not even for the minimum of a lock. A minimum that the connector already has raises
    * nothing.
    */
-  #judgePoles(book: ConnectorBook, { mostA, phases }: Granted, nowMs: number): void {
-    for (const pole of new Set(book.facts.polesOfPhases.slice(0, phases).flat())) {
-      if (mostA <= book.boundOn(pole, nowMs) + TOLERANCE_A) continue;
+  #judgeCircuitPhases(book: ConnectorBook, { mostA, phases }: Granted, nowMs: number): void {
+    for (const circuitPhase of new Set(book.facts.circuitPhasesOfPhases.slice(0, phases).flat())) {
+      if (mostA <= book.boundOn(circuitPhase, nowMs) + TOLERANCE_A) continue;
       let sumA = mostA;
-      for (const each of book.site.connectors) if (each !== book) sumA += each.boundOn(pole, nowMs);
-      const capacityA = book.site.capacitiesA.get(pole) ?? 0;
+      for (const each of book.site.connectors) if (each !== book) sumA += each.boundOn(circuitPhase, nowMs);
+      const capacityA = book.site.capacitiesA.get(circuitPhase) ?? 0;
       if (sumA <= capacityA + TOLERANCE_A) continue;
-      const detail = `${mostA} A left: ${sumA.toFixed(1)} A may flow through phase ${pole}, whose fuse carries ${capacityA} A`;
+      const detail = `${mostA} A left: ${sumA.toFixed(1)} A may flow through phase ${circuitPhase}, whose fuse carries ${capacityA} A`;
       this.#violate('P2', book, detail);
     }
   }
@@ -217,7 +217,7 @@ export class GrantWatch {
       told.limitA > 0
     )
       this.#reached.note('rotationPause');
-    if (book.hasPromiseBefore(limit.epoch, this.#clock.monotonicMs())) this.#reached.note('restartRestored');
+    if (book.hasGrantBefore(limit.epoch, this.#clock.monotonicMs())) this.#reached.note('restartRestored');
     if (told !== undefined && limit.limitA < told.limitA) {
       const wallMs = this.#clock.wallMs();
       const { locationId } = book.site;

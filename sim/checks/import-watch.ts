@@ -15,7 +15,7 @@ interface Site {
   buildingW: number;
   /** By received readings, oldest first; of the settled ones only the last is kept. */
   known: Known[];
-  heardAtMs: EpochMs;
+  receivedAtMs: EpochMs;
   /** First and last instant at which its meter showed an impossible value. */
   impossibleSinceMs: EpochMs | undefined;
   impossibleAtMs: EpochMs;
@@ -85,7 +85,7 @@ export class ImportWatch {
         building,
         buildingW: 0,
         known: [],
-        heardAtMs: now,
+        receivedAtMs: now,
         impossibleSinceMs: undefined,
         impossibleAtMs: Number.NEGATIVE_INFINITY,
         untrueAtMs: Number.NEGATIVE_INFINITY,
@@ -128,7 +128,7 @@ export class ImportWatch {
     } else if (now - site.impossibleAtMs >= RIGHT_AGAIN_MS) site.impossibleSinceMs = undefined;
     const isFoundOut = now - (site.impossibleSinceMs ?? now) >= FOUND_MS;
     this.#learn(site, isFoundOut ? leastLeftW(building) : this.#leftW(building, countedW));
-    site.heardAtMs = now;
+    site.receivedAtMs = now;
   }
 
   /** The service began to doubt the meter. */
@@ -173,11 +173,11 @@ export class ImportWatch {
    * Highest draw that any reading allows, of the readings that the service may have used for limits still in force.
    */
   #allowedW(site: Site, now: EpochMs): number {
-    const { building, known, heardAtMs } = site;
+    const { building, known, receivedAtMs } = site;
     const followedMs = this.#followedMs(site, now);
     const silentMs = Math.max(MISSED * building.meterEveryMs, SHORTEST_SILENCE_MS);
     const leastW = leastLeftW(building);
-    if (now - heardAtMs >= silentMs + followedMs) return leastW;
+    if (now - receivedAtMs >= silentMs + followedMs) return leastW;
     let mostW = leastW;
     for (const { chargersW } of known) mostW = Math.max(mostW, chargersW);
     return mostW;

@@ -3,7 +3,7 @@
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
-import { isOlder } from './promised-limits.js';
+import { isOlder } from './outstanding-grant-record.js';
 
 /** A charger without an acknowledgement by then counts with its entitlement, and other cars stop for it. */
 const TAKEN_MS = 5_000;
@@ -74,7 +74,7 @@ export class LateWatch {
     this.#standings.set(book, standing);
     const { told, holds, facts } = book;
     const isUntaken =
-      told !== undefined && isOlder(holds, told) && book.promisedA(nowMs) > told.limitA + TOLERANCE_A;
+      told !== undefined && isOlder(holds, told) && book.grantedA(nowMs) > told.limitA + TOLERANCE_A;
     const isAsBefore = holds.seq === standing.heldSeq;
     standing.heldSeq = holds.seq;
     if (standing.lateSinceMs !== undefined || standing.silentSinceMs !== undefined)

@@ -3,9 +3,9 @@
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { LimitOracle } from '../world/limit-oracle.js';
 import type { Report } from '../world/power-watch.js';
-import type { PoleName } from '../world/site-fuses.js';
+import type { CircuitPhaseName } from '../world/site-fuses.js';
 import type { ConnectorBook } from './connector-book.js';
-import { isOlder, type Numbered } from './promised-limits.js';
+import { isOlder, type Numbered } from './outstanding-grant-record.js';
 
 /** Others have made room for a lock by then: a horizon, and the time between raises. */
 const MADE_ROOM_MS = 100_000;
@@ -123,7 +123,7 @@ export class LockWatch {
     const standing = this.#standingOf(book);
     const { wattsPerA, maxA, leastA } = book.facts;
     // Others had the phases that its car left unused; the next car waits until they have followed.
-    const isTakenBack = phases === undefined && this.#monotonicMs() - book.lentAtMs <= MADE_ROOM_MS;
+    const isTakenBack = phases === undefined && this.#monotonicMs() - book.reallocatedAtMs <= MADE_ROOM_MS;
     const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#isOwedLeast(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
@@ -154,7 +154,7 @@ export class LockWatch {
       return false;
     }
     if (nowMs - standing.noRoomAtMs > MADE_ROOM_MS) return true;
-    return !book.site.connectors.some((each) => each !== book && isLettingGo(each, nowMs));
+    return !book.site.connectors.some((each) => each !== book && isReleasing(each, nowMs));
   }
 
   /**
@@ -163,15 +163,18 @@ export class LockWatch {
    */
   #doFloorsFitFuses(book: ConnectorBook): boolean {
     const { facts, site } = book;
-    return facts.poles.every((pole) => {
-      const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+    return facts.circuitPhases.every((circuitPhase) => {
+      const onIt = site.connectors.filter((each) => each.facts.circuitPhases.includes(circuitPhase));
       const neededA = onIt.reduce(
         (sum, each) =>
           sum +
-          Math.max(floorAOf(each), each === book || book.isUnreliable ? 0 : this.#reservedA(each, pole)),
+          Math.max(
+            floorAOf(each),
+            each === book || book.isUnreliable ? 0 : this.#reservedA(each, circuitPhase),
+          ),
         0,
       );
-      return neededA <= (site.capacitiesA.get(pole) ?? 0);
+      return neededA <= (site.capacitiesA.get(circuitPhase) ?? 0);
     });
   }
 
@@ -181,12 +184,12 @@ export class LockWatch {
    * After that it is the entitlement. The entitlement also counts for a connector that is late with a lower limit,
    * or out of reach. No fuse is overloaded for a lock, and such a connector cannot be lowered.
    */
-  #reservedA(book: ConnectorBook, pole: PoleName): number {
+  #reservedA(book: ConnectorBook, circuitPhase: CircuitPhaseName): number {
     const standing = this.#standingOf(book);
     const nowMs = this.#monotonicMs();
     if (book.isUnreliable || book.metered.mayBeDistrusted) standing.unreliableAtMs = nowMs;
     const { settleMs, heartbeatMs } = book.times;
-    const reliableForMs = nowMs - Math.max(standing.unreliableAtMs, book.leaseHeard.noneAtMs);
+    const reliableForMs = nowMs - Math.max(standing.unreliableAtMs, book.receivedLeaseKind.noneAtMs);
     if (reliableForMs <= TAKEN_WITHIN_HEARTBEATS * heartbeatMs + settleMs) {
       if (book.isSilent(nowMs)) standing.unreliableAtMs = nowMs;
       return book.facts.maxA;
@@ -195,7 +198,7 @@ export class LockWatch {
     const isLate = isUntaken(book, standing) && nowMs - (lowered?.leftAtMs ?? nowMs) >= LATE_AFTER_MS;
     if (isLate || book.isSilent(nowMs)) standing.lateAtMs = nowMs;
     const isOver = Math.min(reliableForMs, nowMs - standing.lateAtMs) > MADE_ROOM_MS;
-    return isOver ? 0 : book.boundOn(pole, nowMs);
+    return isOver ? 0 : book.boundOn(circuitPhase, nowMs);
   }
 
   /**
@@ -239,14 +242,15 @@ export class LockWatch {
   /** A circuit phase that it loads carries no more, and no unlocked connector is on that phase. */
   #isFuseFull(book: ConnectorBook, running: readonly ConnectorBook[]): boolean {
     const { facts, site } = book;
-    return facts.poles.some((pole) => {
-      if (running.some((each) => each.facts.poles.includes(pole))) return false;
-      const onIt = site.connectors.filter((each) => each.facts.poles.includes(pole));
+    return facts.circuitPhases.some((circuitPhase) => {
+      if (running.some((each) => each.facts.circuitPhases.includes(circuitPhase))) return false;
+      const onIt = site.connectors.filter((each) => each.facts.circuitPhases.includes(circuitPhase));
       const reservedA = onIt.reduce(
-        (sum, each) => sum + Math.max(reservedAOf(each), each === book ? 0 : this.#reservedA(each, pole)),
+        (sum, each) =>
+          sum + Math.max(reservedAOf(each), each === book ? 0 : this.#reservedA(each, circuitPhase)),
         0,
       );
-      return reservedA >= (site.capacitiesA.get(pole) ?? 0) - TOLERANCE_A;
+      return reservedA >= (site.capacitiesA.get(circuitPhase) ?? 0) - TOLERANCE_A;
     });
   }
 
@@ -275,9 +279,9 @@ function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
 }
 
 /** By an earlier limit it may still draw more than by its newest one. */
-function isLettingGo(book: ConnectorBook, nowMs: number): boolean {
+function isReleasing(book: ConnectorBook, nowMs: number): boolean {
   const toldA = Math.max(book.told?.limitA ?? 0, book.ownFailsafeA);
-  return book.wattsOf((own) => book.promisedA(nowMs, own)) > book.wattsOf(() => toldA);
+  return book.wattsOf((own) => book.grantedA(nowMs, own)) > book.wattsOf(() => toldA);
 }
 
 function floorAOf({ facts: { leastA, failsafeA } }: ConnectorBook): number {

@@ -11,7 +11,7 @@ export interface Allowed {
   /** Highest limit sent within the last minutes: a value may be that old. */
   readonly toldLatelyA: number;
   /** Entitlement at the receipt of the value. */
-  readonly promisedA: number;
+  readonly grantedA: number;
 }
 
 export class MeteredDraw {
@@ -32,10 +32,10 @@ export class MeteredDraw {
   }
 
   /** The service received a value at `nowMs`. */
-  note(drawnA: number, { toldLatelyA, promisedA }: Allowed, nowMs: number): void {
+  note(drawnA: number, { toldLatelyA, grantedA }: Allowed, nowMs: number): void {
     this.#overSinceMs = isOver(drawnA, toldLatelyA) ? (this.#overSinceMs ?? nowMs) : undefined;
     this.#isDistrusted = this.#overSinceMs !== undefined && nowMs - this.#overSinceMs > TOLERATED_MS;
-    if (isOver(drawnA, promisedA)) {
+    if (isOver(drawnA, grantedA)) {
       this.#keptSinceMs = undefined;
       this.#mayBeOverSinceMs ??= nowMs;
       this.#mayBeDistrusted ||= nowMs - this.#mayBeOverSinceMs >= TOLERATED_MS;

@@ -29,7 +29,7 @@ interface Site {
   readonly owed: readonly { readonly key: string; readonly floorW: number }[];
   phase: Phase;
   sinceMs: EpochMs;
-  heardAtMs: EpochMs;
+  receivedAtMs: EpochMs;
   /** First message of the operator during the fail-safe. */
   backAtMs: EpochMs;
   orderKw: number;
@@ -140,13 +140,13 @@ export class OperatorWatch {
     const { isActive, limitKw = NEVER, durationS } = order;
     const sentMs = Date.parse(order.sentAt);
     if (isActive === undefined) {
-      site.heardAtMs = now;
+      site.receivedAtMs = now;
       if (site.phase === 'FAILSAFE') site.backAtMs = Math.min(site.backAtMs, now);
       return;
     }
     const text = JSON.stringify([isActive && limitKw, durationS]);
     if (sentMs < site.newestSentMs || (sentMs === site.newestSentMs && isOfBefore(site, text))) return;
-    Object.assign(site, { newestSentMs: sentMs, newest: text, heardAtMs: now, backAtMs: NEVER });
+    Object.assign(site, { newestSentMs: sentMs, newest: text, receivedAtMs: now, backAtMs: NEVER });
     site.unanswered = undefined;
     site.orderKw = limitKw;
     site.orderEndsAtMs = isActive && durationS !== undefined ? sentMs + 1000 * durationS : NEVER;
@@ -160,7 +160,7 @@ export class OperatorWatch {
     for (const site of this.#sites) {
       // The service waits anew for a first order.
       if (site.phase === 'INIT') enter(site, 'INIT', now);
-      Object.assign(site, { heardAtMs: now, backAtMs: NEVER });
+      Object.assign(site, { receivedAtMs: now, backAtMs: NEVER });
     }
   }
 
@@ -189,7 +189,7 @@ export class OperatorWatch {
     for (let dueMs = dueOf(site); dueMs <= now; dueMs = dueOf(site)) {
       const { phase } = site;
       if (phase === 'INIT' || phase === 'FAILSAFE') enter(site, 'UNLIMITED_AUTONOMOUS', dueMs);
-      else if (phase === 'LIMITED' && site.orderEndsAtMs < site.heardAtMs + site.missingAfterMs)
+      else if (phase === 'LIMITED' && site.orderEndsAtMs < site.receivedAtMs + site.missingAfterMs)
         enter(site, 'UNLIMITED_CONTROLLED', dueMs);
       else {
         enter(site, 'FAILSAFE', dueMs);
@@ -265,7 +265,7 @@ function siteOf(
     owed,
     phase: 'INIT',
     sinceMs: now,
-    heardAtMs: now,
+    receivedAtMs: now,
     backAtMs: NEVER,
     orderKw: NEVER,
     orderEndsAtMs: NEVER,
@@ -301,10 +301,10 @@ function isOfBefore({ newest, phase }: Site, text: string): boolean {
 }
 
 /** Instant of the next timed transition. */
-function dueOf({ phase, sinceMs, heardAtMs, backAtMs, orderEndsAtMs, ...rule }: Site): EpochMs {
+function dueOf({ phase, sinceMs, receivedAtMs, backAtMs, orderEndsAtMs, ...rule }: Site): EpochMs {
   if (phase === 'INIT') return sinceMs + rule.missingAfterMs;
-  if (phase === 'LIMITED') return Math.min(orderEndsAtMs, heardAtMs + rule.missingAfterMs);
-  if (phase === 'UNLIMITED_CONTROLLED') return heardAtMs + rule.missingAfterMs;
+  if (phase === 'LIMITED') return Math.min(orderEndsAtMs, receivedAtMs + rule.missingAfterMs);
+  if (phase === 'UNLIMITED_CONTROLLED') return receivedAtMs + rule.missingAfterMs;
   return phase === 'FAILSAFE'
     ? Math.min(sinceMs + rule.failsafeMinMs, backAtMs + rule.missingAfterMs)
     : NEVER;

@@ -4,7 +4,7 @@ import { type LeaseTiming, longestLeaseMsOf } from '../../machines/power/grant.j
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
-import { capacitiesOf, countedOn, placesOf, polesAbove } from '../world/site-fuses.js';
+import { capacitiesOf, circuitPhasesAbove, countedOn, placesOf } from '../world/site-fuses.js';
 import { ConnectorBook, type ConnectorFacts, type LeaseTimes, type SiteBook } from './connector-book.js';
 
 export interface SiteBooks {
@@ -41,8 +41,8 @@ function factsOf(
   isFused: boolean,
 ): ConnectorFacts {
   const { connectorId, phases, maxCurrentA: maxA, failsafeA, operatorMayPause } = spec;
-  const polesOf = (places: ReturnType<typeof countedOn>) =>
-    isFused ? places.flatMap((place) => polesAbove(location, charger, place)) : [];
+  const circuitPhasesOf = (places: ReturnType<typeof countedOn>) =>
+    isFused ? places.flatMap((place) => circuitPhasesAbove(location, charger, place)) : [];
   return {
     key: `${charger.controllerUuid}/${connectorId}`,
     wattsPerA: phases * countedV(spec),
@@ -51,8 +51,8 @@ function factsOf(
     failsafeA,
     operatorMayPause,
     efficiency: spec.dc?.efficiency,
-    poles: polesOf(countedOn(spec)),
-    polesOfPhases: Array.from({ length: phases }, (_, own) => polesOf(placesOf(spec, own))),
+    circuitPhases: circuitPhasesOf(countedOn(spec)),
+    circuitPhasesOfPhases: Array.from({ length: phases }, (_, own) => circuitPhasesOf(placesOf(spec, own))),
   };
 }
 

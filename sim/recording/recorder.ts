@@ -140,7 +140,7 @@ export class Recorder {
     });
     return {
       application: recordedApplication(actors.application, this.#turns),
-      meterSink: actors.meterSink,
+      telemetryHandler: actors.telemetryHandler,
       overdueMs: () => actors.overdueMs(),
       areReadsRefused: () => actors.areReadsRefused(),
       syncChargers: () => this.#turns.turnLater({ kind: 'sync' }, () => actors.syncChargers()),

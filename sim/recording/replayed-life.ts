@@ -83,7 +83,7 @@ export class ReplayedLife {
       onTakenOver() {},
       onCredentials() {},
     });
-    this.#telemetry = new Telemetry({ sink: this.#actors.meterSink, ...common });
+    this.#telemetry = new Telemetry({ sink: this.#actors.telemetryHandler, ...common });
   }
 
   /** Gives the service the input of the turn. @throws ReplayLostError */

@@ -4,14 +4,14 @@ import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { type CellHosts, ThreadCells } from './cell-hosts.js';
 import type { Cell } from './cells.js';
-import type { Course } from './course.js';
 import type { Mark } from './event-memory.js';
 import { inOrder } from './merged-events.js';
-import { Spares } from './spares.js';
+import { PrewarmedWorlds } from './prewarmed-worlds.js';
+import type { RunTimeline } from './run-timeline.js';
 
 /** A timeline, and the position of a rehearsal in it. */
 export interface Lane {
-  readonly course: Course;
+  readonly course: RunTimeline;
   readonly now: Mark;
 }
 
@@ -25,7 +25,7 @@ export interface Joined {
 export class Common {
   readonly visits: readonly Visit[];
   readonly hosts: CellHosts;
-  readonly #spares: Spares[] = [];
+  readonly #spares: PrewarmedWorlds[] = [];
   /** Thread of all prewarmed worlds, so that they do not delay the worlds in use. */
   #spareHost: ThreadCells | undefined;
   #users = 1;
@@ -41,11 +41,11 @@ export class Common {
   }
 
   /** Prewarmed worlds of `cell`, until the last rehearsal leaves; undefined if `count` is 0. */
-  sparesOf(cell: Cell, count: number): Spares | undefined {
+  sparesOf(cell: Cell, count: number): PrewarmedWorlds | undefined {
     if (count === 0) return undefined;
     this.#spareHost ??= new ThreadCells();
     const host = this.#spareHost;
-    const spares = new Spares(cell, (...asked) => host.open(...asked), count);
+    const spares = new PrewarmedWorlds(cell, (...asked) => host.open(...asked), count);
     this.#spares.push(spares);
     return spares;
   }
@@ -65,9 +65,9 @@ export class Common {
 
 /** Resolves to all `courses`; after a failure, the rehearsal leaves all new ones. @throws the first error */
 export async function allOrNone(
-  courses: readonly Promise<Course>[],
-  isNew: (course: Course) => boolean = () => true,
-): Promise<readonly Course[]> {
+  courses: readonly Promise<RunTimeline>[],
+  isNew: (course: RunTimeline) => boolean = () => true,
+): Promise<readonly RunTimeline[]> {
   const settled = await Promise.allSettled(courses);
   const done = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const failed = settled.find((each) => each.status === 'rejected');

@@ -26,7 +26,7 @@ export class RecordedRun {
 
   private constructor(world: OpenCell, startsAtMs: EpochMs) {
     this.world = world;
-    this.#end = this.#hear(world.begun, startsAtMs);
+    this.#end = this.#receive(world.begun, startsAtMs);
   }
 
   get end(): Mark {
@@ -45,16 +45,16 @@ export class RecordedRun {
     for (const { at, nth, deed } of deeds.slice(this.#done.length)) {
       await this.#travelTo(at.atMs);
       this.#done = [...this.#done, { at: this.#end, nth, deed }];
-      this.#end = this.#hear(await this.world.do(deed), at.atMs);
+      this.#end = this.#receive(await this.world.do(deed), at.atMs);
     }
     await this.#travelTo(instant);
   }
 
   async #travelTo(instant: EpochMs): Promise<void> {
-    if (instant > this.#end.atMs) this.#end = this.#hear(await this.world.advance(instant), instant);
+    if (instant > this.#end.atMs) this.#end = this.#receive(await this.world.advance(instant), instant);
   }
 
-  #hear({ events }: CellNews, atMs: EpochMs): Mark {
+  #receive({ events }: CellNews, atMs: EpochMs): Mark {
     for (const event of events) this.memory.add(event);
     return { atMs, events: this.memory.count };
   }

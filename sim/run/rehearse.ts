@@ -14,11 +14,11 @@ import type { RestAnswer } from '../world/rest-client.js';
 import { CellHosts } from './cell-hosts.js';
 import type { Deed } from './cell-run.js';
 import { type Cell, cellsAround, cellsOf, Homes, hasMore } from './cells.js';
-import { Course } from './course.js';
 import { EventMemory } from './event-memory.js';
 import { allOrNone, Common, eventsOf, type Joined, type Lane, leaveAll } from './lanes.js';
 import { Queue } from './queue.js';
 import type { Rehearsal } from './rehearsal.js';
+import { RunTimeline } from './run-timeline.js';
 
 /**
  * Begins at the first instant of `scenario`.
@@ -38,7 +38,9 @@ export async function rehearse(
   const { hosts } = common;
   try {
     const courses = await allOrNone(
-      cells.map((cell, place) => Course.begin(cell, { hosts, place, spares: common.sparesOf(cell, spares) })),
+      cells.map((cell, place) =>
+        RunTimeline.begin(cell, { hosts, place, spares: common.sparesOf(cell, spares) }),
+      ),
     );
     const lanes = courses.map((course) => ({ course, now: course.end }));
     return new RecordedRehearsal(scenario, lanes, common);
@@ -268,7 +270,7 @@ class RecordedRehearsal implements Rehearsal {
     const byNumber = new Map(lanes.flatMap(({ course }) => course.done.map((done) => [done.nth, done])));
     const done = [...byNumber.values()].sort((a, b) => a.nth - b.nth);
     const at = lanes[0]?.course.at ?? { hosts: this.#common.hosts, place: 0 };
-    const course = new Course(cell, at, { memory, end, done });
+    const course = new RunTimeline(cell, at, { memory, end, done });
     await course.standingAt(end);
     return { course, now: course.end };
   }

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
-import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
+import { EXTENSION_ENDPOINTS } from '../../src/inbound/http/extension-endpoints.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
@@ -14,7 +14,7 @@ import { momentSchema, parseMoment, resolveMoment, type ScenarioSpan } from './m
 const TEXTS_RULE = 'must be a group of fields with texts';
 
 export const OPERATIONS: ReadonlyMap<string, EndpointDescription> = new Map(
-  [...ENDPOINTS, ...OPERATOR_ENDPOINTS].map((endpoint) => [endpoint.operationId, endpoint]),
+  [...ENDPOINTS, ...EXTENSION_ENDPOINTS].map((endpoint) => [endpoint.operationId, endpoint]),
 );
 
 const textsSchema = z.record(z.string(), textSchema(1000), TEXTS_RULE).default({});

@@ -304,6 +304,6 @@ export class BridgedCharger implements WorldCharger {
       else this.#device.answered(answer, monotonicMs());
       this.#broker.wake();
     };
-    this.line.travelUp({ arrive: () => this.#session?.hear(call, back) });
+    this.line.travelUp({ arrive: () => this.#session?.receive(call, back) });
   }
 }

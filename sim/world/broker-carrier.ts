@@ -56,9 +56,9 @@ export class BrokerCarrier implements Carrier {
     string,
     { readonly line: Line; readonly arrived: (payload?: Buffer) => void }
   >();
-  /** The broker of this life of the service; `#hear` is the service behind it. */
+  /** The broker of this life of the service; `#receive` is the service behind it. */
   #url = '';
-  #hear: OnMessage = () => {};
+  #receive: OnMessage = () => {};
 
   constructor(options: {
     /** Must include the password of every charger. */
@@ -90,7 +90,7 @@ export class BrokerCarrier implements Carrier {
       seams: { wrapBus: (bus) => this.#wrap(bus, () => isLiving) },
       end: () => {
         isLiving = false;
-        this.#hear = () => {};
+        this.#receive = () => {};
       },
     };
   }
@@ -100,16 +100,16 @@ export class BrokerCarrier implements Carrier {
     const arrive = () => {
       const bytes = copies.pop()?.payload;
       if (bytes === undefined) return;
-      this.#events.heard(wire.address, message);
-      this.#hear(topic, bytes);
+      this.#events.received(wire.address, message);
+      this.#receive(topic, bytes);
     };
     const count = wire.travelUp({ arrive });
     const copies = this.#passAll(count, this.#lineOf(wire), topic, (session) => session.publish(message));
   }
 
   // The message goes straight to the service, as from a broker: its sender is no charger of this world.
-  hearOfSite(topic: string, payload: string): boolean {
-    this.#hear(topic, Buffer.from(payload));
+  receiveOfSite(topic: string, payload: string): boolean {
+    this.#receive(topic, Buffer.from(payload));
     return true;
   }
 
@@ -126,8 +126,8 @@ export class BrokerCarrier implements Carrier {
   lose(wire: Wire): void {
     const { lastWill, spokenWill } = this.#lineOf(wire);
     if (lastWill === undefined || spokenWill.payload === undefined) return;
-    this.#events.heard(wire.address, lastWill);
-    this.#hear(lastWill.topic, spokenWill.payload);
+    this.#events.received(wire.address, lastWill);
+    this.#receive(lastWill.topic, spokenWill.payload);
   }
 
   loseAll(): void {
@@ -247,7 +247,7 @@ export class BrokerCarrier implements Carrier {
       start: async (onMessage) => {
         const started = await bus.start((topic, payload) => this.#comeOut(topic, payload));
         this.#url = started.url;
-        this.#hear = onMessage;
+        this.#receive = onMessage;
         return started;
       },
       publish: (topic, payload, how) => {

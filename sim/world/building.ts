@@ -105,7 +105,7 @@ export class BuildingRun {
       jumped: this.#hb % 20 === 0 ? JUMP * importW : importW,
     }[fault ?? 'stuck'];
     const powerW = fault === undefined ? importW : readW;
-    const isHeard = say({ v: 1, hb: ++this.#hb, at: new Date(now).toISOString(), powerW });
-    if (isHeard) watch.read(this.#building.locationId, powerW);
+    const isReceived = say({ v: 1, hb: ++this.#hb, at: new Date(now).toISOString(), powerW });
+    if (isReceived) watch.read(this.#building.locationId, powerW);
   }
 }

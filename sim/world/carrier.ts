@@ -11,7 +11,7 @@ export interface CarrierEvents {
   /** A limit left the service. */
   limitLeft(connector: ConnectorAddress, limit: LimitMessage): void;
   /** A message of `from` reaches the service. */
-  heard(from: ChargerAddress, message: ChargerMessage): void;
+  received(from: ChargerAddress, message: ChargerMessage): void;
   /** The broker ended the charger's session because of one of the charger's messages. */
   cutOff(charger: ChargerAddress): void;
 }
@@ -41,7 +41,7 @@ export interface Carrier {
   /** Delivers the message to the service once more, at once; absent if the carrier cannot do that. */
   sayAgain?(wire: Wire, message: ChargerMessage): void;
   /** Delivers a message about a whole location, whose sender is no charger. False if no service runs. */
-  hearOfSite(topic: string, payload: string): boolean;
+  receiveOfSite(topic: string, payload: string): boolean;
   /** The charger has a new session from now on. */
   connect(wire: Wire, lastWill: ChargerMessage | undefined): void;
   /** The connection broke, and no side has noticed that yet. The world settles before anything else happens. */

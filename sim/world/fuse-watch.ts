@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { Violation } from './power-watch.js';
-import { capacitiesOf, type PoleName, polesAbove, wiredTo } from './site-fuses.js';
+import { type CircuitPhaseName, capacitiesOf, circuitPhasesAbove, wiredTo } from './site-fuses.js';
 
 /** Allows for rounding in sums of floating-point currents. */
 const TOLERANCE_A = 0.001;
@@ -22,7 +22,7 @@ export interface DrawingCharger {
 export interface FuseLoad {
   readonly locationId: string;
   /** For example `L2 of the connection`. */
-  readonly name: PoleName;
+  readonly name: CircuitPhaseName;
   readonly carriesA: number;
   /** Highest current so far. */
   readonly mostA: number;
@@ -30,8 +30,8 @@ export interface FuseLoad {
   readonly overAs: number;
 }
 
-interface Pole {
-  readonly name: PoleName;
+interface CircuitPhase {
+  readonly name: CircuitPhaseName;
   readonly capacityA: number;
   flowsA: number;
   mostA: number;
@@ -43,9 +43,9 @@ interface Pole {
 
 export class FuseWatch {
   /** By location; only locations with fuses. */
-  readonly #poles = new Map<string, ReadonlyMap<PoleName, Pole>>();
+  readonly #circuitPhases = new Map<string, ReadonlyMap<CircuitPhaseName, CircuitPhase>>();
   /** By charger and connector: the circuit phases above each of its own phases. */
-  readonly #above = new Map<string, readonly (readonly Pole[])[]>();
+  readonly #above = new Map<string, readonly (readonly CircuitPhase[])[]>();
   readonly #flows = new Map<string, readonly number[]>();
   readonly #refresh: (locationId: string) => void;
   readonly #onViolation: (violation: Violation) => void;
@@ -63,8 +63,8 @@ export class FuseWatch {
 
   /** One entry for each phase of each fuse, since the beginning. */
   get loads(): readonly FuseLoad[] {
-    return [...this.#poles].flatMap(([locationId, poles]) =>
-      [...poles.values()].map(({ name, capacityA: carriesA, mostA, overAs }) => {
+    return [...this.#circuitPhases].flatMap(([locationId, circuitPhases]) =>
+      [...circuitPhases.values()].map(({ name, capacityA: carriesA, mostA, overAs }) => {
         return { locationId, name, carriesA, mostA: rounded(mostA), overAs: rounded(overAs) };
       }),
     );
@@ -73,37 +73,37 @@ export class FuseWatch {
   /** The charger's current may have changed. */
   note({ address, outlets }: DrawingCharger, atMs: EpochMs): void {
     const { locationId, controllerUuid } = address;
-    if (!this.#poles.has(locationId)) return;
+    if (!this.#circuitPhases.has(locationId)) return;
     for (const outlet of outlets) this.#noteOutlet(keyOf(controllerUuid, outlet.spec), outlet, atMs);
   }
 
   /** Compares the currents with the ratings. Only chargers that `refresh` has advanced can cause a violation. */
   check(locationId: string, atMs: EpochMs): void {
-    const poles = this.#poles.get(locationId);
-    if (poles === undefined) return;
-    const isAnyOver = () => [...poles.values()].some(isOver);
+    const circuitPhases = this.#circuitPhases.get(locationId);
+    if (circuitPhases === undefined) return;
+    const isAnyOver = () => [...circuitPhases.values()].some(isOver);
     if (isAnyOver()) this.#refresh(locationId);
-    for (const pole of poles.values()) {
-      if (isOver(pole) && !pole.isOver) {
-        const detail = `${pole.flowsA.toFixed(2)} A flow through phase ${pole.name}, whose fuse carries ${pole.capacityA} A`;
+    for (const circuitPhase of circuitPhases.values()) {
+      if (isOver(circuitPhase) && !circuitPhase.isOver) {
+        const detail = `${circuitPhase.flowsA.toFixed(2)} A flow through phase ${circuitPhase.name}, whose fuse carries ${circuitPhase.capacityA} A`;
         this.#onViolation({ atMs, invariant: 'P1', target: locationId, detail });
       }
-      pole.isOver = isOver(pole);
-      pole.mostA = Math.max(pole.mostA, pole.flowsA);
+      circuitPhase.isOver = isOver(circuitPhase);
+      circuitPhase.mostA = Math.max(circuitPhase.mostA, circuitPhase.flowsA);
     }
   }
 
   #add(location: TenantEntry['locations'][number]): void {
     const capacities = capacitiesOf(location);
     if (capacities.size === 0) return;
-    const poles = new Map<PoleName, Pole>();
+    const circuitPhases = new Map<CircuitPhaseName, CircuitPhase>();
     for (const [name, capacityA] of capacities)
-      poles.set(name, { name, capacityA, flowsA: 0, mostA: 0, atMs: 0, overAs: 0, isOver: false });
-    this.#poles.set(location.locationId, poles);
+      circuitPhases.set(name, { name, capacityA, flowsA: 0, mostA: 0, atMs: 0, overAs: 0, isOver: false });
+    this.#circuitPhases.set(location.locationId, circuitPhases);
     for (const charger of location.chargers) {
       for (const connector of charger.connectors) {
         const above = wiredTo(charger, connector).map((place) =>
-          polesAbove(location, charger, place).flatMap((name) => poles.get(name) ?? []),
+          circuitPhasesAbove(location, charger, place).flatMap((name) => circuitPhases.get(name) ?? []),
         );
         this.#above.set(keyOf(charger.controllerUuid, connector), above);
       }
@@ -113,26 +113,26 @@ export class FuseWatch {
   #noteOutlet(key: string, outlet: DrawingOutlet, atMs: EpochMs): void {
     const flowsA = outlet.physicalCurrentA();
     const before = this.#flows.get(key);
-    for (const [own, poles] of (this.#above.get(key) ?? []).entries()) {
+    for (const [own, circuitPhases] of (this.#above.get(key) ?? []).entries()) {
       const moreA = (flowsA[own] ?? 0) - (before?.[own] ?? 0);
-      if (moreA !== 0) for (const pole of poles) change(pole, moreA, atMs);
+      if (moreA !== 0) for (const circuitPhase of circuitPhases) change(circuitPhase, moreA, atMs);
     }
     this.#flows.set(key, flowsA);
   }
 }
 
-function change(pole: Pole, moreA: number, atMs: EpochMs): void {
-  const overA = pole.flowsA - pole.capacityA;
-  if (overA > TOLERANCE_A) pole.overAs += (overA * Math.max(0, atMs - pole.atMs)) / 1000;
-  pole.flowsA += moreA;
-  pole.atMs = atMs;
+function change(circuitPhase: CircuitPhase, moreA: number, atMs: EpochMs): void {
+  const overA = circuitPhase.flowsA - circuitPhase.capacityA;
+  if (overA > TOLERANCE_A) circuitPhase.overAs += (overA * Math.max(0, atMs - circuitPhase.atMs)) / 1000;
+  circuitPhase.flowsA += moreA;
+  circuitPhase.atMs = atMs;
 }
 
 function rounded(value: number): number {
   return Math.round(1000 * value) / 1000;
 }
 
-function isOver({ flowsA, capacityA }: Pole): boolean {
+function isOver({ flowsA, capacityA }: CircuitPhase): boolean {
   return flowsA > capacityA + TOLERANCE_A;
 }
 

@@ -119,7 +119,7 @@ export class GatewaySession {
   }
 
   /** Handles a charger's call that reached the gateway, and sends the answer back. */
-  hear([method, params]: Words, back: (answer: object | undefined) => void): void {
+  receive([method, params]: Words, back: (answer: object | undefined) => void): void {
     const { clock, line, settle } = this.#options;
     const reply = (answer: object | undefined) => {
       if (!this.#isOver) line.travelDown({ arrive: () => back(answer) });
@@ -142,7 +142,7 @@ export class GatewaySession {
       this.#isPongDue = true;
       const arrive = () => {
         this.#isPongDue = false;
-        if (!this.#isOver) this.bridge.session.heard(clock.monotonicMs());
+        if (!this.#isOver) this.bridge.session.received(clock.monotonicMs());
       };
       line.travelDown({ arrive: () => void line.travelUp({ arrive }) });
       this.#ping();

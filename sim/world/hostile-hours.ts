@@ -6,8 +6,8 @@ import type { RareBranch } from '../checks/reached.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import { HostileOperator } from './hostile-operator.js';
 import { type HostileSite, hostileSiteOf, YARD } from './hostile-site.js';
-import { drawStrengths, Misfortune } from './misfortune.js';
 import type { Violation } from './power-watch.js';
+import { drawStrengths, RandomFaults } from './random-faults.js';
 import { createWorld, type World } from './world.js';
 
 /** Size and length of the run. */
@@ -33,7 +33,7 @@ interface HostileOptions extends HostileSetting {
 export interface HostileHours {
   readonly seed: number;
   readonly violations: readonly Violation[];
-  readonly struck: Misfortune['struck'];
+  readonly struck: RandomFaults['struck'];
   readonly reached: ReadonlyMap<RareBranch, number>;
   readonly counts: World['counts'];
   /** Number of times that a node became active. */
@@ -82,17 +82,17 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
   try {
     if (world.oracle.locationIds.includes(YARD)) world.watch.pardon(YARD);
     const operator = new HostileOperator(world, site, random);
-    const misfortune = new Misfortune(world, seed, drawStrengths(random, speaksOcpp));
+    const randomFaults = new RandomFaults(world, seed, drawStrengths(random, speaksOcpp));
     const actEveryMs = 1_000 * uniformInt(random, 60, 300);
     for (let passedMs = 0; passedMs < durationMs && !isOver(); passedMs += actEveryMs) {
       await world.advance(actEveryMs);
       await operator.act();
     }
-    misfortune.end();
+    randomFaults.end();
     await operator.leave();
     if (!isOver()) await heal(world, site);
     const { violations, counts, checks, terms } = world;
-    return { seed, violations, struck: misfortune.struck, reached: checks.reached.counts, counts, terms };
+    return { seed, violations, struck: randomFaults.struck, reached: checks.reached.counts, counts, terms };
   } finally {
     await world.close();
   }

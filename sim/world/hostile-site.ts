@@ -121,7 +121,7 @@ const LENDING_LEAST_KW = Math.ceil((4 * 3 * 6 * 253) / 1000);
  */
 const SWITCHING_LEAST_KW = Math.ceil(((3 + 3) * 6 * 253) / 1000);
 
-function lending(location: { readonly locationId: string }, failsafeA: number) {
+function reallocating(location: { readonly locationId: string }, failsafeA: number) {
   const { locationId } = location;
   const rotations = ['RST', 'STR', 'TRS', undefined];
   return {
@@ -181,7 +181,7 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
   const hasFailsafe = seed % 2 === 1 && !isSwitching;
   const isForgetful = hasFailsafe && seed % 6 === 1;
   const isFused = seed % 10 === 7;
-  const isLending = seed % 10 === 3;
+  const isReallocating = seed % 10 === 3;
   // With several nodes the order that the service received is unknown: another node may have answered.
   const isLimitedFromOutside = !hasNodes;
   const lendingLeastKw = isSwitching ? SWITCHING_LEAST_KW : LENDING_LEAST_KW;
@@ -192,22 +192,22 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
     failsafeA: hasFailsafe ? 6 : 0,
     isHungry: seed % 3 !== 0,
     isFused,
-    isLending,
+    isReallocating,
     isSwitching,
     hasOperator: isLimitedFromOutside && seed % 5 === 4,
     isShaved: isLimitedFromOutside && seed % 10 === 5,
-    leastKw: isFused ? FUSED_LEAST_KW : isLending ? lendingLeastKw : ownLeastKw,
+    leastKw: isFused ? FUSED_LEAST_KW : isReallocating ? lendingLeastKw : ownLeastKw,
   };
 }
 
 function ownLocations(
   chargers: number,
-  { failsafeA, isFused, isLending, hasOperator, isShaved, leastKw }: ReturnType<typeof drawnBy>,
+  { failsafeA, isFused, isReallocating, hasOperator, isShaved, leastKw }: ReturnType<typeof drawnBy>,
 ): readonly object[] {
   return LOCATIONS.map((locationId) => {
     const location = plainLocation(locationId, chargers, failsafeA);
     if (isFused) return fused(location, failsafeA);
-    if (isLending) return lending(location, failsafeA);
+    if (isReallocating) return reallocating(location, failsafeA);
     if (hasOperator) return Object.assign(location, operatorOf(locationId, leastKw));
     return isShaved ? Object.assign(location, PEAK_SHAVING) : location;
   });
@@ -238,7 +238,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     failsafeA,
     isHungry,
     isFused,
-    isLending,
+    isReallocating,
     isSwitching,
     hasOperator,
     isShaved,
@@ -262,22 +262,22 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
   return {
     tenants: parseProvisioning(JSON.stringify(file), 'hostile-site').tenants,
     locationIds: LOCATIONS,
-    chargers: isFused ? FUSED_LOCKABLE + 1 : isLending ? 4 : chargers,
+    chargers: isFused ? FUSED_LOCKABLE + 1 : isReallocating ? 4 : chargers,
     leastKw,
-    lockable: isFused ? FUSED_LOCKABLE : isSwitching ? 1 : isLending ? 4 : hasFailsafe ? chargers : 1,
+    lockable: isFused ? FUSED_LOCKABLE : isSwitching ? 1 : isReallocating ? 4 : hasFailsafe ? chargers : 1,
     hasCluster: seed % 4 < 2,
     // The checks compute no best draw for sites on which fuses or an average bind.
-    isHungry: isHungry && !isFused && !isLending && !isShaved,
+    isHungry: isHungry && !isFused && !isReallocating && !isShaved,
     hasOperator,
-    visitorsOf: () => (isFused ? MIXED : isLending ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
+    visitorsOf: () => (isFused ? MIXED : isReallocating ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
     traitsOf: (charger, random) =>
-      drawTraits(charger, random, { hasFailsafe, isForgetful, isLending, isSwitching }),
+      drawTraits(charger, random, { hasFailsafe, isForgetful, isReallocating, isSwitching }),
     ocppOf({ locationId }, random) {
       if (!speaksOcpp || locationId === FAR) return undefined;
       // Only MQTT lets a charger declare that it reallocates or switches phases.
       const isOcpp = uniformInt(random, 0, 3) > 0 || locationId === YARD;
       return isOcpp
-        ? drawnOcpp(random, { hasFuses: isFused || isLending, isBroken: locationId === YARD })
+        ? drawnOcpp(random, { hasFuses: isFused || isReallocating, isBroken: locationId === YARD })
         : undefined;
     },
   };
@@ -311,9 +311,9 @@ function drawTraits(
   {
     hasFailsafe,
     isForgetful,
-    isLending,
+    isReallocating,
     isSwitching,
-  }: Readonly<Record<'hasFailsafe' | 'isForgetful' | 'isLending' | 'isSwitching', boolean>>,
+  }: Readonly<Record<'hasFailsafe' | 'isForgetful' | 'isReallocating' | 'isSwitching', boolean>>,
 ): Partial<ChargerTraits> {
   const misbehaviours: Misbehaviour[] = ['late-reaction'];
   if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
@@ -321,11 +321,11 @@ function drawTraits(
   // The fail-safe of such a charger is always reserved if it fits.
   if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
   const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
-  const lendsHere = isLending && uniformInt(random, 0, 3) > 0;
+  const lendsHere = isReallocating && uniformInt(random, 0, 3) > 0;
   const drawnMisbehaviours = isBroken ? [oneOf(BROKEN, random)] : misbehaviours;
   const driftShare = uniformInt(random, -20, 20) / 1000;
   const pilotDelayMs = uniformInt(random, 0, 5_000);
-  const endsWithSession = isLending ? lendsHere : uniformInt(random, 0, 3) === 0;
+  const endsWithSession = isReallocating ? lendsHere : uniformInt(random, 0, 3) === 0;
   const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   return {
     misbehaviours: drawnMisbehaviours,

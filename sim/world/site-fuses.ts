@@ -6,29 +6,34 @@ type Charger = Location['chargers'][number];
 type Connector = Charger['connectors'][number];
 
 /** For example `L2 of the connection` or `L1 of hall`. */
-export type PoleName = string;
+export type CircuitPhaseName = string;
 
 const PHASES = ['L1', 'L2', 'L3'] as const;
 const LETTERS = 'RST';
 
 /** Rating of each circuit phase of the location, A; empty if no fuse is known. */
-export function capacitiesOf({ connection, feeders }: Location): ReadonlyMap<PoleName, number> {
-  const capacities = new Map<PoleName, number>();
+export function capacitiesOf({ connection, feeders }: Location): ReadonlyMap<CircuitPhaseName, number> {
+  const capacities = new Map<CircuitPhaseName, number>();
   const fuses = [
     ...(connection === undefined ? [] : [{ name: undefined, currentA: connection.currentA }]),
     ...feeders,
   ];
   for (const { name, currentA } of fuses)
-    for (const [i, phase] of PHASES.entries()) capacities.set(poleName(phase, name), currentA[i] ?? 0);
+    for (const [i, phase] of PHASES.entries())
+      capacities.set(circuitPhaseName(phase, name), currentA[i] ?? 0);
   return capacities;
 }
 
 /** Circuit phases that a charger loads by its grid phase `place`, up to the connection. */
-export function polesAbove(location: Location, charger: Charger, place: number): readonly PoleName[] {
+export function circuitPhasesAbove(
+  location: Location,
+  charger: Charger,
+  place: number,
+): readonly CircuitPhaseName[] {
   const phase = PHASES[place] ?? 'L1';
   const names: (string | undefined)[] = location.connection === undefined ? [] : [undefined];
   for (let name = charger.feeder; name !== undefined; name = parentOf(location, name)) names.push(name);
-  return names.map((name) => poleName(phase, name));
+  return names.map((name) => circuitPhaseName(phase, name));
 }
 
 /** True grid phase of each of its own phases; without a provisioned rotation the charger's name decides. */
@@ -53,6 +58,6 @@ function parentOf({ feeders }: Location, name: string): string | undefined {
   return feeders.find((feeder) => feeder.name === name)?.parent;
 }
 
-function poleName(phase: string, feeder: string | undefined): PoleName {
+function circuitPhaseName(phase: string, feeder: string | undefined): CircuitPhaseName {
   return `${phase} of ${feeder ?? 'the connection'}`;
 }

@@ -6,7 +6,7 @@ import type { Agenda } from './agenda.js';
 import type { ChargerRun } from './charger-run.js';
 import type { Tracer } from './tracer.js';
 
-type Rotation = ChargerRun['charger']['connectors'][number]['rotation'];
+type PhaseRotation = ChargerRun['charger']['connectors'][number]['rotation'];
 
 /** Interval at which the voltage follows the load. */
 const STEP_MS = 1_000;
@@ -101,7 +101,7 @@ export class Supply {
 type Phase = (typeof PHASES)[number];
 
 /** Grid phases that feed L1, L2 and L3 of a connector; without a provisioned rotation, the same ones. */
-function phasesOf(rotation: Rotation): readonly [Phase, Phase, Phase] {
+function phasesOf(rotation: PhaseRotation): readonly [Phase, Phase, Phase] {
   const placeOf = (letter: string | undefined, otherwise: Phase) =>
     PHASES.find((phase) => LETTERS[phase] === letter) ?? otherwise;
   const [first, second, third] = rotation ?? LETTERS;

@@ -15,7 +15,7 @@ import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
 import { CallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import { Connections, RECONNECT_MS } from './connections.js';
-import { HandOver } from './hand-over.js';
+import { InProcessCarrier } from './in-process-carrier.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
 import { Outstanding } from './outstanding.js';
 import { Pace } from './pace.js';
@@ -146,7 +146,7 @@ export class WorldParts {
       monotonicMs: () => this.clock.monotonicMs(),
       drawnW: (locationId) => this.power.watch.powerW(locationId),
       horizonMs: this.horizonMs,
-      say: (topic, message) => this.service.isUp && this.carrier.hearOfSite(topic, message),
+      say: (topic, message) => this.service.isUp && this.carrier.receiveOfSite(topic, message),
       reached: this.#reached(),
       report: (violation) => this.record.report(violation),
     });
@@ -197,7 +197,13 @@ export class WorldParts {
     const events = this.#carrierEvents();
     const wireOf = (charger: ChargerAddress) => this.chargers.wireOf(charger);
     if (transport === 'inProcess')
-      return new HandOver({ wireOf, clock: this.clock, log: this.#log, metrics: createMetrics(), events });
+      return new InProcessCarrier({
+        wireOf,
+        clock: this.clock,
+        log: this.#log,
+        metrics: createMetrics(),
+        events,
+      });
     return new BrokerCarrier({
       tenants: this.tenants,
       ca: authorityOf(this.config),
@@ -217,8 +223,8 @@ export class WorldParts {
         this.checks.limitLeft(connector, limit);
         this.record.tracer?.granted(connector, limit);
       },
-      heard: (from, message) => {
-        if (this.service.isListening) this.checks.heard(from, message);
+      received: (from, message) => {
+        if (this.service.isListening) this.checks.received(from, message);
       },
       cutOff: (charger) => {
         const run = this.chargers.find(charger);

@@ -1,7 +1,7 @@
 // Builds actor systems from rows and puts them into their entities: at start, and again after changes of rows or clock.
 import { type AnyActor, createActor } from 'xstate';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
-import { operatorStandingOf } from '../../machines/limits/operator.machine.js';
+import { operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Link } from '../../machines/power/connector.machine.js';
@@ -161,12 +161,16 @@ export class Assembly {
     const { directory } = this.#options;
     for (const [key, connector] of location.connectors) {
       const isThere = (linksBefore.get(connector) ?? 'offline') !== 'offline';
-      const type = connector.control.slot.isFresh ? 'meter.heard' : isThere ? 'charger.connected' : undefined;
+      const type = connector.control.slot.isFresh
+        ? 'meter.received'
+        : isThere
+          ? 'charger.connected'
+          : undefined;
       if (type !== undefined)
-        directory.tellLocation(location, { type: 'connector.told', key, event: { type } });
+        directory.sendToLocation(location, { type: 'connector.event', key, event: { type } });
     }
     for (const cluster of location.clusters) {
-      directory.tellLocation(location, {
+      directory.sendToLocation(location, {
         type: 'clusterShare.set',
         clusterId: cluster.record.clusterId,
         share: cluster.actor.getSnapshot().context.shares.get(location.record.locationId),

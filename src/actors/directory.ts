@@ -64,7 +64,7 @@ export class Directory {
     return tenant;
   }
 
-  tellLocation(location: LocationEntity, event: LocationEvent): void {
+  sendToLocation(location: LocationEntity, event: LocationEvent): void {
     const now = instantOf(event);
     if (now !== undefined && this.#isLate(location, event, now))
       this.#sendLocation(location, { type: 'boundary.reached', now });
@@ -72,7 +72,7 @@ export class Directory {
     if (now !== undefined) this.rearm(location, now);
   }
 
-  tellOrganization(organization: OrganizationEntity, event: HolderEvent): void {
+  sendToOrganization(organization: OrganizationEntity, event: HolderEvent): void {
     const { now } = event;
     if (this.#isLate(organization, event, now)) organization.actor.send({ type: 'boundary.reached', now });
     organization.actor.send(event);
@@ -98,8 +98,8 @@ export class Directory {
   tellBoundaries(entities: Iterable<TimedEntity>, now: EpochMs): void {
     this.together(() => {
       for (const entity of entities) {
-        if (entity.kind === 'location') this.tellLocation(entity, { type: 'boundary.reached', now });
-        else this.tellOrganization(entity, { type: 'boundary.reached', now });
+        if (entity.kind === 'location') this.sendToLocation(entity, { type: 'boundary.reached', now });
+        else this.sendToOrganization(entity, { type: 'boundary.reached', now });
       }
     });
   }
@@ -187,7 +187,7 @@ export class Directory {
     location.limitsView = undefined;
     this.together(() => location.actor.send(event));
     // A meter is read every second, and most readings change nothing; a change leaves as an effect.
-    if (event.type !== 'siteMeter.told') this.#listener?.onPlan(location);
+    if (event.type !== 'siteMeter.event') this.#listener?.onPlan(location);
   }
 
   #noteLimit(location: LocationEntity, setLimitKw: number): void {

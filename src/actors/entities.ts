@@ -2,7 +2,7 @@
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor } from '../../machines/limits/cluster.machine.js';
 import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
-import { operatorOutlookOf } from '../../machines/limits/operator.machine.js';
+import { operatorOutlookOf } from '../../machines/limits/lpc.machine.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
 import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
-import type { OperatorStanding } from '../../machines/limits/operator.machine.js';
+import type { OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import type { Connection } from '../../machines/power/fuses.js';

@@ -1,6 +1,6 @@
 // Brings actors into line with rows: at start, after changes by another process, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
-import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/operator.machine.js';
+import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';

@@ -1,8 +1,9 @@
 // Fuses of a location for operators: each circuit phase with its load, and the one that limits a connector.
+
+import { circuitPhaseLoadsOf } from '../../machines/power/circuit-phase-loads.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
-import { GRID_PHASES, type Pole } from '../../machines/power/fuses.js';
-import { isLending, isSwitched } from '../../machines/power/lent-phases.js';
-import { poleLoadsOf } from '../../machines/power/pole-loads.js';
+import { type CircuitPhase, GRID_PHASES } from '../../machines/power/fuses.js';
+import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { type LocationEntity, supervisorOf } from '../actors/entities.js';
 import type { FuseLive } from '../wire/operator-locations.js';
@@ -10,20 +11,20 @@ import type { FuseLive } from '../wire/operator-locations.js';
 /** The connection, if known, then the feeders in the order of the file. */
 export function viewOfFuses(location: LocationEntity): FuseLive[] {
   const { fuses, ledger, controls } = supervisorOf(location);
-  if (fuses.poles.length === 0) return [];
+  if (fuses.circuitPhases.length === 0) return [];
   const parentOf = new Map(location.record.feeders.map(({ name, parent }) => [name, parent]));
-  const loads = poleLoadsOf(fuses, controls.values());
+  const loads = circuitPhaseLoadsOf(fuses, controls.values());
   const views: FuseLive[] = [];
-  for (const [place, pole] of fuses.poles.entries()) {
-    const { feeder = null } = pole;
+  for (const [place, circuitPhase] of fuses.circuitPhases.entries()) {
+    const { feeder = null } = circuitPhase;
     const last = views.at(-1);
     const view =
       last?.feeder === feeder ? last : { feeder, parent: parentOf.get(feeder ?? '') ?? null, phases: [] };
     if (view !== last) views.push(view);
     const { measuredA = 0, isFull = false } = loads[place] ?? {};
     view.phases.push({
-      phase: pole.phase,
-      ratedA: pole.capacityTenthsA / 10,
+      phase: circuitPhase.phase,
+      ratedA: circuitPhase.capacityTenthsA / 10,
       reservedA: (ledger.loadsTenthsA[place] ?? 0) / 10,
       measuredA: Math.round(10 * measuredA) / 10,
       isFull,
@@ -33,12 +34,15 @@ export function viewOfFuses(location: LocationEntity): FuseLive[] {
 }
 
 /** Circuit phase that keeps a connector from more; undefined without one. */
-export function fullPoleOf({ fuses, limitedBy }: Readonly<ConnectorControl>): Pole | undefined {
-  return typeof limitedBy === 'number' ? fuses.poles[limitedBy] : undefined;
+export function fullCircuitPhaseOf({
+  fuses,
+  limitedBy,
+}: Readonly<ConnectorControl>): CircuitPhase | undefined {
+  return typeof limitedBy === 'number' ? fuses.circuitPhases[limitedBy] : undefined;
 }
 
 /** Only these phases may carry the connector's limit, while its other phases are reallocated. */
-export interface LentPhases {
+export interface ReallocatedPhases {
   /** Such as `L1`, or `L2 and L3`. */
   readonly names: string;
   /**
@@ -48,10 +52,10 @@ export interface LentPhases {
 }
 
 /** Undefined while no phase is reallocated. */
-export function lentPhasesOf(control: ConnectorControl): LentPhases | undefined {
-  if (!isLending(control)) return undefined;
-  const { spec, holding, session } = control;
-  const { usedPhases, leastTenthsA, milliwattsOnPhase } = holding;
+export function reallocatedPhasesOf(control: ConnectorControl): ReallocatedPhases | undefined {
+  if (!isReallocating(control)) return undefined;
+  const { spec, account, session } = control;
+  const { usedPhases, leastTenthsA, milliwattsOnPhase } = account;
   const leastW = wattsOfTenths(leastTenthsA, milliwattsOnPhase * session.learnt);
   return {
     names: namesOf(spec.rotation, usedPhases),

@@ -1,24 +1,24 @@
 // Explains the reason of a connector's limit to the operator in a sentence: "Why is this car slow?"
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
-import { nameOfPole, type Pole } from '../../machines/power/fuses.js';
+import { type CircuitPhase, nameOfCircuitPhase } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
 import { kwText } from '../../machines/values/figures.js';
 import { toInstant } from '../wire/instants.js';
-import type { LentPhases } from './fuse-view.js';
+import type { ReallocatedPhases } from './fuse-view.js';
 
 export interface Explained {
   readonly reason: LimitReason;
   readonly limit: LimitInForce;
   /** Circuit phase that keeps the connector from more; undefined if the limit does, or nothing. */
-  readonly fullPole: Pole | undefined;
+  readonly fullCircuitPhase: CircuitPhase | undefined;
   /** Maximum, smallest limit and fail-safe, each with its unit: `32 A`, `150 kW`. */
   readonly maximum: string;
   readonly minimum: string;
   readonly failsafe: string;
   readonly lockLimitKw: number | null;
   /** Grid phases reserved for its car; undefined if all phases of the connector are. */
-  readonly lentPhases: LentPhases | undefined;
+  readonly reallocatedPhases: ReallocatedPhases | undefined;
   /** Power at 6 A, and at the maximum, at the voltage that enforcement counts with. */
   readonly minimumKw: number;
   readonly maximumKw: number;
@@ -30,20 +30,20 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   fairShare: (explained) => shareText(explained),
   clusterShare: (explained) => shareText(explained),
   waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
-  paused: ({ limit, fullPole, lockLimitKw }) => {
+  paused: ({ limit, fullCircuitPhase, lockLimitKw }) => {
     if (lockLimitKw !== null)
       return 'A profile locks it, but the grid operator’s limit is not enough for at least 6 A for every locked connector, and provisioning lets it be paused for that: it is paused until there is room.';
-    return fullPole !== undefined
-      ? `${fullText(fullPole)}: its ${ampereText(fullPole)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
+    return fullCircuitPhase !== undefined
+      ? `${fullText(fullCircuitPhase)}: its ${ampereText(fullCircuitPhase)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
       : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`;
   },
   reserved: ({ failsafe }) =>
     `Locked connectors need what there is. Its charger falls back to ${failsafe} by itself after a restart, so that is reserved for it whatever it is told: it has that, and a pause would free nothing.`,
   minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
   lock: (explained) => lockText(explained),
-  lastResort: ({ limit, fullPole }) =>
-    fullPole !== undefined
-      ? `A profile locks it, but ${nameOfPole(fullPole)} is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.`
+  lastResort: ({ limit, fullCircuitPhase }) =>
+    fullCircuitPhase !== undefined
+      ? `A profile locks it, but ${nameOfCircuitPhase(fullCircuitPhase)} is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.`
       : `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, or at what is reserved for it anyway, so locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafe }) =>
@@ -54,19 +54,19 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
     `It takes no limits: its maximum of ${maximum} is reserved for it, and the others share the rest.`,
 };
 
-function shareText({ limit, fullPole }: Explained): string {
-  if (fullPole !== undefined)
-    return `${fullText(fullPole)}: it shares its ${ampereText(fullPole)} fairly with the other connectors on it that have a car.`;
+function shareText({ limit, fullCircuitPhase }: Explained): string {
+  if (fullCircuitPhase !== undefined)
+    return `${fullText(fullCircuitPhase)}: it shares its ${ampereText(fullCircuitPhase)} fairly with the other connectors on it that have a car.`;
   return `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`;
 }
 
 /** `Phase L2 of the connection is full`. */
-function fullText(pole: Pole): string {
-  const name = nameOfPole(pole);
+function fullText(circuitPhase: CircuitPhase): string {
+  const name = nameOfCircuitPhase(circuitPhase);
   return `${name.charAt(0).toUpperCase()}${name.slice(1)} is full`;
 }
 
-function ampereText({ capacityTenthsA }: Pole): string {
+function ampereText({ capacityTenthsA }: CircuitPhase): string {
   return `${capacityTenthsA / 10} A`;
 }
 
@@ -82,11 +82,11 @@ function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Expla
 /** One sentence, and another if some phases are reallocated. */
 export function explanationOf(explained: Explained): string {
   const sentence = SENTENCES[explained.reason](explained);
-  const { lentPhases } = explained;
-  return lentPhases === undefined ? sentence : `${sentence} ${lentText(lentPhases)}`;
+  const { reallocatedPhases } = explained;
+  return reallocatedPhases === undefined ? sentence : `${sentence} ${reallocatedText(reallocatedPhases)}`;
 }
 
-function lentText({ names, insteadOfKw }: LentPhases): string {
+function reallocatedText({ names, insteadOfKw }: ReallocatedPhases): string {
   if (insteadOfKw === undefined)
     return `It is reserved on ${names} only: its car uses no other phase, and others may until it goes.`;
   return `Its charger is told to use ${names} only: on more phases its car would need ${kwText(insteadOfKw)} at least. It goes back to them once that serves more, ten minutes after a switch at the earliest.`;

@@ -137,9 +137,9 @@ function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWi
 function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
   const connectors: ConnectorAhead[] = [];
   for (const { control } of location.connectors.values()) {
-    const { key, spec, holding } = control;
+    const { key, spec, account } = control;
     if (!spec.isActive) continue;
-    const { leastTenthsA, maxTenthsA, milliwattsPerTenth } = holding;
+    const { leastTenthsA, maxTenthsA, milliwattsPerTenth } = account;
     const stack = connectorStackOf(location, key);
     connectors.push({ stack, leastTenthsA, maxTenthsA, milliwattsPerTenth });
   }

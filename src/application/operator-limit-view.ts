@@ -4,7 +4,7 @@ import {
   type OperatorActor,
   type OperatorStanding,
   operatorStandingOf,
-} from '../../machines/limits/operator.machine.js';
+} from '../../machines/limits/lpc.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
 import type { LocationEntity } from '../actors/entities.js';
 import { OPERATOR_STATE_NAMES, type OperatorHistory, type OperatorLimitView } from '../wire/grid-operator.js';
@@ -22,12 +22,12 @@ export function requireOperator(location: LocationEntity): OperatorActor {
 }
 
 export function viewOfOperatorLimit(location: LocationEntity, operator: OperatorActor): OperatorLimitView {
-  const { rule, heardAtMs } = operator.getSnapshot().context;
+  const { rule, receivedAtMs } = operator.getSnapshot().context;
   return {
     locationId: location.record.locationId,
     operatorUuid: location.record.operator?.operatorUuid ?? '',
     ...viewOfStanding(operatorStandingOf(operator)),
-    lastHeardAt: instantOrNull(heardAtMs),
+    lastHeardAt: instantOrNull(receivedAtMs),
     nextChangeAt: instantOrNull(finite(nextOperatorBoundary(operator))),
     failsafeKw: rule.failsafeKw,
     failsafeMinS: rule.failsafeMinMs / 1000,

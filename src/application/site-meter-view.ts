@@ -23,7 +23,7 @@ export function viewOfSiteMeter(location: LocationEntity): SiteMeterView | undef
   const { siteMeter, building } = location.actor.getSnapshot().context;
   if (siteMeter === undefined || building === undefined) return undefined;
   const { load } = siteMeter.getSnapshot().context;
-  const { rule, connection, reading, heardAtMs, cadenceMs } = load;
+  const { rule, connection, reading, receivedAtMs, cadenceMs } = load;
   return {
     locationId: location.record.locationId,
     meterUuid: location.record.siteMeter?.meterUuid ?? '',
@@ -35,9 +35,9 @@ export function viewOfSiteMeter(location: LocationEntity): SiteMeterView | undef
     powerKw: reading === undefined ? null : reading.powerW / 1000,
     currentA: reading?.currentA === undefined ? null : [...reading.currentA],
     energyWh: reading?.energyWh ?? null,
-    lastHeardAt: heardAtMs === undefined ? null : toInstant(heardAtMs),
+    lastHeardAt: receivedAtMs === undefined ? null : toInstant(receivedAtMs),
     cadenceS: cadenceMs / 1000,
-    staleAt: heardAtMs === undefined ? null : toInstant(load.staleAtMs),
+    staleAt: receivedAtMs === undefined ? null : toInstant(load.staleAtMs),
     connectionKw: connection.limitW / 1000,
     maxBuildingKw: rule.maxBuildingKw,
     reserveBoundsKw: [...rule.reserveKw],

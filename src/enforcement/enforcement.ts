@@ -18,7 +18,7 @@ import type { Log } from '../ports/log.js';
 import type { AlarmRecord } from '../ports/records.js';
 import type { LimitPublisher } from '../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-import type { AlarmBook } from './alarm-book.js';
+import type { OpenAlarms } from './open-alarms.js';
 import type { Reservations } from './reservations.js';
 import { siteMeterAlarmsOf } from './site-meter.js';
 import { Wakeups } from './wakeups.js';
@@ -32,7 +32,7 @@ interface EnforcementOptions {
   readonly overload: Pick<Overload, 'areRaisesWaiting'>;
   readonly publisher: LimitPublisher;
   readonly reservations: Reservations;
-  readonly alarms: AlarmBook;
+  readonly alarms: OpenAlarms;
   /** Called for every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
 }
@@ -83,12 +83,12 @@ export class Enforcement {
   }
 
   /** @param reading accepted by the meter ledger */
-  hear(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void {
+  receive(connector: ConnectorEntity, reading: MeterReading, nowMs: number): void {
     const { location, control } = connector;
     const supervisor = supervisorOf(location);
     supervisor.draw.follow(control);
     location.minute.notePower(supervisor.draw.now, nowMs);
-    const isNews = supervisor.hear(control, reading, nowMs);
+    const isNews = supervisor.receive(control, reading, nowMs);
     if (isNews) {
       this.#judge(connector);
       this.decideSoon(location);
@@ -102,14 +102,14 @@ export class Enforcement {
   }
 
   /** @returns false if no such grant was sent */
-  hearAck({ location, control }: ConnectorEntity, ack: Ack, nowMs: number): boolean {
-    const heard = supervisorOf(location).hearAck(control, ack, nowMs);
-    if (heard === 'news') this.decideSoon(location);
-    return heard !== 'refused';
+  applyAck({ location, control }: ConnectorEntity, ack: Ack, nowMs: number): boolean {
+    const received = supervisorOf(location).applyAck(control, ack, nowMs);
+    if (received === 'news') this.decideSoon(location);
+    return received !== 'refused';
   }
 
   /** @param before link mode before the change */
-  hearLink(connector: ConnectorEntity, before: Link): void {
+  receiveLink(connector: ConnectorEntity, before: Link): void {
     const { location, control } = connector;
     const supervisor = supervisorOf(location);
     const nowMs = this.#options.clock.monotonicMs();
@@ -270,7 +270,8 @@ export class Enforcement {
     const supervisor = supervisorOf(location);
     supervisor.draw.estimate();
     const drawn = supervisor.draw.now;
-    if (location.minute.isHeardOf || drawn.estimatedW !== undefined) location.minute.notePower(drawn, nowMs);
+    if (location.minute.hasReported || drawn.estimatedW !== undefined)
+      location.minute.notePower(drawn, nowMs);
   }
 
   #judge({ location, record, control }: ConnectorEntity): void {
@@ -278,8 +279,8 @@ export class Enforcement {
   }
 
   /** @param whyNot reason against its lease; undefined without one */
-  hearLease({ location, record, control }: ConnectorEntity, whyNot: string | undefined): void {
-    const maximum = `${control.holding.maxTenthsA / 10} A, its maximum, is reserved for it`;
+  receiveLease({ location, record, control }: ConnectorEntity, whyNot: string | undefined): void {
+    const maximum = `${control.account.maxTenthsA / 10} A, its maximum, is reserved for it`;
     const reason = whyNot === undefined ? undefined : `It keeps no lease (${whyNot}): ${maximum}`;
     this.#options.alarms.set(location, 'NO_LEASE', record, reason);
   }
@@ -310,12 +311,12 @@ function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): b
 
 function reasonOfDistrust({
   compliance,
-  holding,
+  account,
   phases,
   spec,
 }: ConnectorEntity['control']): string | undefined {
   if (!compliance.isNonCompliant) return undefined;
-  const maximum = `${holding.maxTenthsA / 10} A, its maximum, is reserved for it`;
+  const maximum = `${account.maxTenthsA / 10} A, its maximum, is reserved for it`;
   return phases === spec.phases
     ? `It drew more than it was allowed: ${maximum}`
     : `It reports current on more phases than the one it is provisioned with: ${maximum} on all of them`;

@@ -4,7 +4,7 @@ import {
   type OperatorEvent,
   type OperatorStanding,
   operatorStandingOf,
-} from '../../machines/limits/operator.machine.js';
+} from '../../machines/limits/lpc.machine.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
 import type { LocationEntity } from '../actors/entities.js';
@@ -21,7 +21,7 @@ const AHEAD_MS = 60_000;
 export type OperatorVerdict = 'accepted' | 'outdated' | 'ahead';
 
 /** Undefined if no grid operator may limit the location. */
-export function hearOperator(
+export function receiveOperator(
   directory: Directory,
   location: LocationEntity,
   message: OperatorMessage,
@@ -35,7 +35,7 @@ export function hearOperator(
   const { newestSentAtMs = Number.NEGATIVE_INFINITY } = operatorStandingOf(operator);
   if (isOrder ? message.sentAtMs < newestSentAtMs : message.sentAtMs <= now - rule.missingAfterMs)
     return 'outdated';
-  directory.tellLocation(location, { type: 'operator.told', event: eventOf(message, now) });
+  directory.sendToLocation(location, { type: 'operator.event', event: eventOf(message, now) });
   return 'accepted';
 }
 

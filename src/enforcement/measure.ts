@@ -1,5 +1,5 @@
 // Metrics of the locations' states, counted over all locations at each read.
-import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/operator.machine.js';
+import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
@@ -63,7 +63,7 @@ function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): vo
     const full = new Set<number>();
     for (const { limitedBy } of controls.values()) if (typeof limitedBy === 'number') full.add(limitedBy);
     states.full += full.size;
-    states.free += fuses.poles.length - full.size;
+    states.free += fuses.circuitPhases.length - full.size;
   }
   for (const state of ['full', 'free'] as const) metrics.fusePhases.set({ state }, states[state]);
 }
@@ -125,7 +125,7 @@ const OF_OVERLOAD = {
 } as const;
 
 /** Log and metrics both show the state at once, for operators who watch only one of them. */
-export function tellOverload(
+export function sendToOverload(
   { log, metrics }: { readonly log: Log; readonly metrics: Metrics },
   state: OverloadState,
 ): void {

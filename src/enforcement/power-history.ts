@@ -6,7 +6,7 @@ import type { LocationEntity } from '../actors/entities.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
-import type { Bookkeeping } from './bookkeeping.js';
+import type { BatchedWrites } from './batched-writes.js';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -16,7 +16,7 @@ interface PowerHistoryOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: Directory;
-  readonly bookkeeping: Bookkeeping;
+  readonly bookkeeping: BatchedWrites;
   readonly store: Pick<Store, 'forgetPowerBefore'>;
   readonly retentionDays: number;
 }

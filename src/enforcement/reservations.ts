@@ -145,9 +145,9 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   const writes: Write[] = [];
   for (const connector of location.connectors.values()) {
     const { control } = connector;
-    const { holding, storedLease } = control;
-    const lease = leaseToStore(holding);
-    const stored = reservationOf(ledger, holding, nowMs);
+    const { account, storedLease } = control;
+    const lease = leaseToStore(account);
+    const stored = reservationOf(ledger, account, nowMs);
     const isSame =
       stored.limitTenthsA === control.storedLimitTenthsA &&
       stored.thenTenthsA === control.storedThenTenthsA &&
@@ -159,9 +159,9 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
 }
 
 function isOtherOnDisk(location: LocationEntity): boolean {
-  for (const { holding, storedLimitTenthsA, storedLease } of supervisorOf(location).controls.values()) {
-    if (storedLimitTenthsA > 0 && storedLease !== leaseToStore(holding)) return true;
-    if (holding.isWorstCase && storedLimitTenthsA < holding.boundTenthsA) return true;
+  for (const { account, storedLimitTenthsA, storedLease } of supervisorOf(location).controls.values()) {
+    if (storedLimitTenthsA > 0 && storedLease !== leaseToStore(account)) return true;
+    if (account.isWorstCase && storedLimitTenthsA < account.boundTenthsA) return true;
   }
   return false;
 }
@@ -170,9 +170,9 @@ function isTooMuchOnDisk(location: LocationEntity): boolean {
   const supervisor = supervisorOf(location);
   let storedW = 0;
   let isAnyLower = false;
-  for (const { holding, storedLimitTenthsA, storedPhases } of supervisor.controls.values()) {
-    storedW += storedWOf(holding, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
-    isAnyLower ||= storedLimitTenthsA > mostOnFirst(holding.bounds, storedPhases);
+  for (const { account, storedLimitTenthsA, storedPhases } of supervisor.controls.values()) {
+    storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
+    isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.bounds, storedPhases);
   }
   return isAnyLower && storedW > supervisor.budgetW;
 }

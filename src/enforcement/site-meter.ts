@@ -20,7 +20,7 @@ const MISSED_AFTER_MS = 60_000;
 export type SiteMeterVerdict = 'accepted' | 'outdated' | 'ahead';
 
 /** Undefined if the location has no meter. */
-export function hearSiteMeter(
+export function receiveSiteMeter(
   directory: Directory,
   location: LocationEntity,
   message: SiteMeterMessage,
@@ -32,12 +32,12 @@ export function hearSiteMeter(
   if (message.atMs > now + CLOCK_OFF_MS) return 'ahead';
   if (message.atMs < now - CLOCK_OFF_MS || !load.isNews(message)) return 'outdated';
   const chargers = chargersNowOf(supervisorOf(location), instant);
-  directory.tellLocation(location, {
-    type: 'siteMeter.told',
+  directory.sendToLocation(location, {
+    type: 'siteMeter.event',
     event: { type: 'reading.received', reading: message, chargers, now },
   });
   if (location.actor.getSnapshot().context.billedWindow !== undefined)
-    directory.tellLocation(location, { type: 'import.due', ...instant });
+    directory.sendToLocation(location, { type: 'import.due', ...instant });
   return 'accepted';
 }
 
@@ -45,8 +45,8 @@ export function hearSiteMeter(
 export function confirmSiteReading(directory: Directory, location: LocationEntity, instant: Instant): void {
   if (buildingLoadOf(location)?.isUnconfirmed !== true) return;
   const chargers = chargersNowOf(supervisorOf(location), instant);
-  directory.tellLocation(location, {
-    type: 'siteMeter.told',
+  directory.sendToLocation(location, {
+    type: 'siteMeter.event',
     event: { type: 'chargers.reported', chargers, now: instant.now },
   });
 }
@@ -56,7 +56,7 @@ export function siteMeterAlarmsOf(location: LocationEntity, now: EpochMs) {
   const { building } = location.actor.getSnapshot().context;
   const load = buildingLoadOf(location);
   const isMissed =
-    load !== undefined && (load.heardAtMs !== undefined || now - load.awaitedSinceMs >= MISSED_AFTER_MS);
+    load !== undefined && (load.receivedAtMs !== undefined || now - load.awaitedSinceMs >= MISSED_AFTER_MS);
   return {
     SITE_METER_STALE: building?.state === 'stale' && isMissed ? silentText(building) : undefined,
     SITE_METER_IMPLAUSIBLE: building && doubtText(building),

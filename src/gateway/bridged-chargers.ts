@@ -86,7 +86,7 @@ export function speaking(
 }
 
 function dialectOf(
-  events: Pick<Dialect, 'heard' | 'answer' | 'answered'> & Pick<ChargerCalls, 'isRejected'>,
+  events: Pick<Dialect, 'received' | 'answer' | 'answered'> & Pick<ChargerCalls, 'isRejected'>,
   guard: Guard,
   requests: RequestWords,
 ): Dialect {
@@ -94,7 +94,7 @@ function dialectOf(
     perform: async (request, call) =>
       events.isRejected ? REJECTED : performRequest(requests, request, call),
     guard,
-    heard: (method, params) => events.heard(method, params),
+    received: (method, params) => events.received(method, params),
     answer: (method, params) => events.answer(method, params),
     answered: (method, params, answer) => events.answered(method, params, answer),
   };

@@ -1,13 +1,13 @@
 // Joins the two connections of one charger: OCPP on one side, MQTT to the service on the other, its session in between.
 import { ChargerSession } from '../../machines/session/charger-session.js';
+import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
-import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
 import type {
   GatewayAnswer,
   GatewayMessage,
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-trust.js';
+import type { Proofs } from '../../machines/session/lease-verification.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -75,7 +75,7 @@ export class ChargerBridge implements UplinkReceiver {
   readonly connectors: readonly BridgedConnector[];
   readonly session: ChargerSession<ConnectorId>;
   /** Charging profiles of the CSMS. */
-  readonly csmsProfiles: ForeignProfiles;
+  readonly csmsProfiles: CsmsProfiles;
   /** For OCPP 2.0.1 and 2.1. */
   readonly evseUses = new EvseUses();
   /** For OCPP 1.6 without a CSMS. */
@@ -99,7 +99,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#parts = options;
     this.#topicPrefix = topicPrefixOf(address);
     const { heartbeatMs, newBoot, memory } = options;
-    this.csmsProfiles = new ForeignProfiles(memory.csmsProfiles.get(address));
+    this.csmsProfiles = new CsmsProfiles(memory.csmsProfiles.get(address));
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
     this.transactionIds = new TransactionIds(memory.transactionIds.get(address), (id) =>
       this.#keepTransactionId(id),
@@ -215,10 +215,10 @@ export class ChargerBridge implements UplinkReceiver {
     // Acknowledged state is on disk first: no message leaves before.
     const isKept = this.#remember();
     this.#renewWill(live);
-    const isHeard = isKept && live.uplink.isListening;
-    if (isHeard) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
+    const isReceived = isKept && live.uplink.isListening;
+    if (isReceived) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
     this.#tellNotes();
-    const dueInMs = Math.ceil(this.session.nextDueMs(nowMs, isHeard) - nowMs);
+    const dueInMs = Math.ceil(this.session.nextDueMs(nowMs, isReceived) - nowMs);
     const mostMs = isKept ? Math.max(LONGEST_SLEEP_MS, this.heartbeatMs) : WRITES_AGAIN_MS;
     const sleepMs = Math.min(mostMs, Math.max(SHORTEST_SLEEP_MS, dueInMs));
     this.#cancelWake = clock.after(sleepMs, () => this.wake());

@@ -68,7 +68,7 @@ export class ChargerCalls {
    */
   async #mayBeTold(): Promise<void> {
     const { session, clock, changed } = this.#parts;
-    const mayBeTold = await new Promise<boolean>((resolve) => {
+    const mayReceiveTime = await new Promise<boolean>((resolve) => {
       const cancel = clock.after(TIME_WAITS_MS, () => session.time.giveUp(clock.monotonicMs()));
       const reply = (isSafe: boolean) => {
         cancel();
@@ -77,7 +77,7 @@ export class ChargerCalls {
       session.time.asked(reply, clock.monotonicMs());
       changed();
     });
-    if (!mayBeTold)
+    if (!mayReceiveTime)
       throw new ForwardedError('InternalError', 'the service does not hear of it: try again', {});
     this.wakeAfterAnswer();
   }

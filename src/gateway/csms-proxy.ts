@@ -40,7 +40,7 @@ export class CsmsProxy implements CsmsReceiver {
   /** The answer to a call of the charger. @throws ForwardedError, UnusableMessage, UnknownMethod */
   async receive(method: string, params: unknown): Promise<object> {
     const { dialect } = this.#parts;
-    await this.#take(method, async () => dialect.heard(method, params));
+    await this.#take(method, async () => dialect.received(method, params));
     let answer = await this.#answer(method, params);
     await this.#take(method, async () => {
       answer = await dialect.answered(method, params, answer);

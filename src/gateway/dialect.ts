@@ -18,7 +18,7 @@ export interface Dialect {
   /** Asks the charger; a failure is an answer too. */
   perform(request: GatewayRequest, call: Call): Promise<GatewayAnswer>;
   /** Applies a call of the charger to its session. @throws UnusableMessage */
-  heard(method: string, params: unknown): void;
+  received(method: string, params: unknown): void;
   /** The gateway's own answer. @throws UnusableMessage, UnknownMethod */
   answer(method: string, params: unknown): Promise<object>;
   /**
@@ -32,11 +32,11 @@ export interface Dialect {
 
 /** The answer to a call of a charger without a CSMS. @throws UnusableMessage, UnknownMethod */
 export async function answerCall(
-  dialect: Pick<Dialect, 'heard' | 'answer' | 'answered'>,
+  dialect: Pick<Dialect, 'received' | 'answer' | 'answered'>,
   method: string,
   params: unknown,
 ): Promise<object> {
-  dialect.heard(method, params);
+  dialect.received(method, params);
   const answer = await dialect.answer(method, params);
   return dialect.answered(method, params, answer);
 }

@@ -9,15 +9,15 @@ export class EvseUses {
   readonly #usedAt = new Map<number, number>();
 
   /** The EVSE's status by the status of one connector: an EVSE charges at one of its connectors at a time. */
-  heardStatus(evseId: number, connectorId: number, word: string): ChargingStatus {
+  receivedStatus(evseId: number, connectorId: number, word: string): ChargingStatus {
     return this.#statusOf(evseId, this.#wordOfEvse(evseId, connectorId, word));
   }
 
-  heardState(evseId: number, status: ChargingStatus): void {
+  receivedState(evseId: number, status: ChargingStatus): void {
     this.#stateAt.set(evseId, status);
   }
 
-  heardConnector(evseId: number, connectorId: number): void {
+  receivedConnector(evseId: number, connectorId: number): void {
     this.#usedAt.set(evseId, connectorId);
   }
 

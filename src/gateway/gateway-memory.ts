@@ -1,13 +1,9 @@
 // The files of a gateway: proven leases, fail-safes, CSMS profiles, transaction ids and the EVSEs of transactions.
 import { join } from 'node:path';
 import { z } from 'zod';
+import type { BegunTransaction, CsmsProfile, KeptProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
-import type {
-  BegunTransaction,
-  ForeignProfile,
-  KeptProfiles,
-} from '../../machines/session/foreign-profiles.js';
-import type { Proofs } from '../../machines/session/lease-trust.js';
+import type { Proofs } from '../../machines/session/lease-verification.js';
 import type { Log } from '../ports/log.js';
 import { KeptFile, KeptFolder } from './kept-file.js';
 import type { TransactionPlace } from './transaction-places.js';
@@ -18,7 +14,7 @@ const begunSchema: z.ZodType<BegunTransaction> = z.object({
   transaction: transactionRef,
   atMs: z.number(),
 });
-const profileSchema: z.ZodType<ForeignProfile> = z.object({
+const profileSchema: z.ZodType<CsmsProfile> = z.object({
   id: z.number(),
   evse: z.number(),
   stackLevel: z.number(),

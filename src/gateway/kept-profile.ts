@@ -1,5 +1,5 @@
 // Charging profiles that a CSMS sends, in any version of OCPP: the gateway keeps them, forwards them or rejects them.
-import type { ForeignProfile, ForeignProfiles } from '../../machines/session/foreign-profiles.js';
+import type { CsmsProfile, CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import { outcomeSchema } from '../wire/ocpp16.js';
 import { type Guarded, UnusableMessage } from './dialect.js';
@@ -13,7 +13,7 @@ const STARTS_WITHIN_MS = 600_000;
 const KEPT = ['TxDefaultProfile', 'TxProfile'];
 
 export interface GuardParts {
-  readonly profiles: ForeignProfiles;
+  readonly profiles: CsmsProfiles;
   readonly heartbeatMs: number;
   /** The running transaction of an EVSE. */
   readonly transactionAt: (evse: number) => TransactionRef | undefined;
@@ -76,7 +76,7 @@ function keepSent(parts: GuardParts, sent: SentProfile, comesWithStart: boolean)
   }
   const nowMs = parts.nowMs();
   const waitsUntilMs = isOfTransaction && comesWithStart ? nowMs + STARTS_WITHIN_MS : undefined;
-  const foreign = foreignOf(sent, nowMs, isOfTransaction ? running : undefined);
+  const foreign = csmsProfileOf(sent, nowMs, isOfTransaction ? running : undefined);
   if (!parts.profiles.put({ ...foreign, waitsUntilMs })) return REJECTED;
   parts.changed();
   return ACCEPTED;
@@ -101,11 +101,11 @@ export function startWithout(sent: SentProfile | undefined, start: object, parts
 }
 
 /** @throws UnusableMessage */
-function foreignOf(
+function csmsProfileOf(
   sent: SentProfile,
   nowMs: number,
   transaction: TransactionRef | undefined,
-): ForeignProfile {
+): CsmsProfile {
   const { id, evse, stackLevel, validFrom, validTo, schedule } = sent;
   const { duration, startSchedule, chargingRateUnit: unit, chargingSchedulePeriod } = schedule;
   const periods = chargingSchedulePeriod
@@ -132,7 +132,7 @@ function foreignOf(
   };
 }
 
-function kindOf(kind: string, recurrency: string | undefined): ForeignProfile['kind'] {
+function kindOf(kind: string, recurrency: string | undefined): CsmsProfile['kind'] {
   if (kind === 'Relative') return 'relative';
   if (kind === 'Recurring') return recurrency === 'Weekly' ? 'weekly' : 'daily';
   return 'absolute';

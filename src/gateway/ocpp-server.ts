@@ -159,7 +159,7 @@ export class OcppServer {
     this.#watch(client, guest, socket);
     const receive = this.#receiverOf(line, guest, socket);
     client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
-    client.handshake.request.socket.on('data', () => bridge.session.heard(clock.monotonicMs()));
+    client.handshake.request.socket.on('data', () => bridge.session.received(clock.monotonicMs()));
     const pings = { pingIntervalMs: QUIET_HEARTBEATS * bridge.heartbeatMs };
     // The library's types require all options, but it takes only the changed ones.
     client.reconfigure(pings as Parameters<RpcClient['reconfigure']>[0]);

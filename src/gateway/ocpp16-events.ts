@@ -48,13 +48,13 @@ export class Ocpp16Events {
   }
 
   /** Applies a call to the session. @throws UnusableMessage */
-  heard(method: string, params: unknown): void {
+  received(method: string, params: unknown): void {
     const { session, clock } = this.#parts;
     const nowMs = clock.monotonicMs();
-    session.heard(nowMs);
+    session.received(nowMs);
     if (method === 'StatusNotification') {
       const { connectorId, status, timestamp } = read(statusSchema, params);
-      session.heardStatus(connectorId, statusOf(status), timestamp, nowMs);
+      session.receivedStatus(connectorId, statusOf(status), timestamp, nowMs);
     } else if (method === 'MeterValues') {
       this.#metered(params);
     } else if (method === 'StopTransaction') {
@@ -110,7 +110,7 @@ export class Ocpp16Events {
           location,
           unit,
         }));
-      session.heardValues(connectorId, meteredValues(timestamp, transactionId, sampled), nowMs);
+      session.receivedValues(connectorId, meteredValues(timestamp, transactionId, sampled), nowMs);
     }
   }
 

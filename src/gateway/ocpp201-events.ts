@@ -64,14 +64,14 @@ export class Ocpp201Events {
   }
 
   /** Applies a call to the session. @throws UnusableMessage */
-  heard(method: string, params: unknown): void {
+  received(method: string, params: unknown): void {
     const { session, clock, uses } = this.#parts;
     const nowMs = clock.monotonicMs();
-    session.heard(nowMs);
+    session.received(nowMs);
     if (method === 'StatusNotification') {
       const { evseId, connectorId, connectorStatus, timestamp } = read(statusSchema, params);
-      const status = uses.heardStatus(evseId, connectorId, connectorStatus);
-      session.heardStatus(evseId, status, timestamp, nowMs);
+      const status = uses.receivedStatus(evseId, connectorId, connectorStatus);
+      session.receivedStatus(evseId, status, timestamp, nowMs);
     } else if (method === 'MeterValues') {
       const { evseId, meterValue } = read(meterValuesSchema, params);
       this.#metered(evseId, undefined, meterValue, nowMs);
@@ -119,12 +119,12 @@ export class Ocpp201Events {
     const { transactionId, chargingState } = transactionInfo;
     const evseId = evse?.id ?? this.#placeOf(transactionId);
     if (evseId === undefined) return;
-    if (evse?.connectorId !== undefined) uses.heardConnector(evseId, evse.connectorId);
+    if (evse?.connectorId !== undefined) uses.receivedConnector(evseId, evse.connectorId);
     if (eventType === 'Ended') {
       this.#evseOf.delete(transactionId);
       places.ended(transactionId);
-      uses.heardState(evseId, 'Finishing');
-      session.heardStatus(evseId, 'Finishing', timestamp, nowMs);
+      uses.receivedState(evseId, 'Finishing');
+      session.receivedStatus(evseId, 'Finishing', timestamp, nowMs);
       session.transactionEnded(transactionId, nowMs);
       return;
     }
@@ -135,8 +135,8 @@ export class Ocpp201Events {
     }
     const status = STATUS_OF_STATE[chargingState ?? ''];
     if (status !== undefined) {
-      uses.heardState(evseId, status);
-      session.heardStatus(evseId, status, timestamp, nowMs);
+      uses.receivedState(evseId, status);
+      session.receivedStatus(evseId, status, timestamp, nowMs);
     }
     session.transactionGoesOn(evseId, transactionId, timestamp);
     this.#metered(evseId, transactionId, meterValue, nowMs);
@@ -170,7 +170,7 @@ export class Ocpp201Events {
         unit: unitOfMeasure?.unit,
         multiplier: unitOfMeasure?.multiplier,
       }));
-      this.#parts.session.heardValues(evseId, meteredValues(timestamp, transaction, sampled), nowMs);
+      this.#parts.session.receivedValues(evseId, meteredValues(timestamp, transaction, sampled), nowMs);
     }
   }
 }

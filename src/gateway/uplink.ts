@@ -177,7 +177,7 @@ export class Uplink implements ChargerUplink {
       ...(ca === undefined ? {} : { ca }),
       ...(this.#will === undefined ? {} : { will: packetOf(this.#will) }),
     });
-    client.on('message', (topic, payload) => this.#heard(topic, payload));
+    client.on('message', (topic, payload) => this.#received(topic, payload));
     client.on('close', () => {
       if (client === this.#client) this.#isListening = false;
     });
@@ -231,7 +231,7 @@ export class Uplink implements ChargerUplink {
     for (const { receiver } of this.#attached.values()) receiver.listening();
   }
 
-  #heard(topic: string, payload: Buffer): void {
+  #received(topic: string, payload: Buffer): void {
     const to = parseTopic(topic);
     const attached = to === undefined ? undefined : this.#attached.get(to.controllerUuid);
     if (to === undefined || attached?.topics.includes(topic) !== true) return;

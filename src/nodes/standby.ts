@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Held, NotVacantError, type Ownership } from '../ports/ownership.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-import { Tenure } from './tenure.js';
+import { OwnershipLease } from './ownership-lease.js';
 
 /** The work of an ownership term. */
 export interface Running {
@@ -23,7 +23,7 @@ interface StandbyOptions {
   readonly onClockOff?: () => void;
   readonly leaseMs: number;
   /** Starts the work of a term. If it rejects, nothing of it runs. */
-  readonly begin: (ownerTerm: number, tenure: Held, onLost: () => void) => Promise<Running>;
+  readonly begin: (ownerTerm: number, ownershipLease: Held, onLost: () => void) => Promise<Running>;
 }
 
 const AGAIN_AFTER_MS = 1_000;
@@ -88,10 +88,10 @@ export class Standby {
       isLost = true;
       over.abort();
     };
-    const tenure = new Tenure({ clock, log, ownership, owned, leaseMs, onLost: lose });
-    tenure.begin(askedAtMs);
+    const ownershipLease = new OwnershipLease({ clock, log, ownership, owned, leaseMs, onLost: lose });
+    ownershipLease.begin(askedAtMs);
     try {
-      const running = await begin(ownerTerm, tenure, lose);
+      const running = await begin(ownerTerm, ownershipLease, lose);
       await ownership
         .announce()
         .catch((error) => log.warn({ err: error }, `the next renewal says that ${owned} runs here`));
@@ -100,7 +100,7 @@ export class Standby {
       await (awaitMove?.(ended).catch(() => {}) ?? aborted(ended));
       await running.stop();
     } finally {
-      await tenure.end();
+      await ownershipLease.end();
       if (isLost) log.warn({ ownerTerm }, `another node owns ${owned}: this one stands by`);
       else await ownership.release().catch((error) => log.warn({ err: error }, 'the lease ends by itself'));
     }

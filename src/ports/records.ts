@@ -2,9 +2,9 @@
 
 import type { BilledSoFar, PeakShavingRule } from '../../machines/limits/billed-window.js';
 import type { SiteMeterRule } from '../../machines/limits/building-load.js';
-import type { OperatorRule, OperatorStanding } from '../../machines/limits/operator.machine.js';
+import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
-import type { Connection, Feeder, Rotation } from '../../machines/power/fuses.js';
+import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
 import type { AlarmKind, LeaseKind, LeaseTiming } from '../../machines/power/grant.js';
 import type { PhaseCount } from '../../machines/power/own-phases.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
@@ -44,7 +44,7 @@ export interface ConnectorRecord extends ConnectorRating {
   /** The grid operator's limit may pause it while it is locked, if the floors of all locks do not fit. */
   readonly operatorMayPause: boolean;
   /** Wiring to the phases of the grid; null if unknown. */
-  readonly rotation: Rotation | null;
+  readonly rotation: PhaseRotation | null;
   /** The feeder of its charger; null for the connection itself. */
   readonly feeder: string | null;
 }

@@ -147,7 +147,7 @@ export interface SiteMeterMessage {
 }
 
 /** Telemetry handler: receives reports of chargers. No function throws or waits. */
-export interface MeterSink {
+export interface TelemetryHandler {
   /** undefined for an unknown connector of that charger, location and tenant. */
   connectorMeter(
     tenantUuid: TenantUuid,
@@ -192,7 +192,7 @@ export interface ChargerGateway extends LimitPublisher {
    * Begins to pass reports of chargers to `sink`. Resolves to the address to
    * which they connect. `onBack` as in `MessageBus`.
    */
-  start(sink: MeterSink, onBack?: () => void): Promise<{ readonly url: string }>;
+  start(sink: TelemetryHandler, onBack?: () => void): Promise<{ readonly url: string }>;
   isHealthy(): boolean;
   stop(): Promise<void>;
 }

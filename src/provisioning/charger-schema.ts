@@ -1,6 +1,6 @@
 // A charger in the provisioning file: its connectors, AC and DC, its heartbeat and its lease.
 import { z } from 'zod';
-import { ROTATIONS } from '../../machines/power/fuses.js';
+import { PHASE_ROTATIONS } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A, tenthsOfDcW } from '../../machines/values/units.js';
@@ -45,7 +45,7 @@ const acConnectorSchema = z.strictObject(
     connectorId: idSchema<ConnectorId>(),
     powerType: z.literal('AC').optional(),
     ...ratingFields,
-    rotation: z.enum(ROTATIONS, ROTATION_RULE).optional(),
+    rotation: z.enum(PHASE_ROTATIONS, ROTATION_RULE).optional(),
     ...pauseFields,
     status: statusSchema(),
   },

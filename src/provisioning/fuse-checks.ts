@@ -1,6 +1,12 @@
 // Checks the fuses of a location: feeders that do not exist or form a loop, ratings that no charger can use.
 import { z } from 'zod';
-import { type Connection, type Feeder, Fuses, nameOfPole, ROTATIONS } from '../../machines/power/fuses.js';
+import {
+  type Connection,
+  type Feeder,
+  Fuses,
+  nameOfCircuitPhase,
+  PHASE_ROTATIONS,
+} from '../../machines/power/fuses.js';
 import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
 import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
@@ -15,7 +21,7 @@ const feederShape = z.object({
 const acShape = z.object({
   powerType: z.literal('AC').optional(),
   phases: z.literal([1, 3]),
-  rotation: z.enum(ROTATIONS).optional(),
+  rotation: z.enum(PHASE_ROTATIONS).optional(),
   voltageV: z.number().default(230),
   failsafeA: z.number().default(MINIMUM_CURRENT_A),
 });
@@ -133,14 +139,14 @@ function connectorProblems(
     const message = `is ${voltageV}; must be ${connection.voltageV}, the voltageV of the connection: amperes add up at one voltage`;
     problems.push({ path: [...connector.path, 'voltageV'], message });
   }
-  for (const place of fuses.polesOf({ phases, rotation: rotation ?? null, feeder })) {
-    const pole = fuses.poles[place];
-    if (pole === undefined) continue;
-    const carriedA = pole.capacityTenthsA / 10;
-    if (pole.capacityTenthsA < MINIMUM_TENTHS_A) {
+  for (const place of fuses.circuitPhasesOf({ phases, rotation: rotation ?? null, feeder })) {
+    const circuitPhase = fuses.circuitPhases[place];
+    if (circuitPhase === undefined) continue;
+    const carriedA = circuitPhase.capacityTenthsA / 10;
+    if (circuitPhase.capacityTenthsA < MINIMUM_TENTHS_A) {
       const wayOut =
         phases === 1 ? 'name a phase that has one' : 'a connector of three phases needs all of them';
-      const message = `would load ${nameOfPole(pole)}, which has no fuse; ${wayOut}`;
+      const message = `would load ${nameOfCircuitPhase(circuitPhase)}, which has no fuse; ${wayOut}`;
       const field = 'failsafeKw' in parsed.data ? 'powerType' : phases === 1 ? 'rotation' : 'phases';
       problems.push({ path: [...connector.path, field], message });
       break;
@@ -148,7 +154,7 @@ function connectorProblems(
     if (failsafeA > carriedA) {
       const isDc = 'failsafeKw' in parsed.data;
       const is = isDc ? `takes up to ${failsafeA} A from each phase` : `is ${failsafeA}`;
-      const message = `${is}; must be at most the ${carriedA} A of ${nameOfPole(pole)}`;
+      const message = `${is}; must be at most the ${carriedA} A of ${nameOfCircuitPhase(circuitPhase)}`;
       problems.push({ path: [...connector.path, isDc ? 'failsafeKw' : 'failsafeA'], message });
       break;
     }

@@ -1,6 +1,6 @@
 // The grid operator's limit of a location: messages of its side, by REST or MQTT, and answers about it.
 import { z } from 'zod';
-import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/operator.machine.js';
+import { OPERATOR_STATES, type OperatorState } from '../../machines/limits/lpc.machine.js';
 import { fromInstant } from './instants.js';
 import { mustBe } from './plain-errors.js';
 import { instantSchema, MOST_LIMIT_KW, textSchema } from './rest.js';

@@ -22,7 +22,7 @@ describe('an event for a location whose boundary is due, but was not told yet', 
   ])('still lets a connector be unlocked at the end of its window (section 3.1): %s', (_, eventAt) => {
     const { clock, directory, effects, quay } = harbour;
     clock.jump(LOCK_ENDS_IN_MS);
-    directory.tellLocation(quay(), eventAt(clock.nowMs()));
+    directory.sendToLocation(quay(), eventAt(clock.nowMs()));
     clock.advance(1_000);
     expect(effects).toContainEqual({ type: 'connector.unlocked', key: 'crane/1' });
   });
@@ -31,7 +31,7 @@ describe('an event for a location whose boundary is due, but was not told yet', 
     const { clock, directory, effects, quay } = harbour;
     clock.jump(LIMIT_ENDS_IN_MS);
     const event = submission(clock.nowMs());
-    directory.tellLocation(quay(), { type: 'connector.told', key: 'crane/1', event });
+    directory.sendToLocation(quay(), { type: 'connector.event', key: 'crane/1', event });
     clock.advance(1_000);
     expect(effects).toContainEqual({ type: 'effectiveLimit.changed', effectiveLimitKw: 50 });
     expect(quay().actor.getSnapshot().context.limit.limitKw).toBe(20);
@@ -40,7 +40,7 @@ describe('an event for a location whose boundary is due, but was not told yet', 
   it('sets the next boundary all the same', () => {
     const { clock, directory, effects, quay } = harbour;
     clock.jump(LOCK_ENDS_IN_MS);
-    directory.tellLocation(quay(), submission(clock.nowMs()));
+    directory.sendToLocation(quay(), submission(clock.nowMs()));
     clock.advance(LIMIT_ENDS_IN_MS - LOCK_ENDS_IN_MS);
     expect(effects).toContainEqual({ type: 'effectiveLimit.changed', effectiveLimitKw: 50 });
   });

@@ -13,10 +13,10 @@ import { Directory } from '../../src/actors/directory.js';
 import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { Scheduler } from '../../src/actors/scheduler.js';
-import { AlarmBook } from '../../src/enforcement/alarm-book.js';
 import { Enforcement } from '../../src/enforcement/enforcement.js';
-import { ConnectorMeterSink } from '../../src/enforcement/meter-sink.js';
+import { OpenAlarms } from '../../src/enforcement/open-alarms.js';
 import { Reservations } from '../../src/enforcement/reservations.js';
+import { ConnectorTelemetryHandler } from '../../src/enforcement/telemetry-handler.js';
 import { createMetrics } from '../../src/metrics.js';
 import type { ConnectorRecord, LocationRecord, ProfileRecord, TenantState } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
@@ -118,7 +118,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     overload: { areRaisesWaiting: false },
     publisher: { publishLimit: (_, grant) => void grants.push(grant), requestSync() {} },
     reservations: new Reservations({ store, log, clock }),
-    alarms: new AlarmBook({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
+    alarms: new OpenAlarms({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
   });
   directory.listen({
@@ -144,7 +144,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     onClockJump() {},
   });
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
-  const sink = new ConnectorMeterSink(directory, enforcement, clock);
+  const sink = new ConnectorTelemetryHandler(directory, enforcement, clock);
   return {
     clock,
     directory,

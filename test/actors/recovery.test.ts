@@ -41,7 +41,7 @@ function statusOf(entity: { readonly actor: { getSnapshot(): { readonly status: 
 describe('a location whose actor threw', () => {
   beforeEach(() => {
     meterOf(QUAY, CRANE).record({ powerW: 7000, limitA: 16 }, clock.monotonicMs());
-    directory.tellLocation(quay(), { type: 'profile.submitted', profile: poison(), now: clock.nowMs() });
+    directory.sendToLocation(quay(), { type: 'profile.submitted', profile: poison(), now: clock.nowMs() });
   });
 
   it('is told of as a defect of its tenant, and does not take the caller down', () => {
@@ -97,7 +97,7 @@ describe('a location whose actor threw', () => {
 describe('a connector whose actor threw', () => {
   it('takes its location with it, and both are built again from rows', () => {
     const event = { type: 'profile.submitted', profile: poison(), now: clock.nowMs() } as const;
-    directory.tellLocation(quay(), { type: 'connector.told', key: 'crane/1', event });
+    directory.sendToLocation(quay(), { type: 'connector.event', key: 'crane/1', event });
     expect(defects).toHaveLength(1);
     expect(statusOf(quay())).toBe('error');
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
@@ -111,7 +111,7 @@ describe('an organization whose actor threw', () => {
     const tenant = directory.tenant(HARBOUR);
     if (tenant === undefined) throw new Error('there is no tenant');
     const event = { type: 'profile.submitted', profile: poison(), now: clock.nowMs() } as const;
-    directory.tellOrganization(tenant.organization, event);
+    directory.sendToOrganization(tenant.organization, event);
     expect(statusOf(tenant.organization)).toBe('error');
     expect(defects).toHaveLength(1);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());

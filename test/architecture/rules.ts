@@ -14,7 +14,7 @@ const FOUNDATION = [
   'certificate-names',
   'clock',
   'config',
-  'contradictions',
+  'config-constraints',
   'follow-files',
   'guess-limit',
   'health',

@@ -29,10 +29,10 @@ describe('Cars of one phase at connectors of three', () => {
   it.each([EIGHT, TWELVE])(
     'get what there is where grants end with the session: $cars of them',
     async (phases) => {
-      const lent = await played(phases);
-      expect(lent).toMatchObject({ violations: 0 });
-      expect(lent.share).toBeGreaterThan(0.97);
-      expect(lent.starts).toBeLessThanOrEqual(1.2);
+      const reallocated = await played(phases);
+      expect(reallocated).toMatchObject({ violations: 0 });
+      expect(reallocated.share).toBeGreaterThan(0.97);
+      expect(reallocated.starts).toBeLessThanOrEqual(1.2);
       const reserved = await played({ ...phases, endsWithSession: false });
       expect(reserved.share).toBeLessThan(0.6);
     },

@@ -10,7 +10,7 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { gatewayCommand } from '../../cli/gateway.js';
 import { loadConfig } from '../../src/config.js';
-import { contradictionOfGateway } from '../../src/contradictions.js';
+import { brokenConstraintOfGateway } from '../../src/config-constraints.js';
 import { type OcppSite, runOcppSite } from '../gateway/ocpp-site.js';
 import { ROOT } from './document.js';
 import { containerPorts, documentsOf, fromSecret, probe } from './manifests.js';
@@ -190,7 +190,7 @@ describe('The gateway of compose.yaml', () => {
   it('joins the service beside it, and listens for chargers from outside', async () => {
     const environment = Object.entries(composed.environment).map(([name, value]) => [name, unset(value)]);
     const { file, flags } = await commandOf(composed.command);
-    const { mqttUrl } = loadConfig({}, Object.fromEntries(environment), contradictionOfGateway);
+    const { mqttUrl } = loadConfig({}, Object.fromEntries(environment), brokenConstraintOfGateway);
     expect(mqttUrl).toBe('mqtt://headroom:1883');
     expect(Object.keys(services)).toContain('headroom');
     expect(flags).toMatchObject({ port: 9000, host: '0.0.0.0', metricsPort: 9001 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/commands.js';
 import { ROLLBACK_VARIABLE, SETTINGS } from '../../src/config.js';
 import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
-import { OPERATOR_ENDPOINTS } from '../../src/inbound/http/operator-endpoints.js';
+import { EXTENSION_ENDPOINTS } from '../../src/inbound/http/extension-endpoints.js';
 import { readSources } from '../architecture/sources.js';
 import { type Document, ROOT, readDocuments } from './document.js';
 
@@ -107,7 +107,7 @@ describe('What the documents name', () => {
 
   it('is an endpoint', () => {
     const others = ['POST /v1/oauth/token', 'GET /v1/stream', 'GET /v1/health', 'GET /health'];
-    const known = [...ENDPOINTS, ...OPERATOR_ENDPOINTS].map(
+    const known = [...ENDPOINTS, ...EXTENSION_ENDPOINTS].map(
       ({ method, path }) => `${method.toUpperCase()} ${path}`,
     );
     const patterns = [...known, ...others].map(

@@ -1,5 +1,5 @@
 // A virtual charger in a rig: its draw, its limit, and the network between it and the broker.
-import type { Rotation } from '../../machines/power/fuses.js';
+import type { PhaseRotation } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { DcRating } from '../../machines/values/units.js';
 import { ChargerLink } from '../../sim/charger/charger-link.js';
@@ -17,7 +17,7 @@ export interface ChargerPlan {
   readonly traffic?: Traffic;
   readonly maxCurrentA?: number;
   readonly phases?: 1 | 3;
-  readonly rotation?: Rotation;
+  readonly rotation?: PhaseRotation;
   /** The feeder above the charger. */
   readonly feeder?: string;
   /** Makes it a DC connector. `maxCurrentA` is then the current on each phase at the lowest voltage. */

@@ -1,7 +1,7 @@
 // A service that starts on the data of another one continues its work: cars keep their power.
 
 import { afterEach, expect, it } from 'vitest';
-import { LONGEST_TURN_MS } from '../../machines/power/turns.js';
+import { LONGEST_TURN_MS } from '../../machines/power/rotation.js';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import type { ChargerPlan } from './rig-charger.js';

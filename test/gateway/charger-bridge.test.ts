@@ -96,7 +96,7 @@ it('is left alone while the service cannot hear it, whatever it has to say, and 
   await bridge.open(socket, uplink);
   for (let seconds = 0; seconds < 60; seconds += 5) {
     const status = seconds % 10 === 0 ? 'Available' : 'Preparing';
-    dialect.heard('StatusNotification', { connectorId: 1, status, errorCode: 'NoError' });
+    dialect.received('StatusNotification', { connectorId: 1, status, errorCode: 'NoError' });
     clock.advance(5_000);
   }
   expect(set.timers).toBeLessThan(60);
@@ -120,7 +120,7 @@ it('has its start of now in its last will, as soon as it has started', async () 
   const answer = { status: 'Accepted', currentTime: '2026-06-01T00:00:00Z', interval: 900 };
   await bridge.open(socket, uplink);
   for (let start = 0; start < 2; start++) {
-    dialect.heard('BootNotification', started);
+    dialect.received('BootNotification', started);
     dialect.answered('BootNotification', started, answer);
     clock.advance(1_000);
   }
@@ -148,7 +148,7 @@ it('that takes watts, and says one current for all phases, is told as much as it
   };
   const timestamp = () => new Date(clock.nowMs()).toISOString();
   await bridge.open({ ...socket, call }, uplink);
-  dialect.heard('StatusNotification', { connectorId: 1, status: 'Charging', errorCode: 'NoError' });
+  dialect.received('StatusNotification', { connectorId: 1, status: 'Charging', errorCode: 'NoError' });
   const start = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: timestamp() };
   const { transactionId } = (await answerCall(dialect, 'StartTransaction', start)) as {
     transactionId: number;
@@ -204,7 +204,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
     const site = bridged(10_000, memory);
     site.uplink.isListening = true;
     await site.bridge.open(site.socket, site.uplink);
-    site.dialect.heard('StatusNotification', IDLE);
+    site.dialect.received('StatusNotification', IDLE);
     return site;
   }
 
@@ -216,7 +216,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
     expect(said).toEqual([]);
     expect(logged).toEqual(['the disk does not take what is known of chargers']);
     free();
-    dialect.heard('StatusNotification', IDLE);
+    dialect.received('StatusNotification', IDLE);
     clock.advance(5_000);
     expect(said.map((topic) => topic.split('/').at(-1)).slice(0, 2)).toEqual(['state', 'meter']);
     expect(logged.slice(1)).toEqual(['the disk takes what is known of chargers again']);
@@ -255,7 +255,7 @@ describe('A charger that asks what time it is', () => {
     const { bridge, dialect, uplink, socket, meters } = site;
     uplink.isListening = true;
     await bridge.open(socket, uplink);
-    dialect.heard('StatusNotification', IDLE);
+    dialect.received('StatusNotification', IDLE);
     await passed(site, 2_000);
     expect(meters.at(-1)).not.toHaveProperty('isEndOpen');
     const heard = asking(site);
@@ -281,7 +281,7 @@ describe('A charger that asks what time it is', () => {
   it('is answered after 5 s where the service does not hear of it, and no lease is left', async () => {
     const site = bridged(10_000);
     await site.bridge.open(site.socket, site.uplink);
-    site.dialect.heard('StatusNotification', IDLE);
+    site.dialect.received('StatusNotification', IDLE);
     const heard = asking(site);
     await passed(site, 4_999);
     expect(heard).toEqual({});
@@ -310,7 +310,7 @@ describe('A charger that asks what time it is', () => {
       const site = bridged(10_000);
       const { bridge, clock, uplink, socket } = site;
       await bridge.open(socket, uplink);
-      bridge.session.heardStatus(1, 'Available', undefined, clock.monotonicMs());
+      bridge.session.receivedStatus(1, 'Available', undefined, clock.monotonicMs());
       const dialect = speaking(protocol, bridge, { clock, log: silentLog, idTags: { kind: 'all' } });
       const left: object[] = [];
       // The management system's own clock.

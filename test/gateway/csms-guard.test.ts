@@ -1,6 +1,6 @@
 // Permissions of a management system for a charger behind the gateway, in each version of OCPP.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { ForeignProfiles } from '../../machines/session/foreign-profiles.js';
+import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { Guarded } from '../../src/gateway/dialect.js';
 import { Ocpp16Guard } from '../../src/gateway/ocpp16-guard.js';
@@ -13,13 +13,13 @@ const TEN_AMPERES = {
   chargingSchedulePeriod: [{ startPeriod: 0, limit: 10 }],
 };
 
-let profiles: ForeignProfiles;
+let profiles: CsmsProfiles;
 let transaction: TransactionRef | undefined;
 let guard16: Ocpp16Guard;
 let guard201: Ocpp201Guard;
 
 beforeEach(() => {
-  profiles = new ForeignProfiles();
+  profiles = new CsmsProfiles();
   transaction = undefined;
   const parts = {
     profiles,

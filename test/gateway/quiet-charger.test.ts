@@ -34,17 +34,17 @@ it('is pinged once it is quiet, and not before', async () => {
   // An answer would count as a message from the charger.
   client.handle(() => new Promise(() => {}));
   await client.connect();
-  let heardAtMs = performance.now();
-  let sinceMs = heardAtMs;
+  let receivedAtMs = performance.now();
+  let sinceMs = receivedAtMs;
   await eventually(async () => {
     await client.call('Heartbeat', {});
     const nowMs = performance.now();
     // A stalled process was silent and may have been pinged, so the count begins again.
-    if (nowMs - heardAtMs > 500 * HEARTBEAT_S) {
+    if (nowMs - receivedAtMs > 500 * HEARTBEAT_S) {
       sinceMs = nowMs;
       client.pings = 0;
     }
-    heardAtMs = nowMs;
+    receivedAtMs = nowMs;
     expect(nowMs - sinceMs).toBeGreaterThan(1.5 * 1000 * HEARTBEAT_S);
   });
   expect(client.pings).toBe(0);
@@ -59,7 +59,7 @@ it('is there where all that comes of it are pings of its own', async () => {
   await eventually(() => expect(running.gateway.bridges[0]?.isOpen).toBe(true));
   const { session } = running.gateway.bridges[0] ?? {};
   if (session === undefined) throw new Error('there is no charger');
-  const heard = vi.spyOn(session, 'heard');
+  const heard = vi.spyOn(session, 'received');
   for (let pongs = 0; pongs < 40; pongs++) await client.ping();
   expect(heard.mock.calls.length).toBeGreaterThanOrEqual(40);
   await client.close({ force: true });

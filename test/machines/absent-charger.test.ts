@@ -37,16 +37,16 @@ function place(key: string, lease: LeaseKind): Placed {
 }
 
 function hear({ actor, control }: Placed, nowMs: number, said: Partial<MeterReading> = {}): void {
-  actor.send({ type: 'meter.heard' });
+  actor.send({ type: 'meter.received' });
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
   supervisor.meters.record(control.slot, reading, nowMs);
-  supervisor.hear(control, reading, nowMs);
+  supervisor.receive(control, reading, nowMs);
 }
 
 /** Acknowledges the last limit. */
 function take({ control }: Placed, nowMs: number): void {
-  const { lastSeq: seq } = control.holding;
-  supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
+  const { lastSeq: seq } = control.account;
+  supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
 }
 
 function goAway({ actor, control }: Placed): void {
@@ -119,9 +119,9 @@ describe('A lock beside a charger without a lease that was told 6 A, and is out 
     const { reserved } = supervisor;
     const inCluster = { ...budgetOf(LIMIT_W), clusterShareW: LIMIT_W };
     supervisor.decide(inCluster, LEASE_OVER_AT_MS - 1);
-    expect(reserved.isLettingGo).toBe(true);
+    expect(reserved.isReleasing).toBe(true);
     supervisor.decide(inCluster, LEASE_OVER_AT_MS);
-    expect(reserved.isLettingGo).toBe(false);
+    expect(reserved.isReleasing).toBe(false);
   });
 });
 

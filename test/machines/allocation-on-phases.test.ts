@@ -23,16 +23,16 @@ const claim: fc.Arbitrary<Claim> = fc
     floorTenthsA: fc.integer({ min: 6, max: 10 }).map((n) => 10 * n),
     aboveTenthsA: fc.integer({ min: 0, max: 26 }).map((n) => 10 * n),
     held: fc.constantFrom(0, 0, 0, 0, 0, 1),
-    poles: fc.subarray([0, 1, 2, 3], { minLength: 0 }),
+    circuitPhases: fc.subarray([0, 1, 2, 3], { minLength: 0 }),
   })
-  .map(({ milliwattsPerTenth, floorTenthsA, aboveTenthsA, held, poles }) => {
+  .map(({ milliwattsPerTenth, floorTenthsA, aboveTenthsA, held, circuitPhases }) => {
     const wattsOf = (tenthsA: number) => (tenthsA * milliwattsPerTenth) / 1000;
     const heldTenthsA = 10 * Math.floor((floorTenthsA * held) / 10);
     return {
       heldW: wattsOf(heldTenthsA),
       floorW: wattsOf(floorTenthsA),
       mostW: wattsOf(floorTenthsA + aboveTenthsA),
-      load: { poles, milliwattsPerTenth, heldTenthsA },
+      load: { circuitPhases, milliwattsPerTenth, heldTenthsA },
     };
   });
 
@@ -49,8 +49,8 @@ const cases: fc.Arbitrary<Case> = fc
       locked,
       unlocked,
       availableW: Math.floor(share * sum(all.map(({ mostW }) => mostW))),
-      capacitiesTenthsA: shares.map((each, pole) =>
-        Math.floor((each / 10) * sum(all.map((claim) => loadOf(claim, claim.mostW, pole)))),
+      capacitiesTenthsA: shares.map((each, circuitPhase) =>
+        Math.floor((each / 10) * sum(all.map((claim) => loadOf(claim, claim.mostW, circuitPhase)))),
       ),
     };
   });
@@ -60,14 +60,14 @@ function sum(numbers: readonly number[]): number {
 }
 
 /** Load of a claim with `shareW` on a circuit phase, tenths of an ampere. */
-function loadOf({ load }: Claim, shareW: number, pole: number): number {
-  if (load === undefined || !load.poles.includes(pole)) return 0;
+function loadOf({ load }: Claim, shareW: number, circuitPhase: number): number {
+  if (load === undefined || !load.circuitPhases.includes(circuitPhase)) return 0;
   return Math.max(Math.floor((shareW * 1000) / load.milliwattsPerTenth), load.heldTenthsA);
 }
 
 function loadsOf(claims: readonly Claim[], sharesW: readonly number[]): number[] {
-  return Array.from({ length: POLES }, (_, pole) =>
-    sum(claims.map((each, i) => loadOf(each, sharesW[i] ?? 0, pole))),
+  return Array.from({ length: POLES }, (_, circuitPhase) =>
+    sum(claims.map((each, i) => loadOf(each, sharesW[i] ?? 0, circuitPhase))),
   );
 }
 
@@ -92,8 +92,10 @@ describe('A location with fuses (who gets how much)', () => {
         all,
         all.map(({ heldW }) => heldW),
       );
-      for (const [pole, load] of loads.entries()) {
-        expect(load).toBeLessThanOrEqual(Math.max(capacitiesTenthsA[pole] ?? 0, held[pole] ?? 0));
+      for (const [circuitPhase, load] of loads.entries()) {
+        expect(load).toBeLessThanOrEqual(
+          Math.max(capacitiesTenthsA[circuitPhase] ?? 0, held[circuitPhase] ?? 0),
+        );
       }
     });
   });
@@ -119,10 +121,10 @@ describe('A location with fuses (who gets how much)', () => {
         ...locked.map((each, i) => ({ each, shareW: found.lockedW[i] ?? 0 })),
         ...unlocked.filter((_, i) => !runs[i]).map((each) => ({ each, shareW: each.heldW })),
       ];
-      const resources = capacitiesTenthsA.map((capacity, pole) => ({
-        available: capacity - sum(others.map(({ each, shareW }) => loadOf(each, shareW, pole))),
+      const resources = capacitiesTenthsA.map((capacity, circuitPhase) => ({
+        available: capacity - sum(others.map(({ each, shareW }) => loadOf(each, shareW, circuitPhase))),
         perW: running.map(({ load }) =>
-          load?.poles.includes(pole) === true ? 1000 / load.milliwattsPerTenth : 0,
+          load?.circuitPhases.includes(circuitPhase) === true ? 1000 / load.milliwattsPerTenth : 0,
         ),
       }));
       const fairestW = fairestByProgram(
@@ -149,10 +151,11 @@ describe('A location with fuses (who gets how much)', () => {
       const sharesW = [...lockedW, ...unlocked.map(({ heldW }) => heldW)];
       // A watt and a tenth of an ampere of each lock may stay unused.
       const isPowerUsed = availableW - sum(sharesW) <= locked.length;
-      const used = loadsOf(all, sharesW).flatMap((load, pole) =>
-        (capacitiesTenthsA[pole] ?? 0) - load <= locked.length ? [pole] : [],
+      const used = loadsOf(all, sharesW).flatMap((load, circuitPhase) =>
+        (capacitiesTenthsA[circuitPhase] ?? 0) - load <= locked.length ? [circuitPhase] : [],
       );
-      const loadsUsed = ({ load }: Claim) => used.some((pole) => load?.poles.includes(pole));
+      const loadsUsed = ({ load }: Claim) =>
+        used.some((circuitPhase) => load?.circuitPhases.includes(circuitPhase));
       for (const [i, lock] of locked.entries()) {
         if (lastResort[i] !== true || (lockedW[i] ?? 0) >= lock.mostW || (lockedW[i] ?? 0) < lock.floorW)
           continue;
@@ -175,7 +178,7 @@ describe('A location with fuses (who gets how much)', () => {
       heldW: held,
       floorW: 1_380,
       mostW: 7_360,
-      load: { poles: [0], milliwattsPerTenth: 23_000, heldTenthsA: 0 },
+      load: { circuitPhases: [0], milliwattsPerTenth: 23_000, heldTenthsA: 0 },
     });
     const found = allocate(100_000, [onL1(0), onL1(0)], [], [100]);
     expect(found).toMatchObject({ lockedW: [2_300, 0], isLastResort: true, isUnattainable: true });

@@ -160,9 +160,9 @@ function needsAt(built: Built, t: number) {
 function compare(found: readonly Shortfall[], built: Built, era: number, isAsked: (t: number) => boolean) {
   for (let t = era - 2; t <= era + LAST_MS; t++) {
     const needs = isAsked(t) ? needsAt(built, t) : undefined;
-    const holding = found.filter(({ startsAtMs, endsAtMs }) => startsAtMs <= t && t < endsAtMs);
-    expect(holding.map(({ shortage }) => shortage)).toEqual(needs === undefined ? [] : [needs.shortage]);
-    const [named] = holding;
+    const account = found.filter(({ startsAtMs, endsAtMs }) => startsAtMs <= t && t < endsAtMs);
+    expect(account.map(({ shortage }) => shortage)).toEqual(needs === undefined ? [] : [needs.shortage]);
+    const [named] = account;
     if (needs === undefined || named === undefined) continue;
     expect(named.neededW - named.limitW).toBeGreaterThanOrEqual(needs.neededW - needs.limitW);
   }

@@ -17,7 +17,7 @@ it('A clock that failed is not trusted by a timestamp that says only that those 
   clock.note(90_000, 20_000);
   expect(clock.note(96_000, 26_000)).toBe('jumped');
   expect(clock.note(256_000, 156_000)).toBe('lateBefore');
-  expect(clock.whyDistrusted).toBe('it went 30 s back');
+  expect(clock.unverifiedReason).toBe('it went 30 s back');
   expect(clock.note(257_000, 157_000)).toBe('steady');
-  expect(clock.whyDistrusted).toBeUndefined();
+  expect(clock.unverifiedReason).toBeUndefined();
 });

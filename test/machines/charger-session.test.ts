@@ -670,7 +670,7 @@ describe('A charger that is told what time it is', () => {
   const looks = ({ requests }: TestCharger) =>
     requests.filter((request) => request.kind === 'readSchedule' && request.durationS === 60).length;
   /** The answer to the charger's Heartbeat takes `seconds`, and then the charger sets its clock by it. */
-  const told = (charger: TestCharger, seconds: number) => {
+  const sent = (charger: TestCharger, seconds: number) => {
     charger.asksTime(() => charger.grant(16, 6));
     charger.nowMs += 1000 * seconds;
     charger.ownOffsetMs -= 1000 * seconds;
@@ -678,7 +678,7 @@ describe('A charger that is told what time it is', () => {
   };
 
   it('and whose connection breaks before its clock was looked at says that its lease may end later until it was', () => {
-    const charger = told(charging16(), 0).cut().connect();
+    const charger = sent(charging16(), 0).cut().connect();
     charger.failing = 'readSchedule';
     expect(charger.pass(5).meters().at(-1)).toMatchObject({ isEndOpen: true });
     charger.failing = undefined;
@@ -712,7 +712,7 @@ describe('A charger that is told what time it is', () => {
   });
 
   it('and set its clock back by more than a step has no lease as soon as it is looked at', () => {
-    const charger = told(charging16(), 8).pass(0.1);
+    const charger = sent(charging16(), 8).pass(0.1);
     expect(charger.lease?.lease).toBe('none');
     expect(charger.notes.at(-1)).toMatch(/it went 7 s back/);
   });
@@ -945,7 +945,7 @@ describe('A charger that goes on while the gateway is another', () => {
       { hidesSchedule: true },
       { provenFirmware: { '1': 'Maker Model 1.0' }, fallbacksA },
     );
-    charger.connect().session.heardStatus(1, 'Available', undefined, charger.nowMs);
+    charger.connect().session.receivedStatus(1, 'Available', undefined, charger.nowMs);
     expect(leases(charger.pass(299))).toEqual([]);
     expect(leases(charger.pass(1))).toEqual(['none']);
   });

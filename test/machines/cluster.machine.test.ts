@@ -28,7 +28,7 @@ const changed = (members: Record<string, number>): ClusterEvent => ({
   members: listed(members),
 });
 /** Reserved power of a member without chargers. No other member waits for it. */
-const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0, isLettingGo: false };
+const NOTHING: ReservedPower = { reservedW: 0, neededW: 0, lastingW: () => 0, isReleasing: false };
 const listed = (members: Record<string, number>) =>
   Object.entries(members).map(([locationId, setLimitKw]) => ({ locationId, setLimitKw, reserved: NOTHING }));
 const member = (locationId: string, setLimitKw: number, reserved: ReservedPower) => ({
@@ -74,13 +74,13 @@ function run(events: readonly ClusterEvent[], inspect: (event: InspectionEvent) 
 
 /** The members' shares after all effects. No effect may repeat a share that its member already has. */
 function toldBy(effects: readonly ClusterEffect[]): Map<string, number> {
-  const told = new Map<string, number>();
+  const sent = new Map<string, number>();
   for (const { locationId, share } of effects.flatMap(({ shares }) => shares)) {
-    expect(told.get(locationId)).not.toBe(share?.shareW);
-    if (share === undefined) told.delete(locationId);
-    else told.set(locationId, share.shareW);
+    expect(sent.get(locationId)).not.toBe(share?.shareW);
+    if (share === undefined) sent.delete(locationId);
+    else sent.set(locationId, share.shareW);
   }
-  return told;
+  return sent;
 }
 
 const wattsOf = (shares: ReadonlyMap<string, GrantedShare>) =>
@@ -208,7 +208,7 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
-    const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000, isLettingGo: false };
+    const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000, isReleasing: false };
     const members = [member('a', 50, crowded), member('b', 50, NOTHING)];
     const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);
     expect(Object.fromEntries(wattsOf(after.context.shares))).toEqual({ a: 30_000, b: 20_000 });
@@ -219,8 +219,8 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('leave a member what it cannot be lowered below: the others are due less, and it waits until they have followed', () => {
-    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isLettingGo: false };
-    const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200, isLettingGo: false };
+    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isReleasing: false };
+    const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200, isReleasing: false };
     const members = [member('south', 5, locked), member('north', 50, full)];
     const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 41, members }, ACTIVATED];
     const { context } = run(events);
@@ -241,7 +241,7 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('let everybody have what nobody can be lowered below where that is more than the cap', () => {
-    const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140, isLettingGo: false };
+    const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140, isReleasing: false };
     const members = [member('a', 10, locked), member('b', 10, locked)];
     const { context } = run([{ type: 'cluster.configured', limitKw: 8, members }, ACTIVATED]);
     for (const id of ['a', 'b'])
@@ -249,29 +249,29 @@ describe("A cluster's shares (section 2.8)", () => {
   });
 
   it('and has it wait while another member lets go of what it had, or has yet to be told: that is no need', () => {
-    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isLettingGo: false };
-    const started = { reservedW: 22_080, neededW: 22_080, lastingW: () => 22_080, isLettingGo: false };
-    const falling = { reservedW: 16_000, neededW: 0, lastingW: () => 0, isLettingGo: false };
+    const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isReleasing: false };
+    const started = { reservedW: 22_080, neededW: 22_080, lastingW: () => 22_080, isReleasing: false };
+    const falling = { reservedW: 16_000, neededW: 0, lastingW: () => 0, isReleasing: false };
     const members = [member('a', 10, locked), member('b', 30, started), member('c', 20, falling)];
     const next = (held: ReadonlyMap<string, GrantedShare>) =>
       grantShares(held, 24, scaleOf(24, members), members);
     const roomsW = (shares: ReadonlyMap<string, GrantedShare>) =>
       [...shares.values()].map(({ roomW }) => roomW);
-    const told = next(new Map([['c', { shareW: 16_000, roomW: 16_000, raisesToW: 16_000 }]]));
-    expect(roomsW(told)).toEqual([0, 12_000, 0]);
-    falling.isLettingGo = true;
-    expect(roomsW(next(told))).toEqual([0, 12_000, 0]);
-    falling.isLettingGo = false;
-    expect(roomsW(next(told)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
+    const sent = next(new Map([['c', { shareW: 16_000, roomW: 16_000, raisesToW: 16_000 }]]));
+    expect(roomsW(sent)).toEqual([0, 12_000, 0]);
+    falling.isReleasing = true;
+    expect(roomsW(next(sent))).toEqual([0, 12_000, 0]);
+    falling.isReleasing = false;
+    expect(roomsW(next(sent)).slice(0, 2)).toEqual([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]);
     // The member's own supervisor waits for falling entitlements inside that member.
-    started.isLettingGo = true;
-    expect(roomsW(next(told)).slice(0, 2)).toEqual([0, Number.POSITIVE_INFINITY]);
+    started.isReleasing = true;
+    expect(roomsW(next(sent)).slice(0, 2)).toEqual([0, Number.POSITIVE_INFINITY]);
   });
 
   it('let nobody raise a limit while the chargers of another are entitled to more than its share, and keep the shares', () => {
     // One of north's chargers no longer keeps its lease, and the others are about to be lowered.
-    const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000, isLettingGo: false };
-    const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000, isLettingGo: false };
+    const north = { reservedW: 44_160, neededW: 22_080, lastingW: () => 30_000, isReleasing: false };
+    const south = { reservedW: 20_000, neededW: 0, lastingW: () => 20_000, isReleasing: false };
     const members = [member('north', 30, north), member('south', 30, south)];
     const events: ClusterEvent[] = [{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED];
     north.reservedW = 30_000;
@@ -295,7 +295,7 @@ describe("A cluster's shares (section 2.8)", () => {
           neededW,
           reservedW,
           lastingW: () => reservedW,
-          isLettingGo: false,
+          isReleasing: false,
         }));
         const members = each.map(({ setLimitKw }, i) => member(`${i}`, setLimitKw, powers[i] ?? NOTHING));
         const scale = scaleOf(capKw, members);

@@ -65,14 +65,14 @@ describe('A connector that did not comply', () => {
     const control = supervisor.controls.get('quay/1');
     if (control === undefined) throw new Error('no connector');
     for (let nowMs = fromMs; nowMs <= fromMs + forMs; nowMs += 10_000) {
-      const seq = takes ? control.holding.lastSeq : 0;
+      const seq = takes ? control.account.lastSeq : 0;
       const powerW = drawnA * 690;
       const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
       supervisor.meters.record(control.slot, reading, nowMs);
-      supervisor.hear(control, reading, nowMs);
+      supervisor.receive(control, reading, nowMs);
       supervisor.decide(budgetOf(BUDGET_W), nowMs);
     }
-    return !control.holding.isWorstCase;
+    return !control.account.isWorstCase;
   }
 
   function place(
@@ -81,7 +81,7 @@ describe('A connector that did not comply', () => {
   ) {
     const { maxCurrentA = SPEC.maxCurrentA, isDistrusted } = connector;
     const actor = createConnectorActor('quay/1');
-    actor.send({ type: 'meter.heard' });
+    actor.send({ type: 'meter.received' });
     const promised = { limitTenthsA: 320, thenTenthsA: 0, lease: 'heartbeat' } as const;
     const spec = { ...SPEC, maxCurrentA };
     const control = supervisor.place({ key: 'quay/1', spec, promised, isDistrusted }, actor, nowMs);

@@ -1,7 +1,7 @@
 // Effect of a connector's reported voltage on the power reserved for its current (R11).
 import { expect, it } from 'vitest';
 import { createControl } from '../../machines/power/connector-control.js';
-import { hearReading } from '../../machines/power/connector-readings.js';
+import { applyReading } from '../../machines/power/connector-readings.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
 import { MeterLedger } from '../../machines/power/meter-ledger.js';
@@ -27,8 +27,8 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
     0,
   );
   return readings.map((voltageV, i) => {
-    hearReading(ledger, control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
-    return control.holding.boundW;
+    applyReading(ledger, control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
+    return control.account.boundW;
   });
 }
 

@@ -18,12 +18,12 @@ import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, type History } from './oracle.js';
 
 const KEY = 'q1-a/1';
-const LINK_EVENTS = ['meter.heard', 'meter.missed', 'charger.connected', 'charger.disconnected'] as const;
+const LINK_EVENTS = ['meter.received', 'meter.missed', 'charger.connected', 'charger.disconnected'] as const;
 
 /** The next state for each event. An absent event changes nothing. */
 const NEXT_LINK: Readonly<Record<Link, Partial<Record<string, Link>>>> = {
-  offline: { 'meter.heard': 'online', 'charger.connected': 'stale' },
-  stale: { 'meter.heard': 'online', 'charger.disconnected': 'offline' },
+  offline: { 'meter.received': 'online', 'charger.connected': 'stale' },
+  stale: { 'meter.received': 'online', 'charger.disconnected': 'offline' },
   online: { 'meter.missed': 'stale', 'charger.disconnected': 'offline' },
 };
 
@@ -108,7 +108,7 @@ function run(events: readonly ConnectorEvent[], inspect: (event: InspectionEvent
   const effects: LocationEffect[] = [];
   actor.on('*', (effect) => effects.push(effect));
   actor.start();
-  for (const event of events.flatMap(inTime)) actor.send({ type: 'connector.told', key: KEY, event });
+  for (const event of events.flatMap(inTime)) actor.send({ type: 'connector.event', key: KEY, event });
   const connector = actor.getSnapshot().context.connectors.get(KEY);
   if (connector === undefined) throw new Error('the location has no connector');
   return { snapshot: connector.getSnapshot(), effects, location: actor.getSnapshot() };
@@ -154,7 +154,7 @@ describe('A connector', () => {
 
   it('tells its location of every lock, of its limit, and of its end, each once (section 1)', () => {
     for (const { events } of walks) {
-      const told = run(events).effects.map((effect) =>
+      const reported = run(events).effects.map((effect) =>
         effect.type === 'connector.locked' ? effect.limitKw : effect.type,
       );
       const sent = events.flatMap(inTime);
@@ -162,7 +162,7 @@ describe('A connector', () => {
       const changes = lockLimits.filter(
         (limitKw, i) => limitKw !== (i === 0 ? undefined : lockLimits[i - 1]),
       );
-      expect(told).toEqual(changes.map((limitKw) => limitKw ?? 'connector.unlocked'));
+      expect(reported).toEqual(changes.map((limitKw) => limitKw ?? 'connector.unlocked'));
     }
   });
 });

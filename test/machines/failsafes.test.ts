@@ -19,7 +19,7 @@ describe('What the fail-safes of a site need', () => {
     const single: FailsafeShape = { ...THREE, phases: 1, rotation: 'R', feeder: 'hall' };
     const { overloaded } = failsafeNeedOf([single, { ...THREE, feeder: 'hall' }, THREE], fuses);
     expect(overloaded).toEqual([
-      { pole: { feeder: 'hall', phase: 'L1', capacityTenthsA: 100 }, neededTenthsA: 120 },
+      { circuitPhase: { feeder: 'hall', phase: 'L1', capacityTenthsA: 100 }, neededTenthsA: 120 },
     ]);
   });
 });

@@ -78,7 +78,7 @@ const connectorEvent: fc.Arbitrary<ConnectorEvent> = fc.oneof(
     now: instant,
   }),
   fc.constantFrom<ConnectorEvent>(
-    { type: 'meter.heard' },
+    { type: 'meter.received' },
     { type: 'charger.connected' },
     { type: 'charger.disconnected' },
     { type: 'throttle.changed', throttle: 'paused', hasCar: true, nowMs: 1 },

@@ -5,7 +5,7 @@ interface Given {
   readonly seq: number;
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
-  readonly heardAtMs: number;
+  readonly receivedAtMs: number;
   readonly lease: LeaseKind;
   /** Applies to this number of the connector's phases, from the first one on. */
   readonly phases: number;
@@ -86,9 +86,15 @@ export class HoldingOracle {
     );
   }
 
-  grant(limitTenthsA: number, thenTenthsA: number, phases: number, heardAtMs: number, nowMs: number): number {
+  grant(
+    limitTenthsA: number,
+    thenTenthsA: number,
+    phases: number,
+    receivedAtMs: number,
+    nowMs: number,
+  ): number {
     const seq = this.lastSeq + 1;
-    this.#given.push({ seq, limitTenthsA, thenTenthsA, heardAtMs, phases, lease: this.#lease });
+    this.#given.push({ seq, limitTenthsA, thenTenthsA, receivedAtMs, phases, lease: this.#lease });
     const unsettled = this.#given.filter((each) => each.seq > this.#ackedSeq);
     this.isWithinMemory &&= this.#inForce(nowMs).length < 16 && unsettled.length < 4;
     return seq;
@@ -165,10 +171,10 @@ export class HoldingOracle {
   /** Fallback by the acknowledgements until `ackedByMs`. */
   #fallbackTenthsA(ackedByMs: number, own: number): number {
     const before = this.#restored ?? { thenTenthsA: this.#ownTenthsA, phases: this.phases };
-    const told = [{ ...before, seq: 0 }, ...this.#given];
+    const sent = [{ ...before, seq: 0 }, ...this.#given];
     const acked = this.#acks.filter(({ atMs }) => atMs <= ackedByMs).map(({ seq }) => seq);
-    const settled = told.findLastIndex(({ seq }) => seq <= Math.max(0, ...acked));
-    const then = told.slice(settled).map((each) => (this.#isFor(each, own) ? each.thenTenthsA : 0));
+    const settled = sent.findLastIndex(({ seq }) => seq <= Math.max(0, ...acked));
+    const then = sent.slice(settled).map((each) => (this.#isFor(each, own) ? each.thenTenthsA : 0));
     return Math.max(this.ownFailsafeTenthsA, ...then);
   }
 
@@ -188,9 +194,9 @@ export class HoldingOracle {
     return isSuperseded || nowMs >= endsAtMs + settleMs;
   }
 
-  #endOf({ seq, heardAtMs, lease }: Given): number {
+  #endOf({ seq, receivedAtMs, lease }: Given): number {
     const lastsMs = 1.02 * this.#timing.ttlMs;
-    if (lease === 'heartbeat') return heardAtMs + lastsMs;
+    if (lease === 'heartbeat') return receivedAtMs + lastsMs;
     const ack = lease === 'receipt' ? this.#acks.find((each) => each.seq === seq) : undefined;
     return ack === undefined ? Number.POSITIVE_INFINITY : ack.atMs + lastsMs;
   }

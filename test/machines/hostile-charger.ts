@@ -1,7 +1,7 @@
 // The worst charger that keeps to the contract. For the settling time after a decrease, it draws the highest permitted
 // current.
-import type { Rotation } from '../../machines/power/fuses.js';
-import type { AckResult, Grant, LeaseKind, LentTo } from '../../machines/power/grant.js';
+import type { PhaseRotation } from '../../machines/power/fuses.js';
+import type { AckResult, Grant, LeaseKind, ReallocatedTo } from '../../machines/power/grant.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 
 /** Currents in tenths of A per phase. */
@@ -9,7 +9,7 @@ export interface ChargerTraits {
   readonly key: string;
   readonly phases: 1 | 3;
   /** As provisioned, or absent if unknown. */
-  readonly rotation?: Rotation;
+  readonly rotation?: PhaseRotation;
   readonly feeder?: string;
   /** The feeders above the charger by its true wiring, besides the connection. */
   readonly fusesAbove?: readonly string[];
@@ -62,7 +62,7 @@ interface Held {
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
   readonly endsAtMs: number;
-  readonly lent: LentTo | undefined;
+  readonly reallocated: ReallocatedTo | undefined;
 }
 
 /** Permits the car `tenthsA` on the first `phases` phases. */
@@ -82,7 +82,7 @@ export class HostileCharger {
   readonly refused = { STALE: 0, EXPIRED: 0 };
   leasesEnded = 0;
   /** Accepted session grants, and the ones that ended with the session or with the use of another phase. */
-  lent = 0;
+  reallocated = 0;
   lentEnded = 0;
   /** Accepted grants for fewer phases than the car could use, and changes of the number of phases between grants. */
   narrowed = 0;
@@ -99,7 +99,7 @@ export class HostileCharger {
   #keptThenTenthsA: number;
   #limit: Allowed;
   /** The restriction to a limit's phases stays in force after the lease has ended. */
-  #lentTo: LentTo | undefined;
+  #lentTo: ReallocatedTo | undefined;
   #peaks: (Allowed & { readonly untilMs: number })[] = [];
 
   constructor(traits: ChargerTraits) {
@@ -126,7 +126,7 @@ export class HostileCharger {
 
   /** True while the charger holds a session grant. */
   get isLent(): boolean {
-    return this.#held?.lent !== undefined;
+    return this.#held?.reallocated !== undefined;
   }
 
   /** Highest possible draw at this instant on the connector's phase number `own`. */
@@ -190,7 +190,7 @@ export class HostileCharger {
     if (held === undefined || held.endsAtMs > nowMs) return;
     this.#held = undefined;
     this.leasesEnded++;
-    this.#follow({ tenthsA: held.thenTenthsA, phases: held.lent?.phases ?? 3 }, held.endsAtMs);
+    this.#follow({ tenthsA: held.thenTenthsA, phases: held.reallocated?.phases ?? 3 }, held.endsAtMs);
   }
 
   beat(nowMs: number): MeterReading {
@@ -253,14 +253,14 @@ export class HostileCharger {
   }
 
   #judge(grant: Grant, nowMs: number): AckResult {
-    const { boot, epoch, seq, ref, lent } = grant;
+    const { boot, epoch, seq, ref, reallocated } = grant;
     const isOlder = epoch < this.#fence.epoch || (epoch === this.#fence.epoch && seq <= this.#fence.seq);
     if (boot !== this.boot || isOlder) return 'STALE';
-    if (lent !== undefined && lent.session !== this.session) return 'STALE';
+    if (reallocated !== undefined && reallocated.session !== this.session) return 'STALE';
     const isUsed =
-      lent !== undefined &&
+      reallocated !== undefined &&
       this.traits.switchesPhases !== true &&
-      this.carPhases > lent.phases &&
+      this.carPhases > reallocated.phases &&
       (this.wantsTenthsA ?? 0) > 0;
     if (ref > this.#hb || ref < 1 || isUsed) return 'REJECTED';
     return this.#endOf(grant, nowMs) <= nowMs ? 'EXPIRED' : 'APPLIED';
@@ -272,16 +272,16 @@ export class HostileCharger {
   }
 
   #take(grant: Grant, nowMs: number): void {
-    const { epoch, seq, limitTenthsA, thenTenthsA, lent } = grant;
+    const { epoch, seq, limitTenthsA, thenTenthsA, reallocated } = grant;
     this.#fence = { epoch, seq };
-    this.#held = { epoch, seq, limitTenthsA, thenTenthsA, lent, endsAtMs: this.#endOf(grant, nowMs) };
-    this.#keptThenTenthsA = lent === undefined ? thenTenthsA : 0;
-    const phases = lent?.phases ?? 3;
+    this.#held = { epoch, seq, limitTenthsA, thenTenthsA, reallocated, endsAtMs: this.#endOf(grant, nowMs) };
+    this.#keptThenTenthsA = reallocated === undefined ? thenTenthsA : 0;
+    const phases = reallocated?.phases ?? 3;
     if (phases > (this.#lentTo?.phases ?? 3)) this.#interrupt();
-    if (lent !== undefined && lent.phases < this.carPhases) this.narrowed++;
+    if (reallocated !== undefined && reallocated.phases < this.carPhases) this.narrowed++;
     if (phases !== (this.#lentTo?.phases ?? 3)) this.switches++;
-    this.#lentTo = lent;
-    if (lent !== undefined) this.lent++;
+    this.#lentTo = reallocated;
+    if (reallocated !== undefined) this.reallocated++;
     this.#follow({ tenthsA: limitTenthsA, phases }, nowMs);
   }
 

@@ -17,20 +17,20 @@ let other: ConnectorControl;
 
 function place(key: string): ConnectorControl {
   const actor = createConnectorActor(key);
-  actor.send({ type: 'meter.heard' });
+  actor.send({ type: 'meter.received' });
   const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
   supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
   supervisor.meters.record(control.slot, reading, 0);
-  supervisor.hear(control, reading, 0);
+  supervisor.receive(control, reading, 0);
   return control;
 }
 
 /** The same limit again for a heartbeat at 50 s. The grant is pending persistence. */
 function prolonged(): DecidedGrant {
-  const { holding, sentTenthsA: limitTenthsA = 0 } = charging;
-  const renewal = { limitTenthsA, thenTenthsA: 0, heardAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };
-  const seq = supervisor.ledger.grant(holding, renewal);
+  const { account, sentTenthsA: limitTenthsA = 0 } = charging;
+  const renewal = { limitTenthsA, thenTenthsA: 0, receivedAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };
+  const seq = supervisor.ledger.grant(account, renewal);
   const grant = {
     epoch: 1,
     seq,
@@ -59,7 +59,7 @@ beforeEach(() => {
 
 it('prolongs what is in force, room or none, until that has ended', () => {
   const decided = prolonged();
-  supervisor.ledger.setWorstCase(other.holding, true);
+  supervisor.ledger.setWorstCase(other.account, true);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LIMIT_W);
   expect(fitsStill(decided, supervisor, OVER_AT_MS - 1)).toBe(true);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
@@ -68,19 +68,19 @@ it('prolongs what is in force, room or none, until that has ended', () => {
 it('needs room after that, but for the minimum of a lock', () => {
   const decided = prolonged();
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
-  supervisor.ledger.setWorstCase(other.holding, true);
+  supervisor.ledger.setWorstCase(other.account, true);
   lockAt(charging.actor, 11);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
-  const least = { ...decided, grant: { ...decided.grant, limitTenthsA: charging.holding.leastTenthsA } };
+  const least = { ...decided, grant: { ...decided.grant, limitTenthsA: charging.account.leastTenthsA } };
   expect(fitsStill(least, supervisor, OVER_AT_MS)).toBe(true);
 });
 
 it('needs fuses that carry it, too', () => {
-  supervisor.ledger.describe(charging.holding, { polesOfPhases: [[0], [0], [0]] });
+  supervisor.ledger.describe(charging.account, { circuitPhasesOfPhases: [[0], [0], [0]] });
   const decided = prolonged();
-  supervisor.ledger.limitPoles([decided.grant.limitTenthsA]);
+  supervisor.ledger.limitCircuitPhases([decided.grant.limitTenthsA]);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
-  supervisor.ledger.limitPoles([decided.grant.limitTenthsA - 1]);
+  supervisor.ledger.limitCircuitPhases([decided.grant.limitTenthsA - 1]);
   expect(fitsStill(decided, supervisor, OVER_AT_MS - 1)).toBe(true);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
   lockAt(charging.actor, 11);

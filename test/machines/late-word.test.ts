@@ -15,12 +15,12 @@ it('A charger without a lease is not told 6 A for the current that it says, late
   const hear = (control: typeof late, nowMs: number, said: Partial<MeterReading>) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
     supervisor.meters.record(control.slot, reading, nowMs);
-    supervisor.hear(control, reading, nowMs);
+    supervisor.receive(control, reading, nowMs);
   };
   const toldA = (control: typeof late, nowMs: number) => {
     const { grants } = supervisor.decide(budgetOf(LIMIT_W), nowMs);
-    const told = grants.find((each) => each.control === control);
-    return told && told.grant.limitTenthsA / 10;
+    const sent = grants.find((each) => each.control === control);
+    return sent && sent.grant.limitTenthsA / 10;
   };
   hear(late, 0, { limitA: 0 });
   hear(other, 0, { limitA: 0 });
@@ -31,7 +31,7 @@ it('A charger without a lease is not told 6 A for the current that it says, late
   hear(other, OVER_AT_MS, { limitA: shareA });
   expect(toldA(other, OVER_AT_MS)).toBeGreaterThan(14);
 
-  late.actor.send({ type: 'meter.heard' });
+  late.actor.send({ type: 'meter.received' });
   supervisor.describe(late, { failsafeA: 0, lease: 'none', keepsThen: true, boot: 'a' }, OVER_AT_MS + 1_000);
   hear(late, OVER_AT_MS + 1_000, { limitA: shareA });
   expect(toldA(late, OVER_AT_MS + 2_000)).toBe(0);
@@ -39,12 +39,12 @@ it('A charger without a lease is not told 6 A for the current that it says, late
   // The other charger has followed its lower limit, so there is remaining capacity.
   const ack = {
     epoch: 1,
-    seq: other.holding.lastSeq,
+    seq: other.account.lastSeq,
     boot: 'a',
     result: 'APPLIED',
     appliedA: undefined,
   } as const;
-  supervisor.hearAck(other, ack, OVER_AT_MS + 2_000);
+  supervisor.applyAck(other, ack, OVER_AT_MS + 2_000);
   hear(late, OVER_AT_MS + 13_000, { limitA: 0 });
   expect(toldA(late, OVER_AT_MS + 14_000)).toBe(6);
 });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
-import type { Holding } from '../../machines/power/holding.js';
+import type { LedgerAccount } from '../../machines/power/ledger-account.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { leaseToStore } from '../../machines/power/stored-reservation.js';
@@ -28,7 +28,7 @@ describe('A lock beside a charger that kept no lease for a while, and takes noth
   function hear(control: ConnectorControl, nowMs: number, said: Partial<MeterReading>): void {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
     supervisor.meters.record(control.slot, reading, nowMs);
-    supervisor.hear(control, reading, nowMs);
+    supervisor.receive(control, reading, nowMs);
   }
 
   function say(control: ConnectorControl, lease: LeaseKind, boot: string, nowMs: number): void {
@@ -37,7 +37,7 @@ describe('A lock beside a charger that kept no lease for a while, and takes noth
 
   function place(key: string): ConnectorControl {
     const actor = createConnectorActor(key);
-    actor.send({ type: 'meter.heard' });
+    actor.send({ type: 'meter.received' });
     const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
     say(control, 'heartbeat', 'a', 0);
     return control;
@@ -89,15 +89,15 @@ describe('What a charger was granted that keeps no lease from then on, and later
   const AGAIN_AT_MS = 1_000_000;
 
   let ledger: GrantLedger;
-  let holding: Holding;
+  let account: LedgerAccount;
 
   function grant(limitTenthsA: number): number {
-    return ledger.grant(holding, { limitTenthsA, thenTenthsA: 0, heardAtMs: 0, budgetW: 50_000 });
+    return ledger.grant(account, { limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: 50_000 });
   }
 
   function boundTenthsAAt(nowMs: number): number {
     ledger.release(nowMs);
-    return holding.boundTenthsA;
+    return account.boundTenthsA;
   }
 
   beforeEach(() => {
@@ -108,52 +108,52 @@ describe('What a charger was granted that keeps no lease from then on, and later
       milliwattsPerTenth: 69_000,
       keepsThen: true,
     } as const;
-    holding = ledger.add('quay-1/1', { ...spec, lease: 'heartbeat' });
+    account = ledger.add('quay-1/1', { ...spec, lease: 'heartbeat' });
     grant(320);
-    ledger.describe(holding, { lease: 'none' }, 0);
+    ledger.describe(account, { lease: 'none' }, 0);
   });
 
   it('ends, as it should have, a settling time after it says so, and no start has to wait for its word', () => {
-    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
-    expect(leaseToStore(holding)).toBe('heartbeat');
+    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    expect(leaseToStore(account)).toBe('heartbeat');
     expect([AGAIN_AT_MS + SETTLE_MS - 1, AGAIN_AT_MS + SETTLE_MS].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('ends by its own lease where that lasts longer', () => {
-    ledger.describe(holding, { lease: 'heartbeat' }, 1_000);
+    ledger.describe(account, { lease: 'heartbeat' }, 1_000);
     const overAtMs = LEASE_ENDS_AT_MS + SETTLE_MS;
     expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('never ends as long as it keeps none, acknowledged or not', () => {
-    ledger.acknowledge(holding, grant(200), 0);
-    ledger.describe(holding, { lease: 'none' }, AGAIN_AT_MS);
+    ledger.acknowledge(account, grant(200), 0);
+    ledger.describe(account, { lease: 'none' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(200);
   });
 
   it('ends a lease after it acknowledged it, where it was told while it kept none', () => {
     const ackedAtMs = AGAIN_AT_MS - 1_000;
-    ledger.acknowledge(holding, grant(320), ackedAtMs);
-    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    ledger.acknowledge(account, grant(320), ackedAtMs);
+    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
     const overAtMs = ackedAtMs + LEASE_ENDS_AT_MS + SETTLE_MS;
     expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('counts until it has taken something newer where it was told while it kept none and has not acknowledged it', () => {
     grant(100);
-    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
     expect([AGAIN_AT_MS + SETTLE_MS, 10 * AGAIN_AT_MS].map(boundTenthsAAt)).toEqual([100, 100]);
-    expect(leaseToStore(holding)).toBe('none');
+    expect(leaseToStore(account)).toBe('none');
   });
 
   it('counts so where that is the same as before', () => {
     grant(320);
-    ledger.describe(holding, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });
 
   it('counts so where it says that it counts from receipt: what it was told then began at no known time', () => {
-    ledger.describe(holding, { lease: 'receipt' }, AGAIN_AT_MS);
+    ledger.describe(account, { lease: 'receipt' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });
 });

@@ -1,8 +1,8 @@
 // Chargers with a heartbeat and a lease of their own among others: the duration of their limits, and the time until
 // they count as silent.
 import { describe, expect, it } from 'vitest';
+import type { GrantBeforeStart } from '../../machines/power/connector-registry.js';
 import { horizonMsOf } from '../../machines/power/grant.js';
-import type { PromisedBefore } from '../../machines/power/known-connectors.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';
@@ -17,12 +17,12 @@ class Site {
   readonly supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: 1 });
   #hb = 0;
 
-  constructor(timing: typeof SLOW | null = SLOW, promised?: PromisedBefore) {
+  constructor(timing: typeof SLOW | null = SLOW, promised?: GrantBeforeStart) {
     this.place(timing, promised);
     this.describe();
   }
 
-  place(timing: typeof SLOW | null, promised?: PromisedBefore, nowMs = 0): void {
+  place(timing: typeof SLOW | null, promised?: GrantBeforeStart, nowMs = 0): void {
     const actor = this.supervisor.controls.get('slow')?.actor ?? createConnectorActor('slow');
     this.supervisor.place({ key: 'slow', spec: { ...SPEC, timing }, promised }, actor, nowMs);
     this.supervisor.keepOnly(new Set(['slow']));
@@ -43,8 +43,8 @@ class Site {
     const { slot, actor } = this.control;
     const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000 } as const;
     this.supervisor.meters.record(slot, reading, nowMs);
-    actor.send({ type: 'meter.heard' });
-    this.supervisor.hear(this.control, reading, nowMs);
+    actor.send({ type: 'meter.received' });
+    this.supervisor.receive(this.control, reading, nowMs);
   }
 
   /** True if the last reading is no longer fresh at `nowMs`. */
@@ -98,7 +98,7 @@ describe('A charger with a lease of its own', () => {
     const site = new Site();
     site.hear(0);
     const seq = site.decide(0)?.seq ?? 0;
-    site.supervisor.hearAck(site.control, { boot: 'b', epoch: 1, seq, result: 'APPLIED', appliedA: 32 }, 1);
+    site.supervisor.applyAck(site.control, { boot: 'b', epoch: 1, seq, result: 'APPLIED', appliedA: 32 }, 1);
     site.hear(19_000);
     expect(site.supervisor.renew(site.control, 19_000)).toBeUndefined();
     site.hear(21_000);
@@ -146,7 +146,7 @@ describe('What is on disk', () => {
     site.decide(0);
     site.place(null, undefined, 1_000);
     const { ledger } = site.supervisor;
-    expect(ledger.coveringTtlMs(site.control.holding, 1_000)).toBeGreaterThanOrEqual(179_000);
-    expect(ledger.coveringTtlMs(site.control.holding, 150_000)).toBe(60_000);
+    expect(ledger.coveringTtlMs(site.control.account, 1_000)).toBeGreaterThanOrEqual(179_000);
+    expect(ledger.coveringTtlMs(site.control.account, 150_000)).toBe(60_000);
   });
 });

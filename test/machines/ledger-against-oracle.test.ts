@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 import { GrantLedger, LedgerError } from '../../machines/power/grant-ledger.js';
-import type { Holding, HoldingSpec } from '../../machines/power/holding.js';
+import type { AccountSpec, LedgerAccount } from '../../machines/power/ledger-account.js';
+import { coveredOn } from '../../machines/power/ledger-capacity.js';
 import type { Entry, Restored } from '../../machines/power/ledger-entry.js';
-import { coveredOn } from '../../machines/power/ledger-room.js';
 import { onFirst, type PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { casesOf } from '../seeds.js';
@@ -61,14 +61,14 @@ const step = {
 
 const steps: fc.Arbitrary<Step[]> = fc.array(fc.record(step), { minLength: 1, maxLength: 60 });
 
-const spec: fc.Arbitrary<HoldingSpec> = fc.record({
+const spec: fc.Arbitrary<AccountSpec> = fc.record({
   maxTenthsA: fc.constant(320),
   failsafeTenthsA: fc.constantFrom(0, 60),
   milliwattsPerTenth: fc.constantFrom(MILLIWATTS, 230 * 100, 3 * 253 * 100),
   lease: fc.constantFrom<LeaseKind>('heartbeat', 'heartbeat', 'receipt', 'none'),
   keepsThen: fc.boolean(),
   // One-phase and three-phase connectors, which may share circuit phases if the wiring is unknown.
-  polesOfPhases: fc.oneof(
+  circuitPhasesOfPhases: fc.oneof(
     fc.tuple(fc.subarray([0, 1, 2, 3])),
     fc.tuple(fc.subarray([0, 3]), fc.subarray([1, 3]), fc.subarray([2, 3])),
     fc.constant([
@@ -84,28 +84,30 @@ const capacitiesTenthsA = fc.array(fc.constantFrom(60, 320, 500, 10_000), { minL
 /** A ledger and an oracle for each connector, compared after every step. */
 class Pair {
   readonly ledger = new GrantLedger(TIMING);
-  readonly holdings: Holding[];
+  readonly accounts: LedgerAccount[];
   readonly oracles: HoldingOracle[];
-  readonly #heardAtMs: number[];
+  readonly #receivedAtMs: number[];
   nowMs = 0;
 
-  readonly #specs: readonly HoldingSpec[];
+  readonly #specs: readonly AccountSpec[];
   readonly #capacitiesTenthsA: readonly number[];
 
   constructor(
-    specs: readonly HoldingSpec[],
+    specs: readonly AccountSpec[],
     restored: readonly (Restored | undefined)[],
     capacities: readonly number[],
   ) {
     this.#specs = specs;
     this.#capacitiesTenthsA = capacities;
     this.ledger.rewire(capacities);
-    this.holdings = specs.map((each, i) => this.ledger.add(`c${i}`, each));
-    this.oracles = specs.map((each) => new HoldingOracle(TIMING, each, each.polesOfPhases?.length ?? 1));
-    this.#heardAtMs = specs.map(() => 0);
+    this.accounts = specs.map((each, i) => this.ledger.add(`c${i}`, each));
+    this.oracles = specs.map(
+      (each) => new HoldingOracle(TIMING, each, each.circuitPhasesOfPhases?.length ?? 1),
+    );
+    this.#receivedAtMs = specs.map(() => 0);
     for (const [i, each] of restored.entries()) {
-      if (each === undefined || this.holdings[i] === undefined) continue;
-      this.ledger.restore(this.holdings[i], each, 0);
+      if (each === undefined || this.accounts[i] === undefined) continue;
+      this.ledger.restore(this.accounts[i], each, 0);
       this.oracles[i]?.restore(each.limitTenthsA, each.thenTenthsA, each.phases ?? 3, 0);
     }
   }
@@ -113,50 +115,50 @@ class Pair {
   take(step: Step): void {
     this.nowMs += step.passMs;
     this.ledger.release(this.nowMs);
-    const holding = this.holdings[step.connector];
+    const account = this.accounts[step.connector];
     const oracle = this.oracles[step.connector];
-    if (holding === undefined || oracle === undefined) return;
+    if (account === undefined || oracle === undefined) return;
     if (step.what === 'ack') {
-      this.ledger.acknowledge(holding, oracle.lastSeq - step.back, this.nowMs);
+      this.ledger.acknowledge(account, oracle.lastSeq - step.back, this.nowMs);
       oracle.acknowledge(oracle.lastSeq - step.back, this.nowMs);
     } else if (step.what === 'worstCase') {
       oracle.isWorstCase = !oracle.isWorstCase;
-      this.ledger.setWorstCase(holding, oracle.isWorstCase);
+      this.ledger.setWorstCase(account, oracle.isWorstCase);
     } else if (step.what === 'describe') {
       oracle.isDescribed = true;
-      this.ledger.describe(holding, { keepsThen: this.#specs[step.connector]?.keepsThen === true });
+      this.ledger.describe(account, { keepsThen: this.#specs[step.connector]?.keepsThen === true });
     } else if (step.what === 'widen') {
       oracle.widen();
-      this.ledger.widen(holding);
+      this.ledger.widen(account);
     } else if (step.what === 'restart') {
       oracle.restart();
-      this.ledger.restarted(holding);
+      this.ledger.restarted(account);
     } else if (step.what === 'hold') {
       this.hold(step);
     } else {
-      this.ledger.useOn(holding, step.phases);
-      this.#grant(step, holding, oracle);
+      this.ledger.useOn(account, step.phases);
+      this.#grant(step, account, oracle);
     }
   }
 
   /** The charger reports a limit from before the start. After the first new grant, it holds limits of this start. */
   hold({ connector, tenthsA, phases }: Pick<Step, 'connector' | 'tenthsA' | 'phases'>): void {
-    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
-    if (oracle === undefined || holding === undefined || oracle.lastSeq > 0) return;
+    const [oracle, account] = [this.oracles[connector], this.accounts[connector]];
+    if (oracle === undefined || account === undefined || oracle.lastSeq > 0) return;
     oracle.hold(tenthsA, phases);
-    this.ledger.noteHeld(holding, tenthsA, onFirst(tenthsA, phases));
+    this.ledger.noteHeld(account, tenthsA, onFirst(tenthsA, phases));
   }
 
-  #grant(step: Step, holding: Holding, oracle: HoldingOracle): void {
+  #grant(step: Step, account: LedgerAccount, oracle: HoldingOracle): void {
     const { budgetW, connector, phases } = step;
-    const heardAtMs = Math.max(this.nowMs - step.agoMs, this.#heardAtMs[connector] ?? 0);
-    this.#heardAtMs[connector] = heardAtMs;
+    const receivedAtMs = Math.max(this.nowMs - step.agoMs, this.#receivedAtMs[connector] ?? 0);
+    this.#receivedAtMs[connector] = receivedAtMs;
     const lasting = oracle.lastingTenthsA(this.nowMs, phases - 1);
     const limitTenthsA =
       step.what === 'grant' ? step.tenthsA : step.what === 'renew' ? lasting : Math.floor(lasting / 2);
     const thenTenthsA = step.what === 'grant' ? step.thenTenthsA : Math.min(step.thenTenthsA, limitTenthsA);
     const most = Math.max(limitTenthsA, thenTenthsA);
-    const othersW = this.ledger.totalW - holding.boundW;
+    const othersW = this.ledger.totalW - account.boundW;
     const granted = (own: number) => (own < phases || phases >= oracle.phases ? most : 0);
     const isCovered = [0, 1, 2]
       .slice(0, oracle.phases)
@@ -164,34 +166,34 @@ class Pair {
     // Limits in force on the other phases continue beside a grant that raises anything.
     const needsW = this.#wattsOf(connector, (own) => {
       if (isCovered) return own < phases ? most : oracle.ownFailsafeTenthsA;
-      return Math.max(granted(own), holding.bounds[own] ?? 0);
+      return Math.max(granted(own), account.bounds[own] ?? 0);
     });
     const fits = othersW + needsW <= budgetW;
-    const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
-    const isCarried = polesOfPhases.slice(0, phases).every((poles) =>
-      poles.every((pole) => {
-        const othersTenthsA = this.#loadTenthsA(pole) - this.#loadOn(connector, pole);
-        return othersTenthsA + most <= (this.#capacitiesTenthsA[pole] ?? 0);
+    const circuitPhasesOfPhases = this.#specs[connector]?.circuitPhasesOfPhases ?? [];
+    const isCarried = circuitPhasesOfPhases.slice(0, phases).every((circuitPhases) =>
+      circuitPhases.every((circuitPhase) => {
+        const othersTenthsA = this.#loadTenthsA(circuitPhase) - this.#loadOn(connector, circuitPhase);
+        return othersTenthsA + most <= (this.#capacitiesTenthsA[circuitPhase] ?? 0);
       }),
     );
     const isAllowed = (fits && isCarried) || most <= lasting;
-    expect(most <= this.ledger.grantableTenthsA(holding, budgetW)).toBe(isAllowed);
-    const before = { ...holding };
-    const give = () => this.ledger.grant(holding, { limitTenthsA, thenTenthsA, heardAtMs, budgetW });
+    expect(most <= this.ledger.grantableTenthsA(account, budgetW)).toBe(isAllowed);
+    const before = { ...account };
+    const give = () => this.ledger.grant(account, { limitTenthsA, thenTenthsA, receivedAtMs, budgetW });
     if (isAllowed) {
-      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, phases, heardAtMs, this.nowMs));
+      expect(give()).toBe(oracle.grant(limitTenthsA, thenTenthsA, phases, receivedAtMs, this.nowMs));
     } else {
       expect(give).toThrow(LedgerError);
-      expect({ ...holding }).toEqual(before);
+      expect({ ...account }).toEqual(before);
     }
   }
 
   /** The part of the entitlement that is surely in force on phase number `own`. */
   #coveredOf(connector: number, own: number): number {
-    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
-    if (oracle === undefined || holding === undefined) return 0;
+    const [oracle, account] = [this.oracles[connector], this.accounts[connector]];
+    if (oracle === undefined || account === undefined) return 0;
     if (oracle.isWithinMemory) return oracle.coveredTenthsA(this.nowMs, own);
-    return coveredOn(holding as Entry)[own] ?? 0;
+    return coveredOn(account as Entry)[own] ?? 0;
   }
 
   /**
@@ -199,56 +201,56 @@ class Pair {
    * more.
    */
   #loadOf(connector: number, own: number): number {
-    const [oracle, holding] = [this.oracles[connector], this.holdings[connector]];
-    if (oracle === undefined || holding === undefined) return 0;
-    const bound = oracle.isWithinMemory ? oracle.boundTenthsA(this.nowMs, own) : (holding.bounds[own] ?? 0);
+    const [oracle, account] = [this.oracles[connector], this.accounts[connector]];
+    if (oracle === undefined || account === undefined) return 0;
+    const bound = oracle.isWithinMemory ? oracle.boundTenthsA(this.nowMs, own) : (account.bounds[own] ?? 0);
     return Math.max(bound, oracle.ownFailsafeTenthsA);
   }
 
   /** A circuit phase shared by several possible phases of the connector carries one of them. */
-  #loadOn(connector: number, pole: number): number {
-    const polesOfPhases = this.#specs[connector]?.polesOfPhases ?? [];
-    const loads = polesOfPhases.map((poles, own) =>
-      poles.includes(pole) ? this.#loadOf(connector, own) : 0,
+  #loadOn(connector: number, circuitPhase: number): number {
+    const circuitPhasesOfPhases = this.#specs[connector]?.circuitPhasesOfPhases ?? [];
+    const loads = circuitPhasesOfPhases.map((circuitPhases, own) =>
+      circuitPhases.includes(circuitPhase) ? this.#loadOf(connector, own) : 0,
     );
     return Math.max(0, ...loads);
   }
 
-  #loadTenthsA(pole: number): number {
-    return this.#specs.reduce((sum, _, i) => sum + this.#loadOn(i, pole), 0);
+  #loadTenthsA(circuitPhase: number): number {
+    return this.#specs.reduce((sum, _, i) => sum + this.#loadOn(i, circuitPhase), 0);
   }
 
   #wattsOf(connector: number, tenthsOf: (own: number) => number): number {
-    const { polesOfPhases = [], milliwattsPerTenth = 0 } = this.#specs[connector] ?? {};
-    const tenthsA = polesOfPhases.reduce((sum, _, own) => sum + tenthsOf(own), 0);
-    return wattsOfTenths(tenthsA, milliwattsPerTenth / polesOfPhases.length);
+    const { circuitPhasesOfPhases = [], milliwattsPerTenth = 0 } = this.#specs[connector] ?? {};
+    const tenthsA = circuitPhasesOfPhases.reduce((sum, _, own) => sum + tenthsOf(own), 0);
+    return wattsOfTenths(tenthsA, milliwattsPerTenth / circuitPhasesOfPhases.length);
   }
 
   compare(): void {
     expect(this.ledger.loadsTenthsA).toEqual(
-      this.#capacitiesTenthsA.map((_, pole) => this.#loadTenthsA(pole)),
+      this.#capacitiesTenthsA.map((_, circuitPhase) => this.#loadTenthsA(circuitPhase)),
     );
     let totalW = 0;
-    for (const [i, holding] of this.holdings.entries()) {
+    for (const [i, account] of this.accounts.entries()) {
       const oracle = this.oracles[i];
       if (oracle === undefined) continue;
-      totalW += holding.boundW;
-      expect(holding.boundW).toBe(this.#wattsOf(i, (own) => holding.bounds[own] ?? 0));
-      expect(holding.lastSeq).toBe(oracle.lastSeq);
+      totalW += account.boundW;
+      expect(account.boundW).toBe(this.#wattsOf(i, (own) => account.bounds[own] ?? 0));
+      expect(account.lastSeq).toBe(oracle.lastSeq);
       for (const own of Array.from({ length: oracle.phases }, (_, each) => each)) {
         const [bound, entitled] = [
           oracle.boundTenthsA(this.nowMs, own),
           oracle.entitledTenthsA(this.nowMs, own),
         ];
-        expect(holding.bounds[own]).toBeGreaterThanOrEqual(bound);
+        expect(account.bounds[own]).toBeGreaterThanOrEqual(bound);
         if (!oracle.isWithinMemory) continue;
-        expect([holding.bounds[own], holding.entitled[own]]).toEqual([bound, entitled]);
-        expect(coveredOn(holding as Entry)[own]).toBe(oracle.coveredTenthsA(this.nowMs, own));
-        expect(holding.failsafes[own]).toBe(oracle.fallbackTenthsA(own));
+        expect([account.bounds[own], account.entitled[own]]).toEqual([bound, entitled]);
+        expect(coveredOn(account as Entry)[own]).toBe(oracle.coveredTenthsA(this.nowMs, own));
+        expect(account.failsafes[own]).toBe(oracle.fallbackTenthsA(own));
       }
-      expect([holding.boundTenthsA, holding.failsafeTenthsA]).toEqual([
-        holding.bounds[0],
-        holding.failsafes[0],
+      expect([account.boundTenthsA, account.failsafeTenthsA]).toEqual([
+        account.bounds[0],
+        account.failsafes[0],
       ]);
     }
     expect(this.ledger.totalW).toBe(totalW);

@@ -17,7 +17,7 @@ export function newSupervisor(): LocationSupervisor {
 /** A reachable connector without a fail-safe, whose charger keeps leases and `thenA`. */
 export function placeInReach(supervisor: LocationSupervisor, key: string): Readonly<ConnectorControl> {
   const actor = createConnectorActor(key);
-  actor.send({ type: 'meter.heard' });
+  actor.send({ type: 'meter.received' });
   const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
   supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   return control;

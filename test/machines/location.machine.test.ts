@@ -49,13 +49,13 @@ const share = (clusterId: string, shareKw: number | undefined): LocationEvent =>
       ? undefined
       : { shareW: 1000 * shareKw, roomW: 1000 * shareKw, raisesToW: 1000 * shareKw },
 });
-const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.told', key: KEY, event });
+const tell = (event: ConnectorEvent): LocationEvent => ({ type: 'connector.event', key: KEY, event });
 const lock = (now: number) => tell({ type: 'profile.submitted', profile: LOW, now });
 const lockEnds = (now: number) => tell({ type: 'boundary.reached', now });
 
 const OPERATOR = { failsafeKw: 2, failsafeMinMs: 7_200_000, missingAfterMs: 120_000 };
 const orderedBy = (limitKw: number | undefined, now = 100): LocationEvent => ({
-  type: 'operator.told',
+  type: 'operator.event',
   event: {
     type: 'order.received',
     order: { source: 'DSO', limitKw, endsAtMs: undefined, sentAtMs: now },
@@ -65,7 +65,7 @@ const orderedBy = (limitKw: number | undefined, now = 100): LocationEvent => ({
 
 const NO_DRAW = { measured: 0, most: 0 };
 const readAs = (powerW: number, now = 100): LocationEvent => ({
-  type: 'siteMeter.told',
+  type: 'siteMeter.event',
   event: {
     type: 'reading.received',
     reading: { atMs: now, powerW },
@@ -96,7 +96,7 @@ const EVENTS: LocationEvent[] = [
   share('c1', 5),
   share('c1', undefined),
   share('c2', 15),
-  { type: 'connector.told', key: 'unknown/1', event: { type: 'meter.heard' } },
+  { type: 'connector.event', key: 'unknown/1', event: { type: 'meter.received' } },
 ];
 
 const locationInput = (): LocationInput => ({
@@ -324,9 +324,9 @@ describe('A location decides', () => {
     actor.start();
     const control = supervisor.controls.get(KEY);
     if (control === undefined) throw new Error('the supervisor does not know the connector');
-    actor.send(tell({ type: 'meter.heard' }));
+    actor.send(tell({ type: 'meter.received' }));
     supervisor.meters.record(control.slot, READING, 0);
-    supervisor.hear(control, READING, 0);
+    supervisor.receive(control, READING, 0);
     for (const nowMs of decideAtMs) actor.send({ type: 'decision.due', now: nowMs, nowMs });
     return { actor, effects, supervisor };
   }

@@ -204,8 +204,8 @@ class Account {
 
   isNews({ boot, hb }: MeterReading, nowMs: number): boolean {
     if (boot !== undefined && boot !== this.boot) {
-      const heardAtMs = [this.receivedAtMs, this.saidAtMs].filter((each) => each !== undefined);
-      const isSilent = heardAtMs.every((each) => nowMs - each >= STALE_AFTER_MS);
+      const receivedAtMs = [this.receivedAtMs, this.saidAtMs].filter((each) => each !== undefined);
+      const isSilent = receivedAtMs.every((each) => nowMs - each >= STALE_AFTER_MS);
       return isSilent || !this.retired.has(boot);
     }
     if (hb === undefined || this.hb === undefined || hb > this.hb) return true;
@@ -285,16 +285,16 @@ describe('any history', () => {
           } else {
             const due = [...accounts].filter(([each, { isGone }]) => !isGone && each.isFresh);
             const silent = due.filter(([, each]) => !each.isFreshAt(nowMs)).map(([each]) => each.key);
-            const told: string[] = [];
-            ledger.expire(nowMs, ({ key }) => told.push(key));
-            expect(told.sort()).toEqual(silent.sort());
+            const sent: string[] = [];
+            ledger.expire(nowMs, ({ key }) => sent.push(key));
+            expect(sent.sort()).toEqual(silent.sort());
             for (const [each, expected] of accounts) expect(each.isFresh).toBe(expected.isFreshAt(nowMs));
           }
           const all = [...accounts];
           const fresh = all.filter(([each]) => each.isFresh);
           expect(ledger.measuredW).toBe(fresh.reduce((sum, [, { powerW }]) => sum + powerW, 0));
-          const heardAtMs = fresh.map(([, { receivedAtMs = 0 }]) => receivedAtMs);
-          expect(ledger.oldestReadingAtMs()).toBe(fresh.length > 0 ? Math.min(...heardAtMs) : undefined);
+          const receivedAtMs = fresh.map(([, { receivedAtMs = 0 }]) => receivedAtMs);
+          expect(ledger.oldestReadingAtMs()).toBe(fresh.length > 0 ? Math.min(...receivedAtMs) : undefined);
         }
       }),
       { numRuns: 400 },

@@ -10,7 +10,7 @@ import type {
   LimitToTake,
   MeteredValues,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-trust.js';
+import type { Proofs } from '../../machines/session/lease-verification.js';
 import { ProfileStore } from '../../sim/charger/profile-store.js';
 
 export interface Behaviour {
@@ -127,7 +127,7 @@ export class TestCharger {
   }
 
   status(status: 'Available' | 'Preparing' | 'Charging'): this {
-    this.session.heardStatus(1, status, this.ownMs, this.nowMs);
+    this.session.receivedStatus(1, status, this.ownMs, this.nowMs);
     return this;
   }
 
@@ -185,15 +185,15 @@ export class TestCharger {
    * gets none.
    */
   asksTime(serviceAnswers: () => void): boolean {
-    let mayBeTold = false;
+    let mayReceiveTime = false;
     const { time } = this.session;
     time.asked((may) => {
-      mayBeTold = may;
+      mayReceiveTime = may;
     }, this.nowMs);
     this.pass(1);
     serviceAnswers();
     time.giveUp(this.nowMs);
-    return mayBeTold;
+    return mayReceiveTime;
   }
 
   /** Passes time in which the charger sends its meter values and answers requests. */
@@ -228,7 +228,7 @@ export class TestCharger {
   values(more: Partial<MeteredValues> = {}): void {
     const limitA = Math.min(this.limit ?? 32, 32);
     const drawnA = this.isCharging ? limitA : 0;
-    this.session.heardValues(
+    this.session.receivedValues(
       1,
       {
         ownMs: 1000 * Math.floor(this.ownMs / 1000),
@@ -249,7 +249,7 @@ export class TestCharger {
       this.#sampledAtMs = this.nowMs;
       this.values();
     }
-    if (this.isAlive && this.transaction === undefined) this.session.heard(this.nowMs);
+    if (this.isAlive && this.transaction === undefined) this.session.received(this.nowMs);
     this.session.advance(this.nowMs);
     this.#answerLate();
     for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {

@@ -15,10 +15,10 @@ function site() {
   const hear = (nowMs: number, said: { readonly seq?: number; readonly limitA?: number } = {}) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: DRAWN_W, epoch: 1, ...said } as const;
     supervisor.meters.record(control.slot, reading, nowMs);
-    supervisor.hear(control, reading, nowMs);
+    supervisor.receive(control, reading, nowMs);
   };
   const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
-    supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
+    supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
   hear(0);
   supervisor.decide(budgetOf(50_000), 0);
   took(1, 32, 100);
@@ -26,7 +26,7 @@ function site() {
   supervisor.decide(budgetOf(0), 10_100);
   hear(12_500, { seq: 1, limitA: 32 });
   supervisor.renew(control, 12_500);
-  expect([control.holding.lastSeq, control.sentTenthsA]).toEqual([3, 0]);
+  expect([control.account.lastSeq, control.sentTenthsA]).toEqual([3, 0]);
   /** After the release of all ended entitlements. */
   const reservedW = () => {
     supervisor.ledger.release(23_000);

@@ -16,15 +16,15 @@ function site() {
   const [one, other] = [placeInReach(supervisor, 'one'), placeInReach(supervisor, 'other')];
   const hear = (control: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
     const limitA = (control.sentTenthsA ?? 0) / 10;
-    const own = { epoch: 1, seq: control.holding.lastSeq, limitA, powerW: 690 * limitA };
+    const own = { epoch: 1, seq: control.account.lastSeq, limitA, powerW: 690 * limitA };
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', ...own, ...said } as const;
     supervisor.meters.record(control.slot, reading, nowMs);
-    return supervisor.hear(control, reading, nowMs);
+    return supervisor.receive(control, reading, nowMs);
   };
   const decide = (nowMs: number) => supervisor.decide(budgetOf(LIMIT_W), nowMs);
   const ack = (control: typeof one, nowMs: number) => {
-    const { lastSeq: seq } = control.holding;
-    supervisor.hearAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
+    const { lastSeq: seq } = control.account;
+    supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
   };
   hear(one, 0);
   hear(other, 0);
@@ -42,15 +42,15 @@ it('What it holds stays reserved, however long it is silent, until it has taken 
   supervisor.lose(one);
   hear(other, DAY_MS);
   decide(DAY_MS);
-  expect([one.holding.boundTenthsA, other.sentTenthsA]).toEqual(shared);
+  expect([one.account.boundTenthsA, other.sentTenthsA]).toEqual(shared);
 
-  one.actor.send({ type: 'meter.heard' });
+  one.actor.send({ type: 'meter.received' });
   hear(one, DAY_MS + 1_000, { epoch: 0, seq: 0, limitA: 0, status: 'Available', powerW: 0 });
   decide(DAY_MS + 1_000);
   ack(one, DAY_MS + 2_000);
   hear(other, DAY_MS + 12_000);
   decide(DAY_MS + 12_000);
-  expect(one.holding.boundTenthsA).toBe(0);
+  expect(one.account.boundTenthsA).toBe(0);
   expect(other.sentTenthsA).toBeGreaterThan(shared[1] ?? 0);
 });
 
@@ -69,25 +69,25 @@ it('It is answered at once, whatever it was told a moment before, and a start of
   const { supervisor, one, hear } = site();
   hear(one, 8_000);
   expect(supervisor.renew(one, 8_000)).toBeUndefined();
-  expect(leaseToStore(one.holding)).toBe('heartbeat');
+  expect(leaseToStore(one.account)).toBe('heartbeat');
   hear(one, 8_100, { isEndOpen: true });
   expect(supervisor.renew(one, 8_100)?.grant).toMatchObject({ ref: one.hb, limitTenthsA: one.sentTenthsA });
-  expect(leaseToStore(one.holding)).toBe('none');
+  expect(leaseToStore(one.account)).toBe('none');
 });
 
 it('Its own acknowledgement gives it no end again, however late that comes', () => {
   const { supervisor, one, hear, decide, ack } = site();
-  const { boundTenthsA } = one.holding;
+  const { boundTenthsA } = one.account;
   supervisor.setStored(one, { limitTenthsA: 320, thenTenthsA: 320, ttlMs: 100_000, phases: 3 });
   hear(one, 10_000);
   decide(10_000);
-  const { lastSeq } = one.holding;
+  const { lastSeq } = one.account;
   hear(one, 11_000);
   expect(supervisor.renew(one, 25_000)?.grant.seq).toBe(lastSeq + 1);
   hear(one, 26_000, { seq: lastSeq, isEndOpen: true });
   ack(one, 27_000);
   supervisor.ledger.release(DAY_MS);
-  expect(one.holding.boundTenthsA).toBe(boundTenthsA);
+  expect(one.account.boundTenthsA).toBe(boundTenthsA);
 });
 
 it('That its charger counts from its heartbeats gives it no end again, where it says so only then', () => {
@@ -99,27 +99,27 @@ it('That its charger counts from its heartbeats gives it no end again, where it 
       failsafeTenthsA: 0,
       lease: 'receipt',
     } as const;
-    const holding = ledger.add('one', { ...spec, keepsThen: true });
-    ledger.grant(holding, { limitTenthsA: 160, thenTenthsA: 0, heardAtMs: 0, budgetW: LIMIT_W });
-    if (isEndOpen) ledger.openEnd(holding);
-    ledger.describe(holding, { lease: 'heartbeat', keepsThen: true }, 1_000);
+    const account = ledger.add('one', { ...spec, keepsThen: true });
+    ledger.grant(account, { limitTenthsA: 160, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
+    if (isEndOpen) ledger.openEnd(account);
+    ledger.describe(account, { lease: 'heartbeat', keepsThen: true }, 1_000);
     ledger.release(71_200);
-    expect(holding.boundTenthsA).toBe(isEndOpen ? 160 : 0);
+    expect(account.boundTenthsA).toBe(isEndOpen ? 160 : 0);
   }
 });
 
 it('So it is with the oldest of many that are lower and lower, which are kept as one', () => {
   const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
   const spec = { maxTenthsA: 320, milliwattsPerTenth: 69_000, failsafeTenthsA: 0, lease: 'receipt' } as const;
-  const holding = ledger.add('one', { ...spec, keepsThen: true });
+  const account = ledger.add('one', { ...spec, keepsThen: true });
   const give = (limitTenthsA: number) =>
-    ledger.grant(holding, { limitTenthsA, thenTenthsA: 0, heardAtMs: 0, budgetW: LIMIT_W });
+    ledger.grant(account, { limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
   give(180);
-  ledger.openEnd(holding);
+  ledger.openEnd(account);
   for (let lower = 179; lower > 150; lower--) give(lower);
-  ledger.describe(holding, { lease: 'heartbeat', keepsThen: true }, 1_000);
+  ledger.describe(account, { lease: 'heartbeat', keepsThen: true }, 1_000);
   ledger.release(71_200);
-  expect(holding.boundTenthsA).toBe(180);
+  expect(account.boundTenthsA).toBe(180);
 });
 
 it('The answer leaves once that is on disk, a lower limit at once, and no later one waits', () => {

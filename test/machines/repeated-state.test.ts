@@ -19,7 +19,7 @@ let hb: number;
 /** A heartbeat of a charger without a car that takes every grant, and a decision after it. */
 function beat(boot: string): void {
   nowMs += 10_000;
-  const { lastSeq } = control.holding;
+  const { lastSeq } = control.account;
   const reading = {
     powerW: 0,
     status: 'Available' as const,
@@ -29,7 +29,7 @@ function beat(boot: string): void {
     seq: lastSeq,
   };
   supervisor.meters.record(control.slot, reading, nowMs);
-  supervisor.hear(control, reading, nowMs);
+  supervisor.receive(control, reading, nowMs);
   supervisor.decide(BUDGET, nowMs);
   supervisor.renew(control, nowMs);
 }
@@ -38,7 +38,7 @@ beforeEach(() => {
   [nowMs, hb] = [0, 0];
   supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: OWNER_TERM });
   const actor = createConnectorActor('c/1');
-  actor.send({ type: 'meter.heard' });
+  actor.send({ type: 'meter.received' });
   control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, nowMs);
   supervisor.describe(control, { ...KEEPING, boot: 'a' }, nowMs);
   for (let i = 0; i < 12; i++) beat('a');

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type ConnectorControl, isControlled } from '../../machines/power/connector-control.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
-import { reservedAnywayTenthsA } from '../../machines/power/holding.js';
+import { alwaysReservedTenthsA } from '../../machines/power/ledger-account.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';
@@ -54,9 +54,9 @@ function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl
 
 /** Connectors with a limit below their unconditional reserve. */
 function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
-  return controlsOf(rig).filter(({ sentTenthsA = 0, holding }) => {
-    const reservedTenthsA = reservedAnywayTenthsA(holding);
-    return reservedTenthsA >= holding.leastTenthsA && sentTenthsA < reservedTenthsA;
+  return controlsOf(rig).filter(({ sentTenthsA = 0, account }) => {
+    const reservedTenthsA = alwaysReservedTenthsA(account);
+    return reservedTenthsA >= account.leastTenthsA && sentTenthsA < reservedTenthsA;
   });
 }
 

@@ -23,7 +23,7 @@ function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
   const control = controlOf(key);
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 6, ...said } as const;
   supervisor.meters.record(control.slot, reading, nowMs);
-  supervisor.hear(control, reading, nowMs);
+  supervisor.receive(control, reading, nowMs);
 }
 
 /**
@@ -34,8 +34,8 @@ function toldA(said: Partial<MeterReading>): number | undefined {
   hear('locked', 20_000, { boot: 'b', ...said });
   const { grants } = supervisor.decide(budgetOf(LOW_W), 20_000);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LOW_W);
-  const told = grants.find(({ control }) => control.key === 'locked');
-  return told && told.grant.limitTenthsA / 10;
+  const sent = grants.find(({ control }) => control.key === 'locked');
+  return sent && sent.grant.limitTenthsA / 10;
 }
 
 beforeEach(() => {
@@ -43,7 +43,7 @@ beforeEach(() => {
   supervisor = newSupervisor();
   for (const key of ['locked', 'other']) {
     const actor = createConnectorActor(key);
-    actor.send({ type: 'meter.heard' });
+    actor.send({ type: 'meter.received' });
     if (key === 'locked') lockAt(actor, 11);
     const control = supervisor.place({ key, spec: SPEC }, actor, 0);
     supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' }, 0);
@@ -84,12 +84,12 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     const control = controlOf('other');
     const ack = {
       epoch: 1,
-      seq: control.holding.lastSeq,
+      seq: control.account.lastSeq,
       boot,
       result: 'APPLIED',
       appliedA: undefined,
     } as const;
-    supervisor.hearAck(control, ack, nowMs);
+    supervisor.applyAck(control, ack, nowMs);
   }
 
   /** The restarted charger reports its maximum as its fallback, until it has a fail-safe profile. */
@@ -104,7 +104,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     supervisor = newSupervisor();
     const place = (key: string, said: Partial<MeterReading>) => {
       const actor = createConnectorActor(key);
-      actor.send({ type: 'meter.heard' });
+      actor.send({ type: 'meter.received' });
       const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
       supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
       hear(key, 0, { limitA: 0, ...said });
@@ -150,7 +150,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
 
 describe('Chargers that keep nothing over a start, in a cluster that leaves less than their fail-safes', () => {
   const reservedAnywayA = () =>
-    ['locked', 'other'].map((key) => controlOf(key).holding.ownFailsafeTenthsA / 10);
+    ['locked', 'other'].map((key) => controlOf(key).account.ownFailsafeTenthsA / 10);
 
   it('have these reserved all the same: the limit of the location itself holds them', () => {
     supervisor.decide({ ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: 11_000 }, 20_000);

@@ -1,7 +1,7 @@
 // A site whose cars cannot all charge at once: rotation, `neverPause`, and the fallbacks of the chargers.
 import { describe, expect, it } from 'vitest';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
-import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/turns.js';
+import { DWELL_MS, LONGEST_TURN_MS } from '../../machines/power/rotation.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';
 import { SupervisorRig } from './supervisor-rig.js';
 
@@ -30,7 +30,7 @@ const runningOf = (rig: SupervisorRig) => limitsOf(rig).filter((limit) => limit 
 
 /** Fail-safes of the connectors, tenths of A. */
 const thenOf = (rig: SupervisorRig) =>
-  [...(rig.site?.supervisor.controls.values() ?? [])].map(({ holding }) => holding.failsafeTenthsA);
+  [...(rig.site?.supervisor.controls.values() ?? [])].map(({ account }) => account.failsafeTenthsA);
 
 /** Cuts the charger off in both directions. */
 function cut(rig: SupervisorRig, place: number): void {

@@ -39,7 +39,7 @@ class Service {
   #thens: { readonly seq: number; readonly thenA: number }[] = [{ seq: 0, thenA: FAILSAFE_A }];
   #said: { readonly boot: string; readonly failsafeA: number } | undefined;
   #isTold = false;
-  #heardAtMs = 0;
+  #receivedAtMs = 0;
   #ref = 0;
   #boot = '';
   #read = 0;
@@ -58,7 +58,7 @@ class Service {
         this.#keepsThen = own?.keepsThen ?? false;
         this.#mayHaveKept(message.body.boot, own?.failsafeA ?? 0);
       } else if (message.kind === 'meter') {
-        this.#heardAtMs = charger.nowMs;
+        this.#receivedAtMs = charger.nowMs;
         this.#ref = message.body.hb;
         this.#boot = message.body.boot;
         if (message.body.isEndOpen === true) for (const each of this.#promised) each.overAtMs = OPEN_END;
@@ -76,7 +76,7 @@ class Service {
 
   grant(charger: TestCharger, limitA: number, thenA: number): void {
     if (this.isDeaf || this.#ref === 0 || this.#boot !== charger.session.boot) return;
-    const overAtMs = this.#heardAtMs + 1000 * TTL_S * SLOWEST + SETTLE_MS;
+    const overAtMs = this.#receivedAtMs + 1000 * TTL_S * SLOWEST + SETTLE_MS;
     this.#promised.push({ seq: ++this.#seq, limitA, thenA, boot: this.#boot, overAtMs });
     this.#thens.push({ seq: this.#seq, thenA });
     const limit = { boot: this.#boot, epoch: 1, seq: this.#seq, ref: this.#ref, ttlS: TTL_S, limitA, thenA };

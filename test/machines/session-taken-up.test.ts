@@ -6,7 +6,7 @@ import type {
   GatewayMessage,
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-trust.js';
+import type { Proofs } from '../../machines/session/lease-verification.js';
 import { ProfileStore } from '../../sim/charger/profile-store.js';
 import { TestCharger } from './ocpp-charger.js';
 
@@ -50,7 +50,7 @@ describe('A charger that another gateway takes up', () => {
   it('and that says first what it kept back, has its lease counted anew as soon as its clock is known', () => {
     const charger = taken();
     const { session, nowMs } = charger.connect();
-    session.heardStatus(1, 'Charging', undefined, nowMs);
+    session.receivedStatus(1, 'Charging', undefined, nowMs);
     charger.values({ ownMs: charger.ownMs - 80_000 });
     quietly(charger, () => charger.pass(3).grant(16, 6).pass(1).grant(16, 6));
     expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
@@ -193,13 +193,13 @@ class TwoConnectors {
   }
 
   #report(): void {
-    for (const evse of [1, 2]) this.session.heardStatus(evse, 'Available', this.#nowMs, this.#nowMs);
+    for (const evse of [1, 2]) this.session.receivedStatus(evse, 'Available', this.#nowMs, this.#nowMs);
   }
 
   #pass(seconds: number): this {
     const { session } = this;
     for (const untilMs = this.#nowMs + 1000 * seconds; this.#nowMs < untilMs; this.#nowMs += 100) {
-      session.heard(this.#nowMs);
+      session.received(this.#nowMs);
       session.advance(this.#nowMs);
       for (let next = session.takeRequest(this.#nowMs); next; next = session.takeRequest(this.#nowMs))
         session.answered(next.ticket, this.#answer(next.request), this.#nowMs);

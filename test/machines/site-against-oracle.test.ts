@@ -33,7 +33,12 @@ function stepWith(passMs: fc.Arbitrary<number>) {
       .map(
         ([key, throttle]) =>
           (site: SiteRig) =>
-            site.tellConnector(key, { type: 'throttle.changed', throttle, hasCar: true, nowMs: site.nowMs }),
+            site.forwardToConnector(key, {
+              type: 'throttle.changed',
+              throttle,
+              hasCar: true,
+              nowMs: site.nowMs,
+            }),
       ),
   );
 }

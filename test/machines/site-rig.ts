@@ -111,11 +111,11 @@ export class SiteRig {
     this.#history.submissions.push({ ...profile, target, atMs: this.nowMs });
     this.#settledAtMs.set(target, this.nowMs);
     if (target === LOCATION) this.#tell(event, crossed);
-    else this.tellConnector(target, event);
+    else this.forwardToConnector(target, event);
   }
 
-  tellConnector(key: string, event: ConnectorEvent): void {
-    this.#tell({ type: 'connector.told', key, event }, []);
+  forwardToConnector(key: string, event: ConnectorEvent): void {
+    this.#tell({ type: 'connector.event', key, event }, []);
   }
 
   setPermanentLimit(limitKw: number): void {
@@ -230,15 +230,15 @@ export class SiteRig {
   }
 
   #compareCrossings(effects: readonly LocationEffect[], crossed: ReturnType<typeof crossedBetween>): void {
-    const told = effects.flatMap((effect) =>
+    const sent = effects.flatMap((effect) =>
       effect.type === 'profile.crossed' ? [{ priority: effect.profile.priority, to: effect.status }] : [],
     );
-    expect(new Map(told.map(({ priority, to }) => [priority, to]))).toEqual(
+    expect(new Map(sent.map(({ priority, to }) => [priority, to]))).toEqual(
       new Map(crossed.map(({ priority, to }) => [priority, to])),
     );
-    expect(told).toHaveLength(crossed.length);
-    const firstStart = told.findIndex(({ to }) => to !== 'EXPIRED');
-    if (firstStart !== -1) expect(told.slice(firstStart).map(({ to }) => to)).not.toContain('EXPIRED');
+    expect(sent).toHaveLength(crossed.length);
+    const firstStart = sent.findIndex(({ to }) => to !== 'EXPIRED');
+    if (firstStart !== -1) expect(sent.slice(firstStart).map(({ to }) => to)).not.toContain('EXPIRED');
   }
 
   /** Checks the invariants that hold at every moment, with or without delivered boundaries. */
@@ -293,9 +293,9 @@ export class SiteRig {
       expect(children).toBe(profiles.size);
       for (const actor of profiles.values()) live.add(actor);
       if (!this.isMonotonic) continue;
-      const told = this.#settledAtMs.get(target) ?? Number.NaN;
+      const sent = this.#settledAtMs.get(target) ?? Number.NaN;
       const expected = heldBy(this.#history, target).flatMap((held): [number, string][] => {
-        const phase = phaseAt(held, told);
+        const phase = phaseAt(held, sent);
         // A profile from the rows needs no actor before it begins.
         const lives = held.atMs < this.#start.nowMs ? phase === 'ACTIVE' : phase !== 'EXPIRED';
         return lives ? [[held.priority, phase.toLowerCase()]] : [];

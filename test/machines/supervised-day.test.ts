@@ -129,7 +129,7 @@ describe('A location on a calm day', () => {
     pass(rig, 60_000);
     const control = rig.site?.supervisor.controls.get(charger.traits.key);
     expect(control?.reason).toBe('nonCompliant');
-    expect(control?.holding.boundTenthsA).toBe(320);
+    expect(control?.account.boundTenthsA).toBe(320);
     expect(limitsOf(rig)[1]).toBeLessThanOrEqual(80);
   });
 });

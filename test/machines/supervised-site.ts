@@ -80,8 +80,8 @@ export class SupervisedSite {
     const control = this.#control(key);
     const result = this.supervisor.meters.record(control.slot, reading, nowMs);
     if (result === 'refused') return;
-    if (result === 'resumed') control.actor.send({ type: 'meter.heard' });
-    if (this.supervisor.hear(control, reading, nowMs) || result === 'resumed') this.decideSoon();
+    if (result === 'resumed') control.actor.send({ type: 'meter.received' });
+    if (this.supervisor.receive(control, reading, nowMs) || result === 'resumed') this.decideSoon();
     const isOutdated = nowMs >= this.supervisor.validUntilMs;
     if (isOutdated) this.decideSoon();
     const renewed = isOutdated ? undefined : this.supervisor.renew(control, nowMs);
@@ -90,8 +90,8 @@ export class SupervisedSite {
     this.#send([renewed]);
   }
 
-  hearAck(key: string, ack: Acknowledged): void {
-    const heard = this.supervisor.hearAck(this.#control(key), ack, this.#options.agenda.nowMs);
+  applyAck(key: string, ack: Acknowledged): void {
+    const heard = this.supervisor.applyAck(this.#control(key), ack, this.#options.agenda.nowMs);
     if (heard === 'news') this.decideSoon();
   }
 
@@ -219,9 +219,9 @@ export class SupervisedSite {
   #isTooMuchOnDisk(): boolean {
     let storedW = 0;
     let isAnyLower = false;
-    for (const { holding, storedLimitTenthsA, storedPhases } of this.supervisor.controls.values()) {
-      storedW += storedWOf(holding, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
-      isAnyLower ||= storedLimitTenthsA > mostOnFirst(holding.entitled, storedPhases);
+    for (const { account, storedLimitTenthsA, storedPhases } of this.supervisor.controls.values()) {
+      storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
+      isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.entitled, storedPhases);
     }
     return isAnyLower && this.#pending.length === 0 && storedW > this.supervisor.budgetW;
   }
@@ -229,8 +229,8 @@ export class SupervisedSite {
   #diskFreeAtMs = 0;
 
   #reserve(control: ConnectorControl): void {
-    const { entitledTenthsA } = control.holding;
-    const reserved = reservationOf(this.supervisor.ledger, control.holding, this.#options.agenda.nowMs);
+    const { entitledTenthsA } = control.account;
+    const reserved = reservationOf(this.supervisor.ledger, control.account, this.#options.agenda.nowMs);
     this.#pending.push({ key: control.key, reserved: { ...reserved, limitTenthsA: entitledTenthsA } });
     this.#countStored(control);
   }

@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import type { BuildingOnPhases } from '../../machines/power/budget.js';
 import { isLocked } from '../../machines/power/connector-control.js';
-import { type Fuses, GRID_PHASES, NO_FUSES, nameOfPole } from '../../machines/power/fuses.js';
+import { type Fuses, GRID_PHASES, NO_FUSES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
 import type { Grant } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -42,7 +42,7 @@ export type Happened = Record<
   | 'lastResort'
   | 'floorsForced'
   | 'unattainable'
-  | 'lent'
+  | 'reallocated'
   | 'lentEnded'
   | 'narrowed'
   | 'lockedWhileLent',
@@ -114,16 +114,16 @@ export class SupervisorRig {
 
   get happened(): Happened {
     let [staleRefused, expiredRefused, leasesEnded] = [0, 0, 0];
-    let [lent, lentEnded, narrowed] = [0, 0, 0];
+    let [reallocated, lentEnded, narrowed] = [0, 0, 0];
     for (const { charger } of this.places) {
       staleRefused += charger.refused.STALE;
       expiredRefused += charger.refused.EXPIRED;
       leasesEnded += charger.leasesEnded;
-      lent += charger.lent;
+      reallocated += charger.reallocated;
       lentEnded += charger.lentEnded;
       narrowed += charger.narrowed;
     }
-    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded, lent, lentEnded, narrowed };
+    return { ...this.#counts, staleRefused, expiredRefused, leasesEnded, reallocated, lentEnded, narrowed };
   }
 
   get dice(): Dice {
@@ -227,7 +227,7 @@ export class SupervisorRig {
     const charger = new HostileCharger(traits);
     const up = new HostileLink<Upward>(this.agenda, this.#dice, (message) => {
       if (message.kind === 'meter') this.#site?.hear(traits.key, message.reading);
-      else this.#site?.hearAck(traits.key, message.ack);
+      else this.#site?.applyAck(traits.key, message.ack);
     });
     const down = new HostileLink<Grant>(this.agenda, this.#dice, (grant) => {
       const ack = charger.receive(grant, this.agenda.nowMs);
@@ -275,7 +275,7 @@ export class SupervisorRig {
       const control = controls.get(charger.traits.key);
       for (const own of charger.gridPhases.keys()) {
         const able = charger.ableTenthsA(nowMs, own);
-        const bound = control?.holding.bounds[own] ?? able;
+        const bound = control?.account.bounds[own] ?? able;
         if (able > bound)
           expect.fail(`rule 1 at ${nowMs} ms: ${charger.traits.key} can draw ${able} of ${bound} on ${own}`);
       }
@@ -287,10 +287,10 @@ export class SupervisorRig {
    * (R28).
    */
   ableTenthsA(): number[] {
-    const ableTenthsA = this.#fuses.poles.map(() => 0);
+    const ableTenthsA = this.#fuses.circuitPhases.map(() => 0);
     for (const { charger } of this.places) {
       const { fusesAbove = [] } = charger.traits;
-      for (const [place, { feeder, phase }] of this.#fuses.poles.entries()) {
+      for (const [place, { feeder, phase }] of this.#fuses.circuitPhases.entries()) {
         if (feeder !== undefined && !fusesAbove.includes(feeder)) continue;
         for (const [own, each] of charger.gridPhases.entries())
           if (GRID_PHASES[each] === phase)
@@ -302,10 +302,12 @@ export class SupervisorRig {
 
   #checkFuses(): void {
     for (const [place, able] of this.ableTenthsA().entries()) {
-      const pole = this.#fuses.poles[place];
-      if (pole === undefined || able <= pole.capacityTenthsA) continue;
-      const name = nameOfPole(pole);
-      expect.fail(`P1 at ${this.agenda.nowMs} ms: ${able} of ${pole.capacityTenthsA} tenths of A on ${name}`);
+      const circuitPhase = this.#fuses.circuitPhases[place];
+      if (circuitPhase === undefined || able <= circuitPhase.capacityTenthsA) continue;
+      const name = nameOfCircuitPhase(circuitPhase);
+      expect.fail(
+        `P1 at ${this.agenda.nowMs} ms: ${able} of ${circuitPhase.capacityTenthsA} tenths of A on ${name}`,
+      );
     }
   }
 
@@ -318,10 +320,11 @@ export class SupervisorRig {
       if (reason === 'lastResort') this.#counts.lastResort++;
     }
     // Unlocked connectors on other phases than a lowered lock continue. The tests of the allocation cover that.
-    if (this.#fuses.poles.length > 0 || !controls.some(({ reason }) => reason === 'lastResort')) return;
+    if (this.#fuses.circuitPhases.length > 0 || !controls.some(({ reason }) => reason === 'lastResort'))
+      return;
     // Locked connectors are lowered only if every reachable unlocked connector has a target of 0 (R16).
     for (const control of controls) {
-      const { key, holding, targetTenthsA, reason, untaken } = control;
+      const { key, account, targetTenthsA, reason, untaken } = control;
       const isTold =
         reason === 'paused' ||
         reason === 'minimumPause' ||
@@ -330,7 +333,7 @@ export class SupervisorRig {
         reason === 'demand';
       // The connector's own fail-safe is reserved under any limit. A charger that has not taken its limit makes others
       // lower.
-      const isTaking = targetTenthsA > holding.ownFailsafeTenthsA && untaken === undefined;
+      const isTaking = targetTenthsA > account.ownFailsafeTenthsA && untaken === undefined;
       if (!isLocked(control) && isTold && isTaking) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
       }
@@ -339,17 +342,18 @@ export class SupervisorRig {
 
   /** P2: a raised limit fits beside all entitlements of the others. */
   #watchFit({ reservedW, budgetW }: LocationSupervisor, { grant, control }: DecidedGrant): void {
-    const { key, holding } = control;
+    const { key, account } = control;
     const { epoch, limitTenthsA } = grant;
     const last = this.#decided.get(key);
     this.#decided.set(key, grant);
     const { failsafeTenthsA, keepsThen } = this.#of(key).charger.traits;
-    const isOnMore = (grant.lent?.phases ?? 3) > (last?.lent?.phases ?? 3);
+    const isOnMore = (grant.reallocated?.phases ?? 3) > (last?.reallocated?.phases ?? 3);
     const isAsBefore = last?.epoch === epoch && !isOnMore;
-    const toldTenthsA = isAsBefore ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
-    if (limitTenthsA <= Math.max(toldTenthsA, keepsThen ? 0 : failsafeTenthsA) || holding.isWorstCase) return;
+    const grantedTenthsA = isAsBefore ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
+    if (limitTenthsA <= Math.max(grantedTenthsA, keepsThen ? 0 : failsafeTenthsA) || account.isWorstCase)
+      return;
     if (isLocked(control) && limitTenthsA === 60) return;
-    const sumW = reservedW - holding.boundW + (limitTenthsA * holding.milliwattsPerTenth) / 1000;
+    const sumW = reservedW - account.boundW + (limitTenthsA * account.milliwattsPerTenth) / 1000;
     if (sumW > budgetW + 1)
       expect.fail(`P2 at ${this.agenda.nowMs} ms: ${sumW} W of ${budgetW} W for ${key}`);
   }
@@ -370,13 +374,13 @@ export class SupervisorRig {
     const isRising = epoch > last.epoch || (epoch === last.epoch && seq > last.seq);
     if (!isRising) expect.fail(`P7: ${key} is told ${epoch}/${seq} after ${last.epoch}/${last.seq}`);
     const isBetween = [limitTenthsA, thenTenthsA].some((tenthsA) => tenthsA > 0 && tenthsA < 60);
-    if (isBetween || limitTenthsA > control.holding.maxTenthsA)
+    if (isBetween || limitTenthsA > control.account.maxTenthsA)
       expect.fail(`P3: ${key} gets ${limitTenthsA}, then ${thenTenthsA}`);
     const { charger } = this.#of(key);
-    const toldTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
-    const isOn = toldTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
+    const grantedTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
+    const isOn = grantedTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
     // A fuse is never overloaded, not even for the 6 A of a lock (R28).
-    const isOwed = isLocked(control) && this.#fuses.poles.length === 0;
+    const isOwed = isLocked(control) && this.#fuses.circuitPhases.length === 0;
     if (isOwed && isOn && limitTenthsA < 60) {
       expect.fail(`P4 at ${this.agenda.nowMs} ms: locked ${key} gets ${limitTenthsA}`);
     }

@@ -13,8 +13,8 @@ function site() {
   const report = (nowMs: number) => {
     const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
     supervisor.meters.record(control.slot, reading, nowMs);
-    actor.send({ type: 'meter.heard' });
-    supervisor.hear(control, reading, nowMs);
+    actor.send({ type: 'meter.received' });
+    supervisor.receive(control, reading, nowMs);
   };
   return { supervisor, control, report };
 }

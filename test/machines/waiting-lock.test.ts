@@ -29,15 +29,15 @@ function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
 function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {}): void {
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
   supervisor.meters.record(control.slot, reading, nowMs);
-  supervisor.hear(control, reading, nowMs);
+  supervisor.receive(control, reading, nowMs);
   supervisor.renew(control, nowMs);
 }
 
 /** The charger acknowledges its last limit. */
 function take(control: Control, nowMs: number): void {
-  const { lastSeq: seq } = control.holding;
+  const { lastSeq: seq } = control.account;
   const ack = { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined } as const;
-  supervisor.hearAck(control, ack, nowMs);
+  supervisor.applyAck(control, ack, nowMs);
 }
 
 function leave(control: Control): void {
@@ -81,9 +81,9 @@ describe('A lock beside one that was told its maximum, and has not taken that', 
   it.each([
     ['takes nothing', () => {}, { other: 6 }],
     ['is out of reach', () => leave(other), {}],
-  ])('waits no longer than for a lease where it %s', (_, happen, told) => {
+  ])('waits no longer than for a lease where it %s', (_, happen, sent) => {
     happen();
-    expect(toldAt(LOCKED_AT_MS)).toEqual(told);
+    expect(toldAt(LOCKED_AT_MS)).toEqual(sent);
     expect(toldAt(30_000 + OVER_MS - 1)).toEqual({});
     expect(toldAt(30_000 + OVER_MS)).toEqual({ locked: 6 });
   });
@@ -101,7 +101,7 @@ it('A lock waits for one that comes back, and is told less only after the lock',
   hear(locked, 30_000);
   expect(toldAt(30_000)).toEqual({});
   lockAt(locked.actor, 22);
-  back.actor.send({ type: 'meter.heard' });
+  back.actor.send({ type: 'meter.received' });
   hear(back, 35_000, { limitA: 32, powerW: 22_080 });
   expect(toldAt(35_000)).toEqual({ back: 0 });
   take(back, 36_000);
@@ -150,7 +150,7 @@ it.each([
   ['goes out of reach', leave, {}],
 ])(
   'A lock waits no longer than for a lease where another says that its leases may end later, and %s',
-  (_, happen, told) => {
+  (_, happen, sent) => {
     const [other, locked] = [place('other'), place('locked')];
     hear(other, 0);
     hear(locked, 0, { status: 'Available' });
@@ -160,7 +160,7 @@ it.each([
     hear(locked, 30_000);
     lockAt(locked.actor, 22);
     happen(other);
-    expect(toldAt(LOCKED_AT_MS)).toEqual(told);
+    expect(toldAt(LOCKED_AT_MS)).toEqual(sent);
     expect(toldAt(30_000 + OVER_MS - 1)).toEqual({});
     expect(toldAt(30_000 + OVER_MS)).toEqual({ locked: 6 });
   },

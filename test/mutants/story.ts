@@ -9,7 +9,7 @@ import { createWorld, type World } from '../../sim/world/world.js';
 import { createActorSystem } from '../../src/actor-system.js';
 import type { Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
-import type { MeterSink } from '../../src/ports/telemetry.js';
+import type { TelemetryHandler } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
 
 /** Receives one line. Returns false to end the story. */
@@ -17,7 +17,7 @@ export type OnLine = (line: string) => boolean;
 
 /** Inputs of the service besides the messages of the virtual chargers. */
 export interface Ear {
-  readonly sink: MeterSink;
+  readonly sink: TelemetryHandler;
   readonly clock: Clock;
   /** From now on, all due work of the service is late by `lateMs`, as if its processor had other work. */
   starve(lateMs: number): void;
@@ -131,7 +131,7 @@ function openWorld(
     const starve = (ms: number) => {
       lateMs = ms;
     };
-    onSystem(options.metrics, { sink: system.meterSink, clock, starve });
+    onSystem(options.metrics, { sink: system.telemetryHandler, clock, starve });
     const listen = () =>
       system.application.subscribe(TENANT, undefined, (event) => tell(`stream ${JSON.stringify(event)}`));
     const start = system.start.bind(system);

@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 // The compiled files, because the bugs are planted into these.
 const DIST = new URL('../../dist/', import.meta.url);
 
-interface Plant {
+interface PlantedBug {
   readonly name: string;
   readonly file: string;
   readonly text: string;
@@ -30,13 +30,14 @@ type Campaign = typeof import('../../sim/checks/campaign.js');
 
 const { runCampaign } = (await import(new URL('sim/checks/campaign.js', DIST).href)) as Campaign;
 const { PLANTS } = (await import(new URL('plants.js', import.meta.url).href)) as {
-  readonly PLANTS: readonly Plant[];
+  readonly PLANTS: readonly PlantedBug[];
 };
 const REGISTER = new URL('register.js', import.meta.url).href;
 
 /** The first bug for each invariant runs always. */
-function firstForEach(plants: readonly Plant[]) {
-  const isFirst = (plant: Plant) => PLANTS.find(({ invariant }) => invariant === plant.invariant) === plant;
+function firstForEach(plants: readonly PlantedBug[]) {
+  const isFirst = (plant: PlantedBug) =>
+    PLANTS.find(({ invariant }) => invariant === plant.invariant) === plant;
   return { always: plants.filter(isFirst), more: plants.filter((plant) => !isFirst(plant)) };
 }
 
@@ -53,7 +54,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   /** The broken invariants in order of time, with that bug in the service, the chargers or the checks. */
   async function brokenBy(
-    order: Pick<Plant, 'name' | 'seed' | 'scenario' | 'minutes'> & {
+    order: Pick<PlantedBug, 'name' | 'seed' | 'scenario' | 'minutes'> & {
       readonly nodes?: number | undefined;
       readonly sharded?: boolean | undefined;
       readonly ocpp?: boolean | undefined;

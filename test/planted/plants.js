@@ -20,7 +20,7 @@
 export const PLANTS = [
   {
     name: 'duration-forgotten-at-restart',
-    file: 'machines/limits/operator.machine.js',
+    file: 'machines/limits/lpc.machine.js',
     within: 'order: standing?.order,',
     text: 'standing?.order',
     bug: 'standing?.order && { ...standing.order, endsAtMs: undefined }',
@@ -57,7 +57,7 @@ export const PLANTS = [
   },
   {
     name: 'old-node-goes-on-granting',
-    file: 'src/nodes/tenure.js',
+    file: 'src/nodes/ownership-lease.js',
     text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
     bug: 'this.#clock.monotonicMs() > 0',
     nodes: 3,
@@ -86,7 +86,7 @@ export const PLANTS = [
   },
   {
     name: 'old-owner-of-a-shard-goes-on-granting',
-    file: 'src/nodes/tenure.js',
+    file: 'src/nodes/ownership-lease.js',
     text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
     bug: 'this.#clock.monotonicMs() > 0',
     nodes: 3,
@@ -108,7 +108,7 @@ export const PLANTS = [
     name: 'grant-on-send',
     file: 'machines/power/grant-ledger.js',
     text: 'entry.fallbacks.add(seq, thenTenthsA, phases)',
-    bug: 'entry.fallbacks.add(seq, thenTenthsA, phases), entry.promises.acknowledge(seq, Number.NEGATIVE_INFINITY), entry.promises.release(Number.MIN_SAFE_INTEGER)',
+    bug: 'entry.fallbacks.add(seq, thenTenthsA, phases), entry.outstanding.acknowledge(seq, Number.NEGATIVE_INFINITY), entry.outstanding.release(Number.MIN_SAFE_INTEGER)',
     seed: 1,
     invariant: 'P2',
   },
@@ -131,9 +131,9 @@ export const PLANTS = [
   },
   {
     name: 'no-settle',
-    file: 'machines/power/promises.js',
-    text: 'Math.min(promise.releasedAtMs, nowMs + this.#settleMs)',
-    bug: 'Math.min(promise.releasedAtMs, nowMs)',
+    file: 'machines/power/outstanding-grants.js',
+    text: 'Math.min(outstandingGrant.releasedAtMs, nowMs + this.#settleMs)',
+    bug: 'Math.min(outstandingGrant.releasedAtMs, nowMs)',
     seed: 1,
     invariant: 'P2',
   },
@@ -148,8 +148,8 @@ export const PLANTS = [
   {
     name: 'fail-safe-not-reserved',
     file: 'machines/power/ledger-entry.js',
-    text: 'largerOf(entry.failsafes, entry.promises.most)',
-    bug: 'entry.promises.most',
+    text: 'largerOf(entry.failsafes, entry.outstanding.most)',
+    bug: 'entry.outstanding.most',
     seed: 7,
     invariant: 'P2',
   },
@@ -204,8 +204,8 @@ export const PLANTS = [
   {
     name: 'lock-floor-broken',
     file: 'machines/power/connector-targets.js',
-    text: 'Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA)',
-    bug: 'isLastResort ? 0 : Math.min(tenthsWithin(shareW, holding.milliwattsPerTenth), holding.maxTenthsA)',
+    text: 'Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA)',
+    bug: 'isLastResort ? 0 : Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA)',
     seed: 4,
     invariant: 'P4',
   },
@@ -219,7 +219,7 @@ export const PLANTS = [
   },
   {
     name: 'restart-forgets',
-    file: 'machines/power/known-connectors.js',
+    file: 'machines/power/connector-registry.js',
     text: 'this.#restore(control, promised, nowMs)',
     bug: 'undefined',
     seed: 2,
@@ -228,7 +228,7 @@ export const PLANTS = [
   {
     name: 'lock-before-its-cluster-made-room',
     file: 'machines/power/grant-issuer.js',
-    text: 'this.#withLeastW(holding) <= this.#clusterRoomW',
+    text: 'this.#withLeastW(account) <= this.#clusterRoomW',
     bug: 'true',
     seed: 1,
     invariant: 'P1',
@@ -258,7 +258,7 @@ export const PLANTS = [
   {
     name: 'sign-of-the-meter-swapped',
     file: 'machines/limits/building-load.js',
-    within: 'this.#watts.hear(powerW, watts',
+    within: 'this.#watts.receive(powerW, watts',
     text: 'powerW',
     bug: '-powerW',
     seed: 1,
@@ -300,7 +300,7 @@ export const PLANTS = [
     // A charger that is cut off keeps its limit for a minute, and the other cars stop for it.
     name: 'lease-stays-long',
     file: 'machines/power/lease-renewal.js',
-    text: '!areOrdersExpected || thenTenthsA < holding.leastTenthsA',
+    text: '!areOrdersExpected || thenTenthsA < account.leastTenthsA',
     bug: 'areOrdersExpected !== undefined',
     seed: 1,
     invariant: 'P18',
@@ -345,7 +345,7 @@ export const PLANTS = [
   {
     name: 'lease-claimed-unproven',
     file: 'machines/session/lease-report.js',
-    text: 'lease.trust.isProven && this.#preparation.isReady',
+    text: 'lease.verification.isProven && this.#preparation.isReady',
     bug: 'this.#preparation.isReady',
     seed: 1,
     invariant: 'P7',
@@ -354,8 +354,8 @@ export const PLANTS = [
   {
     // Several chargers without a lease wait for each other's maximums for ever.
     name: 'nobody-obeys-anyway',
-    file: 'machines/power/told-anyway.js',
-    text: 'mayObey(control) && sentTenthsA !== undefined && holding.ackedSeq >= sentFromSeq',
+    file: 'machines/power/unverified-chargers.js',
+    text: 'mayObey(control) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq',
     bug: 'control === undefined',
     seed: 13,
     invariant: 'P4',
@@ -382,10 +382,10 @@ export const PLANTS = [
   },
   {
     name: 'phases-of-the-car-before-kept',
-    file: 'machines/power/lent-phases.js',
+    file: 'machines/power/reallocated-phases.js',
     text: 'reading.session !== session.id',
     // The same phases count for the next session, as long as some are reallocated.
-    bug: 'isLending(control) ? ((session.id = reading.session ?? session.id), false) : reading.session !== session.id',
+    bug: 'isReallocating(control) ? ((session.id = reading.session ?? session.id), false) : reading.session !== session.id',
     seed: 13,
     invariant: 'P7',
   },
@@ -393,8 +393,8 @@ export const PLANTS = [
     // Phases that a charger is about to switch off count as free before it has done so.
     name: 'switched-phases-free-at-once',
     file: 'machines/power/ledger-entry.js',
-    text: 'largerOf(entry.failsafes, entry.promises.most)',
-    bug: 'largerOf(entry.failsafes, entry.promises.most.map((tenthsA, own) => (own < entry.usedPhases ? tenthsA : 0)))',
+    text: 'largerOf(entry.failsafes, entry.outstanding.most)',
+    bug: 'largerOf(entry.failsafes, entry.outstanding.most.map((tenthsA, own) => (own < entry.usedPhases ? tenthsA : 0)))',
     seed: 13,
     invariant: 'P2',
   },

@@ -1,7 +1,7 @@
 // Each misbehaviour of a virtual charger acts as documented, and the physical draw stays readable.
 import { describe, expect, it } from 'vitest';
+import { createByzantineFaults } from '../../sim/charger/byzantine-faults.js';
 import type { ChargerMessage } from '../../sim/charger/charger-message.js';
-import { createLies } from '../../sim/charger/lies.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { MISBEHAVIOURS, type Misbehaviour } from '../../sim/charger/traits.js';
 import { VirtualCharger } from '../../sim/charger/virtual-charger.js';
@@ -156,7 +156,7 @@ describe('A misbehaving virtual charger', () => {
 
   it('says exactly what it would have said where it does not misbehave', () => {
     const message = { kind: 'meter', topic: 't', payload: '{}', qos: 0, retain: false } as const;
-    const honest = createLies(ADDRESS, []);
+    const honest = createByzantineFaults(ADDRESS, []);
     const told: ChargerMessage[] = [];
     honest.tell(message, told);
     expect(told).toEqual([message]);

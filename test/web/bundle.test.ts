@@ -18,8 +18,8 @@ describe('The built dashboard', needing(missingFile(ASSETS)), () => {
   });
 
   it('carries no schemas, only the types made of them', () => {
-    const holding = scripts.filter((name) => /ZodError|_zod\b/.test(readFileSync(ASSETS + name, 'utf8')));
-    expect(holding).toEqual([]);
+    const account = scripts.filter((name) => /ZodError|_zod\b/.test(readFileSync(ASSETS + name, 'utf8')));
+    expect(account).toEqual([]);
   });
 
   it('has a compressed form of every script that is the same script', () => {

@@ -124,19 +124,19 @@ it('is true of every message that virtual chargers and the service exchange', as
   const downward: Said[] = [];
   await listenDownward(running, downward);
   const [honest] = CONTROLLERS.map((controller) => startCharger(running, controller, upward));
-  const heardOf = (channel: string, text: string) =>
+  const receivedFrom = (channel: string, text: string) =>
     [...upward, ...downward].filter(
       ({ topic, payload }) => channelAt(document, topic) === channel && payload.includes(text),
     );
 
-  await eventually(() => expect(heardOf('ack', '"APPLIED"').length).toBeGreaterThan(4));
+  await eventually(() => expect(receivedFrom('ack', '"APPLIED"').length).toBeGreaterThan(4));
   await running.call('PUT', `/locations/${LOCATION}/limit`, { limitKw: 30 });
-  await eventually(() => expect(heardOf('limit', '"fairShare"').length).toBeGreaterThan(2));
+  await eventually(() => expect(receivedFrom('limit', '"fairShare"').length).toBeGreaterThan(2));
   honest?.link.reboot('another boot');
-  await eventually(() => expect(heardOf('limit', '"boot":"another boot"').length).toBeGreaterThan(2));
+  await eventually(() => expect(receivedFrom('limit', '"boot":"another boot"').length).toBeGreaterThan(2));
   // A changed rating makes the service ask the connector for its state again.
   await provision(running.config, tenant(30));
-  await eventually(() => expect(heardOf('sync', '').length).toBeGreaterThan(0));
+  await eventually(() => expect(receivedFrom('sync', '').length).toBeGreaterThan(0));
 
   const seen = new Set<string>();
   const validators = validatorsOf(document);

@@ -32,7 +32,7 @@ export async function cancelConnectorProfile(
   // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(connectorStackOf(location, key), priority);
   const event = { type: 'profile.cancelled', priority, now } as const;
-  core.directory.tellLocation(location, { type: 'connector.told', key, event });
+  core.directory.sendToLocation(location, { type: 'connector.event', key, event });
   const spans = spansOfProfile(connectorStackOf(location, key), profile, undefined, now);
   adviseOn(core, [{ location, spans }], advise);
   return {

@@ -27,7 +27,7 @@ export async function cancelLocationProfile(
   const now = core.clock.nowMs();
   // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(location.actor.getSnapshot().context.stack, priority);
-  core.directory.tellLocation(location, { type: 'profile.cancelled', priority, now });
+  core.directory.sendToLocation(location, { type: 'profile.cancelled', priority, now });
   const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
   adviseOn(core, [{ location, spans: spansOfProfile(stack, profile, undefined, now) }], advise);
   return {

@@ -21,7 +21,7 @@ export async function cancelOrganizationProfile(
   const now = core.clock.nowMs();
   // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
   const profile = findHeldProfile(organization.actor.getSnapshot().context.stack, priority);
-  core.directory.tellOrganization(organization, { type: 'profile.cancelled', priority, now });
+  core.directory.sendToOrganization(organization, { type: 'profile.cancelled', priority, now });
   return {
     tenantUuid,
     ...viewOfProfile(profile, statusAt(profile, atMs)),

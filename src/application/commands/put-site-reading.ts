@@ -2,7 +2,7 @@
 
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { hearSiteMeter } from '../../enforcement/site-meter.js';
+import { receiveSiteMeter } from '../../enforcement/site-meter.js';
 import type { SiteMeterMessage } from '../../ports/telemetry.js';
 import { toInstant } from '../../wire/instants.js';
 import type { SiteMeterView } from '../../wire/site-meter.js';
@@ -21,7 +21,7 @@ export async function putSiteReading(
   requireSiteMeter(location);
   core.expireReadings(location);
   const instant = { now: core.clock.nowMs(), nowMs: core.clock.monotonicMs() };
-  const verdict = hearSiteMeter(core.directory, location, message, instant);
+  const verdict = receiveSiteMeter(core.directory, location, message, instant);
   if (verdict === 'ahead')
     throw new DomainError(
       'INVALID_REQUEST_BODY',

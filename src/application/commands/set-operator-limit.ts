@@ -2,7 +2,7 @@
 
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { hearOperator } from '../../enforcement/grid-operator.js';
+import { receiveOperator } from '../../enforcement/grid-operator.js';
 import type { OperatorMessage } from '../../ports/telemetry.js';
 import type { OperatorLimitView } from '../../wire/grid-operator.js';
 import { toInstant } from '../../wire/instants.js';
@@ -23,7 +23,7 @@ export async function setOperatorLimit(
 ): Promise<OperatorLimitView> {
   const location = findLocation(core.directory, tenantUuid, locationText);
   const operator = requireOperator(location);
-  const verdict = hearOperator(core.directory, location, message, core.clock.nowMs());
+  const verdict = receiveOperator(core.directory, location, message, core.clock.nowMs());
   if (verdict === 'ahead')
     throw new DomainError(
       'INVALID_REQUEST_BODY',

@@ -21,7 +21,7 @@ export async function setPermanentLimit(
   await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }]);
   const now = core.clock.nowMs();
   location.record = { ...location.record, permanentLimitKw: limitKw };
-  core.directory.tellLocation(location, { type: 'permanentLimit.set', limitKw, now });
+  core.directory.sendToLocation(location, { type: 'permanentLimit.set', limitKw, now });
   const spans = spansOfPermanentLimit(location.actor.getSnapshot().context.stack, now);
   adviseOn(core, [{ location, spans }], advise);
   return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location) };

@@ -30,7 +30,7 @@ export async function submitConnectorProfile(
   const key = connectorKey(connector.record);
   const { location } = connector;
   const replaced = connectorStackOf(location, key).find(({ priority }) => priority === profile.priority);
-  core.directory.tellLocation(location, { type: 'connector.told', key, event });
+  core.directory.sendToLocation(location, { type: 'connector.event', key, event });
   const spans = spansOfProfile(connectorStackOf(location, key), profile, replaced, now);
   adviseOnLock(core, connector, profile, { location, spans }, advise);
   return {

@@ -37,7 +37,7 @@ export function applyLocationProfile(
   const now = core.clock.nowMs();
   const before = location.actor.getSnapshot().context.stack;
   const replaced = before.find(({ priority }) => priority === profile.priority);
-  core.directory.tellLocation(location, { type: 'profile.submitted', profile, now });
+  core.directory.sendToLocation(location, { type: 'profile.submitted', profile, now });
   const { context } = location.actor.getSnapshot();
   const { stack, permanentLimitKw } = context;
   const schedule = {

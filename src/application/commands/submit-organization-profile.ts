@@ -19,7 +19,7 @@ export async function submitOrganizationProfile(
   const target = { kind: 'organization' } as const;
   await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
   const now = core.clock.nowMs();
-  core.directory.tellOrganization(organization, { type: 'profile.submitted', profile, now });
+  core.directory.sendToOrganization(organization, { type: 'profile.submitted', profile, now });
   return {
     tenantUuid,
     ...viewOfProfile(profile, statusOf(organization.actor.getSnapshot().context, profile)),

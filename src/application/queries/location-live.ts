@@ -12,7 +12,7 @@ import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.
 import { viewOfAlarm } from '../alarm-view.js';
 import type { Core } from '../core.js';
 import { drawnKwOf } from '../drawn-power.js';
-import { fullPoleOf, lentPhasesOf, viewOfFuses } from '../fuse-view.js';
+import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from '../fuse-view.js';
 import { viewOfCause } from '../limit-cause.js';
 import { explanationOf } from '../limit-explanation.js';
 import { viewOfOperatorLimit } from '../operator-limit-view.js';
@@ -68,14 +68,14 @@ function liveOf(
   limit: LimitInForce,
   { monotonicMs }: Instant,
 ): ConnectorLive {
-  const { slot, holding, reason, sentTenthsA } = control;
-  const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, holding.milliwattsPerTenth);
+  const { slot, account, reason, sentTenthsA } = control;
+  const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, account.milliwattsPerTenth);
   const leaseLeftMs = control.leasedUntilMs - monotonicMs;
   const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { dc, voltageV } = record;
-  const fullPole = fullPoleOf(control);
-  const lentPhases = lentPhasesOf(control);
+  const fullCircuitPhase = fullCircuitPhaseOf(control);
+  const reallocatedPhases = reallocatedPhasesOf(control);
   const asText = (tenthsA: number) =>
     dc === null ? `${tenthsA / 10} A` : `${dcWOfTenths(tenthsA, { dc, voltageV }) / 1000} kW`;
   return {
@@ -89,24 +89,27 @@ function liveOf(
     lockLimitKw,
     limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,
     limitKw: sentTenthsA === undefined ? null : wattsAt(sentTenthsA) / 1000,
-    limitPhases: lentPhases === undefined ? null : holding.usedPhases,
-    isPhaseSwitched: lentPhases?.insteadOfKw !== undefined,
+    limitPhases: reallocatedPhases === undefined ? null : account.usedPhases,
+    isPhaseSwitched: reallocatedPhases?.insteadOfKw !== undefined,
     actualKw: countedWOf(control) / 1000,
     isEstimated: isEstimated(control),
-    reservedKw: holding.boundW / 1000,
+    reservedKw: account.boundW / 1000,
     reason,
-    fullFuse: fullPole === undefined ? null : { feeder: fullPole.feeder ?? null, phase: fullPole.phase },
+    fullFuse:
+      fullCircuitPhase === undefined
+        ? null
+        : { feeder: fullCircuitPhase.feeder ?? null, phase: fullCircuitPhase.phase },
     explanation: explanationOf({
       reason,
       limit,
-      fullPole,
-      maximum: asText(holding.maxTenthsA),
-      minimum: asText(holding.leastTenthsA),
-      failsafe: asText(holding.failsafeTenthsA),
+      fullCircuitPhase,
+      maximum: asText(account.maxTenthsA),
+      minimum: asText(account.leastTenthsA),
+      failsafe: asText(account.failsafeTenthsA),
       lockLimitKw,
-      lentPhases,
+      reallocatedPhases,
       minimumKw: floorWOf(control) / 1000,
-      maximumKw: wattsAt(holding.maxTenthsA) / 1000,
+      maximumKw: wattsAt(account.maxTenthsA) / 1000,
     }),
     heartbeatS: control.timing.heartbeatMs / 1000,
     leaseTtlS: control.timing.ttlMs / 1000,

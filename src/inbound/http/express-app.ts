@@ -20,9 +20,9 @@ import { createEndpointHandler, type Handler, type WithApplication } from './end
 import { ENDPOINTS } from './endpoints.js';
 import { createErrorHandler } from './error-handler.js';
 import { type Answer, createReception, type Exchanges } from './exchange.js';
+import { EXTENSION_ENDPOINTS } from './extension-endpoints.js';
 import { FailedSignIns } from './failed-sign-ins.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
-import { OPERATOR_ENDPOINTS } from './operator-endpoints.js';
 import { createBodyReader } from './read-body.js';
 import { Refusal, retryAfter } from './refusal.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
@@ -141,7 +141,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, access });
-  const endpoints = [...ENDPOINTS, ...OPERATOR_ENDPOINTS, ...CREDENTIAL_ENDPOINTS];
+  const endpoints = [...ENDPOINTS, ...EXTENSION_ENDPOINTS, ...CREDENTIAL_ENDPOINTS];
   const described = [...endpoints, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
 
   const routes: Routes = new Map();

@@ -7,7 +7,7 @@ import { boundedCache } from '../../bounded-cache.js';
 import type { Metrics, Tally } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { ConnectorMeter, MeterSink } from '../../ports/telemetry.js';
+import type { ConnectorMeter, TelemetryHandler } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { operatorMessageSchema } from '../../wire/grid-operator.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
@@ -32,7 +32,7 @@ type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
  * counted, and logged once a minute for each charger.
  */
 export class Telemetry {
-  readonly #sink: MeterSink;
+  readonly #sink: TelemetryHandler;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #metrics: Metrics;
@@ -44,7 +44,7 @@ export class Telemetry {
   readonly #acceptedAcks: Tally;
 
   constructor(options: {
-    readonly sink: MeterSink;
+    readonly sink: TelemetryHandler;
     readonly clock: Clock;
     readonly log: Log;
     readonly metrics: Metrics;

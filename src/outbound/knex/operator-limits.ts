@@ -1,6 +1,6 @@
 // The history of the grid operator's limit as rows. The newest row is its present state.
 import type { Knex } from 'knex';
-import type { OperatorState } from '../../../machines/limits/operator.machine.js';
+import type { OperatorState } from '../../../machines/limits/lpc.machine.js';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';
 import type { OperatorEventRecord } from '../../ports/records.js';

@@ -2,7 +2,7 @@
 import type { Knex } from 'knex';
 import type { PeakShavingRule } from '../../../machines/limits/billed-window.js';
 import type { MeterCovers } from '../../../machines/limits/building-load.js';
-import type { Connection, Feeder, Rotation } from '../../../machines/power/fuses.js';
+import type { Connection, Feeder, PhaseRotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { DcRating } from '../../../machines/values/units.js';
 import type {
@@ -47,7 +47,7 @@ export interface ConnectorRow {
   readonly voltage_v: number;
   readonly max_current_a: number;
   readonly failsafe_a: number;
-  readonly rotation: Rotation | null;
+  readonly rotation: PhaseRotation | null;
   /** JSON of a `DcRating`; null for AC. */
   readonly direct_current: string | null;
   readonly never_pause: 0 | 1;

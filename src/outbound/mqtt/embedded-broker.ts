@@ -8,13 +8,13 @@ import type { Log } from '../../ports/log.js';
 import type { MessageBus, MqttLogins, Siblings } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { TlsFiles } from '../../tls-files.js';
-import { Gatekeeper, type GatekeeperSettings } from './gatekeeper.js';
+import { MqttAuthorizer, type MqttAuthorizerSettings } from './mqtt-authorizer.js';
 import { createMqttListener, type MqttListener } from './mqtt-listener.js';
 import { PacketGuard } from './packet-guard.js';
 import type { Session } from './session.js';
 
 /** Settings of the same names. */
-export interface BrokerSettings extends GatekeeperSettings {
+export interface BrokerSettings extends MqttAuthorizerSettings {
   readonly mqttHost: string;
   readonly mqttPort: number;
   readonly mqttConnectTimeoutS: number;
@@ -55,7 +55,7 @@ export class EmbeddedBroker implements MessageBus {
   readonly #config: BrokerSettings;
   readonly #log: Log;
   readonly #rareLog: RareLog;
-  readonly #gatekeeper: Gatekeeper;
+  readonly #gatekeeper: MqttAuthorizer;
   readonly #broker: ChargerBroker;
   readonly #listener: MqttListener;
   readonly #scheme: 'mqtt' | 'mqtts';
@@ -78,7 +78,7 @@ export class EmbeddedBroker implements MessageBus {
     this.#log = options.log;
     this.#rareLog = createRareLog(options.clock);
     this.#scheme = tlsFiles === undefined ? 'mqtt' : 'mqtts';
-    this.#gatekeeper = new Gatekeeper({
+    this.#gatekeeper = new MqttAuthorizer({
       ...options,
       settings: config,
       onMessage: (topic, payload) => this.#deliver(topic, payload),
@@ -86,7 +86,7 @@ export class EmbeddedBroker implements MessageBus {
     this.#broker = createChargerBroker(config, this.#gatekeeper);
     (this.#broker as EventEmitter).on('error', (error) => this.#logFault(error));
     this.#listener = createMqttListener({
-      gatekeeper: this.#gatekeeper,
+      authorizer: this.#gatekeeper,
       tlsFiles,
       handshakeTimeoutMs: config.mqttConnectTimeoutS * 1000,
       serve: (socket, session) => this.#serve(socket, session),
@@ -144,8 +144,8 @@ export class EmbeddedBroker implements MessageBus {
   }
 
   #serve(socket: Socket, session: Session): void {
-    const gatekeeper = this.#gatekeeper;
-    const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => gatekeeper.admitPacket(session));
+    const authorizer = this.#gatekeeper;
+    const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => authorizer.admitPacket(session));
     const read = socket.read.bind(socket);
     // aedes takes its bytes by `read`: bytes that the guard refuses never reach the parser.
     socket.read = (size?: number) => {
@@ -153,12 +153,12 @@ export class EmbeddedBroker implements MessageBus {
       if (session.isRefused) return null;
       const fault = chunk === null ? undefined : guard.check(chunk);
       if (fault === undefined) return chunk;
-      const refusal = gatekeeper.refuse(session, fault);
+      const refusal = authorizer.refuse(session, fault);
       if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
       else socket.destroy(refusal);
       return null;
     };
-    gatekeeper.bind(session, this.#broker.handle(socket));
+    authorizer.bind(session, this.#broker.handle(socket));
   }
 }
 
@@ -184,21 +184,21 @@ class Outgoing {
   }
 }
 
-function createChargerBroker(config: BrokerSettings, gatekeeper: Gatekeeper): ChargerBroker {
+function createChargerBroker(config: BrokerSettings, authorizer: MqttAuthorizer): ChargerBroker {
   const broker = new ChargerBroker(
     {
-      ...gatekeeper.hooks,
+      ...authorizer.hooks,
       connectTimeout: config.mqttConnectTimeoutS * 1000,
       drainTimeout: DRAIN_TIMEOUT_MS,
       // No queue in front of all chargers: a hundred slow readers would delay the limits of the others.
       concurrency: 0,
       maxTopicLevels: config.mqttTopicLevels,
     },
-    (packet, client) => gatekeeper.consume(packet, client),
+    (packet, client) => authorizer.consume(packet, client),
   );
-  broker.on('clientError', (client, error) => gatekeeper.fail(client, error));
-  broker.on('connectionError', (client, error) => gatekeeper.fail(client, error));
-  broker.on('unsubscribe', (topics, client) => gatekeeper.unsubscribe(topics, client));
+  broker.on('clientError', (client, error) => authorizer.fail(client, error));
+  broker.on('connectionError', (client, error) => authorizer.fail(client, error));
+  broker.on('unsubscribe', (topics, client) => authorizer.unsubscribe(topics, client));
   return broker;
 }
 

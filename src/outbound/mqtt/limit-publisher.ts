@@ -9,13 +9,13 @@ const OPTIONS = { qos: 1, retain: false } as const;
 
 /** `grant` as a message to the charger. */
 export function limitMessageOf(grant: Grant): LimitMessage {
-  const { epoch, seq, boot, ref, limitW, thenW, lent, reason } = grant;
+  const { epoch, seq, boot, ref, limitW, thenW, reallocated, reason } = grant;
   const ttlS = grant.ttlMs / 1000;
   const [limitA, thenA] = [grant.limitTenthsA / 10, grant.thenTenthsA / 10];
   // Each shape is a literal of its own: a spread would cost more than all the
   // rest, and a limit leaves with every heartbeat.
-  if (lent !== undefined)
-    return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, ...lent, reason };
+  if (reallocated !== undefined)
+    return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, ...reallocated, reason };
   if (thenW === undefined) return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, reason };
   return { v: 1, epoch, seq, boot, ref, ttlS, limitA, limitW, thenA, thenW, reason };
 }

@@ -4,7 +4,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import { namesOf } from '../../certificate-names.js';
 import type { TlsFiles } from '../../tls-files.js';
-import type { Gatekeeper } from './gatekeeper.js';
+import type { MqttAuthorizer } from './mqtt-authorizer.js';
 import type { Session } from './session.js';
 
 type Serve = (socket: Socket, session: Session) => void;
@@ -17,17 +17,17 @@ export interface MqttListener {
 
 /** `serve` is called once bytes of MQTT can be read from the socket. */
 export function createMqttListener(options: {
-  readonly gatekeeper: Gatekeeper;
+  readonly authorizer: MqttAuthorizer;
   readonly tlsFiles: TlsFiles | undefined;
   readonly handshakeTimeoutMs: number;
   readonly serve: Serve;
 }): MqttListener {
-  const { gatekeeper, tlsFiles, serve } = options;
+  const { authorizer, tlsFiles, serve } = options;
   const sessions = new Map<Socket, Session>();
 
   function accept(socket: Socket): Session | undefined {
     const address = socket.remoteAddress ?? 'unknown';
-    const session = gatekeeper.open({ address, giveWay: () => socket.destroy() });
+    const session = authorizer.open({ address, giveWay: () => socket.destroy() });
     if (session === undefined) {
       socket.destroy();
       return undefined;
@@ -35,7 +35,7 @@ export function createMqttListener(options: {
     sessions.set(socket, session);
     socket.once('close', () => {
       sessions.delete(socket);
-      gatekeeper.close(session);
+      authorizer.close(session);
     });
     return session;
   }
@@ -60,13 +60,13 @@ export function createMqttListener(options: {
 }
 
 function createTlsListener(options: {
-  readonly gatekeeper: Gatekeeper;
+  readonly authorizer: MqttAuthorizer;
   readonly tlsFiles: TlsFiles;
   readonly handshakeTimeoutMs: number;
   readonly accept: (socket: Socket) => Session | undefined;
   readonly serve: Serve;
 }): Server {
-  const { gatekeeper, tlsFiles, accept, serve } = options;
+  const { authorizer, tlsFiles, accept, serve } = options;
   /** Node has no way from an encrypted socket to its TCP socket, but both have the same peer. */
   const handshakes = new Map<string, Session>();
 
@@ -97,7 +97,7 @@ function createTlsListener(options: {
   });
   server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
     const session = claimSession(socket);
-    if (session !== undefined) gatekeeper.failHandshake(session, error);
+    if (session !== undefined) authorizer.failHandshake(session, error);
     socket.destroy();
   });
   server.on('secureConnection', (socket: TLSSocket) => {
@@ -108,7 +108,7 @@ function createTlsListener(options: {
     }
     if (tlsFiles.asksForCertificates()) {
       if (!socket.authorized) {
-        gatekeeper.failHandshake(session, socket.authorizationError);
+        authorizer.failHandshake(session, socket.authorizationError);
         socket.destroy();
         return;
       }

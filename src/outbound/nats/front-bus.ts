@@ -35,7 +35,7 @@ export class FrontBus implements Siblings {
   #onMessage: OnMessage = () => {};
   #onElsewhere: (username: string) => void = () => {};
   #onLost: () => void = () => {};
-  readonly #heard = new Map<string, Heard>();
+  readonly #received = new Map<string, Heard>();
   #logins = 0;
   /**
    * Newest login of each name that this front has announced and not yet
@@ -56,11 +56,12 @@ export class FrontBus implements Siblings {
   start(onMessage: OnMessage): Promise<void> {
     this.#onMessage = onMessage;
     return this.#link.start({
-      onConnected: () => void this.#link.subscribe(loginFilterOf(), (_, payload) => this.#hearLogin(payload)),
+      onConnected: () =>
+        void this.#link.subscribe(loginFilterOf(), (_, payload) => this.#receiveLogin(payload)),
       onLost: () => {
         this.#told.clear();
         this.#order.forget();
-        this.#heard.clear();
+        this.#received.clear();
         this.#onLost();
       },
     });
@@ -85,7 +86,7 @@ export class FrontBus implements Siblings {
     const message: LoginMessage = { front: this.#frontId, login: ++this.#logins, username };
     if (!this.#link.publish(loginSubjectOf(tenantUuid), JSON.stringify(message))) return undefined;
     this.#told.set(username, message.login);
-    const leave = prefixes.map((prefix) => this.#hear(prefix));
+    const leave = prefixes.map((prefix) => this.#receive(prefix));
     return {
       leave() {
         for (const each of leave) each();
@@ -110,16 +111,16 @@ export class FrontBus implements Siblings {
   }
 
   /** The subscription lasts until every caller has called the function that it got. */
-  #hear(prefix: string): () => void {
-    const heard = this.#heard.get(prefix) ?? { connections: 0, unsubscribe: this.#subscribe(prefix) };
-    heard.connections++;
-    this.#heard.set(prefix, heard);
+  #receive(prefix: string): () => void {
+    const received = this.#received.get(prefix) ?? { connections: 0, unsubscribe: this.#subscribe(prefix) };
+    received.connections++;
+    this.#received.set(prefix, received);
     return () => {
-      heard.connections--;
-      if (heard.connections > 0) return;
-      heard.unsubscribe();
+      received.connections--;
+      if (received.connections > 0) return;
+      received.unsubscribe();
       // After a loss another entry may be there.
-      if (this.#heard.get(prefix) === heard) this.#heard.delete(prefix);
+      if (this.#received.get(prefix) === received) this.#received.delete(prefix);
     };
   }
 
@@ -130,7 +131,7 @@ export class FrontBus implements Siblings {
   }
 
   /** NATS delivers all logins to all fronts in the same order, their own included. So all agree on the newer of two. */
-  #hearLogin(payload: Buffer): void {
+  #receiveLogin(payload: Buffer): void {
     let told: LoginMessage;
     try {
       told = parseBusMessage(loginSchema, payload);

@@ -89,14 +89,14 @@ export class NatsBus implements MessageBus {
         if (this.#order.isNew(login)) this.#newestLogins.set(username, login);
       }),
     );
-    this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#hearWill(payload)));
+    this.#link.subscribe(willFilterOf(shard), (_, payload) => this.#orWarn(() => this.#receiveWill(payload)));
   }
 
   /**
    * A front announces a login before it passes on a message of that connection, and NATS keeps that order. So a will
    * that arrives after newer messages of the client also arrives after the newer login: it is out of date.
    */
-  #hearWill(payload: Buffer): void {
+  #receiveWill(payload: Buffer): void {
     const { front, login, username, topic, payload: said } = parseBusMessage(willSchema, payload);
     const newest = this.#newestLogins.get(username);
     if (newest !== undefined && (newest.front !== front || newest.login !== login)) return;

@@ -9,14 +9,14 @@ let rig: Rig;
 afterEach(() => rig.stop());
 
 /** Holds requests until the test answers them. */
-function holding() {
+function account() {
   const held: ServerResponse[] = [];
   return { held, answering: () => (_: unknown, response: ServerResponse) => void held.push(response) };
 }
 
 it('a change of what answers waits for what the one before took, and not for what waits longer', async () => {
   rig = await createRig();
-  const [standby, active] = [holding(), holding()];
+  const [standby, active] = [account(), account()];
   await rig.server.answerWith(standby.answering);
   const waiting = rig.call('GET', '/a');
   await eventually(() => expect(standby.held).toHaveLength(1));
@@ -40,7 +40,7 @@ it('a change of what answers waits for what the one before took, and not for wha
 
 it('each answer of a server that is about to stop ends its connection, and new ones are taken', async () => {
   rig = await createRig();
-  const service = holding();
+  const service = account();
   await rig.server.answerWith(service.answering);
   for (const [taken, connection] of ['keep-alive', 'close', 'close'].entries()) {
     if (taken === 1) rig.server.drain();

@@ -6,7 +6,7 @@ import { MeterLedger, type MeterSlot } from '../../../machines/power/meter-ledge
 import { Telemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
-import type { MeterSink } from '../../../src/ports/telemetry.js';
+import type { TelemetryHandler } from '../../../src/ports/telemetry.js';
 import { HARBOUR, type LogLine, recordingLog, STRANGER, topicOf } from '../../outbound/mqtt/broker-rig.js';
 
 const METER = topicOf('c/1/meter');
@@ -36,7 +36,7 @@ let lookUps: number;
 let send: (topic: string, payload: Buffer) => void;
 
 /** One charger of one location, in front of a real ledger. */
-function sinkOf(): MeterSink {
+function sinkOf(): TelemetryHandler {
   const isOurs = (tenant: string, location: string, charger: string) =>
     tenant === HARBOUR && location === 'quay-1' && charger === 'q1-a';
   return {
@@ -278,7 +278,7 @@ describe('the log', () => {
     let isBroken = true;
     const clock: Clock = { nowMs: () => 0, monotonicMs: () => 0, after: () => () => {} };
     const sink = sinkOf();
-    const faulty: MeterSink = {
+    const faulty: TelemetryHandler = {
       ...sink,
       connectorMeter(...ids) {
         if (isBroken) throw new Error('planted');

@@ -19,7 +19,7 @@ describe('A load behind a meter', () => {
   it('counts as the most it was in the last minute, in whole steps', () => {
     const estimate = estimateOf();
     const read = (second: number, loadW: number) => {
-      estimate.hear(loadW, NO_CHARGERS, second * S, S);
+      estimate.receive(loadW, NO_CHARGERS, second * S, S);
       estimate.confirm(0, second * S, second * S);
       return estimate.counted;
     };
@@ -32,9 +32,9 @@ describe('A load behind a meter', () => {
 
   it('does not count as more because a charger draws more than it has reported yet', () => {
     const estimate = estimateOf();
-    estimate.hear(5_000, { measured: 0, most: 11_000 }, 0, S);
+    estimate.receive(5_000, { measured: 0, most: 11_000 }, 0, S);
     estimate.confirm(0, 0, 0);
-    estimate.hear(16_000, { measured: 0, most: 11_000 }, S, S);
+    estimate.receive(16_000, { measured: 0, most: 11_000 }, S, S);
     expect(estimate.counted).toBe(5_000);
     estimate.confirm(11_000, S, 9 * S);
     expect(estimate.counted).toBe(5_000);
@@ -42,9 +42,9 @@ describe('A load behind a meter', () => {
 
   it('counts at once as what no charger may draw, reported or not', () => {
     const estimate = estimateOf();
-    estimate.hear(5_000, { measured: 0, most: 11_000 }, 0, S);
+    estimate.receive(5_000, { measured: 0, most: 11_000 }, 0, S);
     estimate.confirm(0, 0, 0);
-    estimate.hear(24_000, { measured: 0, most: 11_000 }, S, S);
+    estimate.receive(24_000, { measured: 0, most: 11_000 }, S, S);
     expect(estimate.counted).toBe(13_000);
     estimate.confirm(0, S, 10 * S);
     expect(estimate.counted).toBe(24_000);
@@ -52,7 +52,7 @@ describe('A load behind a meter', () => {
 
   it('does not wait for a charger that never reports', () => {
     const estimate = estimateOf();
-    estimate.hear(20_000, { measured: 0, most: 15_000 }, 0, S);
+    estimate.receive(20_000, { measured: 0, most: 15_000 }, 0, S);
     estimate.confirm(0, -S, 14 * S);
     expect(estimate.isUnconfirmed).toBe(true);
     estimate.confirm(0, -S, 15 * S);
@@ -73,7 +73,7 @@ describe('A load behind a meter', () => {
         const mostW = 40_000;
         for (const [second, { buildingW, drawnW, reportedW, isConfirmed }] of readings.entries()) {
           const now = second * S;
-          estimate.hear(buildingW + drawnW, { measured: reportedW, most: mostW }, now, S);
+          estimate.receive(buildingW + drawnW, { measured: reportedW, most: mostW }, now, S);
           if (isConfirmed) estimate.confirm(drawnW, now, now);
           // The highest possible draw of the chargers plus the counted building load covers the metered import.
           expect((estimate.counted ?? 0) + mostW).toBeGreaterThanOrEqual(buildingW + drawnW);
@@ -85,7 +85,7 @@ describe('A load behind a meter', () => {
 
   it('is bounded, however fast readings come', () => {
     const estimate = estimateOf();
-    for (let ms = 0; ms < 20_000; ms++) estimate.hear(5_000 + (ms % 7), NO_CHARGERS, ms, S);
+    for (let ms = 0; ms < 20_000; ms++) estimate.receive(5_000 + (ms % 7), NO_CHARGERS, ms, S);
     estimate.confirm(0, 20_000, 20_000);
     expect(estimate.counted).toBe(5_100);
   });
@@ -157,7 +157,7 @@ describe('What is kept free beside it', () => {
     // A lift that takes 6 kW for 40 s twice an hour.
     for (let second = 0; second < 2 * 3600; second++) {
       const loadW = 4_000 + (second % 1800 < 40 ? 6_000 : 0);
-      estimate.hear(loadW, NO_CHARGERS, second * S, S);
+      estimate.receive(loadW, NO_CHARGERS, second * S, S);
       estimate.confirm(0, second * S, second * S);
     }
     expect(estimate.isLearnt).toBe(true);

@@ -23,8 +23,8 @@ function bookOf(failsafeA = 0): ConnectorBook {
     failsafeA,
     operatorMayPause: false,
     efficiency: undefined,
-    poles: [],
-    polesOfPhases: [[], [], []],
+    circuitPhases: [],
+    circuitPhasesOfPhases: [[], [], []],
   };
   return new ConnectorBook(site, facts, TIMES);
 }
@@ -110,10 +110,10 @@ describe('A connector', () => {
   it('may draw what it starts with, where it keeps nothing over that, until it has taken a limit and has settled', () => {
     const book = bookOf();
     book.startsWithA = 32;
-    book.hear(0, true);
+    book.receive(0, true);
     expect(book.boundA(0)).toBe(0);
     book.isForgetful = true;
-    book.hear(1_000, true);
+    book.receive(1_000, true);
     book.isForgetful = false;
     book.give(limit(1, 6), 2_000, 2_000);
     expect(book.boundA(100_000)).toBe(32);
@@ -130,7 +130,7 @@ describe('A connector', () => {
       book.give(limit(1, 6, 6), 0, 0);
       book.noteApplied({ epoch: 1, seq: 1 }, 1_000);
       Object.assign(book, { startsWithA: 32, isForgetful: true });
-      book.hear(2_000, true);
+      book.receive(2_000, true);
       book.isForgetful = false;
       book.loseWords(storedUntilMs);
       expect(book.boundA(100_000)).toBe(boundA);
@@ -178,7 +178,7 @@ describe('A connector', () => {
     expect(book.lastingA(1, 60_000, 3)).toBe(20);
     expect(book.lastingA(1, 71_200, 3)).toBe(0);
     expect(book.lastingA(2, 1_000, 3)).toBe(0);
-    expect(book.hasPromiseBefore(2, 1_000)).toBe(true);
+    expect(book.hasGrantBefore(2, 1_000)).toBe(true);
   });
 
   it('has its maximum reserved once it draws more than it was told for 7 s, and not before', () => {
@@ -195,11 +195,11 @@ describe('A connector', () => {
 
   it('breaks no limit by what it draws without a lease, nor by what it says of that once it has one; later it may', () => {
     const book = bookOf();
-    book.leaseHeard.hear('none', 0);
+    book.receivedLeaseKind.receive('none', 0);
     book.give(limit(1, 10), 0, 0);
     book.draw(18, 10_000);
     book.draw(18, 20_000);
-    book.leaseHeard.hear('heartbeat', 0);
+    book.receivedLeaseKind.receive('heartbeat', 0);
     book.draw(18, 20_300);
     book.give(limit(2, 10), 20_300, 20_300);
     expect(book.boundA(20_300)).toBe(10);
@@ -215,15 +215,15 @@ describe('A connector', () => {
     const book = bookOf();
     book.give(limit(1, 10), 0, 0);
     const disk = new Disk(TIMES.heartbeatMs);
-    book.leaseHeard.hear('none', 5_000);
+    book.receivedLeaseKind.receive('none', 5_000);
     expect(book.boundA(5_000)).toBe(32);
-    expect(book.leaseHeard.lose(disk.storedUntilMs(6_001))).toBe(false);
+    expect(book.receivedLeaseKind.lose(disk.storedUntilMs(6_001))).toBe(false);
     expect(book.boundA(6_001)).toBe(32);
-    expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(true);
+    expect(book.receivedLeaseKind.lose(disk.storedUntilMs(6_000))).toBe(true);
     expect(book.boundA(6_000)).toBe(10);
-    expect(book.leaseHeard.lose(disk.storedUntilMs(6_000))).toBe(false);
+    expect(book.receivedLeaseKind.lose(disk.storedUntilMs(6_000))).toBe(false);
     // The next service receives the report again.
-    book.leaseHeard.hear('none', 9_000);
+    book.receivedLeaseKind.receive('none', 9_000);
     expect(book.boundA(9_000)).toBe(32);
   });
 
@@ -232,8 +232,8 @@ describe('A connector', () => {
     disk.setBusy(true, 20_000);
     const isLost = (saidAtMs: number, diedAtMs: number) => {
       const book = bookOf();
-      book.leaseHeard.hear('none', saidAtMs);
-      return book.leaseHeard.lose(disk.storedUntilMs(diedAtMs));
+      book.receivedLeaseKind.receive('none', saidAtMs);
+      return book.receivedLeaseKind.lose(disk.storedUntilMs(diedAtMs));
     };
     expect(isLost(18_999, 50_000)).toBe(false);
     expect(isLost(19_000, 50_000)).toBe(true);
@@ -248,15 +248,15 @@ describe('A connector', () => {
     const disk = new Disk(TIMES.heartbeatMs);
     const book = bookOf();
     disk.setBusy(true, 20_000);
-    book.leaseHeard.hear('none', 30_000);
+    book.receivedLeaseKind.receive('none', 30_000);
     disk.setBusy(false, 40_000);
     disk.setBusy(true, 50_000);
-    expect(book.leaseHeard.lose(disk.storedUntilMs(60_000))).toBe(true);
+    expect(book.receivedLeaseKind.lose(disk.storedUntilMs(60_000))).toBe(true);
   });
 
   it('that counts leases from receipt may keep a limit until it said when it took it', () => {
     const book = bookOf();
-    book.leaseHeard.hear('receipt', 0);
+    book.receivedLeaseKind.receive('receipt', 0);
     book.give(limit(1, 20), 0, 0);
     expect(book.boundA(1_000_000)).toBe(20);
     book.noteApplied({ epoch: 1, seq: 1 }, 1_000_000);

@@ -31,7 +31,7 @@ function bookOf(key: string, operatorMayPause: boolean): ConnectorBook {
   const rating = { wattsPerA: WATTS, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
   const book = new ConnectorBook(
     site,
-    { key, ...rating, operatorMayPause, poles: [], polesOfPhases: [[], [], []] },
+    { key, ...rating, operatorMayPause, circuitPhases: [], circuitPhasesOfPhases: [[], [], []] },
     TIMES,
   );
   connectors.push(book);
@@ -57,7 +57,7 @@ beforeEach(() => {
   const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs };
   watch = new LateWatch({ sites: new Map([['quay', site]]), oracle, drawnW, ...clock });
   for (const book of [late, other]) {
-    book.hear(0, true);
+    book.receive(0, true);
     book.give(told(1, 20), 0, 0);
     book.noteApplied({ epoch: 1, seq: 1 }, 0);
   }
@@ -71,7 +71,7 @@ function passTo(untilMs: number): number {
   let allowedA = Number.NaN;
   while (nowMs < untilMs) {
     nowMs += 1_000;
-    for (const book of connectors) book.hear(nowMs, false);
+    for (const book of connectors) book.receive(nowMs, false);
     allowedA = watch.allowedW('quay', LIMIT_W) / WATTS;
   }
   return allowedA;

@@ -33,7 +33,7 @@ function lock(key: string): void {
 function pass(ms: number, away?: ConnectorBook): void {
   for (let leftMs = ms; leftMs > 0; leftMs -= TIMES.heartbeatMs) {
     nowMs += Math.min(leftMs, TIMES.heartbeatMs);
-    for (const book of [locked, first, second]) if (book !== away) book.hear(nowMs, false);
+    for (const book of [locked, first, second]) if (book !== away) book.receive(nowMs, false);
   }
 }
 
@@ -58,11 +58,17 @@ function build(behindFeeder: readonly string[]): void {
   };
   const rating = { wattsPerA: 690, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
   const bookOf = (key: string) => {
-    const poles = behindFeeder.includes(key) ? [FUSE, FEEDER] : [FUSE];
-    const facts = { key, ...rating, operatorMayPause: false, poles, polesOfPhases: [poles] };
+    const circuitPhases = behindFeeder.includes(key) ? [FUSE, FEEDER] : [FUSE];
+    const facts = {
+      key,
+      ...rating,
+      operatorMayPause: false,
+      circuitPhases,
+      circuitPhasesOfPhases: [circuitPhases],
+    };
     const book = new ConnectorBook(site, facts, TIMES);
-    for (let heardAtMs = 0; heardAtMs <= HOUR_MS; heardAtMs += TIMES.heartbeatMs)
-      book.hear(heardAtMs, heardAtMs === 0);
+    for (let receivedAtMs = 0; receivedAtMs <= HOUR_MS; receivedAtMs += TIMES.heartbeatMs)
+      book.receive(receivedAtMs, receivedAtMs === 0);
     connectors.push(book);
     return book;
   };
@@ -97,23 +103,23 @@ function expectOwedAfter(ms: number, seq: number, away?: ConnectorBook): void {
 describe('A lock that is told 0 A on a fuse', () => {
   it('is wronged where the others can be lowered, or one of them alone cannot', () => {
     watch.left(locked, limit(1, 0));
-    first.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK, NOTHING_FOR_A_LOCK]);
   });
 
   it('is not where the maxima of two that cannot be relied upon fill it, nor until what they may draw is over', () => {
     for (const book of [first, second]) {
-      book.leaseHeard.hear('none', nowMs);
+      book.receivedLeaseKind.receive('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
     }
     watch.left(locked, limit(1, 0));
-    locked.leaseHeard.hear('none', nowMs);
+    locked.receivedLeaseKind.receive('none', nowMs);
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
-    locked.leaseHeard.hear('heartbeat', nowMs);
+    locked.receivedLeaseKind.receive('heartbeat', nowMs);
     pass(10_000);
-    for (const book of [first, second]) book.leaseHeard.hear('heartbeat', nowMs);
+    for (const book of [first, second]) book.receivedLeaseKind.receive('heartbeat', nowMs);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([]);
     for (const book of [first, second]) {
@@ -124,7 +130,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one that took no lower limit in time fills it, and until it has settled; else it is', () => {
-    first.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
     const give = (seq: number, limitA: number) => {
       watch.left(second, limit(seq, limitA));
       second.give(limit(seq, limitA), nowMs, nowMs);
@@ -143,16 +149,16 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one that kept no lease for a moment has yet to take a limit since', () => {
-    first.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('heartbeat', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('heartbeat', nowMs);
     expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 1);
   });
 
   it('is not while one that kept no lease is out of reach before it has taken a limit; else it is', () => {
-    first.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('heartbeat', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('heartbeat', nowMs);
     pass(TIMES.heartbeatMs);
     second.signOff();
     for (let seq = 1; seq <= 15; seq++) {
@@ -160,12 +166,12 @@ describe('A lock that is told 0 A on a fuse', () => {
       watch.left(locked, limit(seq, 0));
     }
     expect(told).toEqual([]);
-    second.hear(nowMs, true);
+    second.receive(nowMs, true);
     expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 16);
   });
 
   it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
-    first.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 26), nowMs, nowMs);
     watch.left(locked, limit(1, 0));
     expect(told.splice(0)).toEqual([NOTHING_FOR_A_LOCK]);
@@ -175,7 +181,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
-    first.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 16), 0, 0);
     // Its lease ended long ago, so the reading is either as old as that or true.
     second.draw(16, nowMs);
@@ -198,11 +204,11 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is not where another lets go of what it had once there is room, until that has followed; else it is', () => {
-    first.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 20), nowMs, nowMs);
     watch.left(locked, limit(1, 0));
-    second.leaseHeard.hear('heartbeat', nowMs);
+    second.receivedLeaseKind.receive('heartbeat', nowMs);
     second.give(limit(2, 6), nowMs, nowMs);
     pass(2 * TIMES.heartbeatMs + TIMES.settleMs + 1);
     watch.left(locked, limit(2, 0));
@@ -212,10 +218,10 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 
   it('is wronged by one that goes on letting go, once there has been room for longer than it takes', () => {
-    first.leaseHeard.hear('none', nowMs);
-    second.leaseHeard.hear('none', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
+    second.receivedLeaseKind.receive('none', nowMs);
     watch.left(locked, limit(1, 0));
-    first.leaseHeard.hear('heartbeat', nowMs);
+    first.receivedLeaseKind.receive('heartbeat', nowMs);
     const lower = (seq: number) => {
       pass(TIMES.heartbeatMs);
       first.give(limit(2 * seq, 7), nowMs, nowMs);
@@ -230,11 +236,11 @@ describe('A lock that is told 0 A on a fuse', () => {
 
   it('is wronged where what they may draw goes on for longer than it takes to make room', () => {
     for (const book of [first, second]) {
-      book.leaseHeard.hear('none', nowMs);
+      book.receivedLeaseKind.receive('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
     }
     watch.left(locked, limit(1, 0));
-    for (const book of [first, second]) book.leaseHeard.hear('heartbeat', nowMs);
+    for (const book of [first, second]) book.receivedLeaseKind.receive('heartbeat', nowMs);
     pass(100_001);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
@@ -253,7 +259,7 @@ describe('A lock that is told less than its limit in last resort', () => {
       [second, limit(seq, freeA, 'fairShare')],
       [locked, limit(seq, lockedA, 'lastResort')],
     ] as const) {
-      if (book !== locked) book.hear(nowMs, false);
+      if (book !== locked) book.receive(nowMs, false);
       watch.left(book, given);
       book.give(given, nowMs, nowMs);
       book.noteApplied(given, nowMs);
@@ -283,9 +289,9 @@ describe('A lock that is told less than its limit in last resort', () => {
     const tellWithout = (away: ConnectorBook | undefined, fromSeq: number, count: number) => {
       for (let seq = fromSeq; seq < fromSeq + count; seq++) {
         pass(TIMES.heartbeatMs, away);
-        const isHeard = away === undefined;
+        const isReceived = away === undefined;
         const given: readonly (readonly [ConnectorBook, LimitMessage])[] = [
-          ...(isHeard ? [[first, limit(seq, 0, 'waiting')] as const] : []),
+          ...(isReceived ? [[first, limit(seq, 0, 'waiting')] as const] : []),
           [second, limit(seq, 15, 'fairShare')],
           [locked, limit(seq, 13, 'lastResort')],
         ];
@@ -296,12 +302,12 @@ describe('A lock that is told less than its limit in last resort', () => {
         }
       }
     };
-    first.leaseHeard.hear('none', nowMs);
-    first.leaseHeard.hear('heartbeat', nowMs);
+    first.receivedLeaseKind.receive('none', nowMs);
+    first.receivedLeaseKind.receive('heartbeat', nowMs);
     first.signOff();
     tellWithout(first, 1, 40);
     expect(told).toEqual([]);
-    first.hear(nowMs, true);
+    first.receive(nowMs, true);
     tellWithout(undefined, 41, 12);
     expect(told).toEqual([]);
     tellWithout(undefined, 53, 1);

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js';
 import { createTraceHash } from '../../../sim/trace/trace-hash.js';
-import { Misfortune } from '../../../sim/world/misfortune.js';
+import { RandomFaults } from '../../../sim/world/random-faults.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
 import type { WorldOptions } from '../../../sim/world/world-options.js';
 import { parseProvisioning } from '../../../src/provisioning/parse-provisioning.js';
@@ -43,7 +43,7 @@ const BAD: readonly Misbehaviour[] = [
   ...(['backward-counters', 'false-ack', 'ignore-limits', 'impossible-power'] as const),
 ];
 
-interface Course {
+interface RunTimeline {
   readonly hash: string;
   readonly counts: World['counts'];
   readonly violations: World['violations'];
@@ -75,9 +75,9 @@ function tenants() {
 }
 
 /** Ten minutes in process without faults, run once for all comparisons. */
-const undisturbed = new Map<number, Promise<Course>>();
+const undisturbed = new Map<number, Promise<RunTimeline>>();
 
-function playUndisturbed(seed: number): Promise<Course> {
+function playUndisturbed(seed: number): Promise<RunTimeline> {
   const course = undisturbed.get(seed) ?? play('inProcess', seed, operate);
   undisturbed.set(seed, course);
   return course;
@@ -89,7 +89,7 @@ async function play(
   course: (world: World) => Promise<void>,
   traitsOf: (number: number) => Partial<ChargerTraits> = () => ({}),
   ocppOf?: WorldOptions['ocppOf'],
-): Promise<Course> {
+): Promise<RunTimeline> {
   const hash = createTraceHash();
   let chargers = 0;
   const world = await createWorld({
@@ -133,16 +133,16 @@ async function operate(world: World): Promise<void> {
 }
 
 async function suffer(world: World, seed: number): Promise<void> {
-  const misfortune = new Misfortune(world, seed, ALL_AT_ONCE);
+  const randomFaults = new RandomFaults(world, seed, ALL_AT_ONCE);
   world.agenda.at(3.5 * MINUTE_MS, () => world.restartBroker(3_000));
   world.agenda.at(6 * MINUTE_MS, () => world.crash(4_000));
   world.agenda.at(7.5 * MINUTE_MS, () => world.setDatabaseBusy(true));
   world.agenda.at(8 * MINUTE_MS, () => world.setDatabaseBusy(false));
   await operate(world);
-  misfortune.end();
+  randomFaults.end();
   await world.advance(2 * MINUTE_MS);
   for (const kind of ['loss', 'duplication', 'hold', 'partition', 'reboot'] as const) {
-    expect(misfortune.struck.get(kind), kind).toBeGreaterThan(0);
+    expect(randomFaults.struck.get(kind), kind).toBeGreaterThan(0);
   }
 }
 

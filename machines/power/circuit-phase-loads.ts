@@ -1,0 +1,60 @@
+// Reported current of each circuit phase, and the circuit phases that limit a connector. For display only, never for
+// decisions.
+import { type ConnectorControl, linkOf } from './connector-control.js';
+import type { Fuses } from './fuses.js';
+
+/** Load of one circuit phase. */
+export interface CircuitPhaseLoad {
+  /** Reported current of the connectors below, A. A silent one counts at most with its possible entitlement. */
+  readonly measuredA: number;
+  /** The circuit phase limits a connector, as of the last decision. */
+  readonly isFull: boolean;
+}
+
+/**
+ * Loads in the order of `fuses.poles`. A current on an unknown phase counts on every phase that may carry it, as in the
+ * ledger.
+ */
+export function circuitPhaseLoadsOf(
+  fuses: Fuses,
+  controls: Iterable<ConnectorControl>,
+): readonly CircuitPhaseLoad[] {
+  const measuredA = fuses.circuitPhases.map(() => 0);
+  const full = new Set<number>();
+  for (const control of controls) {
+    if (typeof control.limitedBy === 'number') full.add(control.limitedBy);
+    for (const [circuitPhase, currentA] of currentsOf(fuses, control))
+      measuredA[circuitPhase] = (measuredA[circuitPhase] ?? 0) + currentA;
+  }
+  return measuredA.map((sumA, circuitPhase) => ({
+    measuredA: Math.max(0, sumA),
+    isFull: full.has(circuitPhase),
+  }));
+}
+
+/** Load of a connector on each of its circuit phases, A. */
+function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number, number> {
+  const currents = new Map<number, number>();
+  const drawnA = ownCurrentsOf(control);
+  for (const [own, circuitPhases] of fuses
+    .circuitPhasesOfEachPhase({ ...control.spec, phases: control.phases })
+    .entries()) {
+    for (const circuitPhase of circuitPhases)
+      currents.set(circuitPhase, Math.max(currents.get(circuitPhase) ?? 0, drawnA[own] ?? 0));
+  }
+  return currents;
+}
+
+/**
+ * Current of each own phase, A, in their order. It is the reported one; while silent, at most the possible entitlement.
+ */
+export function ownCurrentsOf({ actor, slot, account, spec, phases }: ConnectorControl): readonly number[] {
+  const { currentA, powerW, receivedAtMs } = slot;
+  if (receivedAtMs === undefined) return [];
+  const isOnline = linkOf({ actor }) === 'online';
+  // A meter with one phase may report it at any position.
+  const reportedA = phases === 1 && currentA !== undefined ? [Math.max(...currentA)] : currentA;
+  const shareA = powerW / (spec.voltageV * phases);
+  const drawnA = reportedA ?? Array.from({ length: phases }, () => shareA);
+  return isOnline ? drawnA : drawnA.map((eachA, own) => Math.min(eachA, (account.loads[own] ?? 0) / 10));
+}

@@ -1,0 +1,199 @@
+// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session.
+
+import { type ConnectorControl, createSessionKnown, isLocked } from './connector-control.js';
+import type { ReallocatedTo } from './grant.js';
+import type { GrantLedger } from './grant-ledger.js';
+import type { MeterReading } from './meter-ledger.js';
+import {
+  ALL_PHASES,
+  NO_CURRENT,
+  type OwnPhases,
+  onFirst,
+  type PhaseCount,
+  phasesLoaded,
+} from './own-phases.js';
+
+/** A car must show fewer phases for this long, because some cars start on one phase and then use more. */
+const LEARNT_AFTER_MS = 15_000;
+/** A current above `USED_A` shows a charging car; one below `NOISE_A` is meter noise. */
+const USED_A = 3;
+const NOISE_A = 1;
+/** A lease that is missing this long before its end, by an accurate clock, did not end by time. */
+const EARLY_MS = 5_000;
+
+/**
+ * Some phases are reallocated until the session ends: the car does not use them, or the charger has switched them off.
+ */
+export function isReallocating({ account }: Pick<ConnectorControl, 'account'>): boolean {
+  return account.usedPhases < account.phases;
+}
+
+/** The grants use fewer phases than the car would. */
+export function isSwitched(control: ConnectorControl): boolean {
+  return isSwitching(control) && control.account.usedPhases < control.session.learnt;
+}
+
+/** The charger can charge the current car on fewer phases than the car uses, and the car tolerates a pause. */
+export function canSwitch(control: ConnectorControl): boolean {
+  const { session, spec, isStoring } = control;
+  return (
+    isSwitching(control) &&
+    session.learnt > 1 &&
+    spec.neverPause !== true &&
+    !isStoring &&
+    mayReallocate(control)
+  );
+}
+
+function isSwitching({ switchesPhasesIn, boot }: ConnectorControl): boolean {
+  return switchesPhasesIn !== undefined && switchesPhasesIn === boot;
+}
+
+/**
+ * Applies session and phase currents of a reading. True if the division of power may change.
+ * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
+ */
+export function followSession(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  reading: MeterReading,
+  heldTenthsA: number | undefined,
+  nowMs: number,
+): boolean {
+  const { session, account } = control;
+  if (reading.session !== session.id) {
+    const wasReallocating = isReallocating(control);
+    Object.assign(session, createSessionKnown(), { id: reading.session });
+    endReallocation(ledger, control);
+    return goOnFromBefore(ledger, control, heldTenthsA) || wasReallocating;
+  }
+  if (isReallocating(control)) {
+    if (!mayReallocate(control)) return endReallocation(ledger, control);
+    // Until a charger has switched, earlier grants let its car use more phases.
+    const allowed = isSwitched(control) ? phasesLoaded(account.entitled) : 1;
+    const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);
+    if (!isBeyond && !hasEndedEarly(control, reading, nowMs)) return false;
+    forbidReallocation(ledger, control);
+    // Current beyond the grants counts on every phase from now on, regardless of the charger's reports.
+    if (isBeyond) ledger.widen(account);
+    return true;
+  }
+  return learn(ledger, control, reading, nowMs);
+}
+
+/**
+ * The car uses phases beyond its observed ones, so no phases of this session are reallocated any more. False if none
+ * were.
+ */
+export function forbidReallocation(ledger: GrantLedger, control: ConnectorControl): boolean {
+  if (!isReallocating(control)) return false;
+  control.session.isBarred = true;
+  return endReallocation(ledger, control);
+}
+
+/** New grants are for any car on all phases. True if they were not before. */
+export function endReallocation(ledger: GrantLedger, control: ConnectorControl): boolean {
+  if (control.account.usedPhases === ALL_PHASES) return false;
+  ledger.useOn(control.account, ALL_PHASES);
+  control.session.learnt = ALL_PHASES;
+  // The last grant was for fewer phases and may have ended.
+  control.sentTenthsA = undefined;
+  return true;
+}
+
+/** The connector is locked and charging, and its target phases exceed the phases of its last grant. */
+export function isToWiden(control: ConnectorControl): boolean {
+  const { account, sentPhases, sentTenthsA = 0 } = control;
+  return sentTenthsA > 0 && sentPhases < account.usedPhases && isLocked(control);
+}
+
+/**
+ * The minimum fits on all target phases within `raisableTenthsA`. Otherwise the connector keeps its current phases and
+ * is not paused.
+ */
+export function widens(ledger: GrantLedger, control: ConnectorControl, raisableTenthsA: number): boolean {
+  const { account, sentPhases, targetTenthsA, isStoring } = control;
+  if (Math.min(targetTenthsA, raisableTenthsA) >= account.leastTenthsA && !isStoring) return true;
+  ledger.useOn(account, sentPhases);
+  return false;
+}
+
+/** The charger reported `endsWithSession` in this boot, and it has no own fail-safe that could load other phases. */
+function mayReallocate({ account, spec, session, boot, endsWithSessionIn }: ConnectorControl): boolean {
+  if (account.phases === 1 || spec.dc != null || session.isBarred || account.isWorstCase) return false;
+  const fallsBackToNothing = account.keepsThen || account.reportedFailsafeTenthsA === 0;
+  return session.id !== undefined && endsWithSessionIn === boot && fallsBackToNothing;
+}
+
+function learn(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  reading: MeterReading,
+  nowMs: number,
+): boolean {
+  const { session, account } = control;
+  const phases = phasesSeen(reading, NOISE_A);
+  // A phase with a current between noise and use may soon carry more.
+  const isPlain = phases > 0 && phases === phasesSeen(reading, USED_A);
+  // A charger that switches back to more phases keeps the car on fewer until the switch is complete.
+  const isOffered = account.ackedSeq > session.switchedSeq;
+  if (!isPlain || !isOffered || phases >= account.phases) {
+    session.seen = undefined;
+    return false;
+  }
+  if (session.seen?.phases !== phases) session.seen = { phases: phases as PhaseCount, sinceMs: nowMs };
+  if (nowMs - session.seen.sinceMs < LEARNT_AFTER_MS || !mayReallocate(control)) return false;
+  session.learnt = session.seen.phases;
+  ledger.useOn(account, session.learnt);
+  return true;
+}
+
+/**
+ * Continues a grant of the earlier owner. If all its grants on disk were for fewer phases, the grant is for the session
+ * that goes on.
+ */
+function goOnFromBefore(
+  ledger: GrantLedger,
+  control: ConnectorControl,
+  heldTenthsA: number | undefined,
+): boolean {
+  const { account, storedPhases, session, boot } = control;
+  if (heldTenthsA === undefined || heldTenthsA === 0 || session.id === undefined) return false;
+  if (account.lastSeq > 0 || storedPhases >= account.phases) return false;
+  control.endsWithSessionIn = boot;
+  if (!mayReallocate(control)) return false;
+  ledger.useOn(account, storedPhases);
+  return true;
+}
+
+/**
+ * Phases on which the charger certainly holds `tenthsA` since before the service start. With a session they may be
+ * fewer than on disk; current shows the minimum. Undefined without a session: then all phases on disk apply.
+ */
+export function surelyOn(reading: MeterReading, tenthsA = 0): OwnPhases | undefined {
+  if (reading.session === undefined) return undefined;
+  const phases = phasesSeen(reading, USED_A);
+  return phases === 0 ? NO_CURRENT : onFirst(tenthsA, phases as PhaseCount);
+}
+
+/** Number of phases up to the last one with at least `leastA`; 0 if none has that. */
+function phasesSeen({ currentA = [] }: MeterReading, leastA: number): number {
+  return currentA.findLastIndex((phaseA) => phaseA >= leastA) + 1;
+}
+
+/** The charger took the newest grant and now reports none, although the lease should still last. */
+function hasEndedEarly(
+  { account, leasedUntilMs }: ConnectorControl,
+  { seq }: MeterReading,
+  nowMs: number,
+): boolean {
+  const isTaken = account.ackedSeq === account.lastSeq && account.lastSeq > 0;
+  return seq === 0 && isTaken && leasedUntilMs - nowMs > EARLY_MS;
+}
+
+/** A grant for some of its phases is for the car's session only. */
+export function reallocatedTo(control: ConnectorControl): ReallocatedTo | undefined {
+  const { session, account } = control;
+  if (!isReallocating(control) || session.id === undefined) return undefined;
+  return { session: session.id, phases: account.usedPhases };
+}

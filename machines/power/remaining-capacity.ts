@@ -1,0 +1,231 @@
+// Capacity beside connectors that receive no limit or have not taken a lower one, by their possible draw.
+import { wattsOfTenths } from '../values/units.js';
+import type { Budget } from './budget.js';
+import { type ConnectorControl, isLocked } from './connector-control.js';
+import { setTargets } from './connector-targets.js';
+import type { Available, Switching } from './division.js';
+import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
+import type { Fuses } from './fuses.js';
+import type { GrantLedger } from './grant-ledger.js';
+import { forEachLoad } from './ledger-account.js';
+import type { PhaseCount } from './own-phases.js';
+
+/** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
+export const REPEAT_AFTER_MS = 2_000;
+/**
+ * By this time each reachable charger has taken a limit, except for hardware that needs its full 5 s. Others are then
+ * stopped in its place and have 10 s to follow. So the total is within the limit after 15 s.
+ */
+const TAKEN_AFTER_MS = 4_800;
+
+/** A limit, and the time from which all entitlements must fit it. Leases that end before that do not count. */
+export interface FittedLimit {
+  readonly limitW: number;
+  readonly fitsFromMs: number;
+}
+
+/** Capacity to share below each limit and on each circuit phase. */
+export interface SharedCapacity {
+  /** The limit in force, and the lowest one known to begin, if it differs. */
+  readonly limits: readonly FittedLimit[];
+  /** The grid operator's limit; infinite without one. */
+  readonly operatorW: number;
+  readonly fuses: Fuses;
+}
+
+/**
+ * All entitlements must fit a limit from its start. An unannounced order allows time until `followedByMs`, so no car
+ * stops for a lease that ends before that. A limit that begins later never delays one that is in force.
+ */
+export function fittedLimitsOf(
+  { limitW, isLimitOrdered, budgetW, isOrdered, bindsFromMs }: Budget,
+  followedByMs: number,
+  nowMs: number,
+): readonly FittedLimit[] {
+  const inForce = { limitW, fitsFromMs: isLimitOrdered ? Math.max(nowMs, followedByMs) : nowMs };
+  if (budgetW === limitW) return [inForce];
+  return [inForce, { limitW: budgetW, fitsFromMs: isOrdered ? Math.max(bindsFromMs, followedByMs) : nowMs }];
+}
+
+/**
+ * Capacity beside `taking`, by their possible entitlements. A connector with an untaken lower limit counts at least
+ * with its target.
+ * @param fromMs leases that end before this time do not count
+ */
+function availableBeside(
+  ledger: GrantLedger,
+  taking: readonly ConnectorControl[],
+  { limits, operatorW, fuses }: SharedCapacity,
+  fromMs = Number.NEGATIVE_INFINITY,
+): Available {
+  let [availableW, operatorLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (const { limitW, fitsFromMs } of limits) {
+    let takenW = 0;
+    for (const { account, targetTenthsA, untaken } of taking) {
+      const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
+      const dueW = wattsOfTenths(dueTenthsA, account.milliwattsPerTenth);
+      takenW += Math.max(ledger.boundWFrom(account, Math.max(fitsFromMs, fromMs)), dueW);
+    }
+    availableW = Math.min(availableW, limitW - takenW);
+    operatorLeavesW = Math.min(operatorLeavesW, operatorW - takenW);
+  }
+  const availableTenthsA = [...fuses.capacitiesTenthsA];
+  for (const { account } of taking)
+    forEachLoad(account, ledger.loadsFrom(account, fromMs), (circuitPhase, tenthsA) => {
+      availableTenthsA[circuitPhase] = (availableTenthsA[circuitPhase] ?? 0) - tenthsA;
+    });
+  return { availableW, operatorLeavesW, availableTenthsA };
+}
+
+/** Entitlements exceed the capacity, and not only by leases that end in time: the capacity fell recently. */
+export function isOverbooked(
+  ledger: GrantLedger,
+  controls: readonly ConnectorControl[],
+  { limits, fuses }: SharedCapacity,
+): boolean {
+  for (const { limitW, fitsFromMs } of limits) {
+    if (ledger.totalW <= limitW) continue;
+    let lastingW = 0;
+    for (const { account } of controls) lastingW += ledger.boundWFrom(account, fitsFromMs);
+    if (lastingW > limitW) return true;
+  }
+  return ledger.loadsTenthsA.some(
+    (tenthsA, circuitPhase) => tenthsA > (fuses.capacitiesTenthsA[circuitPhase] ?? 0),
+  );
+}
+
+/**
+ * Records the limit of grant `seq`. A decrease counts as untaken until the charger acknowledges that grant or a newer
+ * one.
+ */
+export function recordSent(
+  control: ConnectorControl,
+  {
+    seq,
+    limitTenthsA,
+    beforeTenthsA,
+  }: { seq: number; limitTenthsA: number; beforeTenthsA: number | undefined },
+  nowMs: number,
+): void {
+  const { account, untaken } = control;
+  if (beforeTenthsA !== undefined && limitTenthsA >= beforeTenthsA) return;
+  if (limitTenthsA >= account.entitledTenthsA) control.untaken = undefined;
+  else control.untaken = { seq, sinceMs: isUntaken(control) ? (untaken?.sinceMs ?? nowMs) : nowMs };
+}
+
+/** The charger acknowledged a newer grant than before, so it is reachable. It may not have taken the newest yet. */
+export function recordTaken(control: ConnectorControl, nowMs: number): void {
+  const { untaken, account } = control;
+  if (untaken === undefined) return;
+  control.untaken = account.ackedSeq >= untaken.seq ? undefined : { seq: untaken.seq, sinceMs: nowMs };
+}
+
+/** Connectors that have not taken a lower limit in time, and may still draw more. */
+export function lateAmong(controlled: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
+  return controlled.filter(
+    (control) => isUntaken(control) && nowMs - (control.untaken?.sinceMs ?? nowMs) >= REPEAT_AFTER_MS,
+  );
+}
+
+/** Next time after `nowMs` at which a limit is repeated or counts for more; undefined if none is outstanding. */
+export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
+  let nextMs: number | undefined;
+  for (const control of controlled) {
+    const { untaken, sentAtMs } = control;
+    if (untaken === undefined || !isUntaken(control)) continue;
+    const { sinceMs } = untaken;
+    for (const atMs of [sinceMs + REPEAT_AFTER_MS, sinceMs + TAKEN_AFTER_MS, sentAtMs + REPEAT_AFTER_MS])
+      if (atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
+  }
+  return nextMs;
+}
+
+/**
+ * Sets the targets of `controlled` on the assumption that all take them. It then sets them again for all but `late`,
+ * beside the possible draw of these. The choice of phases assumes that all take their limits and that the leases of
+ * unreachable chargers have ended. A late charger follows soon, and a lease ends before a switch pays off.
+ */
+export function setTargetsBeside(
+  budget: Budget,
+  connectors: Record<'controlled' | 'uncontrolled' | 'late', readonly ConnectorControl[]>,
+  circumstances: {
+    readonly ledger: GrantLedger;
+    readonly room: SharedCapacity;
+    readonly settleMs: number;
+    /** Time until every lease granted now has ended, ms. */
+    readonly horizonMs: number;
+    readonly nowMs: number;
+  },
+): void {
+  const { controlled, uncontrolled, late } = connectors;
+  // After a start no charger is connected yet, and thousands of locations need no decision.
+  if (controlled.length === 0) return;
+  const { ledger, room, settleMs, horizonMs, nowMs } = circumstances;
+  const useOn = ({ account }: ConnectorControl, phases: PhaseCount) => ledger.useOn(account, phases);
+  const share = (among: readonly ConnectorControl[], available: Available, switching?: Switching) =>
+    setTargets(among, budget, { ...available, settleMs, nowMs, switching });
+  const leasesEndMs = nowMs + horizonMs;
+  share(controlled, availableBeside(ledger, uncontrolled, room), {
+    useOn,
+    lasting: availableBeside(ledger, uncontrolled, room, leasesEndMs),
+  });
+  if (late.length === 0) return;
+  const others = controlled.filter((control) => !late.includes(control));
+  share(others, availableBesideLate(ledger, late, others, uncontrolled, room, nowMs));
+}
+
+/**
+ * Capacity beside `late` and `uncontrolled` for the others, which have targets already. While a late charger may only
+ * be slow, no car stops for it. The others keep at least their floors, and locked ones their targets.
+ */
+function availableBesideLate(
+  ledger: GrantLedger,
+  late: readonly ConnectorControl[],
+  others: readonly ConnectorControl[],
+  uncontrolled: readonly ConnectorControl[],
+  room: SharedCapacity,
+  nowMs: number,
+): Available {
+  const isLost = ({ untaken }: ConnectorControl) => nowMs - (untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
+  const besideAll = availableBeside(ledger, [...uncontrolled, ...late], room);
+  const besideLost = availableBeside(ledger, [...uncontrolled, ...late.filter(isLost)], room);
+  const slow = late.filter((control) => !isLost(control));
+  let leftW = besideLost.availableW;
+  const leftTenthsA = [...besideLost.availableTenthsA];
+  for (const control of slow) {
+    const { account, targetTenthsA } = control;
+    leftW -= Math.max(heldWOf(control), wattsOfTenths(targetTenthsA, account.milliwattsPerTenth));
+    loadWith(leftTenthsA, control, targetTenthsA, -1);
+  }
+  let keptW = 0;
+  const keptLoadsTenthsA = leftTenthsA.map(() => 0);
+  for (const control of others) {
+    const { targetTenthsA, account } = control;
+    // Locked connectors are lowered only after all others.
+    const keptTenthsA = isLocked(control) ? targetTenthsA : Math.min(targetTenthsA, account.leastTenthsA);
+    keptW += Math.max(heldWOf(control), wattsOfTenths(keptTenthsA, account.milliwattsPerTenth));
+    loadWith(keptLoadsTenthsA, control, keptTenthsA, 1);
+  }
+  const leftOrKeptW = Math.min(leftW, keptW);
+  const { operatorLeavesW, availableW } = besideLost;
+  return {
+    availableW: Math.max(besideAll.availableW, leftOrKeptW),
+    operatorLeavesW: Math.max(besideAll.operatorLeavesW, operatorLeavesW - availableW + leftOrKeptW),
+    availableTenthsA: besideAll.availableTenthsA.map((tenthsA, circuitPhase) =>
+      Math.max(tenthsA, Math.min(leftTenthsA[circuitPhase] ?? 0, keptLoadsTenthsA[circuitPhase] ?? 0)),
+    ),
+  };
+}
+
+/** Adds the connector's load at `tenthsA` to its circuit phases; its fail-safe load if that is more. */
+function loadWith(sumsTenthsA: number[], control: ConnectorControl, tenthsA: number, sign: 1 | -1): void {
+  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
+  for (const circuitPhase of control.account.circuitPhases)
+    sumsTenthsA[circuitPhase] = (sumsTenthsA[circuitPhase] ?? 0) + sign * loadTenthsA;
+}
+
+/** The connector may still draw more than the limit sent. */
+function isUntaken({ untaken, account, sentTenthsA }: ConnectorControl): boolean {
+  if (untaken === undefined || sentTenthsA === undefined || account.ackedSeq >= untaken.seq) return false;
+  return account.entitledTenthsA > sentTenthsA;
+}

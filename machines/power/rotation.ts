@@ -1,0 +1,256 @@
+// Charging rotation if not all floors of 6 A fit. Cars in their turn come first, then those with the least charging and
+// the longest wait.
+
+import { wattsOfTenths } from '../values/units.js';
+import type { Throttle } from './connector.machine.js';
+import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
+import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
+
+/** Shortest and longest turn while other cars are pending. */
+export const TURN_MS = 15 * 60_000;
+export const LONGEST_TURN_MS = 90 * 60_000;
+/** Longest wait for a turn, unless that would need turns below the shortest one. */
+const LONGEST_WAIT_MS = 120 * 60_000;
+/**
+ * Charging beyond this time does not lower a car's rank further. A car that charged all night does not lose the whole
+ * day.
+ */
+const MOST_CHARGED_MS = 2 * LONGEST_TURN_MS;
+/** A car that was just paused or resumed keeps that state for this long. */
+export const DWELL_MS = 60_000;
+/** A lowered charger acknowledges within this time, unless it does so only with its next heartbeat. */
+const ACKNOWLEDGED_WITHIN_MS = 2_000;
+
+/** In the order of charging. */
+const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
+
+/** The car charges and would not wake up after a pause, so it is paused only after all others. */
+export function isKeptOn(control: ConnectorControl): boolean {
+  return control.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
+}
+
+/**
+ * Length of a turn. Each start and stop costs the car something, so turns are as long as the pending cars can bear. If
+ * twice as many cars are pending as charge, each of them is pending for two turns.
+ */
+export function turnMsOf(controls: Iterable<ConnectorControl>): number {
+  let [charging, waiting] = [0, 0];
+  for (const control of controls) {
+    if (isWaiting(control)) waiting++;
+    else if (turnOf(control).onSinceMs !== undefined && !isLocked(control) && takesTurns(control)) charging++;
+  }
+  if (waiting === 0) return LONGEST_TURN_MS;
+  return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
+}
+
+/** Power that a pause frees for others, W; the unavoidable reservation is excluded. */
+function freedW(control: ConnectorControl): number {
+  const { account } = control;
+  return floorWOf(control) - wattsOfTenths(alwaysReservedTenthsA(account), account.milliwattsPerTenth);
+}
+
+/** The same for each circuit phase that the connector loads, tenths of an ampere. */
+function freedTenthsA({ account }: ConnectorControl): number {
+  return account.leastTenthsA - alwaysCarriedTenthsA(account);
+}
+
+/** The connector takes part in the rotation: its pause frees capacity that others can use. */
+function takesTurns(control: ConnectorControl): boolean {
+  return freedW(control) > 0 || (control.account.circuitPhases.length > 0 && freedTenthsA(control) > 0);
+}
+
+/** The car wants to charge but may not. */
+export function isWaiting(control: ConnectorControl): boolean {
+  const { hasCar, isResting } = control.demand;
+  return hasCar && !isResting && !isLocked(control) && turnOf(control).onSinceMs === undefined;
+}
+
+/** The car may charge, for less than `turnMs` so far. */
+export function isInTurn(control: ConnectorControl, nowMs: number, turnMs: number): boolean {
+  const { onSinceMs } = turnOf(control);
+  return onSinceMs !== undefined && nowMs - onSinceMs < turnMs;
+}
+
+function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): number {
+  const { demand } = control;
+  const { onSinceMs } = turnOf(control);
+  if (isKeptOn(control)) return RANKS.keptOn;
+  // A pause would interrupt no current.
+  if (demand.isResting) return RANKS.resting;
+  if (onSinceMs === undefined) return RANKS.waiting;
+  return isInTurn(control, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
+}
+
+/** The minimum pause of the connector is not over. */
+export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
+  const { pausedSinceMs } = turnOf(control);
+  return throttleOf(control) === 'paused' && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
+}
+
+/**
+ * The pause ends so soon that its capacity must be freed now. Others that use it meanwhile have to acknowledge a
+ * decrease, and the settling time has to pass.
+ * @param settleMs time from an acknowledged decrease until its capacity is free, ms
+ */
+export function isAboutToResume(control: ConnectorControl, nowMs: number, settleMs: number): boolean {
+  return isDwelling(control, nowMs) && !isDwelling(control, nowMs + roomMadeWithinMs(settleMs));
+}
+
+function roomMadeWithinMs(settleMs: number): number {
+  return settleMs + ACKNOWLEDGED_WITHIN_MS;
+}
+
+/**
+ * Interval between pauses. The previous car has settled by then, so that only one car pauses at a time and the others
+ * continue.
+ */
+export function swapsApartMs(settleMs: number): number {
+  return roomMadeWithinMs(settleMs);
+}
+
+/** Time of the latest pause; minus infinity if no car is paused. */
+export function lastPauseAtMs(controls: Iterable<ConnectorControl>): number {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  for (const control of controls) lastMs = Math.max(lastMs, turnOf(control).pausedSinceMs ?? lastMs);
+  return lastMs;
+}
+
+/** Parameters of the rotation. */
+export interface Swaps {
+  /** Before this time no car past its turn pauses, because another has just done so. */
+  readonly swapsFromMs: number;
+  readonly turnMs: number;
+}
+
+interface Ranked {
+  readonly control: ConnectorControl;
+  rank: number;
+  readonly sinceMs: number;
+}
+
+/**
+ * Keeps cars past their turn in turn, except for those whose pause lets a pending car charge. Before `swapsFromMs` all
+ * stay.
+ */
+function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs: number): void {
+  const past = ranked.filter(({ rank }) => rank === RANKS.pastTurn).sort((a, b) => a.sinceMs - b.sinceMs);
+  if (past.length === 0) return;
+  const waiting = ranked.filter(({ rank }) => rank === RANKS.waiting).sort(byWait);
+  const leaving = new Set(nowMs < swapsFromMs ? [] : leavingFor(waiting, past));
+  for (const each of past) if (!leaving.has(each)) each.rank = RANKS.inTurn;
+}
+
+/** Orders pending cars by their charging since arrival, where a minute of waiting offsets a minute of charging. */
+function byWait(a: Ranked, b: Ranked): number {
+  return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
+}
+
+function waitsInEffectSinceMs({ sinceMs, control }: Ranked): number {
+  return sinceMs + Math.min(control.demand.chargedMs, MOST_CHARGED_MS);
+}
+
+/** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
+function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
+  for (const { control } of waiting) {
+    const circuitPhase = typeof control.limitedBy === 'number' ? control.limitedBy : undefined;
+    const leaving: Ranked[] = [];
+    let left = circuitPhase === undefined ? floorWOf(control) : control.account.leastTenthsA;
+    for (const each of past) {
+      const { account } = each.control;
+      if (circuitPhase !== undefined && !account.circuitPhases.includes(circuitPhase)) continue;
+      const freed = circuitPhase === undefined ? freedW(each.control) : freedTenthsA(each.control);
+      if (freed <= 0) continue;
+      leaving.push(each);
+      left -= freed;
+      if (left <= 0) return leaving;
+    }
+  }
+  return past;
+}
+
+/**
+ * The connectors in rotation order; ties by key, so that every run decides alike. Among pending cars, the one with the
+ * least charging less waiting time comes first.
+ */
+export function inRotationOrder(
+  controls: readonly ConnectorControl[],
+  nowMs: number,
+  { swapsFromMs, turnMs }: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
+): ConnectorControl[] {
+  const ranked = controls.map((control): Ranked => {
+    const { onSinceMs, pausedSinceMs } = turnOf(control);
+    return {
+      control,
+      rank: rankOf(control, nowMs, turnMs),
+      sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
+    };
+  });
+  keepOthersInTurn(ranked, nowMs, swapsFromMs);
+  // Among cars past their turn, the one with the shortest excess comes first.
+  ranked.sort(
+    (a, b) =>
+      a.rank - b.rank ||
+      (a.rank === RANKS.waiting ? byWait(a, b) : 0) ||
+      (a.rank === RANKS.pastTurn ? b.sinceMs - a.sinceMs : a.sinceMs - b.sinceMs) ||
+      (a.control.key < b.control.key ? -1 : 1),
+  );
+  return ranked.map(({ control }) => control);
+}
+
+/**
+ * Sends the decided throttle to the connector's machine if it changed, or if a car came or went. A raise counts from
+ * the decision on, even while others still have to release capacity.
+ */
+export function followDecision(control: ConnectorControl, nowMs: number): void {
+  const { actor, demand } = control;
+  const { hasCar } = demand;
+  const throttle = decidedThrottle(control);
+  const { onSinceMs, pausedSinceMs } = turnOf(control);
+  const hasTurn = onSinceMs !== undefined || pausedSinceMs !== undefined;
+  const isTurnDue = hasCar ? throttle !== 'paused' && onSinceMs === undefined : hasTurn;
+  if (throttle === throttleOf(control) && !isTurnDue) return;
+  actor.send({ type: 'throttle.changed', throttle, hasCar, nowMs });
+}
+
+function decidedThrottle({ targetTenthsA, demand, account }: ConnectorControl): Throttle {
+  if (!demand.hasCar) return 'free';
+  if (targetTenthsA < account.leastTenthsA) return 'paused';
+  if (targetTenthsA >= Math.min(demand.mostTenthsA, account.maxTenthsA)) return 'free';
+  return targetTenthsA === account.leastTenthsA ? 'minimum' : 'limited';
+}
+
+/**
+ * Next time at which the order or the shares change by time alone; undefined if no connector is pending.
+ * @param settleMs as in `isAboutToResume`
+ */
+export function nextTurnAtMs(
+  controls: readonly ConnectorControl[],
+  nowMs: number,
+  settleMs: number,
+  turnMs = turnMsOf(controls),
+): number | undefined {
+  const swapsFromMs = lastPauseAtMs(controls) + swapsApartMs(settleMs);
+  let nextMs = Number.POSITIVE_INFINITY;
+  let isAnyWaiting = false;
+  for (const control of controls) {
+    const { demand } = control;
+    const { onSinceMs, pausedSinceMs } = turnOf(control);
+    if (onSinceMs === undefined) {
+      // A resting car takes no turn from others, but may use their remainder after its minimum pause.
+      isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
+      if (pausedSinceMs === undefined) continue;
+      const endsAtMs = pausedSinceMs + DWELL_MS;
+      for (const atMs of [endsAtMs - roomMadeWithinMs(settleMs), endsAtMs]) {
+        if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
+      }
+    } else {
+      for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + turnMs]) {
+        if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
+      }
+      // A car past its turn pauses after those before it.
+      const isPast = onSinceMs + turnMs <= nowMs;
+      if (isPast && swapsFromMs > nowMs) nextMs = Math.min(nextMs, swapsFromMs);
+    }
+  }
+  return isAnyWaiting && nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;
+}

@@ -1,0 +1,230 @@
+// Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
+import { tenthsAOf, wattsOfTenths } from '../values/units.js';
+import {
+  type ConnectorControl,
+  floorWOf,
+  isControlled,
+  isLocked,
+  isReadOnly,
+  linkOf,
+} from './connector-control.js';
+import { heldWOf } from './failsafes.js';
+import type { GrantLedger } from './grant-ledger.js';
+import type { LedgerAccount } from './ledger-account.js';
+import {
+  awaitedW,
+  type BeyondGrants,
+  grantedThenTenthsA,
+  leastBesideW,
+  mayDrawBeyond,
+} from './ledger-capacity.js';
+import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
+
+/** A limit leaves with every heartbeat. A charger that takes limits leaves at most this many unacknowledged. */
+const LIMITS_ON_THEIR_WAY = 2;
+
+/** The connector's maximum is reserved at any limit, and its charger is online. */
+export function receivesUnverifiedLimits({ account, hb, spec, actor }: ConnectorControl): boolean {
+  return account.isWorstCase && linkOf({ actor }) === 'online' && hb !== undefined && spec.isActive;
+}
+
+/**
+ * The charger has taken its limits since it connected, and draws no more. As a rule only the proof of its lease is
+ * missing. Its grants then give its possible draw. If it breaks them, the limits of others make no difference.
+ */
+export function hasObeyed(control: ConnectorControl): boolean {
+  const { account, sentTenthsA, sentFromSeq } = control;
+  return mayObey(control) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq;
+}
+
+/**
+ * The last limit sent or the charger's reported limit, up to the possible entitlement. The report may arrive late, from
+ * before the end of a lease.
+ */
+export function keptTenthsAOf({ sentTenthsA = 0, slot, account }: ConnectorControl): number {
+  return Math.max(sentTenthsA, Math.min(tenthsAOf(slot.limitA ?? 0), account.entitledTenthsA));
+}
+
+/** Sets the target of an uncontrolled connector to its bound, with the reason. */
+export function leaveAtBound(control: ConnectorControl): void {
+  control.targetTenthsA = control.account.boundTenthsA;
+  control.limitedBy = undefined;
+  control.reason = control.compliance.isNonCompliant
+    ? 'nonCompliant'
+    : isReadOnly(control)
+      ? 'readOnly'
+      : 'failsafe';
+}
+
+/** Conditions for sending its minimum to an unverified charger. */
+export interface CapacityForMinimum {
+  /** The connector is locked, and its minimum has nothing to wait for. */
+  readonly isOwedAtOnce: boolean;
+  /** The minimum fits beside all power that cannot be lowered. */
+  readonly doesFit: boolean;
+  /** Power that is outstanding for locked connectors, W. */
+  readonly owedW: number;
+}
+
+/** Conditions for each of `uncontrolled`, after the grants to `controlled`. */
+export function capacityForMinimumOf(
+  uncontrolled: readonly ConnectorControl[],
+  controlled: readonly ConnectorControl[],
+  {
+    budgetW,
+    need,
+    ledger,
+    isOwedAtOnce,
+    nowMs,
+  }: {
+    readonly budgetW: number;
+    readonly need: PowerNeed;
+    readonly ledger: GrantLedger;
+    readonly isOwedAtOnce: (control: ConnectorControl) => boolean;
+    readonly nowMs: number;
+  },
+): (control: ConnectorControl) => CapacityForMinimum {
+  const fitting = fittingMinima(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
+  const owedW = owedFloorsW(controlled, ledger);
+  return (control) => ({
+    isOwedAtOnce: isLocked(control) && isOwedAtOnce(control),
+    doesFit: fitting.has(control),
+    owedW,
+  });
+}
+
+/**
+ * True for a connector whose minimum has nothing to wait for. Two conditions must hold.
+ * 1. The power that cannot be lowered, this minimum included, exceeds the budget, regardless of the connector's own
+ *    fail-safe.
+ * 2. No other connector still releases power, or the minimum fits beside the others' possible draw.
+ */
+export function owedAtOnceOf(
+  controlled: readonly ConnectorControl[],
+  uncontrolled: readonly ConnectorControl[],
+  { budgetW, need }: { readonly budgetW: number; readonly need: PowerNeed },
+  nowMs: number,
+): (control: ConnectorControl) => boolean {
+  return (control) => {
+    const beside = uncontrolled.filter((each) => each !== control);
+    const isUncounted = beside.length < uncontrolled.length;
+    const ownW = isUncounted ? floorWOf(control) : floorBesideNeedW(control, nowMs);
+    if (neededW(need, beside, nowMs) + ownW <= budgetW) return false;
+    const others = [...controlled.filter((each) => each !== control), ...beside];
+    const fitting = fittingMinima(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
+    if (!others.some((each) => isReleasing(each, nowMs, dueTenthsAOf(each, fitting)))) return true;
+    const besideW = others.reduce((sumW, { account }) => sumW + awaitedW(account, nowMs), 0);
+    return besideW + floorWOf(control) <= budgetW;
+  };
+}
+
+/**
+ * Upper bound of the connector's next limit. Unverified chargers get their limits after the others. While a lock is
+ * pending, they get at most their minimum. They get 0 if that does not fit beside the lock's.
+ */
+function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorControl>): number {
+  if (isControlled(control)) return control.targetTenthsA;
+  return isLocked(control) || fitting.has(control) ? control.account.leastTenthsA : 0;
+}
+
+/**
+ * The connector may still draw more than its next limit, by an earlier grant. An unreachable charger counts with its
+ * last grant, except for the minimum of a lock. That draw settles, or ends with its lease.
+ * @param dueTenthsA next limit, if it may be below the last one
+ */
+export function isReleasing(
+  control: ConnectorControl,
+  nowMs: number,
+  dueTenthsA = control.account.maxTenthsA,
+): boolean {
+  const { account } = control;
+  const isTold = isControlled(control) || receivesUnverifiedLimits(control);
+  const ofLockTenthsA = isLocked(control) ? account.leastTenthsA : 0;
+  return mayDrawBeyond(account, isTold ? dueTenthsA : ofLockTenthsA, nowMs);
+}
+
+/** Power that cannot be lowered, W, if all chargers obey. */
+function neededW(
+  { lockedW, heldW }: PowerNeed,
+  uncontrolled: readonly ConnectorControl[],
+  nowMs: number,
+): number {
+  return uncontrolled.reduce((sumW, control) => sumW + neededWOf(control, nowMs), lockedW + heldW);
+}
+
+/**
+ * Minimum power that locked connectors still lack, W. Unverified chargers leave it to them. A lock on a full fuse does
+ * not count, because the reserved maxima there stay in any case.
+ */
+function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedger): number {
+  let owedW = 0;
+  for (const control of controlled) {
+    const { account, targetTenthsA, sentTenthsA = 0 } = control;
+    const { leastTenthsA } = account;
+    const isOwed = isLocked(control) && sentTenthsA < leastTenthsA && targetTenthsA >= leastTenthsA;
+    if (isOwed && ledger.carriableTenthsA(account) >= leastTenthsA)
+      owedW += leastBesideW(account) - account.boundW;
+  }
+  return Math.max(0, owedW);
+}
+
+/**
+ * Online unverified connectors whose minimum fits into `leftW` beside the others' minima. Locked connectors are
+ * deducted even if they do not fit.
+ */
+function fittingMinima(
+  uncontrolled: readonly ConnectorControl[],
+  leftW: number,
+  nowMs: number,
+): ReadonlySet<ConnectorControl> {
+  let roomW = leftW;
+  for (const control of uncontrolled)
+    if (!receivesUnverifiedLimits(control)) roomW -= lastingWOf(control, nowMs);
+  const fitting = new Set<ConnectorControl>();
+  const unverified = uncontrolled.filter(receivesUnverifiedLimits);
+  for (const control of [...unverified.filter(isLocked), ...unverified.filter((each) => !isLocked(each))]) {
+    const leastW = floorWOf(control);
+    if (leastW <= roomW) fitting.add(control);
+    if (leastW <= roomW || isLocked(control)) roomW -= leastW;
+  }
+  return fitting;
+}
+
+/** A location's ledger, its excess reservations for chargers that may not obey, and the upper limit of raises. */
+interface Beside {
+  readonly ledger: GrantLedger;
+  readonly beyond: BeyondGrants;
+  readonly roomW: number;
+}
+
+/**
+ * Highest permitted `thenA` of a connector. If its maximum is reserved, the previous value applies until a higher one
+ * fits. The charger may obey its limits, and the others keep their earlier limits until they have followed lower ones.
+ */
+export function mostThenOf(
+  account: LedgerAccount,
+  wantedTenthsA: number,
+  { ledger, beyond, roomW }: Beside,
+): number {
+  const beforeTenthsA = grantedThenTenthsA(account);
+  if (!account.isWorstCase || wantedTenthsA <= beforeTenthsA) return account.maxTenthsA;
+  const isCounted = beyond.leaveOut(account);
+  const othersW = ledger.totalW - account.boundW - beyond.powerW;
+  const isRoom = othersW + wattsOfTenths(wantedTenthsA, account.milliwattsPerTenth) <= roomW;
+  const isCarried = ledger.carriableTenthsA(account, beyond) >= wantedTenthsA;
+  if (isCounted) beyond.count(account);
+  return isRoom && isCarried ? account.maxTenthsA : beforeTenthsA;
+}
+
+/** The charger has not exceeded its limits and took one of the newest. Later ones may be on their way. */
+function mayObey(control: ConnectorControl): boolean {
+  const { account, compliance } = control;
+  const isTaking = account.lastSeq - account.ackedSeq <= LIMITS_ON_THEIR_WAY;
+  return isTaking && !compliance.isNonCompliant && receivesUnverifiedLimits(control);
+}
+
+/** Power that the connector cannot be lowered below, W. */
+function neededWOf(control: ConnectorControl, nowMs: number): number {
+  if (!mayObey(control)) return lastingWOf(control, nowMs);
+  return isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
+}

@@ -1,0 +1,126 @@
+// Batched writes of enforcement's data beside the contract's rows. A failed write repeats, and no request is delayed.
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { Cancel, Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import { type Change, type Store, StoreUnavailableError } from '../ports/store.js';
+import { createRareLog, type RareLog } from '../rare-log.js';
+
+const RETRY_AFTER_MS = 1_000;
+const BATCH = 1_000;
+// In a long outage of the database, minutes of power are dropped first. Alarms are few, unless a charger comes and goes
+// without end.
+const POWER_KEPT = 100_000;
+const ALARMS_KEPT = 120_000;
+
+interface BookkeepingOptions {
+  readonly clock: Clock;
+  readonly store: Pick<Store, 'append'>;
+  readonly log: Log;
+}
+
+export class BatchedWrites {
+  readonly #clock: Clock;
+  readonly #store: Pick<Store, 'append'>;
+  readonly #log: Log;
+  readonly #rareLog: RareLog;
+  readonly #queues = new Map<TenantUuid, Change[]>();
+  #kept = 0;
+  #draining: Promise<void> | undefined;
+  #cancelStart: Cancel = () => {};
+  /** The database did not take the last batch. */
+  #isWaiting = false;
+  #isStopped = false;
+
+  constructor({ clock, store, log }: BookkeepingOptions) {
+    this.#clock = clock;
+    this.#store = store;
+    this.#log = log;
+    this.#rareLog = createRareLog(clock);
+  }
+
+  /** The change is written after all earlier changes of the tenant. Never throws. */
+  write(tenantUuid: TenantUuid, change: Change): void {
+    if (this.#kept >= (change.kind === 'power.put' ? POWER_KEPT : ALARMS_KEPT)) return;
+    const queue = this.#queues.get(tenantUuid) ?? [];
+    this.#queues.set(tenantUuid, queue);
+    queue.push(change);
+    this.#kept++;
+    // In a turn of its own, so that changes of one moment are written together.
+    if (this.#kept === 1) this.#startAfter(0);
+  }
+
+  /**
+   * Resolves once all earlier changes of the tenant are on disk.
+   * @throws StoreUnavailableError with unknown outcome if the database does not take them now; the write repeats all
+   * the same
+   */
+  async written(tenantUuid: TenantUuid): Promise<void> {
+    while (this.#queues.has(tenantUuid)) {
+      this.#startDraining();
+      await this.#draining;
+      if (this.#isWaiting)
+        throw new StoreUnavailableError('the database takes no writes now', { isOutcomeUnknown: true });
+    }
+  }
+
+  /** Tries once more to write the rest. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelStart();
+    await this.#draining;
+    this.#startDraining();
+    await this.#draining;
+  }
+
+  #startAfter(delayMs: number): void {
+    if (this.#isStopped) return;
+    this.#cancelStart();
+    this.#cancelStart = this.#clock.after(delayMs, () => this.#startDraining());
+  }
+
+  #startDraining(): void {
+    if (this.#draining !== undefined || this.#queues.size === 0) return;
+    this.#draining = this.#drain().finally(() => {
+      this.#draining = undefined;
+    });
+  }
+
+  async #drain(): Promise<void> {
+    const queues = this.#queues;
+    for (let next = queues.entries().next(); next.done !== true; next = queues.entries().next()) {
+      const [tenantUuid, queue] = next.value;
+      const batch = queue.slice(0, BATCH);
+      this.#isWaiting = !(await this.#writeBatch(tenantUuid, batch));
+      if (this.#isWaiting) {
+        this.#startAfter(RETRY_AFTER_MS);
+        break;
+      }
+      queue.splice(0, batch.length);
+      this.#kept -= batch.length;
+      if (queue.length === 0) queues.delete(tenantUuid);
+    }
+  }
+
+  /**
+   * False if the database does not take the batch now. A batch that it can never take is dropped, so that it blocks no
+   * other.
+   */
+  async #writeBatch(tenantUuid: TenantUuid, batch: readonly Change[]): Promise<boolean> {
+    try {
+      await this.#store.append(tenantUuid, batch);
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) {
+        this.#log.error(
+          { err: error, tenantUuid, changes: batch.length },
+          'alarms and power could not be written',
+        );
+        return true;
+      }
+      this.#rareLog('bookkeeping', () =>
+        this.#log.warn({ err: error, kept: this.#kept }, 'alarms and power wait for the database'),
+      );
+      return false;
+    }
+  }
+}

@@ -1,0 +1,199 @@
+// Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
+
+import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
+import { linkOf } from '../../machines/power/connector-control.js';
+import type { Ack } from '../../machines/power/grant.js';
+import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
+import {
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/values/ids.js';
+import { type DcUnit, gridWOfDcW, tenthsOfDcW } from '../../machines/values/units.js';
+import type { Directory } from '../actors/directory.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
+import type { Clock } from '../ports/clock.js';
+import type {
+  ChargerState,
+  ConnectorMeter,
+  OperatorMessage,
+  SiteMeterMessage,
+  TelemetryHandler,
+} from '../ports/telemetry.js';
+import type { Enforcement } from './enforcement.js';
+import { receiveOperator } from './grid-operator.js';
+import { receiveSiteMeter } from './site-meter.js';
+
+export class ConnectorTelemetryHandler implements TelemetryHandler {
+  readonly #directory: Directory;
+  readonly #enforcement: Enforcement;
+  readonly #clock: Clock;
+
+  constructor(directory: Directory, enforcement: Enforcement, clock: Clock) {
+    this.#directory = directory;
+    this.#enforcement = enforcement;
+    this.#clock = clock;
+  }
+
+  connectorMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    connectorId: ConnectorId,
+  ): ConnectorMeter | undefined {
+    const key = connectorKey({ controllerUuid, connectorId });
+    const connector = this.#directory.tenant(tenantUuid)?.connectors.get(key);
+    if (connector?.location.record.locationId !== locationId) return undefined;
+    return new Meter(connector, this.#directory, this.#enforcement);
+  }
+
+  recordOperator(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: OperatorMessage,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const verdict = location && receiveOperator(this.#directory, location, message, this.#clock.nowMs());
+    return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
+  }
+
+  recordSiteMeter(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    message: SiteMeterMessage,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    if (location === undefined) return undefined;
+    const instant = { now: this.#clock.nowMs(), nowMs: this.#clock.monotonicMs() };
+    expireReadings(this.#directory, this.#enforcement, location, instant.nowMs);
+    const verdict = receiveSiteMeter(this.#directory, location, message, instant);
+    return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
+  }
+
+  recordState(
+    tenantUuid: TenantUuid,
+    locationId: LocationId,
+    controllerUuid: ControllerUuid,
+    state: ChargerState,
+  ): RecordResult | undefined {
+    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const connectors = [...(location?.connectors.values() ?? [])].filter(
+      ({ record }) => record.controllerUuid === controllerUuid,
+    );
+    if (connectors.length === 0) return undefined;
+    const results = connectors.map((connector) => this.#recordState(connector, state));
+    return results.includes('accepted') ? 'accepted' : 'refused';
+  }
+
+  #recordState(connector: ConnectorEntity, state: ChargerState): RecordResult {
+    const { location, record, control } = connector;
+    const supervisor = supervisorOf(location);
+    const nowMs = this.#clock.monotonicMs();
+    const result = supervisor.meters.recordState(control.slot, state, nowMs);
+    if (result === 'refused') return result;
+    const own = state.connectors?.find(({ id }) => id === record.connectorId);
+    const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
+    if (own !== undefined && failsafeA !== undefined) {
+      const { lease, whyNoLease, keepsThen = false, endsWithSession, switchesPhases } = own;
+      const said = { failsafeA, lease, keepsThen, endsWithSession, switchesPhases, boot: state.boot };
+      supervisor.describe(control, said, nowMs);
+      this.#enforcement.receiveLease(connector, lease === 'none' ? whyNoLease : undefined);
+      this.#enforcement.decideSoon(location);
+    }
+    const type = state.online ? 'charger.connected' : 'charger.disconnected';
+    tellLink(this.#directory, this.#enforcement, connector, { type });
+    return result;
+  }
+}
+
+/** Inbound path of one connector. Numbers go into the ledgers; the machine receives only changes of mode. */
+class Meter implements ConnectorMeter {
+  readonly #connector: ConnectorEntity;
+  readonly #directory: Directory;
+  readonly #enforcement: Enforcement;
+
+  constructor(connector: ConnectorEntity, directory: Directory, enforcement: Enforcement) {
+    this.#connector = connector;
+    this.#directory = directory;
+    this.#enforcement = enforcement;
+  }
+
+  get isCurrent(): boolean {
+    return this.#connector.control.slot.isCurrent;
+  }
+
+  record(said: MeterReading, nowMs: number): RecordResult {
+    const connector = this.#connector;
+    const unit = unitOf(connector);
+    const reading = unit === undefined ? said : inAmperes(said, unit);
+    const result = supervisorOf(connector.location).meters.record(connector.control.slot, reading, nowMs);
+    if (result === 'refused') return result;
+    if (result === 'resumed')
+      tellLink(this.#directory, this.#enforcement, connector, { type: 'meter.received' });
+    this.#enforcement.receive(connector, reading, nowMs);
+    return result;
+  }
+
+  acknowledge(said: Ack, nowMs: number): RecordResult {
+    const unit = unitOf(this.#connector);
+    const { appliedW } = said;
+    const isInW = unit !== undefined && appliedW !== undefined;
+    const ack = isInW ? { ...said, appliedA: tenthsOfDcW(appliedW, unit) / 10 } : said;
+    return this.#enforcement.applyAck(this.#connector, ack, nowMs) ? 'accepted' : 'refused';
+  }
+}
+
+/** Values that convert W at the car of a DC connector into amperes; undefined for AC. */
+function unitOf({ record: { dc, voltageV } }: ConnectorEntity): DcUnit | undefined {
+  return dc === null ? undefined : { dc, voltageV };
+}
+
+/** Converts the W at the car of a DC connector into power and current from the grid: only these count from here on. */
+function inAmperes(said: MeterReading, unit: DcUnit): MeterReading {
+  const { powerW, limitW } = said;
+  return {
+    ...said,
+    powerW: gridWOfDcW(powerW, unit.dc),
+    limitA: limitW === undefined ? said.limitA : tenthsOfDcW(limitW, unit) / 10,
+  };
+}
+
+/** Undefined if a charger reports W of an AC connector: its fail-safe current is unknown then. */
+function failsafeAOf(
+  {
+    failsafeA,
+    failsafeW,
+  }: { readonly failsafeA?: number | undefined; readonly failsafeW?: number | undefined },
+  unit: DcUnit | undefined,
+): number | undefined {
+  if (failsafeW === undefined) return failsafeA;
+  return unit && tenthsOfDcW(failsafeW, unit) / 10;
+}
+
+/** Passes an event to the connector's machine, and a change of link to enforcement. */
+function tellLink(
+  directory: Directory,
+  enforcement: Enforcement,
+  connector: ConnectorEntity,
+  event: ConnectorEvent,
+): void {
+  const { location, control } = connector;
+  const before = linkOf(control);
+  directory.sendToLocation(location, { type: 'connector.event', key: control.key, event });
+  if (linkOf(control) !== before) enforcement.receiveLink(connector, before);
+}
+
+/** Connectors of the location that fell silent by `nowMs` (monotonic) become stale. */
+export function expireReadings(
+  directory: Directory,
+  enforcement: Enforcement,
+  location: LocationEntity,
+  nowMs: number,
+): void {
+  supervisorOf(location).meters.expire(nowMs, ({ key }) => {
+    const connector = location.connectors.get(key);
+    if (connector !== undefined) tellLink(directory, enforcement, connector, { type: 'meter.missed' });
+  });
+}

@@ -1,0 +1,252 @@
+// Extension endpoints for operators: the same kind of table, marked as extensions in OpenAPI.
+import {
+  operatorHistorySchema,
+  operatorLimitSchema,
+  operatorMessageSchema,
+} from '../../wire/grid-operator.js';
+import {
+  alarmListSchema,
+  connectorHistorySchema,
+  locationHistorySchema,
+  locationPowerSchema,
+  organizationHistorySchema,
+} from '../../wire/operator-history.js';
+import {
+  connectorSchedulesSchema,
+  locationListSchema,
+  locationLiveSchema,
+  locationSummarySchema,
+} from '../../wire/operator-locations.js';
+import {
+  asOfQuerySchema,
+  historyQuerySchema,
+  pageQuerySchema,
+  powerQuerySchema,
+  spanPageQuerySchema,
+  timelineQuerySchema,
+} from '../../wire/operator-queries.js';
+import { locationTimelineSchema } from '../../wire/operator-timeline.js';
+import { siteMeterSchema, siteReadingSchema } from '../../wire/site-meter.js';
+import { CANCEL_ENDPOINTS } from './cancel-endpoints.js';
+import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
+
+const OPERATOR_LIMIT_PATH = '/v1/locations/{locationId}/operator-limit';
+const SITE_METER_PATH = '/v1/locations/{locationId}/site-meter';
+
+/** Common fields: most of these endpoints read data of locations. */
+const EXTENSION = {
+  method: 'get',
+  tag: 'operators',
+  scope: 'locations:read',
+  isExtension: true,
+} as const;
+
+export const EXTENSION_ENDPOINTS: readonly Endpoint[] = [
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listLocations',
+      path: '/v1/locations',
+      summary: 'List the locations with what counts about each now',
+      responseSchema: locationListSchema,
+      errors: [],
+    },
+    pageQuerySchema,
+    ({ application, tenantUuid }, query) => application.listLocations(tenantUuid, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getLocation',
+      path: '/v1/locations/{locationId}',
+      summary: 'Read one location, as the list has it',
+      responseSchema: locationSummarySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.locationSummary(tenantUuid, param('locationId')),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationLive',
+      path: '/v1/locations/{locationId}/live',
+      summary: 'See what a location may draw, draws, and why, connector by connector',
+      responseSchema: locationLiveSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.locationLive(tenantUuid, param('locationId')),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationTimeline',
+      path: '/v1/locations/{locationId}/timeline',
+      summary: 'Which limit is in force at a location when, and why',
+      responseSchema: locationTimelineSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    timelineQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationTimeline(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationHistory',
+      path: '/v1/locations/{locationId}/history',
+      summary: 'Every limit ever submitted for a location',
+      responseSchema: locationHistorySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    historyQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationHistory(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getLocationPower',
+      path: '/v1/locations/{locationId}/power',
+      summary: 'What a location drew, and the limit it was held to',
+      responseSchema: locationPowerSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    powerQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.locationPower(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listLocationAlarms',
+      path: '/v1/locations/{locationId}/alarms',
+      summary: 'The alarms of a location, newest first',
+      responseSchema: alarmListSchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.listAlarms(tenantUuid, param('locationId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'listAlarms',
+      path: '/v1/alarms',
+      summary: 'The alarms of all locations, newest first',
+      responseSchema: alarmListSchema,
+      errors: [],
+    },
+    spanPageQuerySchema,
+    ({ application, tenantUuid }, query) => application.listAlarms(tenantUuid, undefined, query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getConnectorSchedules',
+      path: '/v1/chargers/{controllerUuid}/connectors/{connectorId}/schedules',
+      summary: 'Read the profiles of a connector',
+      responseSchema: connectorSchedulesSchema,
+      errors: ['CHARGER_NOT_FOUND'],
+    },
+    asOfQuerySchema,
+    ({ application, tenantUuid, param }, { at }) =>
+      at === undefined
+        ? application.connectorSchedules(tenantUuid, param('controllerUuid'), param('connectorId'))
+        : application.connectorSchedulesAt(tenantUuid, param('controllerUuid'), param('connectorId'), at),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getConnectorHistory',
+      path: '/v1/chargers/{controllerUuid}/connectors/{connectorId}/history',
+      summary: 'Every profile ever submitted for a connector',
+      responseSchema: connectorHistorySchema,
+      errors: ['CHARGER_NOT_FOUND'],
+    },
+    historyQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.connectorHistory(tenantUuid, param('controllerUuid'), param('connectorId'), query),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getOrganizationHistory',
+      path: '/v1/organizations/history',
+      // As for `GET /v1/organizations/limits`: a credential without access to
+      // the recorded limits has none to earlier ones.
+      scope: 'org:write',
+      summary: 'Every limit ever recorded for the organization',
+      responseSchema: organizationHistorySchema,
+      errors: [],
+    },
+    historyQuerySchema,
+    ({ application, tenantUuid }, query) => application.organizationHistory(tenantUuid, query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getOperatorLimit',
+      path: OPERATOR_LIMIT_PATH,
+      summary: "What the grid operator's limit of a location stands at",
+      responseSchema: operatorLimitSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.operatorLimit(tenantUuid, param('locationId')),
+  ),
+  withBody(
+    {
+      ...EXTENSION,
+      operationId: 'setOperatorLimit',
+      method: 'put',
+      path: OPERATOR_LIMIT_PATH,
+      scope: 'operator:write',
+      summary: 'As the grid operator: limit a location, free it, or say that you are there',
+      responseSchema: operatorLimitSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    operatorMessageSchema,
+    ({ application, tenantUuid, param }, message) =>
+      application.setOperatorLimit(tenantUuid, param('locationId'), message),
+  ),
+  withQuery(
+    {
+      ...EXTENSION,
+      operationId: 'getOperatorLimitHistory',
+      path: `${OPERATOR_LIMIT_PATH}/history`,
+      summary: "Everything the grid operator's limit of a location ever stood at",
+      responseSchema: operatorHistorySchema,
+      errors: ['LOCATION_NOT_FOUND'],
+    },
+    historyQuerySchema,
+    ({ application, tenantUuid, param }, query) =>
+      application.operatorLimitHistory(tenantUuid, param('locationId'), query),
+  ),
+  withoutBody(
+    {
+      ...EXTENSION,
+      operationId: 'getSiteMeter',
+      path: SITE_METER_PATH,
+      summary: 'What the meter of a location says, and what the building leaves for the chargers',
+      responseSchema: siteMeterSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    ({ application, tenantUuid, param }) => application.siteMeter(tenantUuid, param('locationId')),
+  ),
+  withBody(
+    {
+      ...EXTENSION,
+      operationId: 'putSiteReading',
+      method: 'put',
+      path: SITE_METER_PATH,
+      scope: 'meter:write',
+      summary: 'As the meter of a location: tell what it reads',
+      responseSchema: siteMeterSchema,
+      errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
+    },
+    siteReadingSchema,
+    ({ application, tenantUuid, param }, message) =>
+      application.putSiteReading(tenantUuid, param('locationId'), message),
+  ),
+  ...CANCEL_ENDPOINTS,
+];

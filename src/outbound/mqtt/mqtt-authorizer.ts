@@ -1,0 +1,295 @@
+// MQTT authorizer: decides for every packet of every client whether the embedded
+// broker accepts it, by the rules of its session.
+import type { AedesOptions, Client, ConnectPacket, PublishPacket, Subscription } from 'aedes';
+import type { Metrics } from '../../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { MqttLogins, Siblings } from '../../ports/telemetry.js';
+import { kindUnder } from '../../wire/topics.js';
+import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
+import { MqttSignIn } from './mqtt-sign-in.js';
+import { NewestSessions } from './newest-sessions.js';
+import type { PacketFault } from './packet-guard.js';
+import { Refusals } from './refusals.js';
+import {
+  admit,
+  createSession,
+  isNamedByCertificate,
+  type RefusalReason,
+  refusalOfConnect,
+  refusalOfPublish,
+  refusalOfSubscribe,
+  type Session,
+  type SessionLimits,
+} from './session.js';
+
+/** Hooks that aedes calls first. None of these throws. */
+type Hooks = Required<Pick<AedesOptions, HookName>>;
+type HookName =
+  | 'preConnect'
+  | 'authenticate'
+  | 'authorizePublish'
+  | 'authorizeSubscribe'
+  | 'authorizeForward';
+
+export interface MqttAuthorizerSettings extends SessionLimits, ConnectionLimitSettings {
+  readonly mqttPacketLimitBytes: number;
+  readonly authFailuresPerMin: number;
+}
+
+// CONNACK return codes (MQTT 3.1.1, section 3.2.2.3).
+type ReturnCode = 2 | 3 | 4 | 5;
+const SERVER_UNAVAILABLE: ReturnCode = 3;
+const NOT_AUTHORIZED: ReturnCode = 5;
+const RETURN_CODES: Partial<Record<RefusalReason, ReturnCode>> = {
+  'client-id': 2,
+  attempts: SERVER_UNAVAILABLE,
+  credentials: 4,
+};
+// A client that leaves this many packets of the largest size unread is disconnected.
+const UNREAD_PACKETS = 4;
+
+export class MqttAuthorizer {
+  readonly #settings: MqttAuthorizerSettings;
+  readonly #clock: Clock;
+  readonly #metrics: Metrics;
+  readonly #logins: MqttLogins;
+  readonly #onMessage: (topic: string, payload: Buffer) => void;
+  readonly #refusals: Refusals;
+  readonly #signIn: MqttSignIn;
+  readonly #connectionLimits: ConnectionLimits;
+  readonly #sessions = new Set<Session>();
+  readonly #sessionOf = new WeakMap<Client, Session>();
+  readonly #newest: NewestSessions;
+
+  constructor(options: {
+    readonly settings: MqttAuthorizerSettings;
+    readonly clock: Clock;
+    readonly log: Log;
+    readonly metrics: Metrics;
+    readonly logins: MqttLogins;
+    readonly onMessage: (topic: string, payload: Buffer) => void;
+    readonly siblings?: Siblings | undefined;
+  }) {
+    this.#settings = options.settings;
+    this.#clock = options.clock;
+    this.#metrics = options.metrics;
+    this.#logins = options.logins;
+    this.#onMessage = options.onMessage;
+    this.#refusals = new Refusals(options);
+    const { authFailuresPerMin } = options.settings;
+    this.#signIn = new MqttSignIn({ ...options, authFailuresPerMin });
+    this.#connectionLimits = new ConnectionLimits(options.settings);
+    this.#logins.onReplaced(() => this.#endRevoked());
+    this.#newest = new NewestSessions({
+      siblings: options.siblings,
+      end: (session, why) => this.#end(session, why),
+      onWill: options.onMessage,
+    });
+  }
+
+  get hooks(): Hooks {
+    return {
+      preConnect: (client, packet, callback) => {
+        const error = this.#refusals.judged(() => this.#claim(client, packet));
+        callback(error ?? null, error === undefined);
+      },
+      authenticate: (client, username, password, done) => {
+        this.#refusalOf(client, username, password)
+          .then((error) => (error === undefined ? done(null, true) : done(error, false)))
+          .catch((error) => this.#refusals.countDefect(error));
+      },
+      authorizePublish: (client, packet, callback) => {
+        // A packet without a client is a last will that the broker had kept.
+        callback(client === null ? null : this.#refusals.judged(() => this.#judgePublish(client, packet)));
+      },
+      authorizeSubscribe: (client, subscription, callback) => {
+        const isGranted = this.#refusals.judged(() => this.#subscribe(client, subscription));
+        // Refused with 128 in the SUBACK; the session goes on.
+        callback(null, isGranted === true ? subscription : null);
+      },
+      authorizeForward: (client, packet) =>
+        this.#refusals.judged(() => this.#isReading(client)) === true ? packet : null,
+    };
+  }
+
+  /** Opens a session for a connection; `bind` its client before it reads. undefined if no place is free. */
+  open({ address, giveWay }: Connection): Session | undefined {
+    const connection: Connection = {
+      address,
+      giveWay: () => {
+        this.refuse(session, 'pending');
+        giveWay();
+      },
+    };
+    const session = createSession(connection, this.#settings);
+    // Closed without a CONNACK: some clients treat any of those as final.
+    if (!this.#newest.isOpen) {
+      this.refuse(session, 'bus');
+      return undefined;
+    }
+    if (!this.#connectionLimits.open(session)) {
+      this.refuse(session, 'connections');
+      return undefined;
+    }
+    this.#sessions.add(session);
+    this.#metrics.mqttConnections.set(this.#sessions.size);
+    return session;
+  }
+
+  /** The broker stops, and its chargers go on: their last wills would be wrong. */
+  voidWills(): void {
+    for (const session of this.#sessions) session.isWillVoid = true;
+  }
+
+  bind(session: Session, client: Client): void {
+    session.client = client;
+    this.#sessionOf.set(client, session);
+  }
+
+  close(session: Session): void {
+    this.#connectionLimits.close(session);
+    this.#sessions.delete(session);
+    this.#metrics.mqttConnections.set(this.#sessions.size);
+    this.#newest.leave(session);
+  }
+
+  /** Takes a token for one more packet of the session. */
+  admitPacket(session: Session): boolean {
+    return session.packets.take(this.#clock.monotonicMs());
+  }
+
+  /** Passes a published message on, unless the client is above its rate. */
+  consume(packet: PublishPacket, client: Client): void {
+    this.#refusals.judged(() => this.#handOn(packet, client));
+  }
+
+  unsubscribe(topics: readonly string[], client: Client): void {
+    const session = this.#sessionOf.get(client);
+    for (const topic of topics) session?.subscriptions.delete(topic);
+  }
+
+  /** Counts and logs a refusal, and marks the session, so that its end is not counted again. */
+  refuse(session: Session, reason: RefusalReason | PacketFault): Error {
+    return this.#refusals.refuse(session, reason);
+  }
+
+  failHandshake(session: Session, error: unknown): void {
+    this.#refusals.failHandshake(session, error);
+  }
+
+  /** Counts and logs an error of the connection itself. */
+  fail(client: Client, error: Error): void {
+    const session = this.#sessionOf.get(client);
+    if (session !== undefined) this.#refusals.failConnection(session, error);
+  }
+
+  #find(client: Client): Session {
+    const session = this.#sessionOf.get(client);
+    if (session === undefined) throw new Error('a client without a session');
+    return session;
+  }
+
+  #endRevoked(): void {
+    for (const session of this.#sessions) {
+      if (session.login !== undefined && !this.#logins.isCurrent(session.login))
+        this.#end(session, 'revoked');
+    }
+  }
+
+  #end(session: Session, reason: RefusalReason): void {
+    this.refuse(session, reason);
+    session.prefixes = new Set();
+    session.client?.close();
+  }
+
+  #claim(client: Client, packet: ConnectPacket): undefined {
+    const session = this.#find(client);
+    this.#connectionLimits.spoke(session);
+    session.claim = { clientId: packet.clientId, keepaliveS: packet.keepalive ?? 0, will: packet.will };
+    packet.clean = true;
+    // aedes distinguishes sessions by client id alone, which is unique only inside its tenant.
+    packet.clientId = packet.username ?? session.address;
+    return undefined;
+  }
+
+  /** The refusal of a client with a return code for aedes; undefined if it is admitted. */
+  async #refusalOf(
+    client: Client,
+    username: string | undefined,
+    password: Buffer | undefined,
+  ): Promise<(Error & { readonly returnCode: ReturnCode }) | undefined> {
+    try {
+      const session = this.#find(client);
+      const reason = await this.#authenticate(session, username, password);
+      if (reason === undefined) return undefined;
+      const returnCode = RETURN_CODES[reason] ?? NOT_AUTHORIZED;
+      return Object.assign(this.refuse(session, reason), { returnCode });
+    } catch (error) {
+      return Object.assign(this.#refusals.countDefect(error), { returnCode: SERVER_UNAVAILABLE });
+    }
+  }
+
+  async #authenticate(
+    session: Session,
+    username: string | undefined,
+    password: Buffer | undefined,
+  ): Promise<RefusalReason | undefined> {
+    const { address, claim } = session;
+    if (claim === undefined) throw new Error('a client that signs in before its CONNECT was read');
+    const held = username === undefined ? undefined : this.#logins.find(username);
+    // Before the check of the password: a client with a wrong certificate must use up no attempts of the charger.
+    if (held !== undefined && !isNamedByCertificate(held.login, session)) return 'certificate';
+    const verdict = await this.#signIn.check(address, username, password);
+    if ('refusal' in verdict) return verdict.refusal;
+    const { login } = verdict;
+    // The client disconnected, or lost its login, meanwhile.
+    if (login === undefined || !this.#sessions.has(session)) return undefined;
+    const reason = refusalOfConnect(login, claim, session, this.#settings);
+    if (reason !== undefined) return reason;
+    admit(session, login, this.#settings);
+    if (!(await this.#newest.enter(session))) {
+      session.client?.conn.destroy();
+      return 'bus';
+    }
+    this.#connectionLimits.loggedIn(session);
+    return undefined;
+  }
+
+  #judgePublish(client: Client, packet: PublishPacket): Error | null {
+    const session = this.#find(client);
+    // A will was checked when its client connected.
+    if (packet === session.claim?.will) return null;
+    const reason = refusalOfPublish(session, packet);
+    return reason === undefined ? null : this.refuse(session, reason);
+  }
+
+  /** @returns false if the session may not subscribe */
+  #subscribe(client: Client, subscription: Subscription): boolean {
+    const session = this.#find(client);
+    const reason = refusalOfSubscribe(session, subscription, this.#settings);
+    if (reason !== undefined) this.#refusals.count(session, reason);
+    else session.subscriptions.add(subscription.topic);
+    return reason === undefined;
+  }
+
+  #isReading(client: Client): boolean {
+    if (client.conn.writableLength <= UNREAD_PACKETS * this.#settings.mqttPacketLimitBytes) return true;
+    client.conn.destroy(this.refuse(this.#find(client), 'slow-reader'));
+    return false;
+  }
+
+  #handOn(packet: PublishPacket, client: Client): void {
+    const session = this.#find(client);
+    const { topic } = packet;
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    if (packet === session.claim?.will) {
+      this.#newest.sayWill(session, topic, payload);
+    } else if (session.messages.take(this.#clock.monotonicMs())) {
+      this.#onMessage(topic, payload);
+    } else {
+      const kind = kindUnder(session.prefixes, topic) ?? 'none';
+      this.#metrics.mqttMessages.inc({ kind, result: 'limited' });
+    }
+  }
+}
