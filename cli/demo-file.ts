@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 /** Relative to the built file, in the checkout or the package. */
-export const DEMO_FILE = fileURLToPath(new URL('../../demo/harbour.yaml', import.meta.url));
+export const DEMO_FILE = fileURLToPath(new URL('../../cli/demo/harbour.yaml', import.meta.url));
 
 /** `file` must exist. */
 export function isDemoFile(file: string): boolean {

@@ -8,8 +8,6 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const SOURCES = [
-  'bench',
-  'bin',
   'cli',
   'machines',
   'package-lock.json',
@@ -17,6 +15,7 @@ const SOURCES = [
   'scenarios',
   'sim',
   'src',
+  'tools',
   'web',
 ];
 /**

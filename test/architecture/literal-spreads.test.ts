@@ -4,7 +4,7 @@ import { literalSpreads } from './literal-spreads.js';
 import { readSources } from './sources.js';
 
 const sources = readSources(
-  ['machines', 'src', 'cli', 'sim', 'web', 'bench', 'test', 'docs'],
+  ['machines', 'src', 'cli', 'sim', 'web', 'tools', 'test', 'docs'],
   /\.(tsx?|js)$/,
 );
 

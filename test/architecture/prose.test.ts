@@ -6,7 +6,7 @@ import { commentsOf, commitBreaches, documentBreaches, proseBreaches } from './p
 import { readSources } from './sources.js';
 
 const CODE = /\.(tsx?|m?js)$/;
-const sources = readSources(['machines', 'src', 'sim', 'cli', 'web', 'bench', 'test', 'tools', 'bin'], CODE);
+const sources = readSources(['machines', 'src', 'sim', 'cli', 'web', 'test', 'tools'], CODE);
 const documents = readDocuments();
 
 /** Subjects since this rule exists; none where the history is not there. */

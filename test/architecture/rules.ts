@@ -143,8 +143,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'token-bucket',
     PACKAGES,
   ],
-  bench: [
-    'bench',
+  tools: [
+    'tools',
     'sim',
     'service',
     'provisioning',

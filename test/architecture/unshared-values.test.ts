@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { readSources } from './sources.js';
 import { unsharedValues } from './unshared-values.js';
 
-const product = readSources(['machines', 'src', 'cli', 'sim', 'web', 'bench'], /\.tsx?$/);
-const others = readSources(['test', 'docs', 'examples'], /\.(tsx?|js)$/);
+const product = readSources(['machines', 'src', 'cli', 'sim', 'web', 'tools'], /\.tsx?$/);
+const others = readSources(['test', 'docs'], /\.(tsx?|js)$/);
 const knexfile = {
   path: 'knexfile.ts',
   text: readFileSync(new URL('../../knexfile.ts', import.meta.url), 'utf8'),

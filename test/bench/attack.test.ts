@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Dice } from '../../bench/attack-dice.js';
-import { Books } from '../../bench/attack-kills.js';
+import { Dice } from '../../tools/bench/attack-dice.js';
+import { Books } from '../../tools/bench/attack-kills.js';
 import { needing } from '../needs.js';
 import { apiKeyOf, HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 
 function attack(...options: readonly string[]) {
-  const child = spawn(process.execPath, ['dist/bench/attack.js', ...options]);
+  const child = spawn(process.execPath, ['dist/tools/bench/attack.js', ...options]);
   onTestFinished(() => void child.kill('SIGTERM'));
   let printed = '';
   for (const stream of [child.stdout, child.stderr])

@@ -8,7 +8,7 @@ import { missingPostgres } from '../outbound/knex/postgres-server.js';
 import { casesOf, onlyWithAllCases } from '../seeds.js';
 
 function run(script: string, ...options: readonly string[]) {
-  const child = spawn(process.execPath, [`dist/bench/${script}.js`, ...options]);
+  const child = spawn(process.execPath, [`dist/tools/bench/${script}.js`, ...options]);
   onTestFinished(() => void child.kill('SIGTERM'));
   let printed = '';
   child.stdout.on('data', (bytes) => {

@@ -2,15 +2,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Coefficients, type Constraint, solve } from 'yalps';
-import { optimumKwh } from '../../bench/energy-optimum.js';
-import { deliveredKwh, POLICIES } from '../../bench/energy-policies.js';
+import { optimumKwh } from '../../tools/bench/energy-optimum.js';
+import { deliveredKwh, POLICIES } from '../../tools/bench/energy-policies.js';
 import {
   readSessions,
   STEP_H,
   type SteppedSession,
   sessionFileBeside,
   steppedSessions,
-} from '../../bench/energy-sessions.js';
+} from '../../tools/bench/energy-sessions.js';
 import { needing } from '../needs.js';
 
 /** Published results for the file, % of the requested energy: FCFS, EDF, LLF, equal share. */

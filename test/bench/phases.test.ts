@@ -1,7 +1,7 @@
 // One-phase cars at three-phase connectors: a short version of the bench, which simulates a day.
 import { describe, expect, it } from 'vitest';
-import { bestWh, type PhasesCase, phasesScenario } from '../../bench/phases-scenario.js';
 import { runScenario } from '../../sim/run/run-scenario.js';
+import { bestWh, type PhasesCase, phasesScenario } from '../../tools/bench/phases-scenario.js';
 
 const EIGHT = { cars: 8, limitKw: 50, wiring: 'rotated', endsWithSession: true, hours: 2, seed: 1 } as const;
 const TWELVE = { ...EIGHT, cars: 12, limitKw: 43 };

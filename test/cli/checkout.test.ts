@@ -8,7 +8,7 @@ import { temporaryDirectory } from './headroom.js';
 /** A built checkout whose build, if it runs again, leaves the file `built-again`. */
 function builtCheckout(): string {
   const checkout = temporaryDirectory();
-  for (const part of ['bin', 'tools']) cpSync(part, join(checkout, part), { recursive: true });
+  for (const part of ['cli/headroom.js', 'tools']) cpSync(part, join(checkout, part), { recursive: true });
   const described = JSON.parse(readFileSync('package.json', 'utf8'));
   described.scripts.build = `node -e "fs.writeFileSync('built-again', '')"`;
   writeFileSync(join(checkout, 'package.json'), JSON.stringify(described));

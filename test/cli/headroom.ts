@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { Resident } from './resident.js';
 
-const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../cli/headroom.js', import.meta.url));
 /** The same command in chunks, whose classes a test can change. Otherwise `headroom sim` runs from a single file. */
 const CHUNKS = fileURLToPath(new URL('../../dist/command/main.js', import.meta.url));
 

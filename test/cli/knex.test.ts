@@ -24,7 +24,10 @@ async function knex(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<{ readonly code: number; readonly output: string }> {
   const env = { PATH: process.env.PATH, HEADROOM_DATA_DIR: dataDir, NO_COLOR: '1', ...environment };
-  const running = promisify(execFile)('node_modules/.bin/knex', args, { cwd: ROOT, env });
+  const running = promisify(execFile)('node_modules/.bin/knex', ['--knexfile', 'dist/knexfile.js', ...args], {
+    cwd: ROOT,
+    env,
+  });
   return running.then(
     ({ stdout, stderr }) => ({ code: 0, output: stdout + stderr }),
     (error: { code: number; stdout: string; stderr: string }) => ({

@@ -48,13 +48,13 @@ it('carries the service, its pages, their licences and what changed, and is smal
   expect(paths).toEqual(
     expect.arrayContaining([
       ...[
-        'bin/headroom.js',
+        'cli/headroom.js',
         'dist/command/main.js',
         'dist/command/sim.js',
         'dist/web/index.html',
         'dist/sim/report/page/page.js',
       ],
-      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'scenarios/README.md'],
+      ...['CHANGELOG.md', 'LICENSE', 'README.md', 'docs/SECURITY.md', 'scenarios/README.md'],
       ...[
         'dist/docs/swagger-ui-bundle.js.gz',
         'dist/docs/swagger-ui.css.gz',
@@ -66,7 +66,7 @@ it('carries the service, its pages, their licences and what changed, and is smal
   );
   expect(
     paths.filter((path) =>
-      /\.map$|tsbuildinfo|^dist\/command\/modules\.js$|^dist\/(bench|test)\/|^(src|test|bench)\//.test(path),
+      /\.map$|tsbuildinfo|^dist\/command\/modules\.js$|^dist\/(tools|test)\/|^(src|test|tools)\//.test(path),
     ),
   ).toEqual([]);
   expect(size).toBeLessThan(SMALL_BYTES);
@@ -221,7 +221,7 @@ describe('The driver of SQLite', () => {
   async function provision(project: string) {
     const file = join(project, 'sites.yaml');
     writeFileSync(file, siteYaml(), { mode: 0o600 });
-    const command = join(project, 'node_modules/headroom/bin/headroom.js');
+    const command = join(project, 'node_modules/headroom/cli/headroom.js');
     const words = [command, 'provision', file, '--data-dir', join(project, 'data')];
     return new Promise<{ code: unknown; stderr: string }>((resolve) =>
       execFile(process.execPath, words, { env: {} }, (error, _stdout, stderr) =>

@@ -74,8 +74,8 @@ describe('headroom provision', () => {
   it('says of the file of the demo that its secrets are public, whatever its mode', async () => {
     const { environment, directory } = place('');
     const link = join(directory, 'linked.yaml');
-    symlinkSync(realpathSync('demo/harbour.yaml'), link);
-    for (const file of ['demo/harbour.yaml', link]) {
+    symlinkSync(realpathSync('cli/demo/harbour.yaml'), link);
+    for (const file of ['cli/demo/harbour.yaml', link]) {
       const { code, stderr } = await run(['provision', file], environment);
       const warning = `warning: the secrets in ${file} are public: use it only where nobody else reaches the service\n`;
       expect({ code, stderr }).toEqual({ code: 0, stderr: warning });

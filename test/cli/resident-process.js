@@ -1,8 +1,8 @@
-// Runs one command after another, each as `bin/headroom.js` runs it, so that they share one loading of the product.
+// Runs one command after another, each as `cli/headroom.js` runs it, so that they share one loading of the product.
 import { writeSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../cli/headroom.js', import.meta.url));
 /** The entry of the bundle. Its import runs the command of `process.argv`; each command imports it again. */
 const ENTRY = new URL('../../dist/command/main.js', import.meta.url);
 /** Thrown by `process.exit`, which must not return. */

@@ -4,7 +4,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import config from '../../vitest.config.js';
+import { EXEC_ARGV } from '../../vitest.config.js';
 
 const PROGRAM = fileURLToPath(new URL('./resident-process.js', import.meta.url));
 const ONLY_BUNDLED = fileURLToPath(new URL('../only-bundled.js', import.meta.url));
@@ -21,7 +21,7 @@ export class Resident {
    * @param flags options for Node, beside those of all tests
    */
   constructor(flags: readonly string[] = []) {
-    const execArgv = [...(config.test?.execArgv ?? []), '--import', ONLY_BUNDLED, ...flags];
+    const execArgv = [...EXEC_ARGV, '--import', ONLY_BUNDLED, ...flags];
     this.#process = fork(PROGRAM, { execArgv, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
     this.#stdout = new MarkedOutput(this.#process.stdout);
     this.#stderr = new MarkedOutput(this.#process.stderr);

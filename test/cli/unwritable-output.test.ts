@@ -22,7 +22,7 @@ import { missingPostgres, startPostgresServer } from '../outbound/knex/postgres-
 import { run, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml } from './site.js';
 
-const COMMAND = fileURLToPath(new URL('../../bin/headroom.js', import.meta.url));
+const COMMAND = fileURLToPath(new URL('../../cli/headroom.js', import.meta.url));
 const DROPPED = 'headroom_log_lines_dropped_total';
 
 /** Target of a process's stdout or stderr. */

@@ -13,7 +13,7 @@ import { missingPrograms, needing } from '../needs.js';
 import { ROOT } from './document.js';
 
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const dockerfile = read('Dockerfile');
+const dockerfile = read('deploy/Dockerfile');
 const composeSchema = z.object({
   services: z.object({
     headroom: z.object({
@@ -51,13 +51,13 @@ describe('compose.yaml', () => {
   });
 });
 
-describe('compose.cluster.yaml', () => {
+describe('deploy/compose.cluster.yaml', () => {
   const node = z.object({ environment: z.record(z.string(), z.union([z.string(), z.number(), z.null()])) });
   const clusterSchema = z.object({
     services: z.object({ 'node-1': node, 'node-2': node }),
     configs: z.object({ balancer: z.object({ content: z.string() }) }),
   });
-  const cluster = clusterSchema.parse(parse(read('compose.cluster.yaml'), { merge: true }));
+  const cluster = clusterSchema.parse(parse(read('deploy/compose.cluster.yaml'), { merge: true }));
 
   it.each(['node-1', 'node-2'] as const)(
     'gives %s settings with which it stands by for the other',
@@ -83,7 +83,7 @@ describe('compose.cluster.yaml', () => {
   });
 });
 
-describe('compose.fronts.yaml', () => {
+describe('deploy/compose.fronts.yaml', () => {
   const scalar = z.union([z.string(), z.number(), z.null()]);
   const process = z.object({
     environment: z.record(z.string(), scalar),
@@ -94,7 +94,7 @@ describe('compose.fronts.yaml', () => {
       services: z.object({ 'node-1': process, 'node-2': process, 'front-1': process, 'front-2': process }),
       configs: z.object({ balancer: z.object({ content: z.string() }) }),
     })
-    .parse(parse(read('compose.fronts.yaml'), { merge: true }));
+    .parse(parse(read('deploy/compose.fronts.yaml'), { merge: true }));
 
   function configOf(name: keyof typeof services): Config {
     const given = Object.entries(services[name].environment).filter(([, value]) => value !== null);
@@ -135,8 +135,8 @@ describe('compose.fronts.yaml', () => {
 });
 
 describe('The Dockerfile', () => {
-  it('copies what there is, and .dockerignore lets through that and nothing else', () => {
-    const allowed = read('.dockerignore')
+  it('copies what there is, and its ignore file lets through that and nothing else', () => {
+    const allowed = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
       .map((line) => line.slice(1));
@@ -158,7 +158,7 @@ describe('The Dockerfile', () => {
     expect(tested).toContain(image?.[1]);
   });
 
-  it.each(['compose.yaml', 'compose.cluster.yaml', 'compose.fronts.yaml'])(
+  it.each(['compose.yaml', 'deploy/compose.cluster.yaml', 'deploy/compose.fronts.yaml'])(
     'alone says which image that is: %s hands on another where it is set',
     (file) => {
       const builtSchema = z.object({ build: z.object({ args: z.object({ NODE_IMAGE: z.null() }) }) });

@@ -44,9 +44,9 @@ export function blocksOf(text: string): readonly Block[] {
   return blocks;
 }
 
-/** The existing ones of README.md, CONTRIBUTING.md and SECURITY.md, and the documents in docs/. */
+/** The existing ones of README.md and CONTRIBUTING.md, and the documents in docs/. */
 export function readDocuments(): readonly Document[] {
-  const above = readdirSync(ROOT).filter((name) => /^(README|CONTRIBUTING|SECURITY)\.md$/.test(name));
+  const above = readdirSync(ROOT).filter((name) => /^(README|CONTRIBUTING)\.md$/.test(name));
   const below = readdirSync(`${ROOT}/docs`).filter((name) => name.endsWith('.md'));
   return [...above, ...below.map((name) => `docs/${name}`)].sort().map((path) => {
     const text = readFileSync(`${ROOT}/${path}`, 'utf8');

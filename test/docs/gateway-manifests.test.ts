@@ -1,4 +1,4 @@
-// The OCPP gateway in compose.yaml and kubernetes-gateway.yaml: its command and settings load, its probes are answered.
+// The OCPP gateway in compose.yaml and deploy/kubernetes-gateway.yaml: its command and settings load, its probes are answered.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -48,8 +48,8 @@ const claim = z.object({
   spec: z.object({ accessModes: z.tuple([z.literal('ReadWriteOnce')]) }),
 });
 
-const text = readFileSync(join(ROOT, 'kubernetes-gateway.yaml'), 'utf8');
-const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+const text = readFileSync(join(ROOT, 'deploy/kubernetes-gateway.yaml'), 'utf8');
+const dockerfile = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
 const DATA_DIR = /HEADROOM_DATA_DIR=(\S+)/.exec(dockerfile)?.[1];
 const [service, { spec: set }] = z
   .tuple([
@@ -86,7 +86,7 @@ const [service, { spec: set }] = z
       }),
     }),
   ])
-  .parse(documentsOf('kubernetes-gateway.yaml'));
+  .parse(documentsOf('deploy/kubernetes-gateway.yaml'));
 const { containers, volumes, serviceAccountName } = set.template.spec;
 const [pod] = containers;
 
@@ -141,7 +141,7 @@ beforeAll(async () => {
 });
 afterAll(() => site.stop());
 
-describe('kubernetes-gateway.yaml', () => {
+describe('deploy/kubernetes-gateway.yaml', () => {
   it('starts a gateway that listens for chargers and probes from outside, on the ports that it names', async () => {
     const { file, flags } = await commandOf(pod.args);
     expect(flags).toMatchObject({ port: 9000, host: '0.0.0.0', metricsPort: 9001, metricsHost: '0.0.0.0' });
@@ -160,7 +160,7 @@ describe('kubernetes-gateway.yaml', () => {
     expect(pod.volumeMounts.find(({ name }) => name === kept.name)?.mountPath).toBe(DATA_DIR);
   });
 
-  it('takes its secret from where its first lines put it, and the rest from kubernetes.yaml', () => {
+  it('takes its secret from where its first lines put it, and the rest from deploy/kubernetes.yaml', () => {
     const { name, key } = pod.env[0].valueFrom.secretKeyRef;
     expect(pod.env[0].name).toBe('HEADROOM_MQTT_URL');
     expect(text).toMatch(
@@ -169,7 +169,7 @@ describe('kubernetes-gateway.yaml', () => {
       ),
     );
     expect(volumes[0].secret.items[0].key).toBe('sites.yaml');
-    const nodes = readFileSync(join(ROOT, 'kubernetes.yaml'), 'utf8');
+    const nodes = readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8');
     expect(nodes).toContain(`serviceAccountName: ${serviceAccountName}`);
     expect(nodes).toContain(`image: ${pod.image}`);
   });

@@ -1,4 +1,4 @@
-// kubernetes-fronts.yaml agrees with the product and with kubernetes.yaml: its settings are a front's, its probes are
+// deploy/kubernetes-fronts.yaml agrees with the product and with deploy/kubernetes.yaml: its settings are a front's, its probes are
 // answered.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const container = z.object({
   securityContext: z.object({ readOnlyRootFilesystem: z.literal(true) }),
 });
 
-const text = readFileSync(join(ROOT, 'kubernetes-fronts.yaml'), 'utf8');
+const text = readFileSync(join(ROOT, 'deploy/kubernetes-fronts.yaml'), 'utf8');
 const [service, budget, { spec: deployment }] = z
   .tuple([
     z.strictObject({
@@ -59,11 +59,11 @@ const [service, budget, { spec: deployment }] = z
       }),
     }),
   ])
-  .parse(documentsOf('kubernetes-fronts.yaml'));
+  .parse(documentsOf('deploy/kubernetes-fronts.yaml'));
 const { serviceAccountName, containers } = deployment.template.spec;
 const [front] = containers;
 
-describe('kubernetes-fronts.yaml', () => {
+describe('deploy/kubernetes-fronts.yaml', () => {
   it('starts fronts with settings that are a front’s', () => {
     const values: Readonly<Record<string, string>> = {
       'database-url': 'postgres://headroom:secret@db.example/headroom',
@@ -79,8 +79,8 @@ describe('kubernetes-fronts.yaml', () => {
     expect(front.args).toEqual(['serve', '--front']);
   });
 
-  it('takes its secrets from where its first lines and kubernetes.yaml put them', () => {
-    const nodes = readFileSync(join(ROOT, 'kubernetes.yaml'), 'utf8');
+  it('takes its secrets from where its first lines and deploy/kubernetes.yaml put them', () => {
+    const nodes = readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8');
     for (const { valueFrom } of front.env) {
       const { name, key } = valueFrom.secretKeyRef;
       const [shownIn] = [text, nodes].filter((each) =>

@@ -1,4 +1,4 @@
-// kubernetes.yaml agrees with the product: its settings load, its ports and probes are answered, its parts find each
+// deploy/kubernetes.yaml agrees with the product: its settings load, its ports and probes are answered, its parts find each
 // other.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -97,10 +97,10 @@ const manifests = z
       }),
     }),
   ])
-  .parse(documentsOf('kubernetes.yaml'));
+  .parse(documentsOf('deploy/kubernetes.yaml'));
 const [account, , nodes, , { spec: set }] = manifests;
 const [node] = set.template.spec.containers;
-const dockerfile = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
+const dockerfile = readFileSync(join(ROOT, 'deploy/Dockerfile'), 'utf8');
 
 /** The secret from the manifest's first lines, by its keys. */
 const SECRET: Readonly<Record<string, string>> = {
@@ -120,7 +120,7 @@ function environment(): Readonly<Record<string, string>> {
   return Object.fromEntries([...ofImage, ...pairs]);
 }
 
-describe('kubernetes.yaml', () => {
+describe('deploy/kubernetes.yaml', () => {
   it('gives each node settings with which it stands by for the others, under a name that they can reach', () => {
     const config = loadConfig({}, environment());
     expect(config).toMatchObject({
@@ -142,7 +142,7 @@ describe('kubernetes.yaml', () => {
     );
     expect(refs.map(({ name }) => name)).toEqual(refs.map(() => 'headroom'));
     expect(refs.map(({ key }) => key).sort()).toEqual(Object.keys(SECRET).sort());
-    const text = readFileSync(join(ROOT, 'kubernetes.yaml'), 'utf8');
+    const text = readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8');
     for (const { key } of refs) expect(text).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
   });
 
@@ -167,7 +167,7 @@ describe('kubernetes.yaml', () => {
   });
 });
 
-describe('The probes of kubernetes.yaml', needing(missingPostgres()), () => {
+describe('The probes of deploy/kubernetes.yaml', needing(missingPostgres()), () => {
   async function probed(httpUrl: string) {
     const { readinessProbe, livenessProbe, startupProbe } = node;
     const statuses = [readinessProbe, livenessProbe, startupProbe].map(async ({ httpGet }) => {

@@ -12,7 +12,7 @@ describe('A fenced block', () => {
     ['file=sites.yaml', { kind: 'file', name: 'sites.yaml' }],
     ['response', { kind: 'response', live: false }],
     ['response live', { kind: 'response', live: true }],
-    ['excerpt=demo/harbour.yaml', { kind: 'excerpt', path: 'demo/harbour.yaml' }],
+    ['excerpt=cli/demo/harbour.yaml', { kind: 'excerpt', path: 'cli/demo/harbour.yaml' }],
     ['shown: needs docker', { kind: 'shown', reason: 'needs docker' }],
   ])('may be marked %s', (info, mark) => {
     expect(parseMark(info)).toEqual(mark);

@@ -42,9 +42,9 @@ const panelSchema = z.object({
 const boardSchema = z.object({ title: z.string(), panels: z.array(panelSchema) });
 
 const alerts = rulesSchema
-  .parse(parse(read('docs/prometheus/headroom-rules.yml')))
+  .parse(parse(read('deploy/prometheus/headroom-rules.yml')))
   .groups.flatMap(({ rules }) => rules);
-const board = boardSchema.parse(JSON.parse(read('docs/grafana/headroom.json')));
+const board = boardSchema.parse(JSON.parse(read('deploy/grafana/headroom.json')));
 const expressions = [
   ...alerts.map(({ alert, expr }) => [alert, expr] as const),
   ...board.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => [title, expr] as const)),

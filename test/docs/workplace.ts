@@ -95,7 +95,7 @@ export async function openWorkplace(): Promise<Workplace> {
 function alreadyBuilt(text: string): string {
   return text
     .replaceAll(/\bnpm ci && /g, '')
-    .replaceAll(/\bnpx headroom\b/g, 'node bin/headroom.js')
+    .replaceAll(/\bnpx headroom\b/g, 'node cli/headroom.js')
     .replaceAll(/\bnpm (?:run )?(start|demo)\b/g, (_, name: string) => scriptBehindBuild(name));
 }
 

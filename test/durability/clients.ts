@@ -1,7 +1,7 @@
 // Concurrent clients that use every kind of write of a tenant. Each client sends its next request after the answer.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import { type Ledger, NOTHING, type Values } from '../../bench/write-ledger.js';
+import { type Ledger, NOTHING, type Values } from '../../tools/bench/write-ledger.js';
 import { apiKeyOf } from '../service/running-service.js';
 import {
   type ClusterView,

@@ -1,11 +1,11 @@
 // Reads the state of a service and of its rows as slots of the ledger, and checks the rows against each other.
 
-import type { Attempt } from '../../bench/write-ledger.js';
 import { systemClock } from '../../src/clock.js';
 import { createMetrics } from '../../src/metrics.js';
 import { createStore } from '../../src/outbound/knex/store.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../../src/ports/records.js';
 import type { Store } from '../../src/ports/store.js';
+import type { Attempt } from '../../tools/bench/write-ledger.js';
 import { apiKeyOf, silentLog } from '../service/running-service.js';
 import {
   type ClusterView,

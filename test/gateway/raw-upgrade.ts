@@ -1,6 +1,6 @@
 // A request for a web socket, byte by byte, as from a broken charger or a stranger.
 import { connect, type Socket } from 'node:net';
-import { type Flaw, upgradeText } from '../../bench/http-bytes.js';
+import { type Flaw, upgradeText } from '../../tools/bench/http-bytes.js';
 import { CHARGER_PASSWORD } from '../service/running-service.js';
 import { CHARGER } from './ocpp-site.js';
 

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import config from '../../vitest.config.js';
+import { EXEC_ARGV } from '../../vitest.config.js';
 import { testCases } from '../seeds.js';
 
 const HOUR_MS = 3_600_000;
@@ -46,7 +46,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
   let ended: Promise<readonly (readonly string[])[]>;
   beforeAll(() => {
     planted = fork(fileURLToPath(new URL('planted-process.js', import.meta.url)), {
-      execArgv: [...(config.test?.execArgv ?? []), '--import', REGISTER],
+      execArgv: [...EXEC_ARGV, '--import', REGISTER],
     });
     ended = once(planted, 'exit').then(([code]) => [[`its process ended with ${code}`]]);
   });

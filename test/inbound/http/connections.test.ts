@@ -1,6 +1,6 @@
 // Connections of hostile clients: silent, unread, pipelined without end, too many. Each is bounded and freed.
 import { afterEach, describe, expect, it } from 'vitest';
-import { requestText, statusesOf } from '../../../bench/http-bytes.js';
+import { requestText, statusesOf } from '../../../tools/bench/http-bytes.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, createRig, type Rig, type RigOptions } from './http-rig.js';
 import { type RawClient, rawClient } from './raw-client.js';

@@ -3,7 +3,6 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { Wire } from '../../../bench/cut-wire.js';
 import { systemClock } from '../../../src/clock.js';
 import { Forwarding } from '../../../src/inbound/http/forwarding.js';
 import { NodeTokens } from '../../../src/inbound/http/node-tokens.js';
@@ -11,6 +10,7 @@ import { HttpServer } from '../../../src/inbound/http/server.js';
 import { createStandbyApp } from '../../../src/inbound/http/standby-app.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
+import { Wire } from '../../../tools/bench/cut-wire.js';
 import { temporaryDirectory } from '../../cli/headroom.js';
 import { eventually } from '../../eventually.js';
 import { silentLog } from '../../service/running-service.js';

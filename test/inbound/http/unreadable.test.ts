@@ -1,8 +1,8 @@
 // Input that is no HTTP: answered in the envelope, in its turn, with a log line under the requestId of the answer.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { requestText, statusesOf } from '../../../bench/http-bytes.js';
 import { tokenErrorSchema } from '../../../src/wire/oauth.js';
+import { requestText, statusesOf } from '../../../tools/bench/http-bytes.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, createRig, type Rig } from './http-rig.js';
 import { rawClient } from './raw-client.js';

@@ -1,0 +1,34 @@
+// Entry point of a thread that runs one case of the energy bench and returns its figures.
+import { parentPort, workerData } from 'node:worker_threads';
+import { runScenario } from '../../sim/run/run-scenario.js';
+import { type EnergyCase, energyScenario, settingsOf } from './energy-scenario.js';
+
+/**
+ * Figures of a case. Energies in kWh of sessions; `fairness` is Jain's index over the share of its request that each
+ * session got.
+ */
+export interface EnergyFigures {
+  readonly deliveredKwh: number;
+  readonly overshootKws: number;
+  readonly startsPerSession: number;
+  readonly stopsPerSession: number;
+  readonly fairness: number;
+  readonly violations: number;
+  readonly messages: number;
+}
+
+const energyCase: EnergyCase = workerData;
+const { summary, counts } = await runScenario(energyScenario(energyCase), {
+  settings: settingsOf(energyCase.column),
+});
+const [site] = summary.locations;
+const figures: EnergyFigures = {
+  deliveredKwh: (site?.deliveredWh ?? 0) / 1000,
+  overshootKws: site?.overshootKws ?? Number.NaN,
+  startsPerSession: site?.startsPerSession ?? Number.NaN,
+  stopsPerSession: site?.stopsPerSession ?? Number.NaN,
+  fairness: site?.fairness ?? Number.NaN,
+  violations: summary.violations,
+  messages: counts.fromChargers + counts.toChargers,
+};
+parentPort?.postMessage(figures);
