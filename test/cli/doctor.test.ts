@@ -21,6 +21,7 @@ import { Aedes } from 'aedes';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { thisHost } from '../../cli/doctor/host.js';
 import { systemClock } from '../../src/clock.js';
+import { VERSION } from '../../src/version.js';
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
 import { startNats } from '../nats.js';
 import { missingPrograms, needing } from '../needs.js';
@@ -84,7 +85,7 @@ describe('headroom doctor', () => {
     expect(unwell(found)).toEqual([]);
     expect(found.map(({ check, message }) => `${check}: ${message}`)).toEqual(
       expect.arrayContaining([
-        `service: version 0.1.0, pid ${child.pid}: well`,
+        `service: version ${VERSION}, pid ${child.pid}: well`,
         `ports: MQTT 127.0.0.1:${flags.mqttPort} is the running service's`,
         'database: SQLite, whole',
         'owner: term 1',
