@@ -3,8 +3,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { z } from 'zod';
 import { counted } from '../machines/values/counted.js';
-import { type Fleet, startFleet } from '../sim/charger/fleet.js';
+import {
+  countReasons,
+  type Fleet,
+  type FleetConnector,
+  formatReasons,
+  startFleet,
+} from '../sim/charger/fleet.js';
 import { CROWDED } from '../sim/charger/traffic.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf, isGiven } from '../src/config.js';
@@ -13,17 +20,121 @@ import { OperatorError } from '../src/ports/operator-error.js';
 import { provisionFile } from '../src/provisioning/provision-file.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { Service } from '../src/service.js';
+import { toInstant } from '../src/wire/instants.js';
+import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../src/wire/rest.js';
 import { startDemoMeter } from './demo-building.js';
 import { DEMO_FILE } from './demo-file.js';
-import { demoGuide } from './demo-guide.js';
 import { speaksOcpp, startDemoGateway } from './demo-ocpp.js';
-import { type DemoSite, openDemoSite } from './demo-site.js';
 import { membersOfFile } from './fleet-plan.js';
 import { isPortFree } from './ports.js';
 import { printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
 import { configOf, type SettingsFlags } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
+
+// The demo's tenant through the API: a cluster over all locations, and the power of each.
+const CLUSTER_NAME = 'Harbour front';
+const CLUSTER_LIMIT_KW = 100;
+
+interface DemoSite {
+  readonly clusterId: string;
+  /**
+   * A line for each location: power and limit in kW, and the reasons of its connectors' limits. The last line is the
+   * total.
+   */
+  liveLines(connectors: readonly FleetConnector[]): Promise<readonly string[]>;
+}
+
+/** Finds or creates the demo's cluster over REST. */
+async function openDemoSite(options: {
+  readonly httpUrl: string;
+  readonly apiKey: string;
+  readonly locationIds: readonly string[];
+}): Promise<DemoSite> {
+  async function call<S extends z.ZodType>(schema: S, path: string, body?: object): Promise<z.output<S>> {
+    const response = await fetch(`${options.httpUrl}/v1${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { 'x-api-key': options.apiKey, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+    return schema.parse(await response.json());
+  }
+
+  const { clusters } = await call(clusterListSchema, '/clusters');
+  const { clusterId } =
+    clusters.find(({ name }) => name === CLUSTER_NAME) ??
+    (await call(clusterSchema, '/clusters', {
+      name: CLUSTER_NAME,
+      locationIds: options.locationIds,
+      limitKw: CLUSTER_LIMIT_KW,
+    }));
+  return {
+    clusterId,
+    async liveLines(connectors) {
+      const { liveStatus } = await call(clusterDetailSchema, `/clusters/${clusterId}`);
+      const { locations, actualTotalKw, clusterLimitKw } = liveStatus;
+      const lines = locations.map(({ locationId, actualKw, effectiveLimitKw }) => {
+        const reasons = countReasons(connectors.filter((connector) => connector.locationId === locationId));
+        return `${formatDraw(locationId, actualKw, effectiveLimitKw)}   ${formatReasons(reasons)}`;
+      });
+      return [...lines, formatDraw('together', actualTotalKw, clusterLimitKw)];
+    },
+  };
+}
+
+function formatDraw(name: string, actualKw: number, limitKw: number | null): string {
+  const limit = limitKw === null ? '' : ` of ${limitKw.toFixed(1).padStart(5)}`;
+  return `${name.padEnd(16)}${actualKw.toFixed(1).padStart(6)}${limit} kW`;
+}
+
+// The text that the demo prints: addresses, and three commands to try.
+const STARTS_IN_MS = 20_000;
+const LASTS_MS = 60_000;
+
+/** Bold if the output is a terminal that supports it; otherwise plain. */
+function bold(text: string): string {
+  return process.stdout.isTTY && process.stdout.hasColors() ? `\u001b[1m${text}\u001b[22m` : text;
+}
+
+/** The text, with a schedule that begins 20 s after `nowMs` and ends a minute later. */
+function demoGuide(options: {
+  readonly httpUrl: string;
+  readonly mqttUrl: string;
+  readonly ocppUrl: string;
+  readonly apiKey: string;
+  readonly locationId: string;
+  readonly clusterId: string;
+  readonly sizes: string;
+  readonly nowMs: number;
+}): string {
+  const { httpUrl, mqttUrl, ocppUrl, apiKey, locationId, clusterId, sizes, nowMs } = options;
+  const startTime = toInstant(nowMs + STARTS_IN_MS);
+  const endTime = toInstant(nowMs + STARTS_IN_MS + LASTS_MS);
+  const schedule = JSON.stringify({ startTime, endTime, limitKw: 22, priority: 5 });
+  const key = `-H 'x-api-key: ${apiKey}'`;
+  const clock = (instant: string) => instant.slice(11, 19);
+  return `
+${bold('Headroom is running')}, with ${sizes}. Ctrl-C stops everything.
+
+  Dashboard  ${httpUrl}/
+  API key    ${apiKey}   (signs in there)
+  API docs   ${httpUrl}/docs
+  Chargers   ${mqttUrl}, and ${ocppUrl} for OCPP (q1-d)
+
+${bold(`Limit ${locationId} to 22 kW`)} from ${clock(startTime)} to ${clock(endTime)} UTC:
+
+curl -sS ${httpUrl}/v1/locations/${locationId}/schedules ${key} -H 'content-type: application/json' -d '${schedule}'
+
+${bold('Read its limits')}, again and again: SCHEDULED, ACTIVE, EXPIRED, and the effective limit with them:
+
+curl -sS ${httpUrl}/v1/locations/${locationId}/limits ${key}
+
+${bold('See what the cars draw')} right now, per location and together, in kW:
+
+curl -sS ${httpUrl}/v1/clusters/${clusterId} ${key}
+`;
+}
 
 const SEED = 4;
 const LIVE_LINES_EVERY_MS = 2000;

@@ -2,8 +2,11 @@
 // because several may run on one machine.
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** A cache that Node writes into any temporary directory, for the next process. It is removed with the directory. */
-const CACHES = ['node-compile-cache'];
+/**
+ * A cache that Node writes into any temporary directory, and the sockets of a browser, which Playwright ends by a
+ * signal. Both are removed with the directory.
+ */
+const OF_OTHERS = /^(node-compile-cache|org\.chromium\.Chromium\..*)$/;
 
 interface Process {
   readonly pid: number;
@@ -63,7 +66,7 @@ export function leftProcesses(descendants: Descendants): readonly string[] {
 export function leftBelow(directory: string): readonly string[] {
   const mounts = mountsBelow(directory).map((place) => `mount ${place}`);
   const files = readdirSync(directory)
-    .filter((name) => !CACHES.includes(name))
+    .filter((name) => !OF_OTHERS.test(name))
     .map((name) => `file ${directory}/${name}`);
   return [...mounts, ...files];
 }

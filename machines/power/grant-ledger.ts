@@ -1,7 +1,6 @@
 // Upper bound of each connector's entitlement, also after lost, late or duplicate messages (power-safety.md, rules
 // 1-7).
 
-import { CircuitPhaseSums } from './circuit-phase-sums.js';
 import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { AccountSpec, LedgerAccount } from './ledger-account.js';
 import { type BeyondGrants, refusalOf, tenthsWithin } from './ledger-capacity.js';
@@ -26,6 +25,45 @@ import {
   wire,
 } from './ledger-entry.js';
 import { ALL_PHASES, isWithin, NO_CURRENT, type OwnPhases, onFirst, type PhaseCount } from './own-phases.js';
+
+// Sums of the possible connector loads per circuit phase, and the capacities. Tenths of an ampere.
+class CircuitPhaseSums {
+  loadsTenthsA: number[] = [];
+  #capacitiesTenthsA: readonly number[] = [];
+
+  /** Changes the capacities of the same circuit phases. */
+  limit(capacitiesTenthsA: readonly number[]): void {
+    this.#capacitiesTenthsA = capacitiesTenthsA;
+  }
+
+  /** Replaces the circuit phases; the new ones have no load. */
+  replace(capacitiesTenthsA: readonly number[]): void {
+    this.limit(capacitiesTenthsA);
+    this.loadsTenthsA = capacitiesTenthsA.map(() => 0);
+  }
+
+  /** Replaces a connector's currents `from` by `to`. */
+  move({ allCircuitPhases }: LedgerAccount, from: OwnPhases, to: OwnPhases): void {
+    for (const { circuitPhase, phase } of allCircuitPhases)
+      this.loadsTenthsA[circuitPhase] =
+        (this.loadsTenthsA[circuitPhase] ?? 0) + (to[phase] ?? 0) - (from[phase] ?? 0);
+  }
+
+  /**
+   * Capacity that the others leave on all circuit phases of the used phases; infinite without any.
+   * @param beyond part of the others' reservations that does not count
+   */
+  leftFor({ allCircuitPhases, loads, usedPhases }: LedgerAccount, beyond?: BeyondGrants): number {
+    let leastTenthsA = Number.POSITIVE_INFINITY;
+    for (const { circuitPhase, phase } of allCircuitPhases) {
+      if (phase >= usedPhases) continue;
+      const countedTenthsA = (this.loadsTenthsA[circuitPhase] ?? 0) - (beyond?.tenthsAOf(circuitPhase) ?? 0);
+      const othersTenthsA = countedTenthsA - (loads[phase] ?? 0);
+      leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[circuitPhase] ?? 0) - othersTenthsA);
+    }
+    return Math.max(0, leastTenthsA);
+  }
+}
 
 /** The decision is defective: a grant must not leave. No charger can cause this error. */
 export class LedgerError extends Error {}

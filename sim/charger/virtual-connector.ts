@@ -6,13 +6,72 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
-import { CarSession } from './car-session.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { createGrantHolder, type GrantHolder } from './grant-holder.js';
 import { createOutlet, type Outlet } from './outlet.js';
 import { PhaseSwitch } from './phase-switch.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
+
+// A virtual charger names each visit of a car. The limits for a visit end with that visit.
+interface CarSessionOptions {
+  readonly traits: ChargerTraits;
+  readonly boot: string;
+  readonly onCar: (note: CarNote) => void;
+}
+
+class CarSession {
+  readonly #holder: GrantHolder;
+  readonly #options: CarSessionOptions;
+  readonly #outlet: () => Outlet;
+  #boot: string;
+  #visits = 0;
+  #isCarThere = false;
+
+  constructor(holder: GrantHolder, options: CarSessionOptions, outlet: () => Outlet) {
+    this.#holder = holder;
+    this.#options = options;
+    this.#outlet = outlet;
+    this.#boot = options.boot;
+  }
+
+  /** Undefined without a car, and for a charger without `endsWithSession`. */
+  get id(): string | undefined {
+    if (!this.#isCarThere || !this.#options.traits.endsWithSession) return undefined;
+    return `${this.#boot.slice(0, 40)}-${this.#visits}`;
+  }
+
+  onCar(note: CarNote): void {
+    this.#isCarThere = note.what === 'arrived';
+    if (this.#isCarThere) this.#visits++;
+    else this.#end();
+    this.#options.onCar(note);
+  }
+
+  onMorePhases(): void {
+    if ((this.#holder.applied.reallocated?.phases ?? 3) < this.#outlet().phases) this.#end();
+  }
+
+  /** Returns the reason to refuse a limit for a session, or undefined if the charger accepts the limit. */
+  refuses(limit: Pick<LimitMessage, 'session' | 'phases'>): AckResult | undefined {
+    if (limit.session === undefined) return undefined;
+    if (limit.session !== this.id) return 'STALE';
+    const { switchesPhases } = this.#options.traits;
+    return !switchesPhases && (limit.phases ?? 3) < this.#outlet().phases ? 'REJECTED' : undefined;
+  }
+
+  restart(boot: string): void {
+    this.#boot = boot;
+    this.#visits++;
+  }
+
+  /**
+   * A limit for the session ends with it. The contactor opens whether or not the charger is online (power-safety.md).
+   */
+  #end(): void {
+    if (this.#holder.endSession()) this.#outlet().cut();
+  }
+}
 
 /** A connector as configured in the charger. `failsafeA` is in A per phase. */
 export interface VirtualConnectorSpec extends ConnectorRating {

@@ -14,7 +14,6 @@ import type { PowerWatch, Report } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { type BoundsWatch, createBoundsWatch } from './bounds-watch.js';
 import type { ConnectorBook, LeaseTimes } from './connector-book.js';
-import { Disk } from './disk.js';
 import { DoubledMessages } from './doubled-messages.js';
 import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
@@ -23,12 +22,87 @@ import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js
 import { LateWatch } from './late-watch.js';
 import { LimitReads } from './limit-reads.js';
 import { LockWatch } from './lock-watch.js';
-import { createMemberRemovals, type MemberRemovals } from './member-removals.js';
 import { createReached, type Reached } from './reached.js';
 import { createRecoveryWatch, type RecoveryWatch } from './recovery-watch.js';
 import { createSiteBooks, type SiteBooks } from './site-book.js';
 import { TenantIsolation } from './tenant-isolation.js';
 import { UncertainCalls } from './uncertain-calls.js';
+
+// Removes all members of a cluster at the same time: one must stay, and every other confirmed removal must hold
+// (P10).
+interface MemberRemovals {
+  /** Uses a cluster of its own, without a cap, which limits no member and is deleted afterwards. */
+  probe(tenantUuid: string, locationIds: readonly string[]): Promise<void>;
+}
+
+function createMemberRemovals(options: {
+  readonly ask: Ask;
+  readonly reached: Reached;
+  readonly report: Report;
+}): MemberRemovals {
+  const { ask, reached, report } = options;
+
+  return {
+    async probe(tenantUuid, locationIds) {
+      const body = { name: 'removals', locationIds };
+      const created = await ask({ method: 'POST', path: '/clusters', body }, tenantUuid);
+      if (created.status !== 201) return;
+      const { clusterId } = created.body as { clusterId: string };
+      const path = `/clusters/${clusterId}`;
+      const answers = await Promise.all(
+        locationIds.map((id) => ask({ method: 'DELETE', path: `${path}/locations/${id}` }, tenantUuid)),
+      );
+      const left = await ask({ method: 'GET', path }, tenantUuid);
+      await ask({ method: 'DELETE', path }, tenantUuid);
+      const kept = locationIds.filter((_, i) => answers[i]?.status !== 200);
+      const members = (left.body as { locationIds?: readonly string[] }).locationIds ?? [];
+      const refused = answers.filter(({ status }) => status !== 200);
+      const isRight =
+        refused.length === 1 &&
+        JSON.stringify(refused[0]?.body).includes('"CLUSTER_EMPTY"') &&
+        JSON.stringify(members) === JSON.stringify(kept);
+      if (answers.every(({ status }) => status === 200 || status === 400)) reached.note('concurrentRemovals');
+      // A busy database may refuse any removal.
+      if (isRight || answers.some(({ status }) => status === 503)) return;
+      const detail = `removals were answered ${answers.map(({ status }) => status).join(', ')}, ${members.join(', ')} stayed`;
+      report({ invariant: 'P10', target: clusterId, detail });
+    },
+  };
+}
+
+// Tracks which messages to the service are surely on disk: nothing is written while its database takes no writes.
+const STORED_WITHIN_MS = 1_000;
+
+export class Disk {
+  readonly #heartbeatMs: number;
+  #isBusy = false;
+  #busySinceMs = Number.NEGATIVE_INFINITY;
+  /** By then everything received while the database was busy is written. */
+  #caughtUpAtMs = Number.NEGATIVE_INFINITY;
+
+  /** @param heartbeatMs delay after which a failed write is tried again */
+  constructor(heartbeatMs: number) {
+    this.#heartbeatMs = heartbeatMs;
+  }
+
+  /** The database takes no writes. */
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  setBusy(isBusy: boolean, nowMs: number): void {
+    if (isBusy === this.#isBusy) return;
+    this.#isBusy = isBusy;
+    if (!isBusy) this.#caughtUpAtMs = nowMs + this.#heartbeatMs + STORED_WITHIN_MS;
+    else if (nowMs >= this.#caughtUpAtMs) this.#busySinceMs = nowMs;
+  }
+
+  /** Everything received before the returned instant is on disk at `nowMs`. */
+  storedUntilMs(nowMs: number): number {
+    const isBehind = this.#isBusy || nowMs < this.#caughtUpAtMs;
+    return (isBehind ? this.#busySinceMs : nowMs) - STORED_WITHIN_MS;
+  }
+}
 
 export interface CheckedWorld {
   readonly tenants: readonly TenantEntry[];

@@ -4,10 +4,150 @@ import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CircuitPhaseName } from '../world/site-fuses.js';
 import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
-import { KnownSessions } from './known-sessions.js';
-import { MeteredDraw } from './metered-draw.js';
 import { isOlder, type Numbered, OutstandingGrantRecord } from './outstanding-grant-record.js';
-import { ReceivedLeaseKind } from './received-lease-kind.js';
+
+// Detects a charger that draws more than permitted, by its meter values (R8).
+const SLACK_A = 0.5;
+const SLACK_SHARE = 1.1;
+const TOLERATED_MS = 7_000;
+const TRUSTED_AFTER_MS = 60_000;
+
+/** Currents to compare a value with, A per phase. */
+interface Allowed {
+  /** Highest limit sent within the last minutes: a value may be that old. */
+  readonly toldLatelyA: number;
+  /** Entitlement at the receipt of the value. */
+  readonly grantedA: number;
+}
+
+class MeteredDraw {
+  #overSinceMs: number | undefined;
+  #mayBeOverSinceMs: number | undefined;
+  #keptSinceMs: number | undefined;
+  #mayBeDistrusted = false;
+  #isDistrusted = false;
+
+  /** It certainly drew more than permitted, for longer than tolerated. */
+  get isDistrusted(): boolean {
+    return this.#isDistrusted;
+  }
+
+  /** A service that cannot judge the age of values may count it as non-compliant, and then reserves its maximum. */
+  get mayBeDistrusted(): boolean {
+    return this.#isDistrusted || this.#mayBeDistrusted;
+  }
+
+  /** The service received a value at `nowMs`. */
+  note(drawnA: number, { toldLatelyA, grantedA }: Allowed, nowMs: number): void {
+    this.#overSinceMs = isOver(drawnA, toldLatelyA) ? (this.#overSinceMs ?? nowMs) : undefined;
+    this.#isDistrusted = this.#overSinceMs !== undefined && nowMs - this.#overSinceMs > TOLERATED_MS;
+    if (isOver(drawnA, grantedA)) {
+      this.#keptSinceMs = undefined;
+      this.#mayBeOverSinceMs ??= nowMs;
+      this.#mayBeDistrusted ||= nowMs - this.#mayBeOverSinceMs >= TOLERATED_MS;
+    } else {
+      this.#mayBeOverSinceMs = undefined;
+      this.#keptSinceMs ??= nowMs;
+      this.#mayBeDistrusted &&= nowMs - this.#keptSinceMs < TRUSTED_AFTER_MS;
+    }
+  }
+
+  /** The service that watched it is gone. */
+  forget(): void {
+    this.#overSinceMs = undefined;
+    this.#mayBeOverSinceMs = undefined;
+    this.#keptSinceMs = undefined;
+    this.#isDistrusted = false;
+    this.#mayBeDistrusted = false;
+  }
+}
+
+function isOver(drawnA: number, allowedA: number): boolean {
+  return drawnA > (allowedA + SLACK_A) * SLACK_SHARE;
+}
+
+// Sessions that a connector's charger named, for each of its starts whose messages may still be under way.
+interface KnownSession {
+  readonly boot: string;
+  /** Session id by its charger; undefined if the charger names none, or without a car. */
+  readonly id: string | undefined;
+  readonly seenPhases: number;
+}
+
+/** Starts of a charger whose messages may still be under way. */
+const BOOTS_KEPT = 4;
+
+class KnownSessions {
+  /** By the start of the charger that named the session; the start received last comes first. */
+  #sessions: KnownSession[] = [];
+  /**
+   * Session in the last overtaken message: a service that has just started cannot detect that the message was
+   * overtaken.
+   */
+  #late: { readonly boot: string; readonly id: string | undefined } | undefined;
+
+  /** A meter value named the present session, and the number of its phases with current. */
+  note(boot: string, id: string | undefined, phases: number): void {
+    const [newest] = this.#sessions;
+    if (newest?.boot === boot && newest.id === id && newest.seenPhases >= phases) return;
+    const before = this.in(boot);
+    const seenPhases = before?.id === id ? Math.max(before?.seenPhases ?? 0, phases) : phases;
+    const others = this.#sessions.filter((each) => each.boot !== boot);
+    this.#sessions = [{ boot, id, seenPhases }, ...others].slice(0, BOOTS_KEPT);
+  }
+
+  /** An overtaken meter value named that session. */
+  noteLate(boot: string, id: string | undefined): void {
+    this.#late = { boot, id };
+  }
+
+  /** True if the last overtaken meter value named that session. */
+  isLate(boot: string, id: string): boolean {
+    return this.#late?.boot === boot && this.#late.id === id;
+  }
+
+  /**
+   * Newest session of that start. After a late message the service may answer one that is over, and the charger
+   * refuses the answer.
+   */
+  in(boot: string | undefined = ''): KnownSession | undefined {
+    return this.#sessions.find((each) => each.boot === boot);
+  }
+}
+
+// Lease kind that the service received for a charger, and the part that a dying service forgets.
+class ReceivedLeaseKind {
+  #kind: LeaseKind = 'heartbeat';
+  #noneAtMs = Number.NEGATIVE_INFINITY;
+  #before: { readonly kind: LeaseKind; readonly endedAtMs: number } | undefined;
+
+  get kind(): LeaseKind {
+    return this.#kind;
+  }
+
+  /** Last report of no lease, or first report of a lease after that. */
+  get noneAtMs(): number {
+    return this.#noneAtMs;
+  }
+
+  receive(kind: LeaseKind, nowMs: number): void {
+    if (kind === 'none' || this.#kind === 'none') this.#noneAtMs = nowMs;
+    if (kind !== this.#kind) this.#before = { kind: this.#kind, endedAtMs: nowMs };
+    this.#kind = kind;
+  }
+
+  /**
+   * The service died. True if it had received a report of no lease that may not be on disk. The next service then
+   * uses the earlier kind until another report.
+   */
+  lose(storedUntilMs: number): boolean {
+    const before = this.#before;
+    if (this.#kind !== 'none' || before === undefined) return false;
+    if (before.endedAtMs < storedUntilMs) return false;
+    this.#kind = before.kind;
+    return true;
+  }
+}
 
 /** Durations of leases and reactions, ms. `leaseMs` is the longest possible lease, by the slowest clock. */
 export interface LeaseTimes {

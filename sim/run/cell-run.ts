@@ -1,20 +1,207 @@
 // Runs one cell of a scenario: its world with faults, calls and questions, up to the requested instant.
+
+import FlatQueue from 'flatqueue';
+import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { Misbehaviour } from '../charger/traits.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
+import { parseKept } from '../scenario/action-schema.js';
 import { type FaultEpisode, faultPlanOf } from '../scenario/fault-plan.js';
-import type { Scenario } from '../scenario/scenario.js';
+import type { Action, Scenario } from '../scenario/scenario.js';
+import { createArrivals } from '../sessions/arrivals.js';
+import type { Visit } from '../sessions/visit.js';
 import type { TraceEvent } from '../trace/trace-event.js';
 import type { FuseLoad } from '../world/fuse-watch.js';
 import type { Violation } from '../world/power-watch.js';
 import type { RestAnswer } from '../world/rest-client.js';
-import type { World } from '../world/world.js';
-import { type ActionCaller, createActionCaller } from './action-caller.js';
+import { createWorld, type World } from '../world/world.js';
 import type { Cell } from './cells.js';
 import { ExpectationJudge, type Failure, isAsked, type LimitsOf } from './expectation-judge.js';
 import { FaultPlayer } from './fault-player.js';
-import { boundariesOf, createScenarioWorld } from './scenario-world.js';
-import { CALL_AGAIN_MS, createStops, type Stop, type Stops } from './stops.js';
+
+// Creates the world of a scenario before its first instant: sites, visits and settings of the service.
+
+/** For heartbeats slower than usual, a lease lasts this many heartbeats. */
+const HEARTBEATS_PER_LEASE = 6;
+const USUAL_HEARTBEAT_MS = 10_000;
+
+function createScenarioWorld(
+  scenario: Scenario,
+  visits: readonly Visit[],
+  onEvent: (event: TraceEvent) => void,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<World> {
+  const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
+  const { keepsThen, endsWithSession, switchesPhases } = scenario;
+  const misbehaviours: readonly Misbehaviour[] = keepsThen ? [] : ['forget-then'];
+  const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
+  const arrivals = createArrivals(visits, startsAtMs);
+  const drift = new Map(
+    faultPlanOf(scenario, seed)
+      .filter(({ kind }) => kind === 'clockDrift')
+      .map(({ charger, share }) => [charger?.controllerUuid, share]),
+  );
+  return createWorld({
+    tenants: provision.tenants,
+    grid,
+    buildings,
+    seed,
+    startMs: startsAtMs,
+    transport: transport === 'ocpp' ? 'inProcess' : transport,
+    onEvent,
+    ocppOf: ({ controllerUuid }) => {
+      const member = members.get(controllerUuid);
+      return member && { ...member, driftShare: drift.get(controllerUuid) ?? 0 };
+    },
+    visitorsOf:
+      ({ controllerUuid }) =>
+      (connectorId) =>
+        arrivals(connectorKey({ controllerUuid, connectorId })),
+    traitsOf: ({ controllerUuid }) => ({
+      driftShare: drift.get(controllerUuid) ?? 0,
+      meterPeriodMs,
+      misbehaviours,
+      endsWithSession,
+      switchesPhases,
+    }),
+    environment: { ...timingOf(meterPeriodMs), ...settings },
+  });
+}
+
+/** The service expects heartbeats at the interval at which chargers send them. */
+function timingOf(meterPeriodMs: number): Readonly<Record<string, string>> {
+  if (meterPeriodMs <= USUAL_HEARTBEAT_MS) return {};
+  return {
+    HEADROOM_HEARTBEAT_S: String(meterPeriodMs / 1000),
+    HEADROOM_LEASE_TTL_S: String((HEARTBEATS_PER_LEASE * meterPeriodMs) / 1000),
+  };
+}
+
+/** Start and end of each window in the calls of the scenario. */
+function boundariesOf({ actions }: Scenario): readonly EpochMs[] {
+  return actions.flatMap(({ body }) => {
+    if (typeof body !== 'object' || body === null) return [];
+    return ['startTime', 'endTime'].flatMap((field) => {
+      const value: unknown = Reflect.get(body, field);
+      const atMs = typeof value === 'string' ? Date.parse(value) : Number.NaN;
+      return Number.isNaN(atMs) ? [] : [atMs];
+    });
+  });
+}
+
+// Makes the REST calls of a scenario, fills in values of earlier answers, and records unexpected answers.
+interface ActionCaller {
+  /**
+   * Resolves to false if the service could not take the call: the outcome is unknown, and the caller must repeat the
+   * call.
+   */
+  make(action: Action): Promise<boolean>;
+  /** Calls with another answer than the scenario expects. */
+  readonly failures: readonly Failure[];
+}
+
+const API_ROOT = '/v1';
+/** 0: no answer; 503: the service cannot write. */
+const UNAVAILABLE: readonly number[] = [0, 503];
+const GIVEN_UP_MS = 600_000;
+
+function createActionCaller(world: World): ActionCaller {
+  const kept = new Map<string, unknown>();
+  const failures: Failure[] = [];
+
+  /** The field to which `$name.field` refers, or `value` itself. */
+  function filledIn(value: string): string {
+    const reference = parseKept(value);
+    if (reference === undefined) return value;
+    const answer = kept.get(reference.name);
+    const field: unknown =
+      typeof answer === 'object' && answer !== null ? Reflect.get(answer, reference.field) : '';
+    return String(field);
+  }
+
+  function pathOf({ path, params, query }: Action): string {
+    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(filledIn(params[name] ?? '')),
+    );
+    const search = new URLSearchParams(query).toString();
+    const below = filled.startsWith(API_ROOT) ? filled.slice(API_ROOT.length) : filled;
+    return search === '' ? below : `${below}?${search}`;
+  }
+
+  return {
+    failures,
+    async make(action) {
+      const { method, operationId, body, tenantUuid, status, keepAs, where, nth } = action;
+      const answer = await world.call(method, pathOf(action), body, tenantUuid, `call${nth}`);
+      const isLate = world.nowMs() - action.atMs >= GIVEN_UP_MS;
+      if (UNAVAILABLE.includes(answer.status) && answer.status !== status && !isLate) return false;
+      world.noteAction(operationId, answer);
+      if (keepAs !== undefined) kept.set(keepAs, answer.body);
+      if (answer.status !== status) {
+        const said =
+          answer.status === 0 ? 'nothing: the service was down' : `${answer.status} ${errorOf(answer.body)}`;
+        const message = `${operationId} was answered ${said}, expected ${status}`;
+        failures.push({ where, atMs: world.nowMs(), message });
+      }
+      return true;
+    },
+  };
+}
+
+function errorOf(body: unknown): string {
+  const error: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+  const message: unknown =
+    typeof error === 'object' && error !== null ? Reflect.get(error, 'message') : undefined;
+  return message === undefined ? '' : `(${String(message)})`;
+}
+
+// Instants at which a run stops: for a call, for a question to the service, and for a progress report.
+interface Stop {
+  readonly atMs: EpochMs;
+  readonly actions: readonly Action[];
+  readonly isQuestion: boolean;
+}
+
+interface Stops {
+  /** The next stop in order of time; undefined after the last. */
+  next(): Stop | undefined;
+  /** Repeats the call at `atMs`, after all other stops of that instant. */
+  repeat(action: Action, atMs: EpochMs): void;
+}
+
+/** Interval at which a back end repeats a call to a service that is down. */
+const CALL_AGAIN_MS = 5_000;
+/** Interval of progress reports, and of writes to the trace. */
+const PROGRESS_EVERY_MS = 60_000;
+
+type Reason = { readonly action: Action } | 'question' | 'progress';
+
+function createStops({ startsAtMs, endsAtMs, actions }: Scenario, questions: readonly EpochMs[]): Stops {
+  const heap = new FlatQueue<Reason>();
+  for (const action of actions) heap.push({ action }, action.atMs);
+  for (const atMs of questions) heap.push('question', atMs);
+  for (let atMs = startsAtMs; atMs < endsAtMs; atMs += PROGRESS_EVERY_MS) heap.push('progress', atMs);
+  heap.push('progress', endsAtMs);
+
+  return {
+    next() {
+      const atMs = heap.peekValue();
+      if (atMs === undefined || atMs > endsAtMs) return undefined;
+      const due: Action[] = [];
+      let isQuestion = false;
+      while (heap.peekValue() === atMs) {
+        const reason = heap.pop();
+        if (reason === 'question') isQuestion = true;
+        else if (typeof reason === 'object') due.push(reason.action);
+      }
+      // Calls of one instant run in the order of the file.
+      due.sort((a, b) => actions.indexOf(a) - actions.indexOf(b));
+      return { atMs, actions: due, isQuestion };
+    },
+    repeat: (action, atMs) => void heap.push({ action }, atMs),
+  };
+}
 
 /** Events since the previous request, in order. */
 export interface CellNews {

@@ -4,13 +4,42 @@ import type { ConnectorReport } from '../../machines/power/connector.machine.js'
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Log } from '../../src/ports/log.js';
+import type { AlarmRecord } from '../../src/ports/records.js';
+import type { Change } from '../../src/ports/store.js';
 import type { CarNote } from '../charger/car.js';
 import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
-import { AlarmNotes } from './alarm-notes.js';
 import type { NewProfile } from './limit-oracle.js';
 import type { Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
 import { Tracer } from './tracer.js';
+
+// Adds the begin and the end of each alarm to the trace, from the changes that the service stores.
+class AlarmNotes {
+  readonly #tracer: Pick<Tracer, 'add'>;
+  readonly #open = new Map<string, AlarmRecord>();
+
+  constructor(tracer: Pick<Tracer, 'add'>) {
+    this.#tracer = tracer;
+  }
+
+  written(changes: readonly Change[]): void {
+    for (const change of changes) {
+      if (change.kind === 'alarm.begin') {
+        this.#open.set(change.alarm.alarmId, change.alarm);
+        this.#note(change.alarm, true);
+      } else if (change.kind === 'alarm.end') {
+        const alarm = this.#open.get(change.alarmId);
+        this.#open.delete(change.alarmId);
+        if (alarm !== undefined) this.#note(alarm, false);
+      }
+    }
+  }
+
+  #note({ kind: alarm, locationId, controllerUuid, connectorId }: AlarmRecord, isOn: boolean): void {
+    const target = controllerUuid === null ? locationId : `${controllerUuid}/${connectorId}`;
+    this.#tracer.add({ kind: 'alarm', alarm, target, isOn });
+  }
+}
 
 const KEPT_VIOLATIONS = 1_000;
 const SILENT: Omit<Log, 'error'> = { debug() {}, info() {}, warn() {} };

@@ -1,15 +1,50 @@
 // Brings actors into line with rows: at start, after changes by another process, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
-import type { ProfileStack } from '../../machines/limits/profile-stack.js';
-import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
+import { connectorKey, type LocationId, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { AlarmRecord, LocationRecord, TenantState } from '../ports/records.js';
+import type {
+  AlarmRecord,
+  ConnectorRecord,
+  LocationRecord,
+  ProfileRecord,
+  TenantState,
+} from '../ports/records.js';
 import type { Assembly } from './assembly.js';
 import type { Directory } from './directory.js';
 import type { LocationEntity, Tenant } from './entities.js';
 import type { LocationRows } from './location-parts.js';
-import { indexStacks } from './stack-index.js';
+
+// Sorts a tenant's profile rows into one stack per target, from which actors are built.
+interface StackIndex {
+  readonly organization: ProfileStack;
+  ofLocation(locationId: LocationId): ProfileStack;
+  ofConnector(connector: ConnectorRecord): ProfileStack;
+}
+
+/** `profiles` hold their slots, so no two share target and priority. */
+function indexStacks(profiles: readonly ProfileRecord[]): StackIndex {
+  const locations = new Map<string, ProfileStack>();
+  const connectors = new Map<string, ProfileStack>();
+  let organization = EMPTY_STACK;
+  for (const { target, priority, limitKw, startsAtMs, endsAtMs } of profiles) {
+    const profile = { priority, limitKw, startsAtMs, endsAtMs };
+    if (target.kind === 'organization') {
+      organization = putProfile(organization, profile);
+    } else if (target.kind === 'location') {
+      locations.set(target.locationId, putProfile(locations.get(target.locationId) ?? EMPTY_STACK, profile));
+    } else {
+      const key = connectorKey(target);
+      connectors.set(key, putProfile(connectors.get(key) ?? EMPTY_STACK, profile));
+    }
+  }
+  return {
+    organization,
+    ofLocation: (locationId) => locations.get(locationId) ?? EMPTY_STACK,
+    ofConnector: (connector) => connectors.get(connectorKey(connector)) ?? EMPTY_STACK,
+  };
+}
 
 export interface Recovery {
   /** Rebuilds only actors that differ from their rows, or that died. */

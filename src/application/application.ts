@@ -2,41 +2,40 @@
 // here.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
-import { cancelConnectorProfile } from './commands/cancel-connector-profile.js';
-import { cancelLocationProfile } from './commands/cancel-location-profile.js';
-import { cancelOrganizationProfile } from './commands/cancel-organization-profile.js';
-import { createCluster } from './commands/create-cluster.js';
-import { deleteCluster } from './commands/delete-cluster.js';
-import { putSiteReading } from './commands/put-site-reading.js';
-import { removeClusterMember } from './commands/remove-cluster-member.js';
-import { setOperatorLimit } from './commands/set-operator-limit.js';
-import { setPermanentLimit } from './commands/set-permanent-limit.js';
-import { submitClusterProfile } from './commands/submit-cluster-profile.js';
-import { submitConnectorProfile } from './commands/submit-connector-profile.js';
-import { submitLocationProfile } from './commands/submit-location-profile.js';
-import { submitOrganizationProfile } from './commands/submit-organization-profile.js';
-import { updateCluster } from './commands/update-cluster.js';
+import {
+  createCluster,
+  deleteCluster,
+  removeClusterMember,
+  submitClusterProfile,
+  updateCluster,
+} from './commands/clusters.js';
+import {
+  cancelConnectorProfile,
+  cancelLocationProfile,
+  cancelOrganizationProfile,
+  submitConnectorProfile,
+  submitLocationProfile,
+  submitOrganizationProfile,
+} from './commands/profiles.js';
+import { putSiteReading, setOperatorLimit, setPermanentLimit } from './commands/site-limits.js';
 import type { Core } from './core.js';
 import type { Unsubscribe } from './event-stream.js';
-import { clusterDetail } from './queries/cluster-detail.js';
-import { connectorHistory } from './queries/connector-history.js';
-import { connectorSchedules } from './queries/connector-schedules.js';
-import { connectorSchedulesAt } from './queries/connector-schedules-at.js';
+import { clusterDetail, listClusters } from './queries/clusters.js';
 import { listAlarms } from './queries/list-alarms.js';
-import { listClusters } from './queries/list-clusters.js';
 import { listLocations, locationSummary } from './queries/list-locations.js';
-import { locationHistory } from './queries/location-history.js';
-import { locationLimits } from './queries/location-limits.js';
-import { locationLimitsAt } from './queries/location-limits-at.js';
 import { locationLive } from './queries/location-live.js';
 import { locationPower } from './queries/location-power.js';
 import { locationTimeline } from './queries/location-timeline.js';
-import { operatorLimit } from './queries/operator-limit.js';
-import { operatorLimitHistory } from './queries/operator-limit-history.js';
-import { organizationHistory } from './queries/organization-history.js';
-import { organizationLimits } from './queries/organization-limits.js';
-import { organizationLimitsAt } from './queries/organization-limits-at.js';
-import { siteMeter } from './queries/site-meter.js';
+import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
+import {
+  connectorSchedules,
+  connectorSchedulesAt,
+  locationLimits,
+  locationLimitsAt,
+  organizationLimits,
+  organizationLimitsAt,
+} from './queries/profile-stacks.js';
+import { operatorLimit, operatorLimitHistory, siteMeter } from './queries/site-limits.js';
 import { findLocation, findTenant } from './targets.js';
 
 export const COMMANDS = {

@@ -1,20 +1,120 @@
 // The OCPP-J server: manages the web sockets of chargers, limits them, and carries calls in both directions.
-import { createRPCError, type IHandlersOption, RPCServer } from 'ocpp-rpc';
+
+import { createRequire } from 'node:module';
+import { createRPCError, createValidator, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
+import { createTokenBucket } from '../token-bucket.js';
 import type { ChargerBridge, ChargerSocket } from './charger-bridge.js';
 import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
 import { ChargerHttp, type ChargerHttpOptions, refuseUpgrade } from './charger-http.js';
-import { ChargerLine } from './charger-line.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { MessageLimit } from './message-limit.js';
 import { SocketScope } from './socket-scope.js';
-import { STRICT_VALIDATORS } from './strict-validators.js';
+
+// Limits the messages of one charger on its web socket, and the bytes that it leaves unread.
+
+/** Far more than any charger sends. */
+const MESSAGES = { ratePerS: 20, burst: 400 };
+const UNREAD_AT_MOST_BYTES = 1_048_576;
+/** Begin of a call; answers and errors have other numbers (OCPP-J). */
+const CALL = /^\s*\[\s*2\s*,/;
+
+export class MessageLimit {
+  readonly #clock: Clock;
+  readonly #unreadBytes: () => number;
+  readonly #bucket = createTokenBucket(MESSAGES);
+  /** Calls to the charger that it may still answer. */
+  #unanswered = 0;
+
+  /** @param unreadBytes bytes sent to the charger that it has not taken from the connection */
+  constructor(clock: Clock, unreadBytes: () => number) {
+    this.#clock = clock;
+    this.#unreadBytes = unreadBytes;
+  }
+
+  /** Counts a message to the charger. @returns false if too many bytes are unread */
+  told(message: string): boolean {
+    if (CALL.test(message)) this.#unanswered++;
+    return this.#unreadBytes() <= UNREAD_AT_MOST_BYTES;
+  }
+
+  /** Counts a message of the charger. Answers to calls are free. @returns false above the rate */
+  said(message: string): boolean {
+    if (this.#unanswered > 0 && !CALL.test(message)) {
+      this.#unanswered--;
+      return true;
+    }
+    return this.#bucket.take(this.#clock.monotonicMs());
+  }
+}
+
+// Sends calls to a charger one after another, and gives each up if no answer comes.
+const ANSWERED_WITHIN_MS = 15_000;
+
+/**
+ * Replaces the queue and the timeout of the library. Those make four errors
+ * with stacks for each call, a tenth of all work.
+ */
+export class ChargerLine {
+  readonly #client: serverClient.default;
+  readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(client: serverClient.default, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** Resolves to the answer. Rejects if that is an error, and 15 s after the call was sent without an answer. */
+  call(method: string, params: object): Promise<unknown> {
+    const answer = this.#last.then(() => this.#send(method, params));
+    this.#last = answer.catch(() => {});
+    return answer;
+  }
+
+  async #send(method: string, params: object): Promise<unknown> {
+    const patience = new AbortController();
+    const cancel = this.#clock.after(ANSWERED_WITHIN_MS, () => patience.abort('no answer came'));
+    try {
+      return await this.#client.call(method, params, { callTimeoutMs: 0, signal: patience.signal });
+    } finally {
+      cancel();
+    }
+  }
+}
+
+// Adapts the schemas of OCPP 2.1 to `ocpp-rpc`. The library ships them under other names
+// than it looks up, and would refuse every message.
+interface Definition {
+  readonly type?: string;
+}
+interface Schema {
+  readonly $id: string;
+  readonly definitions?: Readonly<Record<string, Definition>>;
+}
+
+const schemas = createRequire(import.meta.url)('ocpp-rpc/lib/schemas/ocpp2_1.json') as readonly Schema[];
+
+/** `additionalProperties` has no meaning on other types than objects, and the validator complains about each. */
+function meant(definition: Definition): Definition {
+  if (definition.type === 'object') return definition;
+  return Object.fromEntries(Object.entries(definition).filter(([name]) => name !== 'additionalProperties'));
+}
+
+function usable({ $id, definitions = {}, ...schema }: Schema): Schema {
+  return {
+    ...schema,
+    $id: $id.replace(/Request$/, '.req').replace(/Response$/, '.conf'),
+    definitions: Object.fromEntries(Object.entries(definitions).map(([name, each]) => [name, meant(each)])),
+  };
+}
+
+const STRICT_VALIDATORS = [createValidator('ocpp2.1', schemas.map(usable))];
 
 type RpcClient = serverClient.default;
 

@@ -8,7 +8,6 @@ import {
   importedPrograms,
   misnamedFiles,
   partsOnTheirOwn,
-  unexplainedFiles,
 } from './rules.js';
 import { readSources, type Source } from './sources.js';
 
@@ -59,10 +58,6 @@ describe('The tree', () => {
 
   it('imports no file that takes orders of the process that started it', () => {
     expect(importedPrograms(product)).toEqual([]);
-  });
-
-  it('opens every file with a comment that says why it exists', () => {
-    expect(unexplainedFiles([...product, ...tests])).toEqual([]);
   });
 
   it('names files in kebab-case, by what they are', () => {
@@ -249,11 +244,6 @@ describe('The banned words', () => {
 });
 
 describe('The rules for files', () => {
-  it('want an opening comment', () => {
-    expect(unexplainedFiles(planted('src/a.ts', "import 'zod';\n// late"))).toHaveLength(1);
-    expect(unexplainedFiles(planted('src/a.ts', '// Says why it exists.\n'))).toEqual([]);
-  });
-
   it.each([
     'src/index.ts',
     'src/utils.ts',

@@ -295,12 +295,6 @@ export function bannedWords(sources: readonly Source[]): readonly Breach[] {
   );
 }
 
-export function unexplainedFiles(sources: readonly Source[]): readonly Breach[] {
-  return sources
-    .filter(({ text }) => !/^(#!.*\n)?(\/\/ \S|\/\*\* ?\S?)/.test(text))
-    .map(({ path }) => `${path} does not open with a comment`);
-}
-
 const BANNED_NAMES = /\/index\.ts$|[/-](utils?|helpers?|managers?|types|common|misc)\.ts$/;
 const KEBAB_CASE = /^[a-z0-9]+(-[a-z0-9]+)*(\.(machine|test|config))*\.ts$/;
 

@@ -299,7 +299,7 @@ export const PLANTS = [
   {
     // A charger that is cut off keeps its limit for a minute, and the other cars stop for it.
     name: 'lease-stays-long',
-    file: 'machines/power/lease-renewal.js',
+    file: 'machines/power/grant-issuer.js',
     text: '!areOrdersExpected || thenTenthsA < account.leastTenthsA',
     bug: 'areOrdersExpected !== undefined',
     seed: 1,
@@ -400,7 +400,7 @@ export const PLANTS = [
   },
   {
     name: 'session-id-not-checked',
-    file: 'sim/charger/car-session.js',
+    file: 'sim/charger/virtual-connector.js',
     text: 'limit.session !== this.id',
     bug: 'false',
     seed: 23,

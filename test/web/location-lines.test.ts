@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { limitInForce, lowerOf, thenPlanned } from '../../web/location/limit-in-force.js';
-import { effectiveHistory, pastLines } from '../../web/location/limit-lines.js';
 import {
   bridged,
   columnsOf,
@@ -16,6 +15,7 @@ import {
   valueAt,
 } from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
+import { effectiveHistory, pastLines } from '../../web/location/use-chart-lines.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
 
 const ERA = Date.UTC(2026, 5, 1);

@@ -1,17 +1,167 @@
 // Page of the alarms of all locations: open ones first, then past ones.
 import './alarms.css';
 import { useMemo, useState } from 'preact/hooks';
+import type { ApiError } from '../api/api-error.js';
+import { InstantField } from '../location/instant-field.js';
+import { fromLocalInput, toLocalInput } from '../location/local-input.js';
 import { messagesByField } from '../location/profile-draft.js';
-import { useStreamClock } from '../location/server-clock.js';
+import { Sentence } from '../location/sentence.js';
+import { type ServerClock, useStreamClock } from '../location/server-clock.js';
+import { ALARM_WORDS } from '../location/words.js';
 import { type LocationNames, useLocationNames } from '../locations/use-location-names.js';
+import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
+import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
+import { Choice } from '../ui/field.js';
 import { ErrorNotice } from '../ui/notice.js';
-import { Table } from '../ui/table.js';
-import { alarmColumns } from './alarm-columns.js';
-import { type AlarmLine, alarmLines } from './alarm-lines.js';
-import { lastDay, SpanChoice } from './span-choice.js';
-import { useOpenAlarms, usePastAlarms } from './use-alarms.js';
+import { type Column, Table } from '../ui/table.js';
+import { Time } from '../ui/time.js';
+import { type AlarmLine, alarmLines, reasonOf } from './alarm-lines.js';
+import { type AskedSpan, useOpenAlarms, usePastAlarms } from './use-alarms.js';
+
+// Choice of a span of the past: the last hours or days, or from one instant to another.
+const HOUR_MS = 3_600_000;
+
+const LENGTHS: readonly (readonly [hours: string, text: string])[] = [
+  ['1', 'The last hour'],
+  ['24', 'The last 24 hours'],
+  ['168', 'The last 7 days'],
+  ['720', 'The last 30 days'],
+];
+const OTHER = 'other';
+
+/** The initial span: the last 24 hours. */
+function lastDay(clock: ServerClock): AskedSpan {
+  return lastHours(24, clock);
+}
+
+function SpanChoice({
+  clock,
+  error,
+  onChoose,
+}: {
+  readonly clock: ServerClock;
+  /** The service's reason for refusing the chosen span. */
+  readonly error: ApiError | undefined;
+  readonly onChoose: (span: AskedSpan) => void;
+}) {
+  const [chosen, setChosen] = useState('24');
+  const [text, setText] = useState({ from: '', to: '' });
+  const messages = messagesByField(error, ['from', 'to']);
+  function choose(value: string): void {
+    setChosen(value);
+    if (value !== OTHER) onChoose(lastHours(Number(value), clock));
+    else setText({ from: toLocalInput(clock.nowMs() - 24 * HOUR_MS), to: toLocalInput(clock.nowMs()) });
+  }
+  return (
+    <form
+      class="row span-choice"
+      noValidate
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChoose({ from: instantOf(text.from) ?? '', to: instantOf(text.to) });
+      }}
+    >
+      <Choice label="Span" value={chosen} options={[...LENGTHS, [OTHER, 'From … to …']]} onChoose={choose} />
+      {chosen === OTHER && (
+        <>
+          <InstantField
+            label="From"
+            value={text.from}
+            error={messages.get('from')}
+            onInput={(from) => setText((before) => ({ ...before, from }))}
+          />
+          <InstantField
+            label="To (empty: now)"
+            value={text.to}
+            error={messages.get('to')}
+            onInput={(to) => setText((before) => ({ ...before, to }))}
+          />
+          <Button kind="primary" type="submit">
+            Show
+          </Button>
+        </>
+      )}
+    </form>
+  );
+}
+
+function lastHours(hours: number, clock: ServerClock): AskedSpan {
+  return { from: new Date(clock.nowMs() - hours * HOUR_MS).toISOString(), to: undefined };
+}
+
+function instantOf(text: string): string | undefined {
+  const atMs = fromLocalInput(text);
+  return atMs === undefined ? undefined : new Date(atMs).toISOString();
+}
+
+// Columns of the tables of alarms: problem and reason, place, start or duration.
+function alarmColumns(names: LocationNames, kind: 'open' | 'past'): readonly Column<AlarmLine>[] {
+  return [
+    {
+      key: 'kind',
+      header: 'Alarm',
+      isRowHeader: true,
+      class: 'what',
+      cell: (line) => (
+        <>
+          <Badge tone={toneOf(line)}>{ALARM_WORDS[line.alarm.kind]}</Badge>
+          <span class="reason small" title={reasonOf(line)}>
+            <Sentence text={reasonOf(line)} />
+          </span>
+        </>
+      ),
+      sortValue: ({ alarm }) => ALARM_WORDS[alarm.kind],
+    },
+    {
+      key: 'where',
+      header: 'Where',
+      class: 'where',
+      cell: (line) => <Where line={line} name={names(line.alarm.locationId)} />,
+      sortValue: ({ alarm }) => names(alarm.locationId),
+    },
+    {
+      key: 'beganAt',
+      header: kind === 'open' ? 'Since' : 'Lasted',
+      class: 'when',
+      cell: ({ alarm: { beganAt, endedAt } }) => (
+        <>
+          <Time at={beganAt} isShort />
+          {endedAt !== null && (
+            <>
+              {' – '}
+              <Time at={endedAt} isShort />
+            </>
+          )}
+        </>
+      ),
+      sortValue: ({ alarm }) => Date.parse(alarm.beganAt),
+    },
+  ];
+}
+
+function toneOf({ alarm, chargers }: AlarmLine): Tone {
+  if (alarm.endedAt !== null) return 'neutral';
+  return chargers === undefined ? 'bad' : 'warning';
+}
+
+function Where({ line, name }: { readonly line: AlarmLine; readonly name: string }) {
+  const { locationId, controllerUuid, connectorId } = line.alarm;
+  return (
+    <>
+      <a href={hrefOf('locations', locationId)} title={name}>
+        {name}
+      </a>
+      {line.chargers === undefined && controllerUuid !== null && (
+        <span class="connector small quiet" title={controllerUuid}>
+          {controllerUuid}
+          {connectorId !== null && ` / ${connectorId}`}
+        </span>
+      )}
+    </>
+  );
+}
 
 export function AlarmsPage() {
   useTitle('Alarms');

@@ -3,9 +3,131 @@
 import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
-import { createEventParser } from './event-parser.js';
-import { createFrameQueue } from './frame-queue.js';
-import { inSight, onOutOfSight } from './in-sight.js';
+
+// Delays events until the next frame, so that a thousand events a second cause no more renderings than the screen
+// shows.
+type Handler = (events: readonly unknown[]) => void;
+
+interface FrameQueue {
+  add(name: string, data: string): void;
+  subscribe<Name extends StreamEventName>(
+    name: Name,
+    handler: (events: readonly StreamEventData<Name>[]) => void,
+  ): () => void;
+  /** Drops the delayed events. */
+  clear(): void;
+}
+
+/** A hidden tab draws no frames; its events are delivered at this interval. */
+const LATEST_AFTER_MS = 1_000;
+
+function createFrameQueue(): FrameQueue {
+  const handlers = new Map<string, Set<Handler>>();
+  const waiting = new Map<string, unknown[]>();
+  let frame = 0;
+  let timer = 0;
+
+  function schedule(): void {
+    frame = requestAnimationFrame(flush);
+    timer = window.setTimeout(flush, LATEST_AFTER_MS);
+  }
+
+  function unschedule(): void {
+    cancelAnimationFrame(frame);
+    window.clearTimeout(timer);
+  }
+
+  function flush(): void {
+    unschedule();
+    const told = [...waiting];
+    waiting.clear();
+    for (const [name, events] of told) {
+      for (const handler of handlers.get(name) ?? []) handler(events);
+    }
+  }
+
+  return {
+    add(name, data) {
+      // An event without a handler is not parsed.
+      if (!handlers.has(name)) return;
+      if (waiting.size === 0) schedule();
+      const event: unknown = JSON.parse(data);
+      const held = waiting.get(name);
+      if (held === undefined) waiting.set(name, [event]);
+      else held.push(event);
+    },
+    subscribe(name, handler) {
+      const held = handlers.get(name) ?? new Set();
+      // The name decides the shape of the event; the service sends no other shape under this name.
+      const kept = handler as Handler;
+      handlers.set(name, held.add(kept));
+      return () => {
+        held.delete(kept);
+        if (held.size === 0) handlers.delete(name);
+      };
+    },
+    clear() {
+      unschedule();
+      waiting.clear();
+    },
+  };
+}
+
+// Visibility of the page. A hidden page closes its stream, because a browser has six connections to a service for all
+// its tabs. A seventh tab would wait until one of the first six closes.
+const UNSEEN_AT_MOST_MS = 5_000;
+
+/** Resolves after the page becomes visible, or after `until` aborts. */
+function inSight(until: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    function look(): void {
+      if (isHidden() && !until.aborted) return;
+      document.removeEventListener('visibilitychange', look);
+      until.removeEventListener('abort', look);
+      resolve();
+    }
+    document.addEventListener('visibilitychange', look);
+    until.addEventListener('abort', look);
+    look();
+  });
+}
+
+/** Calls `act` after the page was hidden for a while. Returns a function that stops this. */
+function onOutOfSight(act: () => void): () => void {
+  let timer: number | undefined;
+  function look(): void {
+    window.clearTimeout(timer);
+    if (isHidden()) timer = window.setTimeout(act, UNSEEN_AT_MOST_MS);
+  }
+  document.addEventListener('visibilitychange', look);
+  look();
+  return () => {
+    window.clearTimeout(timer);
+    document.removeEventListener('visibilitychange', look);
+  };
+}
+
+function isHidden(): boolean {
+  return document.visibilityState === 'hidden';
+}
+
+// Parses server-sent events from the pieces of a stream.
+function createEventParser(onEvent: (name: string, data: string) => void): (text: string) => void {
+  let unfinished = '';
+  return (text) => {
+    const blocks = (unfinished + text).split('\n\n');
+    unfinished = blocks.pop() ?? '';
+    for (const block of blocks) {
+      let name = 'message';
+      const data: string[] = [];
+      for (const line of block.split('\n')) {
+        if (line.startsWith('event: ')) name = line.slice(7);
+        else if (line.startsWith('data: ')) data.push(line.slice(6));
+      }
+      if (data.length > 0) onEvent(name, data.join('\n'));
+    }
+  };
+}
 
 export type Connection = 'connecting' | 'live' | 'lost';
 

@@ -1,6 +1,7 @@
 // Current state of a location: its power, its limits and their causes, and its open alarms.
 
 import { kwText } from '../../machines/values/figures.js';
+import type { OperatorLimitView } from '../../src/wire/grid-operator.js';
 import type { LocationLive } from '../../src/wire/operator-locations.js';
 import { type AlarmLine, alarmLines, reasonOf } from '../alarms/alarm-lines.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
@@ -8,10 +9,56 @@ import { hrefOf } from '../route.js';
 import { Badge } from '../ui/badge.js';
 import { EstimateNote } from '../ui/drawn.js';
 import { MeterBar } from '../ui/meter-bar.js';
+import { Notice } from '../ui/notice.js';
 import { Time } from '../ui/time.js';
 import { Figure, FigureRow } from './figure-row.js';
-import { OperatorBanner } from './operator-banner.js';
 import { ALARM_WORDS, causeSentence } from './words.js';
+
+// The grid operator's limit, at the top of the page: no setting of the user can lift it.
+
+/** Hidden while the operator is connected and does not limit the location. */
+function OperatorBanner({ operatorLimit }: { readonly operatorLimit: OperatorLimitView | null }) {
+  if (operatorLimit === null || operatorLimit.state === 'UNLIMITED_CONTROLLED') return null;
+  return (
+    <Notice kind="warning">
+      <strong>{HEADINGS[operatorLimit.state] ?? operatorLimit.state}</strong> <Words {...operatorLimit} />
+    </Notice>
+  );
+}
+
+const HEADINGS: Readonly<Record<string, string>> = {
+  INIT: 'Grid operator not heard yet.',
+  LIMITED: 'Limited by the grid operator.',
+  FAILSAFE: 'Grid operator lost.',
+  UNLIMITED_AUTONOMOUS: 'Grid operator not heard: it sets no limit.',
+};
+
+function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
+  switch (state) {
+    case 'LIMITED':
+      return (
+        <>
+          {source} has limited the location to {kwText(limitKw ?? 0)} since <Time at={since} isShort />{' '}
+          {endsAt === null ? 'until it takes that back.' : <>until {<Time at={endsAt} isShort />}.</>} No
+          profile, lock or permanent limit lifts it.
+        </>
+      );
+    case 'UNLIMITED_AUTONOMOUS':
+      return (
+        <>
+          Since <Time at={since} isShort /> the operator has sent nothing that limits the location. What else
+          limits it still does.
+        </>
+      );
+    default:
+      return (
+        <>
+          The fail-safe limit of {kwText(limitKw ?? 0)} has held since <Time at={since} isShort />, and holds
+          until the operator sends a limit.
+        </>
+      );
+  }
+}
 
 export function LiveHead({ live }: { readonly live: LocationLive }) {
   const { gridLimitCause: cause, actualKw, gridLimitKw } = live;

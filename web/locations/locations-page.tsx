@@ -1,15 +1,55 @@
 // Page of all locations: the power of each against its limit, and the states that need attention.
 import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
+import { kw } from '../../machines/values/figures.js';
 import type { LocationSummary } from '../../src/wire/operator-locations.js';
 import { useTitle } from '../shell/title.js';
+import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
 import { Field } from '../ui/field.js';
-import { isAbove } from '../ui/meter-bar.js';
+import { isAbove, MeterBar } from '../ui/meter-bar.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { Table } from '../ui/table.js';
 import { LOCATION_COLUMNS } from './location-columns.js';
-import { Totals } from './totals.js';
 import { useLocations } from './use-locations.js';
+
+// The sums over all locations, in large figures.
+type Count = 'connectors' | 'lockedConnectors' | 'silentConnectors' | 'openAlarms';
+
+function Totals({ locations }: { readonly locations: readonly LocationSummary[] }) {
+  const sum = (figure: (location: LocationSummary) => number) =>
+    locations.reduce((total, location) => total + figure(location), 0);
+  const actualKw = sum((location) => location.actualKw);
+  const estimatedKw = sumOfEstimates(locations.map((location) => location.estimatedKw));
+  const gridLimitKw = sum((location) => location.gridLimitKw);
+  const count = (name: Count) => sum((location) => location[name]).toLocaleString();
+  return (
+    <dl class="totals panel">
+      <div class="draw">
+        <dt>Drawn now</dt>
+        <dd>
+          <DrawnKw actualKw={actualKw} estimate={estimateText(estimatedKw)} />{' '}
+          <span class="quiet">of {kw(gridLimitKw)} kW</span>
+        </dd>
+        <dd>
+          <MeterBar value={actualKw} limit={gridLimitKw} />
+        </dd>
+      </div>
+      <Total name="Connectors" value={count('connectors')} />
+      <Total name="Locked" value={count('lockedConnectors')} />
+      <Total name="Silent" value={count('silentConnectors')} />
+      <Total name="Alarms" value={count('openAlarms')} />
+    </dl>
+  );
+}
+
+function Total({ name, value }: { readonly name: string; readonly value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
 
 export function LocationsPage() {
   useTitle('Locations');

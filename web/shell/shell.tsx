@@ -3,9 +3,30 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { hrefOf, type Route } from '../route.js';
 import { useFeedState, useSession } from '../session/session.js';
+import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';
-import { ConnectionBanner } from './connection-banner.js';
 import { applyTheme, chosenTheme, type Theme } from './theme.js';
+
+// Banner that warns of outdated data while the stream is lost, and announces its return.
+function ConnectionBanner() {
+  const { connection, reason, isRefused } = useFeedState();
+  const wasLost = useRef(false);
+  useEffect(() => {
+    if (connection === 'live' && wasLost.current)
+      announce('The connection is back, and everything was read again.');
+    if (connection !== 'connecting') wasLost.current = connection === 'lost';
+  }, [connection]);
+  return (
+    <div role="status" class="banner-place">
+      {connection === 'lost' && (
+        <p class="banner">
+          <strong>{isRefused ? 'Not live.' : 'Connection lost.'}</strong> What you see may be old. {reason}{' '}
+          Trying again…
+        </p>
+      )}
+    </div>
+  );
+}
 
 const PAGES = [
   ['locations', 'Locations'],

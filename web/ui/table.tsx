@@ -1,8 +1,100 @@
 // A table with sortable headers. Of many rows, the document holds only the visible ones and some around them.
-import type { ComponentChildren } from 'preact';
-import { memo } from './memo.js';
+import {
+  type ComponentChild,
+  type ComponentChildren,
+  createElement,
+  type FunctionComponent,
+  type RefObject,
+  type VNode,
+} from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { type Order, type SortableColumn, useOrder } from './table-order.js';
-import { useWindow } from './table-window.js';
+
+// Visible rows of a long table: the document holds only these rows and some around them.
+
+/** Tables up to this length are in the document completely. */
+const WHOLE_AT_MOST = 80;
+const ROWS_AROUND = 12;
+/** The window moves by this many rows at a time, so that most frames of scrolling change nothing. */
+const STEP = 8;
+/** Used until a row has been measured, px. */
+const GUESSED_HEIGHT = 44;
+
+interface Window {
+  readonly body: RefObject<HTMLTableSectionElement>;
+  /** Rows from `first` to `end`, `end` excluded. */
+  readonly first: number;
+  readonly end: number;
+  /** Height of the omitted rows, px. */
+  readonly above: number;
+  readonly below: number;
+}
+
+/** The visible rows of a table with `count` rows. All rows count as high as the first visible one. */
+function useWindow(count: number): Window {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const [view, setView] = useState({ first: 0, end: WHOLE_AT_MOST, height: GUESSED_HEIGHT });
+  const isLong = count > WHOLE_AT_MOST;
+
+  useLayoutEffect(() => {
+    if (!isLong) return;
+    const look = () => {
+      const table = body.current;
+      if (table === null) return;
+      const height = table.querySelector('tr:not(.gap)')?.getBoundingClientRect().height || GUESSED_HEIGHT;
+      const top = -table.getBoundingClientRect().top;
+      const from = Math.min(count - 1, Math.floor(top / height)) - ROWS_AROUND;
+      const to = Math.ceil((top + window.innerHeight) / height) + ROWS_AROUND;
+      const first = Math.max(0, STEP * Math.floor(from / STEP));
+      const end = Math.min(count, STEP * Math.ceil(to / STEP));
+      setView((before) =>
+        before.first === first && before.end === end && before.height === height
+          ? before
+          : { first, end: Math.max(end, first + 1), height },
+      );
+    };
+    look();
+    // Captures the scrolling of any element: a dialog scrolls on its own, and scroll events do not bubble.
+    const scrolling = { passive: true, capture: true };
+    window.addEventListener('scroll', look, scrolling);
+    window.addEventListener('resize', look);
+    // The content of a dialog has no size until the dialog is shown.
+    const sizes = new ResizeObserver(look);
+    if (body.current !== null) sizes.observe(body.current);
+    return () => {
+      window.removeEventListener('scroll', look, scrolling);
+      window.removeEventListener('resize', look);
+      sizes.disconnect();
+    };
+  }, [count, isLong]);
+
+  if (!isLong) return { body, first: 0, end: count, above: 0, below: 0 };
+  const first = Math.min(view.first, count - 1);
+  const end = Math.min(view.end, count);
+  return { body, first, end, above: first * view.height, below: (count - end) * view.height };
+}
+
+// A component that is rendered again only after a change of one of its properties.
+function memo<Component extends (props: never) => ComponentChild>(component: Component): Component {
+  // Preact skips a subtree if its element is the same object.
+  function Memo(props: object) {
+    const held = useRef<{ readonly props: object; readonly element: VNode } | undefined>(undefined);
+    if (held.current === undefined || !areSame(held.current.props, props)) {
+      held.current = {
+        props,
+        element: createElement(component as unknown as FunctionComponent<object>, props),
+      };
+    }
+    return held.current.element;
+  }
+  return Memo as unknown as Component;
+}
+
+function areSame(a: object, b: object): boolean {
+  const left = Object.entries(a);
+  const right = new Map(Object.entries(b));
+  return left.length === right.size && left.every(([name, value]) => right.get(name) === value);
+}
 
 export interface Column<Row> extends SortableColumn<Row> {
   readonly header: string;

@@ -1,7 +1,7 @@
 // The possible entitlement of a connector, by its messages with the service (power-safety.md, R1, R4, R5 and R8).
 import { describe, expect, it } from 'vitest';
+import { Disk } from '../../../sim/checks/checks.js';
 import { ConnectorBook, type SiteBook } from '../../../sim/checks/connector-book.js';
-import { Disk } from '../../../sim/checks/disk.js';
 import type { LimitMessage } from '../../../src/wire/mqtt.js';
 
 const TIMES = { leaseMs: 61_200, settleMs: 10_000, heartbeatMs: 10_000 };

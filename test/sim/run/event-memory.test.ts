@@ -3,8 +3,7 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { ByteLog } from '../../../sim/run/byte-log.js';
-import { EventMemory } from '../../../sim/run/event-memory.js';
+import { ByteLog, EventMemory } from '../../../sim/run/event-memory.js';
 import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import { eventually } from '../../eventually.js';
 

@@ -1,11 +1,22 @@
-// Endpoint 9: a cluster with the draw and the shares of its members now.
+// Clusters, and one cluster with its members.
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { ClusterDetail } from '../../wire/rest.js';
+import type { ClusterDetail, ClusterList } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
 import { type DrawnKw, drawnKwOf } from '../drawn-power.js';
-import { findCluster, findLocation } from '../targets.js';
+import { findCluster, findLocation, findTenant } from '../targets.js';
 
+// Endpoint 8: the calling tenant's clusters, newest first.
+export function listClusters(core: Core, tenantUuid: TenantUuid): ClusterList {
+  const records = [...findTenant(core.directory, tenantUuid).clusters.values()].map(({ record }) => record);
+  // No two clusters were created at the same instant.
+  const clusters = records
+    .sort((a, b) => b.createdAtMs - a.createdAtMs)
+    .map((record) => viewOfCluster(tenantUuid, record));
+  return { clusters, count: clusters.length };
+}
+
+// Endpoint 9: a cluster with the draw and the shares of its members now.
 export function clusterDetail(core: Core, tenantUuid: TenantUuid, clusterId: string): ClusterDetail {
   const { record, actor } = findCluster(core.directory, tenantUuid, clusterId);
   const { context } = actor.getSnapshot();

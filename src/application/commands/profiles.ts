@@ -1,0 +1,218 @@
+// Commands that create, replace and cancel profiles of locations, connectors and the organization.
+import { spansOfProfile } from '../../../machines/limits/attainability.js';
+import { statusOf } from '../../../machines/limits/profile-holder.js';
+import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
+import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
+import { statusAt } from '../../../machines/values/time.js';
+import {
+  connectorProfilesOf,
+  connectorStackOf,
+  effectiveLimitKwOf,
+  type LocationEntity,
+} from '../../actors/entities.js';
+import type {
+  CancelledConnectorSchedule,
+  CancelledLocationSchedule,
+  CancelledOrganizationSchedule,
+} from '../../wire/cancelled-profiles.js';
+import { toInstant } from '../../wire/instants.js';
+import type {
+  ConnectorSchedule,
+  LocationSchedule,
+  OrganizationSchedule,
+  ProfileRequest,
+} from '../../wire/rest.js';
+import type { Core } from '../core.js';
+import { type Advise, adviseOn, adviseOnLock, type Outlook } from '../look-ahead.js';
+import { ORGANIZATION_NOTE } from '../organization-note.js';
+import { profileOf, viewOfProfile } from '../profile-view.js';
+import {
+  findConnector,
+  findHeldProfile,
+  findLocation,
+  findTenant,
+  requireActiveConnector,
+  requireActiveLocation,
+  requireUnended,
+} from '../targets.js';
+
+// Endpoint 2: creates or replaces a location's profile at its priority.
+export async function submitLocationProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  request: ProfileRequest,
+  advise: Advise,
+): Promise<LocationSchedule> {
+  const now = core.clock.nowMs();
+  const profile = profileOf(request, now);
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireActiveLocation(location);
+  const target = { kind: 'location', locationId: location.record.locationId } as const;
+  await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: now }]);
+  const { schedule, outlook } = applyLocationProfile(core, location, profile);
+  adviseOn(core, [outlook], advise);
+  return schedule;
+}
+
+/** Passes a profile that is on disk to its location. @returns the answer, and the spans for the preview */
+export function applyLocationProfile(
+  core: Core,
+  location: LocationEntity,
+  profile: LimitProfile,
+): { readonly schedule: LocationSchedule; readonly outlook: Outlook } {
+  const now = core.clock.nowMs();
+  const before = location.actor.getSnapshot().context.stack;
+  const replaced = before.find(({ priority }) => priority === profile.priority);
+  core.directory.sendToLocation(location, { type: 'profile.submitted', profile, now });
+  const { context } = location.actor.getSnapshot();
+  const { stack, permanentLimitKw } = context;
+  const schedule = {
+    locationId: location.record.locationId,
+    ...viewOfProfile(profile, statusOf(context, profile)),
+    permanentLimitKw,
+    effectiveLimitKw: effectiveLimitKwOf(location),
+  };
+  return { schedule, outlook: { location, spans: spansOfProfile(stack, profile, replaced, now) } };
+}
+
+// Extension: cancels a location's profile at a priority; an active one is rolled back at once.
+export async function cancelLocationProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  priority: number,
+  advise: Advise,
+): Promise<CancelledLocationSchedule> {
+  const atMs = core.clock.nowMs();
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireActiveLocation(location);
+  const { locationId } = location.record;
+  const target = { kind: 'location', locationId } as const;
+  requireUnended(location.actor.getSnapshot().context.stack, priority, atMs);
+  await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+  const now = core.clock.nowMs();
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
+  const profile = findHeldProfile(location.actor.getSnapshot().context.stack, priority);
+  core.directory.sendToLocation(location, { type: 'profile.cancelled', priority, now });
+  const { stack, permanentLimitKw } = location.actor.getSnapshot().context;
+  adviseOn(core, [{ location, spans: spansOfProfile(stack, profile, undefined, now) }], advise);
+  return {
+    locationId,
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
+    permanentLimitKw,
+    effectiveLimitKw: effectiveLimitKwOf(location),
+    supersededAt: toInstant(atMs),
+  };
+}
+
+// Endpoint 1: creates or replaces a connector's profile; while its window is active the connector is locked.
+export async function submitConnectorProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+  request: ProfileRequest,
+  advise: Advise,
+): Promise<ConnectorSchedule> {
+  const submittedAtMs = core.clock.nowMs();
+  const profile = profileOf(request, submittedAtMs);
+  const connector = findConnector(core.directory, tenantUuid, controllerText, connectorText);
+  requireActiveConnector(connector);
+  const { controllerUuid, connectorId } = connector.record;
+  const target = { kind: 'connector', controllerUuid, connectorId } as const;
+  await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
+  const now = core.clock.nowMs();
+  const event = { type: 'profile.submitted', profile, now } as const;
+  const key = connectorKey(connector.record);
+  const { location } = connector;
+  const replaced = connectorStackOf(location, key).find(({ priority }) => priority === profile.priority);
+  core.directory.sendToLocation(location, { type: 'connector.event', key, event });
+  const spans = spansOfProfile(connectorStackOf(location, key), profile, replaced, now);
+  adviseOnLock(core, connector, profile, { location, spans }, advise);
+  return {
+    controllerUuid,
+    connectorId,
+    limitKw: profile.limitKw,
+    startTime: toInstant(profile.startsAtMs),
+    endTime: toInstant(profile.endsAtMs),
+    status: statusOf(connectorProfilesOf(location, key), profile),
+  };
+}
+
+// Extension: cancels a connector's profile at a priority. It unlocks the connector at once if no other profile locks
+// it.
+export async function cancelConnectorProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+  priority: number,
+  advise: Advise,
+): Promise<CancelledConnectorSchedule> {
+  const atMs = core.clock.nowMs();
+  const connector = findConnector(core.directory, tenantUuid, controllerText, connectorText);
+  requireActiveConnector(connector);
+  const { location } = connector;
+  const { controllerUuid, connectorId } = connector.record;
+  const key = connectorKey(connector.record);
+  const target = { kind: 'connector', controllerUuid, connectorId } as const;
+  requireUnended(connectorStackOf(location, key), priority, atMs);
+  await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+  const now = core.clock.nowMs();
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
+  const profile = findHeldProfile(connectorStackOf(location, key), priority);
+  const event = { type: 'profile.cancelled', priority, now } as const;
+  core.directory.sendToLocation(location, { type: 'connector.event', key, event });
+  const spans = spansOfProfile(connectorStackOf(location, key), profile, undefined, now);
+  adviseOn(core, [{ location, spans }], advise);
+  return {
+    controllerUuid,
+    connectorId,
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
+    supersededAt: toInstant(atMs),
+  };
+}
+
+// Endpoint 5: records a profile of the whole organization, which is not enforced.
+export async function submitOrganizationProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  request: ProfileRequest,
+): Promise<OrganizationSchedule> {
+  const submittedAtMs = core.clock.nowMs();
+  const profile = profileOf(request, submittedAtMs);
+  const { organization } = findTenant(core.directory, tenantUuid);
+  const target = { kind: 'organization' } as const;
+  await core.store.append(tenantUuid, [{ kind: 'profile.put', target, profile, atMs: submittedAtMs }]);
+  const now = core.clock.nowMs();
+  core.directory.sendToOrganization(organization, { type: 'profile.submitted', profile, now });
+  return {
+    tenantUuid,
+    ...viewOfProfile(profile, statusOf(organization.actor.getSnapshot().context, profile)),
+    note: ORGANIZATION_NOTE,
+  };
+}
+
+// Extension: cancels a recorded profile of the organization.
+export async function cancelOrganizationProfile(
+  core: Core,
+  tenantUuid: TenantUuid,
+  priority: number,
+): Promise<CancelledOrganizationSchedule> {
+  const atMs = core.clock.nowMs();
+  const { organization } = findTenant(core.directory, tenantUuid);
+  const target = { kind: 'organization' } as const;
+  requireUnended(organization.actor.getSnapshot().context.stack, priority, atMs);
+  await core.store.append(tenantUuid, [{ kind: 'profile.cancel', target, priority, atMs }]);
+  const now = core.clock.nowMs();
+  // The slot still holds the profile that the commit cancelled: commits are answered in the order of their making.
+  const profile = findHeldProfile(organization.actor.getSnapshot().context.stack, priority);
+  core.directory.sendToOrganization(organization, { type: 'profile.cancelled', priority, now });
+  return {
+    tenantUuid,
+    ...viewOfProfile(profile, statusAt(profile, atMs)),
+    note: ORGANIZATION_NOTE,
+    supersededAt: toInstant(atMs),
+  };
+}

@@ -1,0 +1,95 @@
+// Commands that set the other limits of a location: its permanent limit, the grid operator's, and the meter's readings.
+import { spansOfPermanentLimit } from '../../../machines/limits/attainability.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import { effectiveLimitKwOf } from '../../actors/entities.js';
+import { receiveOperator } from '../../enforcement/grid-operator.js';
+import { receiveSiteMeter } from '../../enforcement/site-meter.js';
+import type { OperatorMessage, SiteMeterMessage } from '../../ports/telemetry.js';
+import type { OperatorLimitView } from '../../wire/grid-operator.js';
+import { toInstant } from '../../wire/instants.js';
+import type { PermanentLimit } from '../../wire/rest.js';
+import type { SiteMeterView } from '../../wire/site-meter.js';
+import type { Core } from '../core.js';
+import { type Advise, adviseOn } from '../look-ahead.js';
+import { requireOperator, viewOfOperatorLimit } from '../operator-limit-view.js';
+import { requireSiteMeter } from '../site-meter-view.js';
+import { findLocation, requireActiveLocation } from '../targets.js';
+
+// Endpoint 3: sets the limit that a location falls back to without an active profile.
+export async function setPermanentLimit(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  limitKw: number,
+  advise: Advise,
+): Promise<PermanentLimit> {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireActiveLocation(location);
+  const { locationId } = location.record;
+  const atMs = core.clock.nowMs();
+  await core.store.append(tenantUuid, [{ kind: 'permanentLimit.set', locationId, limitKw, atMs }]);
+  const now = core.clock.nowMs();
+  location.record = { ...location.record, permanentLimitKw: limitKw };
+  core.directory.sendToLocation(location, { type: 'permanentLimit.set', limitKw, now });
+  const spans = spansOfPermanentLimit(location.actor.getSnapshot().context.stack, now);
+  adviseOn(core, [{ location, spans }], advise);
+  return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: effectiveLimitKwOf(location) };
+}
+
+// Extension: the grid operator limits a location, frees it, or sends a heartbeat.
+
+/**
+ * The limit holds before its answer leaves, even if it cannot be written: a limit must not wait for a disk. An inactive
+ * location takes it too: no charger may draw there, and the operator is not to be refused.
+ * @throws StoreUnavailableError if the limit holds but could not be written yet; the write follows
+ */
+export async function setOperatorLimit(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  message: OperatorMessage,
+): Promise<OperatorLimitView> {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  const operator = requireOperator(location);
+  const verdict = receiveOperator(core.directory, location, message, core.clock.nowMs());
+  if (verdict === 'ahead')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `sentAt: must not be in the future; it is ${toInstant(core.clock.nowMs())} here`,
+    );
+  if (verdict === 'outdated')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      'sentAt: must be later than that of the last order, and a heartbeat must be recent',
+    );
+  await core.written(tenantUuid);
+  return viewOfOperatorLimit(location, operator);
+}
+
+// Extension: a back end sends a reading of a location's meter.
+
+/** The reading counts before its answer leaves, and is not persisted: after a restart the next reading counts. */
+export async function putSiteReading(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  message: SiteMeterMessage,
+): Promise<SiteMeterView> {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  requireSiteMeter(location);
+  core.expireReadings(location);
+  const instant = { now: core.clock.nowMs(), nowMs: core.clock.monotonicMs() };
+  const verdict = receiveSiteMeter(core.directory, location, message, instant);
+  if (verdict === 'ahead')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `at: must not be in the future; it is ${toInstant(instant.now)} here`,
+    );
+  if (verdict === 'outdated')
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      `at: must be later than that of the last reading, and within a minute of ${toInstant(instant.now)}`,
+    );
+  return requireSiteMeter(location);
+}
