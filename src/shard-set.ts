@@ -133,7 +133,7 @@ export class ShardSet {
     await this.#roster.close();
     await this.#follower.stop();
     await this.#uses.stop();
-    await this.#forwarding.close();
+    this.#forwarding.close();
   }
 
   /** The listener for requests of all tenants. */

@@ -63,8 +63,8 @@ export class StandbyNode {
     return this.#standby.stop();
   }
 
-  stop(): Promise<void> {
-    return this.#forwarding.close();
+  async stop(): Promise<void> {
+    this.#forwarding.close();
   }
 
   /** The listener for requests while the node stands by. */

@@ -1,7 +1,6 @@
 // Several nodes of the production service in one world, on one database: one is active and the others stand by, or
 // all share the tenants.
 
-import type { Dispatcher } from 'undici';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { SHARDS, type Shard, shardOf } from '../../machines/values/shards.js';
 import type { Config } from '../../src/config.js';
@@ -24,9 +23,6 @@ import type { LifeEvents } from './service-life.js';
 import { NO_ANSWER, type ServiceHost, ServiceIds } from './world-service.js';
 
 // The path from one node of a world to the others. While it is cut, either requests or answers are lost.
-
-/** A timeout of the connection: no part of the request has left the node. */
-const NO_CONNECTION = Object.assign(new Error('no way to the node'), { code: 'UND_ERR_CONNECT_TIMEOUT' });
 
 class NodeHop implements Hop {
   readonly #host: Pick<NodeHost, 'cutFromNodes'>;
@@ -51,16 +47,8 @@ class NodeHop implements Hop {
     return new Promise((resolve) => this.#onLeft.push(resolve));
   }
 
-  wrap(agent: Dispatcher): Dispatcher {
-    return agent.compose((dispatch) => (options, handler) => {
-      const { cutFromNodes } = this.#host;
-      if (cutFromNodes === undefined) return dispatch(options, handler);
-      if (cutFromNodes === 'requests') {
-        queueMicrotask(() => handler.onError?.(NO_CONNECTION));
-        return true;
-      }
-      return dispatch(options, this.#losingAnswers(handler));
-    });
+  cut(): 'requests' | 'answers' | undefined {
+    return this.#host.cutFromNodes;
   }
 
   came(): void {
@@ -74,17 +62,6 @@ class NodeHop implements Hop {
   left(): void {
     this.#open--;
     for (const tell of this.#onLeft.splice(0)) tell();
-  }
-
-  /** The other node executes the request, but no answer comes back: this node waits until its client leaves. */
-  #losingAnswers(handler: Dispatcher.DispatchHandlers): Dispatcher.DispatchHandlers {
-    return {
-      onConnect: () => handler.onConnect?.((reason) => handler.onError?.(reason ?? NO_CONNECTION)),
-      onHeaders: () => true,
-      onData: () => true,
-      onComplete: () => this.waits(),
-      onError: () => this.waits(),
-    };
   }
 }
 

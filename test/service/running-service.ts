@@ -1,8 +1,10 @@
 // A whole service for tests: real SQLite file, real HTTP and MQTT on free ports, a provisioned tenant or two.
+
 import { mkdtempSync, rmSync } from 'node:fs';
+import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Agent, fetch } from 'undici';
+import { text } from 'node:stream/consumers';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
@@ -87,10 +89,29 @@ export function tenantWith(
 }
 
 /**
- * A connection for each request: the service closes a kept one after 5 s. A request that a busy machine sends at that
- * moment would fail.
+ * One request over a connection of its own. The service closes a kept connection after 5 s, and a request that a busy
+ * machine sends at that moment would fail.
  */
-const UNKEPT = new Agent({ pipelining: 0 });
+function exchange(
+  url: string,
+  method: string,
+  headers: Readonly<Record<string, string>>,
+  body: string | undefined,
+): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
+  return new Promise((resolve, reject) => {
+    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    const asked = request(url, { agent: false, method, headers: { ...headers, ...length } }, (answer) => {
+      const received = new Headers();
+      for (const [name, value = []] of Object.entries(answer.headers))
+        for (const each of [value].flat()) received.append(name, each);
+      text(answer).then(
+        (whole) => resolve({ status: answer.statusCode ?? 0, headers: received, text: whole }),
+        reject,
+      );
+    });
+    asked.on('error', reject).end(body);
+  });
+}
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -158,14 +179,11 @@ async function startOn(config: Config, seams: Seams, remove: () => void): Promis
   const { httpUrl, mqttUrl } = await service.start();
 
   async function send(method: string, path: string, { headers, body }: RequestParts = {}): Promise<Answer> {
-    const response = await fetch(`${httpUrl}/v1${path}`, {
-      dispatcher: UNKEPT,
-      method,
-      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
+    const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
+    const type: Record<string, string> = sent === undefined ? {} : { 'content-type': 'application/json' };
+    const answer = await exchange(`${httpUrl}/v1${path}`, method, { ...type, ...headers }, sent);
+    const { status, text: whole } = answer;
+    return { status, headers: answer.headers, body: whole === '' ? {} : JSON.parse(whole) };
   }
 
   return {

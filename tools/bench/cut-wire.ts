@@ -25,7 +25,7 @@ export class Wire {
         from.on('error', () => {});
         from.on('close', () => {
           this.#sockets.delete(from);
-          to.destroy();
+          to.destroySoon();
         });
       }
     });

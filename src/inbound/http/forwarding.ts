@@ -1,11 +1,16 @@
 // Forwards a request unchanged to the node that owns its target, over one hop.
 // Without such a node the request waits a moment.
 import { readFileSync } from 'node:fs';
-import type { IncomingHttpHeaders } from 'node:http';
+import {
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plainRequest,
+} from 'node:http';
+import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { rootCertificates } from 'node:tls';
 import type { Request } from 'express';
-import { Agent, type Dispatcher } from 'undici';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -16,7 +21,8 @@ import { Refusal, retryAfter, STANDS_BY, vacant } from './refusal.js';
 
 /** Test seam: a simulator cuts connections between nodes, and advances time while a request waits. */
 export interface Hop {
-  wrap(agent: Dispatcher): Dispatcher;
+  /** The part of an exchange that is lost on the way to other nodes now; undefined if nothing is. */
+  cut(): 'requests' | 'answers' | undefined;
   /** A request arrived that another node has to answer. */
   came(): void;
   /** A request waits for a node that answers it. */
@@ -72,7 +78,7 @@ const NEVER_SENT = new Set([
   'ENETUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  'UND_ERR_CONNECT_TIMEOUT',
+  'CONNECT_TIMEOUT',
 ]);
 /** RFC 9110 section 7.6.1, and headers that this node writes itself. */
 const OF_ONE_HOP = new Set([
@@ -84,28 +90,24 @@ type Outcome = 'answered' | 'refused' | 'lost';
 
 export class Forwarding {
   readonly #parts: ForwardingParts;
-  readonly #agent: Agent;
-  readonly #others: Dispatcher;
+  /** Connections are kept for later requests. */
+  readonly #plain = new PlainAgent({ keepAlive: true });
+  readonly #tls: TlsAgent;
   readonly #hop: Hop | undefined;
 
   constructor(parts: ForwardingParts) {
     this.#parts = parts;
     this.#hop = parts.seams?.hop;
-    const { patience = PATIENCE } = parts;
     const { tlsCert } = parts.config;
-    this.#agent = new Agent({
-      headersTimeout: patience.beginMs,
-      bodyTimeout: patience.goOnMs,
-      connect: {
-        timeout: CONNECT_WITHIN_MS,
-        ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),
-      },
+    this.#tls = new TlsAgent({
+      keepAlive: true,
+      ...(tlsCert && { ca: [...rootCertificates, readFileSync(tlsCert, 'utf8')] }),
     });
-    this.#others = this.#hop?.wrap(this.#agent) ?? this.#agent;
   }
 
-  close(): Promise<void> {
-    return this.#agent.destroy();
+  close(): void {
+    this.#plain.destroy();
+    this.#tls.destroy();
   }
 
   /** @throws Refusal if no node answers in time, or the node was lost with the request. */
@@ -156,26 +158,21 @@ export class Forwarding {
     },
   ): Promise<Outcome> {
     const { request, response, body, leaving, to } = asked;
+    const cut = this.#hop?.cut();
+    if (cut === 'requests') return 'refused';
     const gone = new AbortController();
     const unwatch = this.#watch(holder, to, gone);
+    const signal = AbortSignal.any([leaving.signal, gone.signal]);
     try {
-      const answer = await this.#others.request({
-        origin: url,
-        path: request.originalUrl,
-        method: request.method as Dispatcher.HttpMethod,
-        headers: {
-          ...endToEnd(request.headers),
-          [FORWARDED_HEADER]: this.#parts.nodeTokens.issue(request.ip ?? ''),
-        },
-        body: body ?? null,
-        signal: AbortSignal.any([leaving.signal, gone.signal]),
-      });
+      if (cut === 'answers')
+        return await this.#loseAnswer(this.#send(url, { request, response, body }), signal);
+      const answer = await this.#send(url, { request, response, body, signal });
       if (answer.headers['x-headroom-role'] === STANDS_BY['x-headroom-role']) {
-        await answer.body.dump();
+        answer.resume();
         return 'refused';
       }
-      response.writeHead(answer.statusCode, endToEnd(answer.headers, 'content-length'));
-      await pipeline(answer.body, response);
+      response.writeHead(answer.statusCode ?? 502, endToEnd(answer.headers, 'content-length'));
+      await pipeline(answer, response);
       return 'answered';
     } catch (error) {
       if (response.headersSent) {
@@ -186,6 +183,90 @@ export class Forwarding {
     } finally {
       unwatch();
     }
+  }
+
+  /** @returns the answer, once its head is there. Rejects if the other node is silent for too long. */
+  #send(
+    url: string,
+    {
+      request,
+      response,
+      body,
+      signal,
+    }: {
+      readonly request: Request;
+      readonly response: Answer;
+      readonly body: Buffer | undefined;
+      readonly signal?: AbortSignal;
+    },
+  ): Promise<IncomingMessage> {
+    const { patience = PATIENCE, nodeTokens } = this.#parts;
+    const { protocol, hostname, port } = new URL(url);
+    const isTls = protocol === 'https:';
+    return new Promise((resolve, reject) => {
+      const asked = (isTls ? tlsRequest : plainRequest)({
+        agent: isTls ? this.#tls : this.#plain,
+        // The host of a URL has an IPv6 address in brackets.
+        hostname: hostname.replace(/^\[|\]$/g, ''),
+        port,
+        path: request.originalUrl,
+        method: request.method,
+        headers: {
+          ...endToEnd(request.headers),
+          ...(body === undefined ? {} : { 'content-length': body.length }),
+          [FORWARDED_HEADER]: nodeTokens.issue(request.ip ?? ''),
+        },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      asked.once('socket', (socket) => {
+        let isConnecting = socket.connecting;
+        let silentForMs = isConnecting ? CONNECT_WITHIN_MS : patience.beginMs;
+        const awaitFor = (ms: number) => {
+          silentForMs = ms;
+          socket.setTimeout(ms);
+        };
+        const giveUp = () => {
+          // A slow client pauses the other node, whose silence is no fault then.
+          if (response.writableNeedDrain) socket.setTimeout(silentForMs);
+          else
+            asked.destroy(
+              Object.assign(new Error('silence'), { code: isConnecting ? 'CONNECT_TIMEOUT' : 'SILENT' }),
+            );
+        };
+        socket.on('timeout', giveUp);
+        asked.once('close', () => socket.off('timeout', giveUp));
+        awaitFor(silentForMs);
+        if (isConnecting)
+          socket.once(isTls ? 'secureConnect' : 'connect', () => {
+            isConnecting = false;
+            awaitFor(patience.beginMs);
+          });
+        asked.once('response', (answer) => {
+          awaitFor(patience.goOnMs);
+          resolve(answer);
+        });
+      });
+      asked.on('error', reject);
+      asked.end(body);
+    });
+  }
+
+  /** The other node executes the request, and its answer is lost: this node waits until it gives up. */
+  async #loseAnswer(sent: Promise<IncomingMessage>, signal: AbortSignal): Promise<Outcome> {
+    const waits = () => this.#hop?.waits();
+    sent.then(
+      (answer) =>
+        answer
+          .on('close', waits)
+          .on('error', () => {})
+          .resume(),
+      waits,
+    );
+    await new Promise((resolve) => {
+      if (signal.aborted) resolve(undefined);
+      else signal.addEventListener('abort', resolve, { once: true });
+    });
+    return 'lost';
   }
 
   /** Ends the exchange once another node is active, or none: the asked node may be frozen, and would never answer. */

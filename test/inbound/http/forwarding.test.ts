@@ -2,6 +2,7 @@
 // one takes a new connection.
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { Forwarding } from '../../../src/inbound/http/forwarding.js';
@@ -16,6 +17,8 @@ import { eventually } from '../../eventually.js';
 import { silentLog } from '../../service/running-service.js';
 import { WELL } from './http-rig.js';
 
+/** A client does not read for so long. */
+const SLOW_MS = 50;
 const PATIENCE = { beginMs: 300, goOnMs: 300 };
 const SETTINGS = {
   httpHost: '127.0.0.1',
@@ -127,4 +130,17 @@ it('a stream that says nothing any more is ended, so that its client comes again
   wire.cut();
   await expect(reader?.read()).rejects.toThrow();
   await eventually(() => expect(asked).toEqual(['GET /stream']));
+});
+
+it('a large answer of a node that closes its connection arrives whole, also at a slow client', async () => {
+  for (let bytes = 64_000; bytes < 6_000_000; bytes = Math.round(bytes * 1.3)) {
+    const whole = Buffer.alloc(bytes, 'a');
+    answer = (response) => response.writeHead(200, { connection: 'close' }).end(whole);
+    const { body } = await fetch(`${url}/large`);
+    // Meanwhile the answer fills the buffers on its way, and its node closes the connection.
+    await setTimeout(SLOW_MS);
+    let received = 0;
+    for await (const chunk of body ?? []) received += chunk.length;
+    expect(received).toBe(bytes);
+  }
 });
