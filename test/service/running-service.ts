@@ -1,10 +1,8 @@
 // A whole service for tests: real SQLite file, real HTTP and MQTT on free ports, a provisioned tenant or two.
 
 import { mkdtempSync, rmSync } from 'node:fs';
-import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { createMetrics, type Metrics } from '../../src/metrics.js';
@@ -14,6 +12,7 @@ import type { Log } from '../../src/ports/log.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { type Seams, Service } from '../../src/service.js';
+import { fetchOnce } from '../fetch-once.js';
 
 export const HARBOUR = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const RIVAL = '5d1f2a77-9b1e-4c43-8a55-0f7c9b9d3e21' as TenantUuid;
@@ -88,31 +87,6 @@ export function tenantWith(
   };
 }
 
-/**
- * One request over a connection of its own. The service closes a kept connection after 5 s, and a request that a busy
- * machine sends at that moment would fail.
- */
-function exchange(
-  url: string,
-  method: string,
-  headers: Readonly<Record<string, string>>,
-  body: string | undefined,
-): Promise<{ readonly status: number; readonly headers: Headers; readonly text: string }> {
-  return new Promise((resolve, reject) => {
-    const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-    const asked = request(url, { agent: false, method, headers: { ...headers, ...length } }, (answer) => {
-      const received = new Headers();
-      for (const [name, value = []] of Object.entries(answer.headers))
-        for (const each of [value].flat()) received.append(name, each);
-      text(answer).then(
-        (whole) => resolve({ status: answer.statusCode ?? 0, headers: received, text: whole }),
-        reject,
-      );
-    });
-    asked.on('error', reject).end(body);
-  });
-}
-
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 /** An answer with its body parsed. */
@@ -179,11 +153,13 @@ async function startOn(config: Config, seams: Seams, remove: () => void): Promis
   const { httpUrl, mqttUrl } = await service.start();
 
   async function send(method: string, path: string, { headers, body }: RequestParts = {}): Promise<Answer> {
-    const sent = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
-    const type: Record<string, string> = sent === undefined ? {} : { 'content-type': 'application/json' };
-    const answer = await exchange(`${httpUrl}/v1${path}`, method, { ...type, ...headers }, sent);
-    const { status, text: whole } = answer;
-    return { status, headers: answer.headers, body: whole === '' ? {} : JSON.parse(whole) };
+    const response = await fetchOnce(`${httpUrl}/v1${path}`, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
   }
 
   return {

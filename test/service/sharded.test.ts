@@ -14,6 +14,7 @@ import type { SharedDatabase } from '../../src/ports/shared-database.js';
 import { StoreUnavailableError } from '../../src/ports/store.js';
 import { type Seams, Service } from '../../src/service.js';
 import { eventually } from '../eventually.js';
+import { fetchOnce } from '../fetch-once.js';
 import { readEvents } from '../inbound/http/event-reader.js';
 import { startMosquitto } from '../mosquitto.js';
 import { missingPrograms, needing } from '../needs.js';
@@ -143,12 +144,11 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     return owner;
   }
 
-  const HEADERS = { connection: 'close', 'content-type': 'application/json' };
+  const HEADERS = { 'content-type': 'application/json' };
 
   function put({ url }: Node, tenantUuid: TenantUuid, limitKw: number): Promise<Response> {
-    return fetch(`${url}/v1/locations/quay-1/limit`, {
+    return fetchOnce(`${url}/v1/locations/quay-1/limit`, {
       method: 'PUT',
-      // A node closes an idle connection after seconds, and on a busy machine the next call may be later.
       headers: { ...HEADERS, 'x-api-key': apiKeyOf(tenantUuid) },
       body: JSON.stringify({ limitKw }),
     });

@@ -10,7 +10,7 @@ import { EVERY_SAMPLE, type SampleRequest, WINDOW } from '../inbound/http/sample
  * One connection for each request. A busy machine may leave a shared one idle for seconds, and it may then end during a
  * request.
  */
-const HEADERS = { 'x-api-key': API_KEY, connection: 'close' };
+const HEADERS = { 'x-api-key': API_KEY };
 
 interface Document {
   readonly paths: Record<string, Record<string, { requestBody?: unknown }>>;

@@ -27,6 +27,7 @@ import type { Log } from '../../../src/ports/log.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../../src/secrets.js';
 import type { Health } from '../../../src/wire/health.js';
+import { fetchOnce } from '../../fetch-once.js';
 import { createFakeApplication, OTHER_TENANT, TENANT } from './fake-application.js';
 
 export const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
@@ -168,16 +169,13 @@ export async function createRig(options: RigOptions = {}) {
     /** Calls a path below the server's address. A body that is no string is sent as JSON. */
     call(method: string, path: string, init: { headers?: Record<string, string>; body?: unknown } = {}) {
       const isText = typeof init.body === 'string' || init.body === undefined;
-      return fetch(`${url}${path}`, {
+      return fetchOnce(`${url}${path}`, {
         method,
         headers: {
-          // The server closes an idle connection after seconds, and on a busy machine the next call may be later.
-          connection: 'close',
           ...(init.body !== undefined && { 'content-type': 'application/json' }),
           ...init.headers,
         },
         ...(init.body !== undefined && { body: isText ? String(init.body) : JSON.stringify(init.body) }),
-        redirect: 'manual',
       });
     },
     async stop() {

@@ -13,6 +13,7 @@ import { HttpServer } from '../../../src/inbound/http/server.js';
 import { createStandbyApp } from '../../../src/inbound/http/standby-app.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createMetrics } from '../../../src/metrics.js';
+import { fetchOnce } from '../../fetch-once.js';
 import { runOcppSite } from '../../gateway/ocpp-site.js';
 import { silentLog } from '../../service/running-service.js';
 import { API_KEY, createRig, WELL } from './http-rig.js';
@@ -20,7 +21,7 @@ import { API_KEY, createRig, WELL } from './http-rig.js';
 const metricsToken = 'the-token-of-prometheus-1234';
 
 async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number> {
-  return (await fetch(`${url}/metrics`, { headers: { connection: 'close', ...headers } })).status;
+  return (await fetchOnce(`${url}/metrics`, { headers })).status;
 }
 
 async function listen(
