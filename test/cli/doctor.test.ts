@@ -309,7 +309,9 @@ describe('of an installation headroom doctor sees', () => {
     const httpPort = String(await listening(server));
     expect(unwell(await findingsOf({ dataDir, httpPort }))).toEqual([
       expect.stringMatching(/^fail service: version 0\.0\.9, standby.*: active failing$/),
-      expect.stringMatching(/^warn service: version 0\.0\.9, standby.*, and this is version 0\.1\.0$/),
+      expect.stringMatching(
+        new RegExp(`^warn service: version 0\\.0\\.9, standby.*, and this is version ${VERSION}$`),
+      ),
     ]);
   });
 

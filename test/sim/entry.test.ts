@@ -25,7 +25,7 @@ function node(...words: readonly string[]): string {
  * names.
  */
 beforeAll(() => {
-  cpSync(join(ROOT, 'examples/site-tests'), project, { recursive: true });
+  cpSync(join(ROOT, 'docs/examples/site-tests'), project, { recursive: true });
   const packing = ['pack', '--ignore-scripts', '--silent', '--pack-destination', project];
   const file = execFileSync('npm', packing, { cwd: ROOT, encoding: 'utf8' }).trim();
   execFileSync('tar', ['xzf', file], { cwd: project });
