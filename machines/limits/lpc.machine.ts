@@ -218,7 +218,7 @@ export const operatorMachine = setup({
     isFailsafeOver: ({ context }) => context.now >= failsafeEndsAtMs(context),
   },
 }).createMachine({
-  id: 'operator',
+  id: 'lpc',
   context: ({ input: { rule, now, standing } }) => ({
     rule,
     now,

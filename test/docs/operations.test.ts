@@ -193,7 +193,7 @@ describe('The configurations', () => {
 
   describe('for Prometheus', needing(missingPrograms('promtool')), () => {
     it('is one, and its alerts do what its tests say', () => {
-      const cwd = join(ROOT, 'docs/prometheus');
+      const cwd = join(ROOT, 'deploy/prometheus');
       execFileSync('promtool', ['check', 'rules', 'headroom-rules.yml'], { cwd, stdio: 'pipe' });
       execFileSync('promtool', ['test', 'rules', 'headroom-rules.test.yml'], { cwd, stdio: 'pipe' });
     });
