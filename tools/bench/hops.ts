@@ -33,6 +33,8 @@ const VOLTAGE_V = 230;
 const LOW_KW = 20;
 const HIGH_KW = 30;
 const ROUNDS = 4;
+/** Of ways that need no preparation. */
+const QUICK_ROUNDS = 40;
 /** The service renews a grant that is older than 6.7 s, at the next heartbeat. */
 const RENEWS_AFTER_MS = 7_500;
 const SETTLES_MS = 1_500;
@@ -179,7 +181,7 @@ async function settle(): Promise<void> {
 
 interface Way {
   readonly name: string;
-  readonly prepare: () => Promise<void>;
+  readonly prepare?: () => Promise<void>;
   readonly go: () => Promise<unknown>;
 }
 
@@ -193,7 +195,6 @@ let endsAtMs = 0;
 const WAYS: readonly Way[] = [
   {
     name: 'POST schedule → answer',
-    prepare: settle,
     // The location without chargers: nothing follows the answer.
     go: async () => {
       const now = systemClock.nowMs();
@@ -223,8 +224,6 @@ const WAYS: readonly Way[] = [
   {
     name: 'window boundary → command',
     prepare: async () => {
-      await request('DELETE', '/schedules/5');
-      await settle();
       endsAtMs = systemClock.nowMs() + 2 * SETTLES_MS + WINDOW_MS;
       await submit(LOW_KW, endsAtMs - systemClock.nowMs());
       await settle();
@@ -258,14 +257,14 @@ const WAYS: readonly Way[] = [
       await limit;
     },
   },
-  { name: 'GET live', prepare: settle, go: () => request('GET', '/live') },
+  { name: 'GET live', go: () => request('GET', '/live') },
 ];
 
 for (const { name, prepare, go } of WAYS) {
   let fewest: Ran | undefined;
   // Timers run meanwhile, too: the round with the fewest functions counts. The first rounds warm caches.
-  for (let round = 0; round < ROUNDS; round++) {
-    await prepare();
+  for (let round = 0; round < (prepare === undefined ? QUICK_ROUNDS : ROUNDS); round++) {
+    await prepare?.();
     await ranSince();
     await go();
     const ran = await ranSince();
