@@ -1,7 +1,7 @@
-// A charger with one connector that keeps the whole contract of mqtt.md. Its car is made up; the rest is what you need.
-// Where another car is plugged in (`kill -USR2`), a limit for the session of the one before is over. CAR_PHASES: how many the car uses;
-// told to, it charges it on fewer.
-// With DC_W, the most it gives, it is a DC charger: it says and hears W at the car instead of A per phase.
+// A charger with one connector that keeps the whole contract of mqtt.md. Only its car is simulated.
+// `kill -USR2` plugs in another car, and limits for the session of the previous car end.
+// CAR_PHASES is the number of phases that the car uses. With a limit on fewer phases, it charges on fewer.
+// DC_W is the maximum of a DC charger. Such a charger sends and receives W at the car instead of A per phase.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import mqtt from 'mqtt';
