@@ -23,12 +23,12 @@ const PARTS: Cases<{ readonly scenario: string; readonly part: string }> = {
       scenario: 'lock-on-a-full-site',
       part: 'connector.lock.unlocked: always → connector.lock.locked, without reportLocked',
     },
-    { scenario: 'lock-on-a-full-site', part: 'connector.link.stale: meter.heard → connector.link.online' },
+    { scenario: 'lock-on-a-full-site', part: 'connector.link.stale: meter.received → connector.link.online' },
     { scenario: 'cluster-switched-off', part: 'connector.throttle.minimum: the state' },
     { scenario: 'limit-taken-back', part: 'location: profile.cancelled, without releaseCancelled' },
     { scenario: 'cluster-cap', part: 'location: decision.due' },
     { scenario: 'cluster-switched-off', part: 'cluster.active: cluster.deactivated → cluster.inactive' },
-    { scenario: 'operator-signals', part: 'operator.limited: always 2 → operator.failsafe' },
+    { scenario: 'operator-signals', part: 'lpc.limited: always 2 → lpc.failsafe' },
   ],
 };
 
