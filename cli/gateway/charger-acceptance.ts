@@ -346,21 +346,27 @@ export class ChargerAcceptance implements BridgeMonitor {
     const sinceMs = this.#nowMs;
     const { limitA } = this.#heldBy(bridge, connectorId);
     const withinMs = FOLLOWS_WITHIN_MS + FRESH_HEARTBEATS * bridge.heartbeatMs;
-    const hasRisen = () => (this.#drawnA(connector, sinceMs) ?? 0) > thenA + CARRIES_A;
-    if (limitA <= thenA + CARRIES_A || !(await this.#until(hasRisen, withinMs)))
+    const drawnA = () => this.#drawnA(connector, sinceMs);
+    const mayHaveA = () => Math.max(limitA, this.#heldBy(bridge, connectorId).limitA);
+    const hasRisen = () => (drawnA() ?? 0) > thenA + CARRIES_A;
+    const isWithin = () => (drawnA() ?? Number.POSITIVE_INFINITY) <= most(mayHaveA());
+    const isHigher = limitA > thenA + CARRIES_A;
+    await this.#until(isHigher ? hasRisen : isWithin, withinMs);
+    const [currentA, limitNowA] = [drawnA(), mayHaveA()];
+    if (currentA !== undefined && currentA > most(limitNowA))
+      return fail(
+        `${rounded(currentA)} A under a limit of ${limitNowA} A`,
+        'keep it out of operation, and ask its maker',
+      );
+    if (!isHigher || currentA === undefined || !hasRisen())
       return unknown(
         `the car draws ${rounded(this.#drawnA(connector) ?? 0)} A under a new limit of ${limitA} A`,
         'cars need up to minutes to begin again, and may be full: repeat it with another car',
       );
-    const drawnA = this.#drawnA(connector, sinceMs) ?? 0;
-    const mayHaveA = this.#heldBy(bridge, connectorId).limitA;
     const afterS = rounded((this.#nowMs - sinceMs) / 1000);
-    return drawnA <= most(Math.max(limitA, mayHaveA))
-      ? pass(`${rounded(drawnA)} A under a new limit of ${mayHaveA} A, ${afterS} s after it was acknowledged`)
-      : fail(
-          `${rounded(drawnA)} A under a limit of ${mayHaveA} A`,
-          'keep it out of operation, and ask its maker',
-        );
+    return pass(
+      `${rounded(currentA)} A under a new limit of ${limitNowA} A, ${afterS} s after it was acknowledged`,
+    );
   }
 
   #heldBy(bridge: ChargerBridge, connectorId: ConnectorId) {
