@@ -95,14 +95,14 @@ function differencesOf(before: BaselineRecord | undefined, now: BaselineRecord):
   if (before === undefined) return ['it has no record yet; `npm run baseline` makes one'];
   const [stretches, nowStretches] = [before.stretches.split(' '), now.stretches.split(' ')];
   const first = stretches.findIndex((digest, i) => digest !== nowStretches[i]);
-  if (first === -1) return [];
   const changed = (kind: 'events' | 'figures') =>
     [...new Set([...Object.keys(before[kind]), ...Object.keys(now[kind])])]
       .filter((key) => before[kind][key] !== now[kind][key])
       .map((key) => `${key}: ${before[kind][key] ?? 0} → ${now[kind][key] ?? 0}`);
   return [
-    `its events differ from stretch ${first + 1} of ${stretches.length} on`,
-    ...[...changed('events'), ...changed('figures')],
+    ...(first === -1 ? [] : [`its events differ from stretch ${first + 1} of ${stretches.length} on`]),
+    ...changed('events'),
+    ...changed('figures'),
   ];
 }
 
