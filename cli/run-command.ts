@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { VERSION } from '../src/version.js';
 import { EXIT_CODES_HELP, NOT_BEGUN } from './exit-codes.js';
 
-/** An error that commander finds in the arguments ends the process with the same exit code as any other mistake. */
+/** An error that commander finds in the arguments ends the process with the exit code of all other mistakes. */
 function endWithOurCodes(command: Command): void {
   command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NOT_BEGUN));
   for (const each of command.commands) endWithOurCodes(each);

@@ -139,8 +139,13 @@ session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 
-async function request(method: string, path: string, body?: unknown): Promise<void> {
-  const response = await fetch(`${httpUrl}/v1/locations/${LOCATION_ID}${path}`, {
+async function request(
+  method: string,
+  path: string,
+  body?: unknown,
+  locationId = LOCATION_ID,
+): Promise<void> {
+  const response = await fetch(`${httpUrl}/v1/locations/${locationId}${path}`, {
     method,
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
@@ -149,10 +154,10 @@ async function request(method: string, path: string, body?: unknown): Promise<vo
   await response.text();
 }
 
-async function submit(limitKw: number, lastsMs: number): Promise<void> {
+async function submit(limitKw: number, lastsMs: number, locationId = LOCATION_ID): Promise<void> {
   const now = systemClock.nowMs();
   const window = { startTime: toInstant(now), endTime: toInstant(now + lastsMs) };
-  await request('POST', '/schedules', { priority: 5, limitKw, ...window });
+  await request('POST', '/schedules', { priority: 5, limitKw, ...window }, locationId);
 }
 
 /** The functions of `machines` and `src` that ran since coverage was taken last. */
@@ -195,22 +200,8 @@ let endsAtMs = 0;
 const WAYS: readonly Way[] = [
   {
     name: 'POST schedule → answer',
-    // The location without chargers: nothing follows the answer.
-    go: async () => {
-      const now = systemClock.nowMs();
-      const response = await fetch(`${httpUrl}/v1/locations/${locationIdOf(1)}/schedules`, {
-        method: 'POST',
-        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
-        body: JSON.stringify({
-          priority: 5,
-          limitKw: 22,
-          startTime: toInstant(now),
-          endTime: toInstant(now + 600_000),
-        }),
-      });
-      if (!response.ok) throw new Error(`the profile was answered with ${response.status}`);
-      await response.text();
-    },
+    // At a location without connected chargers: nothing follows the answer.
+    go: () => submit(LOW_KW, 600_000, locationIdOf(1)),
   },
   {
     name: 'POST schedule → command at the charger',

@@ -14,12 +14,13 @@ import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import { Wire } from '../../../tools/bench/cut-wire.js';
 import { temporaryDirectory } from '../../cli/headroom.js';
 import { eventually } from '../../eventually.js';
+import { fetchOnce } from '../../fetch-once.js';
 import { silentLog } from '../../service/running-service.js';
 import { WELL } from './http-rig.js';
 
-/** A client does not read for so long. */
-const SLOW_MS = 50;
 const PATIENCE = { beginMs: 300, goOnMs: 300 };
+/** A client does not read for longer than a silent node is waited for. */
+const SLOW_MS = 700;
 const SETTINGS = {
   httpHost: '127.0.0.1',
   httpPort: 0,
@@ -133,10 +134,10 @@ it('a stream that says nothing any more is ended, so that its client comes again
 });
 
 it('a large answer of a node that closes its connection arrives whole, also at a slow client', async () => {
-  for (let bytes = 64_000; bytes < 6_000_000; bytes = Math.round(bytes * 1.3)) {
+  for (const bytes of [64_000, 1_000_000, 20_000_000]) {
     const whole = Buffer.alloc(bytes, 'a');
     answer = (response) => response.writeHead(200, { connection: 'close' }).end(whole);
-    const { body } = await fetch(`${url}/large`);
+    const { body } = await fetchOnce(`${url}/large`);
     // Meanwhile the answer fills the buffers on its way, and its node closes the connection.
     await setTimeout(SLOW_MS);
     let received = 0;
