@@ -61,6 +61,11 @@ interface ActorSystemOptions {
   onCredentials(credentials: CredentialSet): void;
 }
 
+// Entities that receive a boundary at once, so that requests get an answer in between if thousands are due together.
+const BOUNDARIES_AT_ONCE = 1_000;
+// A forward jump of the wall clock is noticed within this time.
+const LOOK_EVERY_MS = 1_000;
+
 export function createActorSystem(options: ActorSystemOptions): ActorSystem {
   return new LiveActorSystem(options);
 }
@@ -84,7 +89,7 @@ class LiveActorSystem implements ActorSystem {
   constructor(options: ActorSystemOptions) {
     const { clock, store, log, newId } = options;
     this.#options = options;
-    this.#scheduler = new Scheduler(clock);
+    this.#scheduler = new Scheduler(clock, 'wall');
     this.#directory = new Directory(clock, this.#scheduler);
     this.#events = new EventStream(clock);
     this.#bookkeeping = new BatchedWrites({ clock, store, log });
@@ -228,9 +233,11 @@ class LiveActorSystem implements ActorSystem {
   #schedulerListener(): SchedulerListener<TimedEntity> {
     const { log, metrics } = this.#options;
     return {
-      onDue: (entities, now, lateMs) => {
+      atMost: BOUNDARIES_AT_ONCE,
+      lookEveryMs: LOOK_EVERY_MS,
+      onDue: (due, now, lateMs) => {
         metrics.boundaryLagSeconds.observe(lateMs / 1000);
-        this.#directory.tellBoundaries(entities, now);
+        this.#directory.tellBoundaries([...due], now);
       },
       onClockJump: (byMs, now) => {
         metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });

@@ -51,7 +51,7 @@ export class Assembly {
     tenant?.organization.actor.stop();
     const organization: OrganizationEntity =
       tenant === undefined
-        ? { kind: 'organization', tenantUuid, actor, dueRank: undefined }
+        ? { kind: 'organization', tenantUuid, actor }
         : Object.assign(tenant.organization, { actor });
     // No listener: this actor emits no effects, and queries read its profiles.
     this.#run(tenantUuid, actor);
@@ -191,8 +191,6 @@ function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActo
     limitsView: undefined,
     alarms: new Map(),
     minute: new PowerMinute(),
-    dueRank: undefined,
-    wakeAtMs: undefined,
     decidedAtMs: Number.NEGATIVE_INFINITY,
   };
 }

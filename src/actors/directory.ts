@@ -167,7 +167,9 @@ export class Directory {
   /** Sets the scheduler to the entity's next boundary. */
   rearm(entity: TimedEntity, now: EpochMs): void {
     const dueAtMs = nextBoundaryOfEntity(entity, now);
-    this.#scheduler.arm(entity, dueAtMs, dueAtMs !== undefined && hasEndAt(entity, dueAtMs));
+    if (dueAtMs === undefined) this.#scheduler.cancel(entity);
+    // At one instant, ends precede starts.
+    else this.#scheduler.schedule(entity, dueAtMs, hasEndAt(entity, dueAtMs));
   }
 
   /** Passes an actor's effect to the entities that it concerns, then to the listener. Never throws. */

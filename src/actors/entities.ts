@@ -16,10 +16,9 @@ import type { ConnectorAddress, LocationId, TenantUuid } from '../../machines/va
 import type { EpochMs } from '../../machines/values/time.js';
 import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { LocationLimits } from '../wire/rest.js';
-import type { Scheduled } from './scheduler.js';
 
 /** The actor of a rebuilt location is replaced in place, so that references to the entity stay valid. */
-export interface LocationEntity extends Scheduled {
+export interface LocationEntity {
   readonly kind: 'location';
   readonly tenant: Tenant;
   record: LocationRecord;
@@ -34,8 +33,7 @@ export interface LocationEntity extends Scheduled {
   readonly alarms: Map<string, AlarmRecord>;
   /** Draw in the present minute. */
   readonly minute: PowerMinute;
-  /** Next and last decision, on the monotonic clock. Only enforcement writes both. */
-  wakeAtMs: number | undefined;
+  /** Last decision, on the monotonic clock. Only enforcement writes it. */
   decidedAtMs: number;
 }
 
@@ -56,7 +54,7 @@ export interface ClusterEntity {
   readonly members: Set<LocationEntity>;
 }
 
-export interface OrganizationEntity extends Scheduled {
+export interface OrganizationEntity {
   readonly kind: 'organization';
   readonly tenantUuid: TenantUuid;
   actor: OrganizationActor;

@@ -1,55 +1,54 @@
-// All window boundaries on one heap over one host timer: exact instants at any distance, even if the host's clock
-// jumps.
+// Keys that become due at instants of one clock, in order, on one heap over one host timer. It is exact at any distance,
+// even if the wall clock jumps.
 import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 
-export interface Scheduled {
-  /** Place of the next boundary in the order of all; undefined without one. Only the scheduler writes it. */
-  dueRank: number | undefined;
-}
-
-export interface SchedulerListener<E extends Scheduled> {
-  /** Receives the entities with a due boundary, in order; must not throw. `lateMs` is the delay of the oldest. */
-  onDue(entities: readonly E[], now: EpochMs, lateMs: number): void;
+export interface SchedulerListener<K> {
+  /** Due keys delivered at once at most, so that the host does other work if thousands are due together. */
+  readonly atMost: number;
+  /** The clock is read at least this often, even if nothing is due. */
+  readonly lookEveryMs: number;
+  /**
+   * Receives due keys in order; must not throw. A key is taken when the iteration reaches it, so the iteration includes
+   * keys that become due during it. `lateMs` is the delay of the first.
+   */
+  onDue(due: Iterable<K>, nowMs: number, lateMs: number): void;
   /** The wall clock moved `byMs` against the monotonic one since the last look. */
-  onClockJump(byMs: number, now: EpochMs): void;
+  onClockJump?(byMs: number, now: EpochMs): void;
 }
 
-// Interval between looks at the host's clock, even if nothing is due. The timer follows the monotonic clock, so it
-// would notice a forward jump of the wall clock too late.
-const LOOK_EVERY_MS = 1_000;
 // Slewing moves a clock by at most 0.5 ms a second; anything above this is a step.
 const JUMP_MS = 50;
 // Outdated entries of the heap are removed once they outnumber the valid ones. Repeated writes of a slot with windows
 // years ahead would otherwise fill the heap.
 const SWEEP_ABOVE = 1_024;
-// Entities delivered at once, so that requests get an answer in between if thousands are due together.
-const BATCH = 1_000;
+/** The wall clock has whole milliseconds, so a key that is first at its instant precedes the others, and no more. */
+const FIRST_BY_MS = 0.5;
 
-// Order at one instant: ends before starts.
-const rankOf = (dueAtMs: EpochMs, isEnd: boolean) => dueAtMs * 2 + (isEnd ? 0 : 1);
-const instantOf = (rank: number): EpochMs => Math.floor(rank / 2);
-
-/** A heap of `[rank, entity]`; an entry counts only while its entity still has that rank. */
-export class Scheduler<E extends Scheduled> {
+export class Scheduler<K> {
   readonly #clock: Clock;
-  #heap = new FlatQueue<E>();
-  #armed = 0;
+  /** A host timer follows the monotonic clock; the wall clock may jump. */
+  readonly #nowMs: () => number;
+  #heap = new FlatQueue<K>();
+  /** Place of each scheduled key on the heap. Other entries of the heap are outdated. */
+  readonly #places = new Map<K, number>();
   #cancelTimer: Cancel | undefined;
   #timerAtMs = Number.POSITIVE_INFINITY;
   /** Undefined while the scheduler is stopped. */
-  #listener: SchedulerListener<E> | undefined;
-  #wallMs = 0;
+  #listener: SchedulerListener<K> | undefined;
+  #lookedAtMs = 0;
   #monotonicMs = 0;
 
-  constructor(clock: Clock) {
+  /** @param instants the clock of the scheduled instants */
+  constructor(clock: Clock, instants: 'wall' | 'monotonic') {
     this.#clock = clock;
+    this.#nowMs = instants === 'wall' ? () => clock.nowMs() : () => clock.monotonicMs();
   }
 
-  start(listener: SchedulerListener<E>): void {
+  start(listener: SchedulerListener<K>): void {
     this.#listener = listener;
-    this.#wallMs = this.#clock.nowMs();
+    this.#lookedAtMs = this.#nowMs();
     this.#monotonicMs = this.#clock.monotonicMs();
     this.#setTimer();
   }
@@ -60,94 +59,98 @@ export class Scheduler<E extends Scheduled> {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Replaces the entity's boundary. `isEnd`: it precedes starts at the same instant. */
-  arm(entity: E, dueAtMs: EpochMs | undefined, isEnd: boolean): void {
-    const rank = dueAtMs === undefined ? undefined : rankOf(dueAtMs, isEnd);
-    if (entity.dueRank === rank) return;
-    this.#armed += Number(rank !== undefined) - Number(entity.dueRank !== undefined);
-    entity.dueRank = rank;
-    if (rank === undefined) return;
-    if (this.#heap.length > SWEEP_ABOVE && this.#heap.length > 2 * this.#armed) this.#sweep();
-    this.#heap.push(entity, rank);
+  /** Replaces the key's instant. `isFirst`: it precedes the others of the same millisecond. */
+  schedule(key: K, atMs: number, isFirst = false): void {
+    const place = isFirst ? atMs - FIRST_BY_MS : atMs;
+    if (this.#places.get(key) === place) return;
+    this.#places.set(key, place);
+    if (this.#heap.length > SWEEP_ABOVE && this.#heap.length > 2 * this.#places.size) this.#sweep();
+    else this.#heap.push(key, place);
     this.#setTimer();
   }
 
-  /** Reads the clocks and reports a jump. @returns true if a boundary has come and was not delivered */
+  /** Keeps an earlier instant of the key. */
+  scheduleBy(key: K, atMs: number): void {
+    const place = this.#places.get(key);
+    if (place === undefined || place > atMs) this.schedule(key, atMs);
+  }
+
+  cancel(key: K): void {
+    this.#places.delete(key);
+  }
+
+  /** Reads the clocks and reports a jump. @returns true if a key is due and was not delivered */
   isAnyDue(): boolean {
-    const now = this.#listener === undefined ? this.#clock.nowMs() : this.#lookAtClocks();
-    return now >= this.#nextDueAtMs();
+    const nowMs = this.#listener === undefined ? this.#nowMs() : this.#lookAtClocks();
+    return this.#nextPlace() <= nowMs;
   }
 
-  isDue({ dueRank }: Scheduled, now: EpochMs): boolean {
-    return dueRank !== undefined && instantOf(dueRank) <= now;
+  isDue(key: K, nowMs: number): boolean {
+    const place = this.#places.get(key);
+    return place !== undefined && place <= nowMs;
   }
 
-  /** Delay of the oldest waiting boundary, ms; 0 without one. */
+  /** Delay of the oldest due key, ms; 0 without one. */
   overdueMs(): number {
-    return Math.max(0, this.#clock.nowMs() - this.#nextDueAtMs());
+    return Math.max(0, Math.floor(this.#nowMs() - this.#nextPlace()));
   }
 
-  /** Infinite without an armed boundary. */
-  #nextDueAtMs(): EpochMs {
+  /** Infinite without a scheduled key. */
+  #nextPlace(): number {
     for (;;) {
-      const rank = this.#heap.peekValue();
-      if (rank === undefined) return Number.POSITIVE_INFINITY;
-      if (this.#heap.peek()?.dueRank === rank) return instantOf(rank);
+      const place = this.#heap.peekValue();
+      if (place === undefined) return Number.POSITIVE_INFINITY;
+      const key = this.#heap.peek();
+      if (key !== undefined && this.#places.get(key) === place) return place;
       this.#heap.pop();
     }
   }
 
   #sweep(): void {
-    const swept = new FlatQueue<E>();
-    const kept = new Set<E>();
-    for (const entity of this.#heap.ids) {
-      if (entity.dueRank === undefined || kept.has(entity)) continue;
-      kept.add(entity);
-      swept.push(entity, entity.dueRank);
-    }
-    this.#heap = swept;
+    this.#heap = new FlatQueue<K>();
+    for (const [key, place] of this.#places) this.#heap.push(key, place);
   }
 
-  #lookAtClocks(): EpochMs {
-    const now = this.#clock.nowMs();
+  #lookAtClocks(): number {
+    const nowMs = this.#nowMs();
     const monotonicMs = this.#clock.monotonicMs();
-    const jumpedMs = now - this.#wallMs - (monotonicMs - this.#monotonicMs);
-    this.#wallMs = now;
+    const jumpedMs = nowMs - this.#lookedAtMs - (monotonicMs - this.#monotonicMs);
+    this.#lookedAtMs = nowMs;
     this.#monotonicMs = monotonicMs;
-    if (Math.abs(jumpedMs) >= JUMP_MS) this.#listener?.onClockJump(Math.round(jumpedMs), now);
-    return now;
+    if (Math.abs(jumpedMs) >= JUMP_MS) this.#listener?.onClockJump?.(Math.round(jumpedMs), nowMs);
+    return nowMs;
   }
 
   #wake(): void {
     this.#timerAtMs = Number.POSITIVE_INFINITY;
-    const now = this.#lookAtClocks();
-    const due: E[] = [];
-    let oldestMs = now;
-    // A host timer may fire up to 1 ms early: only boundaries that are due by the clock are taken.
-    for (let dueAtMs = this.#nextDueAtMs(); dueAtMs <= now; dueAtMs = this.#nextDueAtMs()) {
-      const entity = this.#heap.pop();
-      if (entity === undefined) break;
-      entity.dueRank = undefined;
-      this.#armed--;
-      oldestMs = Math.min(oldestMs, dueAtMs);
-      due.push(entity);
-      if (due.length === BATCH) break;
-    }
+    const nowMs = this.#lookAtClocks();
+    const place = this.#nextPlace();
     try {
-      if (due.length > 0) this.#listener?.onDue(due, now, now - oldestMs);
+      // A host timer may fire up to 1 ms early: only keys that are due by the clock are taken.
+      if (place <= nowMs) this.#listener?.onDue(this.#take(nowMs), nowMs, Math.floor(nowMs - place));
     } finally {
       this.#setTimer();
     }
   }
 
-  /** Sets the one host timer to the next boundary, or to the next look. */
+  *#take(nowMs: number): Iterable<K> {
+    const atMost = this.#listener?.atMost ?? 0;
+    for (let taken = 0; taken < atMost && this.#nextPlace() <= nowMs; taken++) {
+      const key = this.#heap.pop();
+      if (key === undefined) return;
+      this.#places.delete(key);
+      yield key;
+    }
+  }
+
+  /** Sets the one host timer to the next key, or to the next look. */
   #setTimer(): void {
     if (this.#listener === undefined) return;
-    const now = this.#clock.nowMs();
-    const delayMs = Math.min(Math.max(this.#nextDueAtMs() - now, 0), LOOK_EVERY_MS);
-    if (now + delayMs >= this.#timerAtMs) return;
+    const nowMs = this.#nowMs();
+    const delayMs = Math.min(Math.max(Math.ceil(this.#nextPlace() - nowMs), 0), this.#listener.lookEveryMs);
+    if (nowMs + delayMs >= this.#timerAtMs) return;
     this.#cancelTimer?.();
-    this.#timerAtMs = now + delayMs;
+    this.#timerAtMs = nowMs + delayMs;
     this.#cancelTimer = this.#clock.after(delayMs, () => this.#wake());
   }
 }

@@ -87,7 +87,7 @@ export class WarmUp {
 
   #build(tenantUuid: Parameters<Store['glanceAtTenant']>[0], state: TenantState): void {
     const { clock, log, timing } = this.#options;
-    const directory = new Directory(clock, new Scheduler(clock));
+    const directory = new Directory(clock, new Scheduler(clock, 'wall'));
     const assembly = new Assembly({
       clock,
       directory,

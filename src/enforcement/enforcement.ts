@@ -12,6 +12,7 @@ import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
 import type { Overload } from '../actors/overload.js';
+import { Scheduler } from '../actors/scheduler.js';
 import type { Metrics, Tally } from '../metrics.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -21,7 +22,6 @@ import { createRareLog, type RareLog } from '../rare-log.js';
 import type { OpenAlarms } from './open-alarms.js';
 import type { Reservations } from './reservations.js';
 import { siteMeterAlarmsOf } from './site-meter.js';
-import { Wakeups } from './wakeups.js';
 
 interface EnforcementOptions {
   readonly clock: Clock;
@@ -39,6 +39,9 @@ interface EnforcementOptions {
 
 // Shortest time between two decisions of a location. Events in between are part of the next decision.
 const DECIDE_EVERY_MS = 100;
+// Decisions made at once, so that other work runs in between if thousands are due.
+const DECISIONS_AT_ONCE = 200;
+const LOOK_EVERY_MS = 3_600_000;
 // Interval at which the import of a site is counted, if its average is limited.
 const COUNT_IMPORT_EVERY_MS = 10_000;
 const SILENT = 'It sends no meter values';
@@ -49,7 +52,8 @@ export class Enforcement {
   readonly #options: EnforcementOptions;
   readonly #rareLog: RareLog;
   readonly #grantsBy: GrantTallies;
-  readonly #wakeups: Wakeups<LocationEntity>;
+  /** The next decision of each location. */
+  readonly #scheduler: Scheduler<LocationEntity>;
   #isStopped = false;
 
   constructor(options: EnforcementOptions) {
@@ -57,17 +61,23 @@ export class Enforcement {
     this.#options = options;
     this.#rareLog = createRareLog(clock);
     this.#grantsBy = grantTalliesOf(metrics);
-    this.#wakeups = new Wakeups(clock, (location, nowMs) => this.#decide(location, nowMs));
+    this.#scheduler = new Scheduler(clock, 'monotonic');
   }
 
   start(): void {
-    this.#wakeups.start();
+    this.#scheduler.start({
+      atMost: DECISIONS_AT_ONCE,
+      lookEveryMs: LOOK_EVERY_MS,
+      onDue: (due, nowMs) => {
+        for (const location of due) this.#decide(location, nowMs);
+      },
+    });
   }
 
   /** Nothing leaves from here on. */
   stop(): void {
     this.#isStopped = true;
-    this.#wakeups.stop();
+    this.#scheduler.stop();
   }
 
   /**
@@ -79,7 +89,10 @@ export class Enforcement {
     if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
     const { clock, directory } = this.#options;
     directory.noteReserved(location);
-    this.#wakeups.wakeBy(location, Math.max(clock.monotonicMs(), location.decidedAtMs + DECIDE_EVERY_MS));
+    this.#scheduler.scheduleBy(
+      location,
+      Math.max(clock.monotonicMs(), location.decidedAtMs + DECIDE_EVERY_MS),
+    );
   }
 
   /** @param reading accepted by the meter ledger */
@@ -171,6 +184,10 @@ export class Enforcement {
     }
   }
 
+  #decideIn(location: LocationEntity, delayMs: number): void {
+    this.#scheduler.scheduleBy(location, this.#options.clock.monotonicMs() + delayMs);
+  }
+
   /** Results of the decision come back as the location's effects. */
   #decide(location: LocationEntity, nowMs: number): void {
     location.decidedAtMs = nowMs;
@@ -185,14 +202,14 @@ export class Enforcement {
     location.minute.noteLimit(wattsOfLimit(limit.limitKw), nowMs);
     location.minute.noteBuilding(building, nowMs);
     location.actor.send({ type: 'decision.due', now, nowMs });
-    if (isCounted) this.#wakeups.wakeBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
+    if (isCounted) this.#scheduler.scheduleBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
   }
 
   #carryOut(location: LocationEntity, decision: Decision): void {
     const { clock, reservations, alarms, timing } = this.#options;
-    this.#wakeups.wakeBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
+    this.#scheduler.scheduleBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
     this.#send(location, this.#affordable(location, decision.grants));
-    reservations.tidy(location, () => this.#wakeups.wakeIn(location, timing.heartbeatMs));
+    reservations.tidy(location, () => this.#decideIn(location, timing.heartbeatMs));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     this.#estimate(location, clock.monotonicMs());
   }
@@ -206,7 +223,7 @@ export class Enforcement {
     const nowMs = clock.monotonicMs();
     for (const decided of raises) supervisorOf(location).withdraw(decided, nowMs);
     metrics.shed.inc({ what: 'raise' }, raises.length);
-    this.#wakeups.wakeIn(location, timing.heartbeatMs);
+    this.#decideIn(location, timing.heartbeatMs);
     return grants.filter((decided) => !isStoredRaise(decided));
   }
 
@@ -218,7 +235,7 @@ export class Enforcement {
     this.#rareLog(locationId, () =>
       log.error({ err: error, locationId }, 'a decision failed; no limit was sent'),
     );
-    this.#wakeups.wakeBy(location, location.decidedAtMs + timing.heartbeatMs);
+    this.#scheduler.scheduleBy(location, location.decidedAtMs + timing.heartbeatMs);
   }
 
   /** Sends the same limit again, if it is due. */
@@ -249,7 +266,7 @@ export class Enforcement {
         }
         if (isLate) this.decideSoon(location);
       }
-      if (!isStored) this.#wakeups.wakeIn(location, timing.heartbeatMs);
+      if (!isStored) this.#decideIn(location, timing.heartbeatMs);
     });
   }
 

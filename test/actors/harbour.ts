@@ -98,7 +98,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
   const clock = createVirtualClock(START_MS);
   const defects: unknown[] = [];
   const effects: object[] = [];
-  const scheduler = new Scheduler<TimedEntity>(clock);
+  const scheduler = new Scheduler<TimedEntity>(clock, 'wall');
   const directory = new Directory(clock, scheduler);
   const grants: Grant[] = [];
   const written: Change[] = [];
@@ -140,8 +140,9 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     }),
   );
   scheduler.start({
-    onDue: (entities, now) => directory.tellBoundaries(entities, now),
-    onClockJump() {},
+    atMost: 1_000,
+    lookEveryMs: 1_000,
+    onDue: (due, now) => directory.tellBoundaries([...due], now),
   });
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
   const sink = new ConnectorTelemetryHandler(directory, enforcement, clock);

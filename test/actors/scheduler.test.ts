@@ -31,7 +31,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
             atMs: START + Math.max(inMs, 0),
             isEnd,
           }));
-          for (const { name, atMs, isEnd } of expected) scheduler.arm(target(name), atMs, isEnd);
+          for (const { name, atMs, isEnd } of expected) scheduler.schedule(target(name), atMs, isEnd);
           for (const step of ms) clock.advance(step);
           clock.advanceTo(Math.max(clock.nowMs(), START + 5_001));
           const order = (name: string) => expected[Number(name)];
@@ -52,7 +52,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
   it('is not early by the millisecond a host timer may be early', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired } = rig(clock, hasty(clock, 1));
-    scheduler.arm(target('a'), START + 700, false);
+    scheduler.schedule(target('a'), START + 700);
     clock.advance(699);
     expect(fired).toEqual([]);
     clock.advance(1);
@@ -73,7 +73,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
       },
     };
     const { scheduler, fired } = rig(clock, watched);
-    scheduler.arm(target('far'), START + inMs, false);
+    scheduler.schedule(target('far'), START + inMs);
     clock.advance(60 * SECOND);
     // The host sleeps through the years, because a look each second would be a billion looks.
     clock.stall(inMs - 62 * SECOND);
@@ -87,8 +87,8 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
   it('says how late the oldest boundary is after the host stood still', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
-    scheduler.arm(target('b'), START + 900, false);
-    scheduler.arm(target('a'), START + 500, false);
+    scheduler.schedule(target('b'), START + 900);
+    scheduler.schedule(target('a'), START + 500);
     clock.stall(10 * SECOND);
     expect(fired.map(({ name, lateMs }) => [name, lateMs])).toEqual([
       ['a', 9_500],
@@ -102,7 +102,7 @@ describe('A wall clock that jumps', () => {
   it('forward is noticed within a second, and what became due is handed on', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
-    scheduler.arm(target('a'), START + 3_600 * SECOND, false);
+    scheduler.schedule(target('a'), START + 3_600 * SECOND);
     clock.advance(300);
     clock.jump(7_200 * SECOND);
     clock.advance(SECOND);
@@ -113,7 +113,7 @@ describe('A wall clock that jumps', () => {
   it('back is told, and nothing is handed on before the clock says so', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
-    scheduler.arm(target('a'), START + 500, false);
+    scheduler.schedule(target('a'), START + 500);
     clock.advance(400);
     clock.jump(-60 * SECOND);
     clock.advance(60 * SECOND + 99);
@@ -127,7 +127,7 @@ describe('A wall clock that jumps', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired } = rig(clock);
     clock.jump(-3_600 * SECOND);
-    scheduler.arm(target('a'), clock.nowMs() + 5, false);
+    scheduler.schedule(target('a'), clock.nowMs() + 5);
     clock.advance(5);
     expect(fired).toHaveLength(1);
   });
@@ -157,7 +157,10 @@ describe('A wall clock that jumps', () => {
         const dueAtMs = new Map<string, number>();
         for (const [i, { kind, ms }] of moves.entries()) {
           if (kind !== 'arm') clock[kind](ms);
-          else scheduler.arm(target(`${i}`), dueAtMs.set(`${i}`, clock.nowMs() + ms).get(`${i}`), false);
+          else {
+            dueAtMs.set(`${i}`, clock.nowMs() + ms);
+            scheduler.schedule(target(`${i}`), clock.nowMs() + ms);
+          }
         }
         for (const { name, atMs } of fired)
           expect(atMs).toBeGreaterThanOrEqual(dueAtMs.get(name) ?? Number.NaN);

@@ -59,7 +59,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ports: ['ports', ...MACHINES],
   wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
   actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
-  enforcement: ['enforcement', 'actors', ...MACHINES, 'ports', 'wire', 'metrics', 'rare-log', 'flatqueue'],
+  enforcement: ['enforcement', 'actors', ...MACHINES, 'ports', 'wire', 'metrics', 'rare-log'],
   application: ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'secrets', 'node:util'],
   'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],
   inbound: ['inbound', 'application', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
