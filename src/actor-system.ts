@@ -202,7 +202,7 @@ class LiveActorSystem implements ActorSystem {
       ownerTerm,
       onDefect: (tenantUuid, error) => {
         metrics.actorsRebuilt.inc();
-        log.error({ err: error, tenantUuid }, 'an actor failed; it is built again from its rows');
+        log.error({ err: error, tenantUuid }, 'an actor failed; it is rebuilt from its rows');
         this.#follower.readAgain(tenantUuid);
       },
     });

@@ -43,7 +43,7 @@ export function brokenConstraintOf(settings: Together): string | undefined {
  */
 export function brokenConstraintOfGateway(settings: Together): string | undefined {
   if (settings.mqttUrl === undefined && settings.mqttPort === 0)
-    return 'HEADROOM_MQTT_PORT: 0 does not say which port the service picked; name that in HEADROOM_MQTT_URL';
+    return 'HEADROOM_MQTT_PORT: with 0 the service picks a port; name that port in HEADROOM_MQTT_URL';
   return ofPairs(settings);
 }
 
@@ -65,7 +65,7 @@ function ofPairs({
   ] as const;
   for (const [name, value, other, otherValue] of needed)
     if (value !== undefined && otherValue === undefined)
-      return `HEADROOM_${name}: is of no use without HEADROOM_${other}; set both or neither`;
+      return `HEADROOM_${name}: has no effect without HEADROOM_${other}; set both or neither`;
   if (mqttCa !== undefined && !isTlsUrl(mqttUrl ?? ''))
     return 'HEADROOM_MQTT_CA: needs mqtts://… or wss://… in HEADROOM_MQTT_URL';
   return undefined;
@@ -73,7 +73,7 @@ function ofPairs({
 
 function ofForeignBroker({ tlsClientCa, mqttUrl }: Together): string | undefined {
   return tlsClientCa !== undefined && mqttUrl !== undefined
-    ? 'HEADROOM_TLS_CLIENT_CA: chargers connect to the broker of HEADROOM_MQTT_URL, which has to ask for their certificates itself'
+    ? 'HEADROOM_TLS_CLIENT_CA: chargers connect to the broker of HEADROOM_MQTT_URL; let that broker ask for their certificates'
     : undefined;
 }
 
@@ -99,7 +99,7 @@ function ofNodes({
   if (!standby && !sharded)
     return nodeUrl === undefined
       ? undefined
-      : 'HEADROOM_NODE_URL: is of no use without HEADROOM_STANDBY=true or HEADROOM_SHARDED=true';
+      : 'HEADROOM_NODE_URL: has no effect without HEADROOM_STANDBY=true or HEADROOM_SHARDED=true';
   const asked = sharded ? 'HEADROOM_SHARDED' : 'HEADROOM_STANDBY';
   if (standby && sharded)
     return `${asked}: nodes that share the tenants take over from each other already; leave HEADROOM_STANDBY out`;
@@ -108,6 +108,6 @@ function ofNodes({
   if (databaseUrl === undefined || databaseUrl.startsWith('sqlite:'))
     return `${asked}: several nodes need a PostgreSQL that all of them reach; name it in HEADROOM_DATABASE_URL`;
   if (nodeUrl === undefined && ['0.0.0.0', '::'].includes(httpHost))
-    return `HEADROOM_NODE_URL: say where the other nodes reach this one; ${httpHost} is no address that they could use`;
+    return `HEADROOM_NODE_URL: name the address at which other nodes reach this one; they cannot reach ${httpHost}`;
   return undefined;
 }

@@ -56,7 +56,7 @@ export const SETTINGS = {
   tlsCert: setting(
     'TLS_CERT',
     optionalText,
-    'PEM file with the certificate, and the intermediate ones after it; with it REST and the embedded broker speak TLS',
+    'PEM file with the certificate, and the intermediate ones after it; with it REST and the embedded broker use TLS',
   ),
   tlsKey: setting(
     'TLS_KEY',
@@ -66,7 +66,7 @@ export const SETTINGS = {
   tlsClientCa: setting(
     'TLS_CLIENT_CA',
     optionalText,
-    'PEM file with the authority that signed the certificates of chargers; with it each has to show one',
+    'PEM file with the authority that signed the certificates of chargers; with it each must present one',
   ),
   dataDir: setting('DATA_DIR', z.string().min(1).default('./data'), 'SQLite file and generated keys'),
   databaseUrl: setting(
@@ -80,7 +80,7 @@ export const SETTINGS = {
   standby: setting(
     'STANDBY',
     z.stringbool().default(false),
-    'true: one of several nodes on one PostgreSQL; it runs while no other does, and forwards to the one that runs',
+    'true: one of several nodes on one PostgreSQL; it runs while no other does, and otherwise forwards requests to that one',
   ),
   sharded: setting(
     'SHARDED',
@@ -90,7 +90,7 @@ export const SETTINGS = {
   ownerTtlS: setting(
     'OWNER_TTL_S',
     positive.min(1).max(60).default(5),
-    'seconds after which other nodes take over from one that is no longer heard of',
+    'seconds after which other nodes take over from a node that no longer renews its lease',
   ),
   nodeUrl: setting(
     'NODE_URL',
@@ -101,7 +101,7 @@ export const SETTINGS = {
         'must be http://… or https://…',
       )
       .optional(),
-    'where the other nodes reach the REST port of this one; its own address if left out',
+    'address at which other nodes reach the REST port of this one; its own address if left out',
   ),
   tokenKeys: setting(
     'TOKEN_KEYS',
@@ -163,7 +163,7 @@ export const SETTINGS = {
   trustProxy: setting(
     'TRUST_PROXY',
     z.coerce.number().int().min(0).default(0),
-    'number of reverse proxies in front whose X-Forwarded-For is believed',
+    'number of reverse proxies in front whose X-Forwarded-For is trusted',
   ),
   metricsToken: {
     ...setting(
@@ -172,7 +172,7 @@ export const SETTINGS = {
         .string()
         .regex(/^[\w.~+/-]{16,256}=*$/, 'must be 16 to 256 characters of A-Z a-z 0-9 . _ ~ + / -')
         .optional(),
-      'bearer token that /metrics asks for; without it, anybody who reaches the port reads the figures',
+      'bearer token that /metrics requires; without it, anybody who reaches the port can read the figures',
     ),
     isSecret: true,
   },

@@ -18,7 +18,7 @@ export function followFiles(
       files.refresh();
     } catch (error) {
       rareLog(what, () =>
-        log.error({ err: error }, `the ${what} cannot be used; those of before stay in force`),
+        log.error({ err: error }, `new ${what} cannot be used; the earlier ones stay in force`),
       );
     }
     cancel = clock.after(EVERY_MS, look);

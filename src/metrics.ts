@@ -112,19 +112,19 @@ function httpMetrics(registers: Registry[]) {
     }),
     httpRefusals: new Counter({
       name: 'headroom_http_refusals_total',
-      help: 'HTTP connections that were refused, or closed for what their client did, by reason.',
+      help: 'HTTP connections that were refused, or closed because of their client, by reason.',
       labelNames: ['reason'],
       registers,
     }),
     forwardedRequests: new Counter({
       name: 'headroom_forwarded_requests_total',
-      help: 'Requests that a node took for another, by outcome (answered, lost, vacant).',
+      help: 'Requests that a node forwarded to another, by outcome (answered, lost, vacant).',
       labelNames: ['outcome'],
       registers,
     }),
     nodeActive: new Gauge({
       name: 'headroom_node_active',
-      help: 'Whether this node is the one that runs: 1 or, while it stands by, 0.',
+      help: '1 while this node runs, 0 while it stands by.',
       registers,
     }),
     shardsHeld: new Gauge({
@@ -134,7 +134,7 @@ function httpMetrics(registers: Registry[]) {
     }),
     shardFailures: new Counter({
       name: 'headroom_shard_failures_total',
-      help: 'Times that this node could not begin a shard that it had claimed.',
+      help: 'Failed starts of shards that this node had claimed.',
       registers,
     }),
     authFailures: new Counter({
@@ -197,13 +197,13 @@ function overloadMetrics(registers: Registry[]) {
   return {
     overload: new Gauge({
       name: 'headroom_overload',
-      help: 'Whether the processor is so short that raises of limits wait, and that requests that only read are refused: 1 or 0, by state (raisesWait, readsRefused).',
+      help: 'Shortage of processor time, 1 or 0, by state: raises of limits wait (raisesWait), requests that only read are refused (readsRefused).',
       labelNames: ['state'],
       registers,
     }),
     shed: new Counter({
       name: 'headroom_shed_total',
-      help: 'What was left undone because the processor was short (raise, read).',
+      help: 'Work refused because processor time was short, by kind (raise, read).',
       labelNames: ['what'],
       registers,
     }),
@@ -222,7 +222,7 @@ function mqttMetrics(registers: Registry[], measures: Measures) {
     }),
     mqttRefusals: new Counter({
       name: 'headroom_mqtt_refusals_total',
-      help: 'What the embedded broker refused, by reason.',
+      help: 'Packets and connections refused by the embedded broker, by reason.',
       labelNames: ['reason'],
       registers,
     }),
@@ -232,16 +232,13 @@ function mqttMetrics(registers: Registry[], measures: Measures) {
         'Connections to NATS: one of a front, one for each part of the tenants that a node runs.',
       ),
     ),
-    busLinks: new Gauge(of('headroom_bus_links', 'Connections to NATS that there should be, made or not.')),
+    busLinks: new Gauge(of('headroom_bus_links', 'Configured connections to NATS, made or not.')),
     frontOpen: new Gauge({
-      ...of('headroom_front_open', 'Whether this front lets chargers in: 1 or 0; 0 where this is no front.'),
+      ...of('headroom_front_open', '1 while this front admits chargers, 0 otherwise and on a node.'),
       collect: () => measures.front(),
     }),
     busDropped: new Counter(
-      of(
-        'headroom_bus_dropped_total',
-        'Messages that were not sent over NATS, because it was away or took no more.',
-      ),
+      of('headroom_bus_dropped_total', 'Messages not sent over NATS, because it was unreachable or full.'),
     ),
     mqttConnections: new Gauge(
       of('headroom_mqtt_connections', 'Open MQTT connections of the embedded broker.'),
@@ -260,7 +257,7 @@ function siteMetrics(registers: Registry[], measures: Measures) {
     }),
     ledgerViolations: new Counter({
       name: 'headroom_decision_failures_total',
-      help: 'Decisions that failed, a limit that would have broken the ledger included; none was sent.',
+      help: 'Failed decisions, none of which was sent; a limit that would have broken the ledger counts.',
       registers,
     }),
     alarms: new Counter({
@@ -278,7 +275,7 @@ function siteMetrics(registers: Registry[], measures: Measures) {
     }),
     power: new Gauge({
       name: 'headroom_power_watts',
-      help: 'What all locations draw, by source: measured, or estimated because connectors are silent.',
+      help: 'Power of all locations, by source: measured, or estimated because connectors are silent.',
       labelNames: ['source'],
       registers,
       collect: () => measures.power(),
@@ -292,14 +289,14 @@ function siteMetrics(registers: Registry[], measures: Measures) {
     }),
     throttledConnectors: new Gauge({
       name: 'headroom_connectors_throttle',
-      help: 'Connectors by what they are given beside what their cars want (free, limited, minimum, paused).',
+      help: 'Connectors by throttle (free, limited, minimum, paused).',
       labelNames: ['throttle'],
       registers,
       collect: () => measures.throttles(),
     }),
     fusePhases: new Gauge({
       name: 'headroom_fuse_phases',
-      help: 'Phases of connections and feeders by state: full where one keeps a connector from more, or free.',
+      help: 'Phases of connections and feeders by state: full if one keeps a connector from more, or free.',
       labelNames: ['state'],
       registers,
       collect: () => measures.fuses(),
@@ -312,7 +309,7 @@ function outsideMetrics(registers: Registry[], measures: Measures) {
   return {
     siteMeters: new Gauge({
       name: 'headroom_site_meters',
-      help: 'Meters of sites by state: fresh, fading, stale (the building counts as its maximum) or distrusted (so it does, too).',
+      help: 'Site meters by state: fresh, fading, stale or distrusted; in the last two the building counts as its maximum.',
       labelNames: ['state'],
       registers,
       collect: () => measures.siteMeters(),

@@ -253,10 +253,7 @@ export class ShardSet {
     const { metrics, log } = this.#options;
     metrics.shardFailures.inc();
     if (this.#roster.couldNotBegin(shard))
-      log.error(
-        { err: error, shard },
-        'a shard cannot be begun here: it is left to other nodes, if there are any',
-      );
+      log.error({ err: error, shard }, 'a shard could not be started here: other nodes may take it');
   }
 
   #heldShards(): readonly Shard[] {

@@ -423,10 +423,11 @@ function rounded(value: number): number {
 function judgeAbilities(answer: GatewayAnswer | undefined): Outcome {
   if (answer === undefined || answer.kind === 'failed')
     return fail(
-      `it does not answer what it can do${answer === undefined ? '' : ` (${answer.why})`}`,
+      `it does not answer the request for its capabilities${answer === undefined ? '' : ` (${answer.why})`}`,
       'enable its feature profile SmartCharging, and restart it',
     );
-  if (answer.kind !== 'abilities') return unknown('it does not say what it can do', 'the next lines show it');
+  if (answer.kind !== 'abilities')
+    return unknown('it does not report its capabilities', 'the next lines show it');
   const problem = problemOf(answer.abilities);
   if (problem !== undefined) return problem;
   const { units, maxStackLevel, maxPeriods } = answer.abilities;

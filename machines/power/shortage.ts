@@ -62,8 +62,8 @@ function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
   if (uncontrolledW + lockedW + heldW <= limitW) return undefined;
   return (
     `The limit of ${limitW / 1000} kW cannot be kept: ${lockedW / 1000} kW are the 6 A minimum of locked connectors, ` +
-    `${heldW / 1000} kW fail-safes of connectors in reach and what they have not let go of, ` +
-    `${uncontrolledW / 1000} kW reserved for connectors that cannot be told`
+    `${heldW / 1000} kW fail-safes and outstanding grants of reachable connectors, ` +
+    `${uncontrolledW / 1000} kW reserved for connectors that no limit reaches`
   );
 }
 
@@ -101,8 +101,8 @@ function sentenceOn(circuitPhase: CircuitPhase, need: Need | undefined): string 
   if (neededTenthsA <= circuitPhase.capacityTenthsA) return undefined;
   return (
     `The fuse of ${nameOfCircuitPhase(circuitPhase)} is overbooked, ${neededTenthsA / 10} A of ${circuitPhase.capacityTenthsA / 10} A: ` +
-    `${lockedTenthsA / 10} A are the 6 A minimum of locked connectors, ${heldTenthsA / 10} A fail-safes of connectors in reach, ` +
-    `${uncontrolledTenthsA / 10} A reserved for connectors that cannot be told`
+    `${lockedTenthsA / 10} A are the 6 A minimum of locked connectors, ${heldTenthsA / 10} A fail-safes and outstanding grants of reachable connectors, ` +
+    `${uncontrolledTenthsA / 10} A reserved for connectors that no limit reaches`
   );
 }
 

@@ -25,7 +25,7 @@ const BOOT_SETTLES_MS = 500;
 export const FAILSAFE_LOOK_S = 60;
 /** The service reserves the charger's maximum meanwhile, so the text names the remedy. */
 const FORGOTTEN =
-  'it forgot its fail-safe when it started; it is relied upon again once it has kept it over a start: restart it';
+  'it lost its fail-safe at its start; restart it: its leases count again once it keeps the fail-safe over a start';
 
 export class ChargerPreparation {
   readonly #connectors: readonly SessionConnector[];
@@ -166,7 +166,7 @@ export class ChargerPreparation {
     const abilities =
       answer.kind === 'abilities'
         ? answer.abilities
-        : { whyNot: 'it does not say what it can do', ...unknown };
+        : { whyNot: 'it does not report its capabilities', ...unknown };
     this.#abilities = abilities;
     for (const { lease } of this.#connectors) lease.learn(abilities);
   }

@@ -11,8 +11,8 @@ import type { SessionConnector } from './session-connector.js';
 const IN_VAIN = 2;
 /** Names of requests, independent of the OCPP version. Leases do not depend on the other requests. */
 const WORDS: Partial<Record<GatewayRequest['kind'], string>> = {
-  readAbilities: 'what it can do',
-  sample: 'how often it is to report',
+  readAbilities: 'the request for its capabilities',
+  sample: 'the order of its meter interval',
   setFailsafe: 'SetChargingProfile',
   setLease: 'SetChargingProfile',
   clear: 'ClearChargingProfile',
@@ -41,7 +41,7 @@ class UnansweredRequests {
 /** Note for the operator: the reason why a connector has no lease, or that it has one again. */
 export interface SessionNote {
   readonly connectorId: string;
-  /** Undefined: its lease is proven. */
+  /** Undefined: lease verified. */
   readonly whyNot: string | undefined;
 }
 
@@ -55,9 +55,9 @@ const LOOKS_MS = 300_000;
 /** As in the MQTT contract. */
 const LONGEST_WHY = 200;
 /** Start of the reason if the cause is the charger's clock. */
-export const CLOCK_DOUBTED = 'its clock cannot be relied upon';
-const CLOCK_UNKNOWN = 'its clock may have been set, and what it holds may end later than it was told';
-const NOT_SHOWN = 'it has not shown yet that it lowers itself when a lease ends';
+export const CLOCK_DOUBTED = 'its clock is not reliable';
+const CLOCK_UNKNOWN = 'its clock may have been set, and its limits may end later than ordered';
+const NOT_SHOWN = 'it has not shown yet that it lowers its current when a lease ends';
 
 export class LeaseReport {
   readonly #connectors: readonly SessionConnector[];

@@ -159,15 +159,19 @@ export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltag
   if (isLowered) return { verdict: 'proved', limit: shownLimit };
   const isLow = stretches.every((stretch) => stretch.limit <= thenLimit + TOLERANCE[unit]);
   if (isLow || limit <= thenLimit) return { verdict: 'kept', limit: shownLimit };
-  return { verdict: 'unkept', why: 'it does not show what follows when the lease ends', excess: Infinity };
+  return {
+    verdict: 'unkept',
+    why: 'it does not show its limit after the end of the lease',
+    excess: Infinity,
+  };
 }
 
 function unkept({ limit }: Stretch, lease: LeaseSchedule, isBefore: boolean): string {
   const { unit, thenLimit } = lease;
   const shown = limit === Infinity ? 'no limit' : `${Math.round(10 * limit) / 10} ${unit}`;
   if (isBefore && limit > lease.limit + TOLERANCE[unit])
-    return `it shows ${shown} where it was told ${lease.limit} ${unit}`;
-  return `it does not lower itself when the lease ends: it shows ${shown} where it was told ${thenLimit} ${unit}`;
+    return `it shows ${shown} instead of ${lease.limit} ${unit}`;
+  return `it does not lower its current when the lease ends: it shows ${shown} instead of ${thenLimit} ${unit}`;
 }
 
 function stretchesOf(

@@ -22,8 +22,7 @@ export function proofsWith(
   return Object.keys(others).length === 0 ? undefined : others;
 }
 
-const SHOWS_LATER =
-  'it shows its limits only while a transaction runs: with the next one it can prove its lease';
+const SHOWS_LATER = 'it shows its limits only while a transaction runs: the next one can verify its lease';
 
 export class LeaseVerification {
   readonly #judged: Judged;

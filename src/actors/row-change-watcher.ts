@@ -131,7 +131,7 @@ export class RowChangeWatcher {
           const isExpected = error instanceof StoreUnavailableError;
           this.#log[isExpected ? 'warn' : 'error'](
             { err: error },
-            'could not look for changes in the database; trying again',
+            'changes in the database could not be read; trying again',
           );
         })
         .finally(() => this.#lookLater(listener));

@@ -23,7 +23,7 @@ const AGAIN_AFTER_MS = 900_000;
 const ROUNDS = 3;
 /** In one round: connectors of larger sites take no longer each. */
 const ENOUGH_CONNECTORS = 1_000;
-const COULD_NOT = 'this node could not rehearse what it would run; trying again later';
+const COULD_NOT = 'the warm-up of this node failed; trying again later';
 
 /** Has no effect outside: no timer runs, nothing is written, and no charger receives a message. */
 export class WarmUp {

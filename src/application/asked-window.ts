@@ -46,7 +46,7 @@ export function askedFuture(asked: SpanQuery, now: EpochMs, longestDays: number)
 
 function bounded(window: TimeWindow, longestDays: number): TimeWindow {
   const lengthMs = window.endsAtMs - window.startsAtMs;
-  if (lengthMs <= 0) throw wrongParameter('to', 'must be after from; where one is left out, give both');
+  if (lengthMs <= 0) throw wrongParameter('to', 'must be after from; give both from and to');
   if (lengthMs > longestDays * DAY_MS)
     throw wrongParameter('from', `must be at most ${longestDays} days before to`);
   return window;

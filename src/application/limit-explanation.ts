@@ -25,39 +25,39 @@ export interface Explained {
 }
 
 const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>> = {
-  maximum: ({ maximum }) => `It is not limited: it may draw its maximum of ${maximum}.`,
-  demand: () => 'Its car takes less than it may: the limit is what the car takes and a step more.',
+  maximum: ({ maximum }) => `The connector is not limited: it may draw its maximum of ${maximum}.`,
+  demand: () => 'The car draws less than it may: the limit is its draw plus one step.',
   fairShare: (explained) => shareText(explained),
   clusterShare: (explained) => shareText(explained),
-  waiting: () => 'It is to get more, as soon as other chargers have followed their lower limits.',
+  waiting: () => 'The connector gets more as soon as other chargers have followed their lower limits.',
   paused: ({ limit, fullCircuitPhase, lockLimitKw }) => {
     if (lockLimitKw !== null)
-      return 'A profile locks it, but the grid operator’s limit is not enough for at least 6 A for every locked connector, and provisioning lets it be paused for that: it is paused until there is room.';
+      return 'A profile locks the connector, but the grid operator’s limit does not cover 6 A for every locked connector. The provisioning file allows a pause for that, so it is paused until the limit suffices.';
     return fullCircuitPhase !== undefined
-      ? `${fullText(fullCircuitPhase)}: its ${ampereText(fullCircuitPhase)} are not enough for at least 6 A for every car on it, so it is paused until its turn.`
-      : `The ${limitText(limit)} is not enough for at least 6 A for every car: it is paused until its turn.`;
+      ? `${fullText(fullCircuitPhase)}: its ${ampereText(fullCircuitPhase)} do not cover 6 A for every car on it. The connector is paused until its turn.`
+      : `The ${limitText(limit)} does not cover 6 A for every car. The connector is paused until its turn.`;
   },
   reserved: ({ failsafe }) =>
-    `Locked connectors need what there is. Its charger falls back to ${failsafe} by itself after a restart, so that is reserved for it whatever it is told: it has that, and a pause would free nothing.`,
-  minimumPause: () => 'It was paused less than a minute ago, and a pause lasts a minute at least.',
+    `Locked connectors need all the rest. After a restart the charger falls back to ${failsafe} by itself, so that current is always reserved. The connector gets it: a pause would free nothing.`,
+  minimumPause: () => 'The connector was paused less than a minute ago. A pause lasts at least a minute.',
   lock: (explained) => lockText(explained),
   lastResort: ({ limit, fullCircuitPhase }) =>
     fullCircuitPhase !== undefined
-      ? `A profile locks it, but ${nameOfCircuitPhase(fullCircuitPhase)} is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.`
-      : `A profile locks it, but under the ${limitText(limit)} every unlocked connector is at 0 already, or at what is reserved for it anyway, so locked ones are lowered too, never below 6 A.`,
+      ? `A profile locks the connector, but ${nameOfCircuitPhase(fullCircuitPhase)} is full. Every unlocked connector on it already has 0 A, or only its unavoidable reserve. No fuse is overloaded for a lock.`
+      : `A profile locks the connector, but the ${limitText(limit)} does not suffice. Every unlocked connector already has 0 A, or only its unavoidable reserve. So locked ones are lowered too, never below 6 A.`,
   idle: () => 'No car is connected.',
   failsafe: ({ failsafe }) =>
-    `It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of ${failsafe} by itself.`,
+    `The charger receives no limit until it answers. When its last lease ends, it falls back to its fail-safe of ${failsafe} by itself.`,
   nonCompliant: ({ maximum }) =>
-    `It drew more than it was allowed: its maximum of ${maximum} is reserved for it until it keeps to its limit.`,
+    `The connector drew more than its limit. Its maximum of ${maximum} is reserved until it keeps to its limit.`,
   readOnly: ({ maximum }) =>
-    `It takes no limits: its maximum of ${maximum} is reserved for it, and the others share the rest.`,
+    `The charger takes no limits. The connector’s maximum of ${maximum} is reserved, and the others share the rest.`,
 };
 
 function shareText({ limit, fullCircuitPhase }: Explained): string {
   if (fullCircuitPhase !== undefined)
-    return `${fullText(fullCircuitPhase)}: it shares its ${ampereText(fullCircuitPhase)} fairly with the other connectors on it that have a car.`;
-  return `It shares the ${limitText(limit)} fairly with the other connectors that have a car.`;
+    return `${fullText(fullCircuitPhase)}: the connector shares its ${ampereText(fullCircuitPhase)} fairly with the other connectors on it that have a car.`;
+  return `The connector shares the ${limitText(limit)} fairly with the other connectors that have a car.`;
 }
 
 /** `Phase L2 of the connection is full`. */
@@ -72,11 +72,12 @@ function ampereText({ capacityTenthsA }: CircuitPhase): string {
 
 /** A lock gives no less than the smallest power that a car can use, and no more than the hardware can do. */
 function lockText({ lockLimitKw, minimumKw, maximumKw, maximum, minimum }: Explained): string {
-  const upTo = (what: string) => `A profile locks it: it runs up to ${what}, whatever the others draw.`;
+  const upTo = (what: string) =>
+    `A profile locks the connector: it runs up to ${what}, independently of the others.`;
   if (lockLimitKw === null) return upTo('its limit');
   if (lockLimitKw >= maximumKw) return upTo(`its maximum of ${maximum}`);
   if (lockLimitKw >= minimumKw) return upTo(kwText(lockLimitKw));
-  return `A profile locks it at ${kwText(lockLimitKw)}, but no car can use less than ${minimum}: it runs up to ${kwText(minimumKw)}.`;
+  return `A profile locks the connector at ${kwText(lockLimitKw)}, but no car can use less than ${minimum}: it runs up to ${kwText(minimumKw)}.`;
 }
 
 /** One sentence, and another if some phases are reallocated. */
@@ -88,8 +89,8 @@ export function explanationOf(explained: Explained): string {
 
 function reallocatedText({ names, insteadOfKw }: ReallocatedPhases): string {
   if (insteadOfKw === undefined)
-    return `It is reserved on ${names} only: its car uses no other phase, and others may until it goes.`;
-  return `Its charger is told to use ${names} only: on more phases its car would need ${kwText(insteadOfKw)} at least. It goes back to them once that serves more, ten minutes after a switch at the earliest.`;
+    return `Current is reserved on ${names} only: the car uses no other phase, so others may until it leaves.`;
+  return `The charger uses ${names} only, because its limit orders that: on more phases the car would need at least ${kwText(insteadOfKw)}. It returns to them once that serves more, at the earliest ten minutes after a switch.`;
 }
 
 function limitText({ limitKw, cause }: LimitInForce): string {
@@ -107,9 +108,9 @@ function causeText(cause: LimitCause): string {
     case 'operatorLimit':
       return 'the limit of the grid operator';
     case 'peakShaving':
-      return 'what the average import that the tariff bills leaves for the rest of its window';
+      return 'the rest of the average import that the tariff bills';
     case 'building':
-      return 'what the building leaves of the physical connection';
+      return 'the rest of the physical connection beside the building';
     case 'physicalConnection':
       return 'the physical connection of the location';
   }

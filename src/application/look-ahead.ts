@@ -111,7 +111,7 @@ export function adviseOnLock(
     const { tenantUuid } = location.tenant;
     core.log.warn(
       { tenantUuid, locationId: location.record.locationId, advice },
-      'what was written will not fit',
+      'a written limit does not fit',
     );
     told.push(advice);
   }
@@ -163,7 +163,7 @@ export function adviseOn(
       to: Number.isFinite(endsAtMs) ? toInstant(endsAtMs) : null,
       advice,
     },
-    'what was written will not fit',
+    'a written limit does not fit',
   );
   advise(advice);
 }

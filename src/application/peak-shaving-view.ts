@@ -40,7 +40,7 @@ function explanationOf(
   const beside = hasBuilding ? 'beside the building and its reserve ' : '';
   const used = `Of the ${allowedKwh} kWh that an average of ${kwText(limitKw)} allows until ${windowEndsAt}, ${usedKwh} kWh are used`;
   if (leavesKw === 0) return `${used}: ${beside}nothing is left for chargers in this window.`;
-  return `${used}: ${beside}chargers may use ${kwText(leavesKw)} for the rest of it.`;
+  return `${used}: ${beside}chargers may use ${kwText(leavesKw)} for the rest of the window.`;
 }
 
 function round(kwh: number): number {

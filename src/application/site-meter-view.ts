@@ -72,8 +72,10 @@ function explanationOf(
   if (state === 'stale')
     return `The meter is silent and the building counts as ${kw(buildingW)}, its maximum, ${left}`;
   if (state === 'distrusted')
-    return `The meter cannot be believed and the building counts as ${kw(buildingW)}, its maximum, ${left}`;
-  const why = isReserveLearnt ? 'as it rose before at this time of day' : 'the most, until its past is known';
+    return `The meter’s readings are implausible and the building counts as ${kw(buildingW)}, its maximum, ${left}`;
+  const why = isReserveLearnt
+    ? 'as it rose before at this time of day'
+    : 'its maximum, until its past is recorded';
   const building = state === 'fading' ? 'A reading is late: the building counts as' : 'The building takes';
   return `${building} ${kw(buildingW)} and may rise by ${kw(reserveW)} (${why}), ${left}`;
 }

@@ -149,7 +149,7 @@ export class TenantCredentials {
       };
       return [{ type: 'add', credential: created }, ...forgotten(others, now)];
     });
-    if (created === undefined) throw new Error('the store did not decide');
+    if (created === undefined) throw new Error('the store returned no decision');
     const fields = {
       tenantUuid,
       credential: credentialRef(created),
@@ -174,7 +174,7 @@ export class TenantCredentials {
       ended = { ...ended, endedAtMs: now, endedBy: credentialRef(by) };
       return [{ type: 'end', credential: ended }];
     });
-    if (ended === undefined) throw new Error('the store did not decide');
+    if (ended === undefined) throw new Error('the store returned no decision');
     if (changes.length > 0)
       this.#log.info(
         { tenantUuid, credential: credentialRef(ended), by: credentialRef(by) },
@@ -267,7 +267,10 @@ function requireExpiry({ expiresAtMs: own }: Grantor, expiresAtMs: EpochMs | nul
 function requireInForce(held: readonly CredentialRecord[], by: Grantor, now: EpochMs): void {
   const own = held.find(({ kind, id }) => kind === by.kind && id === by.id);
   if (own === undefined || stateAt(own, now) !== 'active')
-    throw new DomainError('UNAUTHORIZED', 'The credential of this request ended before it was answered.');
+    throw new DomainError(
+      'UNAUTHORIZED',
+      'The credential of this request ended before the answer was ready.',
+    );
 }
 
 /** A form that is submitted twice has the same name. @throws DomainError INVALID_REQUEST_BODY */
@@ -282,12 +285,12 @@ function requireRoom(
   if (active.some(isSame))
     throw new DomainError(
       'INVALID_REQUEST_BODY',
-      `name: another active ${NOUNS[kind]} has it; choose another name, or end that one first`,
+      `name: another active ${NOUNS[kind]} uses it; choose another name, or end that one first`,
     );
   if (active.length >= ACTIVE_AT_MOST)
     throw new DomainError(
       'INVALID_REQUEST_BODY',
-      `body: ${ACTIVE_AT_MOST} active ${NOUNS[kind]}s are the most that an organization may have; end one first`,
+      `body: an organization may have at most ${ACTIVE_AT_MOST} active ${NOUNS[kind]}s; end one first`,
     );
 }
 

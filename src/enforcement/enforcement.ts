@@ -44,7 +44,7 @@ const DECISIONS_AT_ONCE = 200;
 const LOOK_EVERY_MS = 3_600_000;
 // Interval at which the import of a site is counted, if its average is limited.
 const COUNT_IMPORT_EVERY_MS = 10_000;
-const SILENT = 'It sends no meter values';
+const SILENT = 'The charger sends no meter values';
 
 type GrantTallies = Readonly<Record<LimitReason, Tally>>;
 
@@ -298,7 +298,7 @@ export class Enforcement {
   /** @param whyNot reason against its lease; undefined without one */
   receiveLease({ location, record, control }: ConnectorEntity, whyNot: string | undefined): void {
     const maximum = `${control.account.maxTenthsA / 10} A, its maximum, is reserved for it`;
-    const reason = whyNot === undefined ? undefined : `It keeps no lease (${whyNot}): ${maximum}`;
+    const reason = whyNot === undefined ? undefined : `The charger keeps no lease (${whyNot}): ${maximum}`;
     this.#options.alarms.set(location, 'NO_LEASE', record, reason);
   }
 
@@ -335,8 +335,8 @@ function reasonOfDistrust({
   if (!compliance.isNonCompliant) return undefined;
   const maximum = `${account.maxTenthsA / 10} A, its maximum, is reserved for it`;
   return phases === spec.phases
-    ? `It drew more than it was allowed: ${maximum}`
-    : `It reports current on more phases than the one it is provisioned with: ${maximum} on all of them`;
+    ? `The connector drew more than its limit: ${maximum}`
+    : `The connector reports current on more phases than its one provisioned phase: ${maximum} on all of them`;
 }
 
 function grantTalliesOf({ grants }: Metrics): GrantTallies {

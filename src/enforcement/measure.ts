@@ -119,9 +119,9 @@ function measurePower(metrics: Metrics, locations: Iterable<LocationEntity>): vo
 }
 
 const OF_OVERLOAD = {
-  none: 'the processor suffices again: limits are raised as ever',
-  raisesWait: 'the processor is short: no limit is raised until it suffices',
-  readsRefused: 'the processor is still short: requests that only read are refused until it suffices',
+  none: 'processor time suffices again: limits are raised as usual',
+  raisesWait: 'processor time is short: no limit is raised until it suffices',
+  readsRefused: 'processor time is still short: requests that only read are refused until it suffices',
 } as const;
 
 /** Log and metrics both show the state at once, for operators who watch only one of them. */

@@ -83,7 +83,7 @@ export class OpenAlarms {
     const { alarmId, reason } = alarm;
     location.alarms.set(key, alarm);
     write(location, { kind: 'alarm.change', alarmId, reason });
-    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm lasts for another reason');
+    log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm changed its reason');
     onAlarm(location, alarm, 'changed');
   }
 

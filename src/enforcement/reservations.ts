@@ -61,9 +61,7 @@ export class Reservations {
         for (const { control } of grants) supervisor.setStoring(control, false);
         whenDone(isStored);
       })
-      .catch((error: unknown) =>
-        this.#log.error({ err: error }, 'limits that were written could not be sent'),
-      );
+      .catch((error: unknown) => this.#log.error({ err: error }, 'written limits could not be sent'));
   }
 
   /**
@@ -78,7 +76,7 @@ export class Reservations {
       .then((isStored) => {
         if (!isStored) whenFailed();
       })
-      .catch((error: unknown) => this.#log.error({ err: error }, 'reservations could not be written'));
+      .catch((error: unknown) => this.#log.error({ err: error }, 'entitlements could not be written'));
   }
 
   async #write(location: LocationEntity): Promise<boolean> {
@@ -97,7 +95,7 @@ export class Reservations {
       isStored = false;
       const level = error instanceof StoreUnavailableError ? 'warn' : 'error';
       this.#rareLog('reservations', () =>
-        this.#log[level]({ err: error }, 'limits were not raised: what they promise could not be written'),
+        this.#log[level]({ err: error }, 'limits were not raised: their entitlements could not be written'),
       );
     }
     for (const each of writes) this.#end(each, isStored);

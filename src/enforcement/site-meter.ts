@@ -64,7 +64,7 @@ export function siteMeterAlarmsOf(location: LocationEntity, now: EpochMs) {
 }
 
 function silentText({ buildingW }: SiteMeterReport): string {
-  return `No reading of the site meter came in time: the building counts as ${kwText(buildingW / 1000)}, its maximum`;
+  return `The site meter is silent: the building counts as ${kwText(buildingW / 1000)}, its maximum`;
 }
 
 function doubtText({ doubt, buildingW }: SiteMeterReport): string | undefined {
@@ -75,7 +75,7 @@ function doubtText({ doubt, buildingW }: SiteMeterReport): string | undefined {
     case 'tooLow':
       return `The site meter shows less than the chargers behind it draw: ${counted}. Check its scale and its sign; a site that feeds back needs pvRaisesHeadroom: true`;
     case 'stuck':
-      return `The site meter shows the same while chargers draw more or less: ${counted}`;
+      return `The site meter shows a constant power while the chargers draw more or less: ${counted}`;
     case 'jumped':
       return `The site meter rose or fell by more than building and chargers together can: ${counted}`;
     case undefined:

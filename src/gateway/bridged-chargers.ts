@@ -27,8 +27,7 @@ export function bridgesOf(
     locations.flatMap(({ locationId, chargers }) =>
       chargers.flatMap(({ controllerUuid, timing, connectors }) => {
         if (connectors.some(({ dc }) => dc !== null)) {
-          const why =
-            'the gateway tells chargers A per phase, and a DC connector keeps to W: it has to join by MQTT';
+          const why = 'the gateway sends A per phase, and a DC connector needs W: let it join by MQTT';
           parts.log.warn({ tenantUuid, locationId, controllerUuid, why }, 'charger left out');
           return [];
         }

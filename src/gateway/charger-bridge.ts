@@ -242,7 +242,7 @@ export class ChargerBridge implements UplinkReceiver {
       const result = answer.kind === 'refused' || answer.kind === 'failed' ? answer.kind : 'done';
       metrics.requests.inc({ kind: request.kind, result });
       if ('why' in answer)
-        log.debug({ ...this.address, request, why: answer.why }, 'a charger did not do as asked');
+        log.debug({ ...this.address, request, why: answer.why }, 'a charger did not carry out a request');
       if (this.#live !== live) return;
       monitor?.answered(request, answer);
       this.session.answered(ticket, answer, clock.monotonicMs());
@@ -309,12 +309,18 @@ export class ChargerBridge implements UplinkReceiver {
       const told = { controllerUuid, connectorId };
       if (whyNot === undefined) {
         this.#proven.add(id);
-        log.info(told, 'its lease is proven');
+        log.info(told, 'lease verified');
       } else if (this.#proven.delete(id)) {
         metrics.leasesLost.inc();
-        log.warn({ ...told, why: whyNot }, 'its lease can be relied upon no longer: its maximum is reserved');
+        log.warn(
+          { ...told, why: whyNot },
+          'lease no longer verified: the maximum of the connector is reserved',
+        );
       } else {
-        log.warn({ ...told, why: whyNot }, 'it has no lease yet: its maximum is reserved');
+        log.warn(
+          { ...told, why: whyNot },
+          'lease not verified yet: the maximum of the connector is reserved',
+        );
       }
     }
   }

@@ -78,7 +78,7 @@ export class ChargerCalls {
       changed();
     });
     if (!mayReceiveTime)
-      throw new ForwardedError('InternalError', 'the service does not hear of it: try again', {});
+      throw new ForwardedError('InternalError', 'the call did not reach the service: try again', {});
     this.wakeAfterAnswer();
   }
 
@@ -104,7 +104,7 @@ export class ChargerCalls {
         return { status: 'UnknownVendorId' };
       default:
         if (!this.#onlyLogged.has(method)) throw new UnknownMethod(method);
-        log.info({ method, params }, 'told by a charger, and not managed by the gateway');
+        log.info({ method, params }, 'call of a charger that the gateway does not handle');
         return {};
     }
   }

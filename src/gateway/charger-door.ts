@@ -57,7 +57,11 @@ const SUBPROTOCOL: Refusal = {
   reason: 'subprotocol',
   message: `Sec-WebSocket-Protocol must name ${PROTOCOLS.join(' or ')}`,
 };
-const CERTIFICATE: Refusal = { status: 401, reason: 'certificate', message: 'The certificate names another' };
+const CERTIFICATE: Refusal = {
+  status: 401,
+  reason: 'certificate',
+  message: 'The certificate names another charger',
+};
 const CREDENTIALS: Refusal = { status: 401, reason: 'credentials', message: 'Wrong user or password' };
 /** By default the service checks a name once more within this time, after ten failures at a busy address. */
 const RETRY_AFTER_S = 60;

@@ -98,7 +98,7 @@ export function readResult<S extends z.ZodType>(schema: S, result: unknown): z.o
   const { data, error } = schema.safeParse(result);
   if (error === undefined) return data;
   const [issue] = error.issues;
-  throw new Error(`its answer is not understood: ${issue?.path.join('.')}: ${issue?.message}`);
+  throw new Error(`its answer is malformed: ${issue?.path.join('.')}: ${issue?.message}`);
 }
 
 /** The words of a comma-separated list. */

@@ -115,7 +115,9 @@ export class CsmsLink {
   async end(): Promise<void> {
     this.#isEnded = true;
     this.#cancelAgain();
-    await this.#client?.close({ code: 1001, reason: 'The charger is gone', force: true }).catch(() => {});
+    await this.#client
+      ?.close({ code: 1001, reason: 'The charger is not connected', force: true })
+      .catch(() => {});
   }
 
   #count(result: 'forwarded' | 'refused' | 'unanswered' | 'unreachable' | 'limited'): void {
@@ -188,7 +190,8 @@ export class CsmsLink {
   }
 
   async #answer({ method = '', params }: IHandlersOption): Promise<Record<string, unknown>> {
-    if (this.#receiver === undefined) throw createRPCError('InternalError', 'The charger is not there yet');
+    if (this.#receiver === undefined)
+      throw createRPCError('InternalError', 'The charger has not connected yet');
     if (this.#waiting >= MOST_CALLS) {
       this.#count('limited');
       throw createRPCError('GenericError', 'Too many calls wait for this charger');

@@ -22,7 +22,7 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
     }),
     connectors: new Gauge({
       name: 'headroom_gateway_connectors',
-      help: 'Connectors of connected chargers, by whether their lease is proven (heartbeat) or not (none).',
+      help: 'Connectors of connected chargers by lease: verified (heartbeat) or not (none).',
       labelNames: ['lease'],
       registers,
     }),
@@ -45,7 +45,7 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
     }),
     requests: new Counter({
       name: 'headroom_gateway_requests_total',
-      help: 'What the gateway asked of chargers, by kind and by what came of it (done, refused, failed).',
+      help: 'Requests of the gateway to chargers, by kind and outcome (done, refused, failed).',
       labelNames: ['kind', 'result'],
       registers,
     }),
@@ -57,13 +57,13 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
     }),
     guarded: new Counter({
       name: 'headroom_gateway_guarded_total',
-      help: 'Calls of the CSMS, by whether they were forwarded or answered by the gateway.',
+      help: 'Calls of the CSMS, by outcome: forwarded, or answered by the gateway.',
       labelNames: ['result'],
       registers,
     }),
     leasesLost: new Counter({
       name: 'headroom_gateway_leases_lost_total',
-      help: 'Proven leases that could be relied upon no longer.',
+      help: 'Verified leases that lost their verification.',
       registers,
     }),
     ...logMetrics(registers),

@@ -57,7 +57,10 @@ export function idTagsOf(
     try {
       return await askWebhook(rule.url, { tenantUuid, controllerUuid, idTag });
     } catch (error) {
-      log.warn({ controllerUuid, err: error }, 'the id tag webhook did not answer: the tag is invalid');
+      log.warn(
+        { controllerUuid, err: error },
+        'the id tag webhook did not answer: the tag counts as invalid',
+      );
       return 'Invalid';
     }
   };

@@ -34,11 +34,11 @@ class Disk {
       write();
     } catch (error) {
       if (!this.#isFailing)
-        this.#log?.error({ path, why: String(error) }, 'the disk does not take what is known of chargers');
+        this.#log?.error({ path, why: String(error) }, 'facts about chargers cannot be written to the disk');
       this.#isFailing = true;
       throw error;
     }
-    if (this.#isFailing) this.#log?.info({ path }, 'the disk takes what is known of chargers again');
+    if (this.#isFailing) this.#log?.info({ path }, 'facts about chargers are written to the disk again');
     this.#isFailing = false;
   }
 }
@@ -172,6 +172,6 @@ function readKept<T>(path: string, schema: z.ZodType<T>): T | undefined {
   try {
     return schema.parse(JSON.parse(text));
   } catch {
-    throw new KeptFileError(`${path} cannot be read: move it away, and what it says is found out anew`);
+    throw new KeptFileError(`${path} cannot be read: move it away, and the gateway collects its facts anew`);
   }
 }

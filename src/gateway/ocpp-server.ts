@@ -221,7 +221,7 @@ export class OcppServer {
       }
       accept({ guest: admitted, scope }, admitted.protocol);
     } catch (error) {
-      log.error({ err: error }, 'a charger could not be let in');
+      log.error({ err: error }, 'a charger could not be admitted');
       reject(500, 'Internal error');
     }
   }
@@ -298,13 +298,13 @@ export class OcppServer {
       this.#rareLog(`${controllerUuid} ${reason}`, () =>
         log.warn({ controllerUuid, reason }, 'the connection of a charger was cut off'),
       );
-      socket.close(outbound ? 'too much left unread' : 'too many messages');
+      socket.close(outbound ? 'too many unread messages' : 'too many messages');
     });
     const malformed = ({ error }: { error: Error }) => {
       const isUnknown = 'rpcErrorCode' in error && error.rpcErrorCode === 'NotImplemented';
       metrics.messages.inc({ result: isUnknown ? 'unknown' : 'malformed' });
       this.#rareLog(controllerUuid, () =>
-        log.warn({ controllerUuid, problem: error.message }, 'a message of a charger is not as OCPP has it'),
+        log.warn({ controllerUuid, problem: error.message }, 'a message of a charger is not valid OCPP'),
       );
     };
     client.on('badMessage', malformed);

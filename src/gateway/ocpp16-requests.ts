@@ -113,8 +113,7 @@ async function readSchedule(
   const { status, scheduleStart, chargingSchedule } = composite;
   if (status !== 'Accepted') return { kind: 'refused', why: status };
   const startsAtOwnMs = scheduleStart ?? chargingSchedule?.startSchedule;
-  if (startsAtOwnMs === undefined)
-    return { kind: 'refused', why: 'it does not say when its schedule begins' };
+  if (startsAtOwnMs === undefined) return { kind: 'refused', why: 'its schedule has no begin' };
   const periods = (chargingSchedule?.chargingSchedulePeriod ?? []).map(({ startPeriod, limit }) => ({
     startS: startPeriod,
     limit,

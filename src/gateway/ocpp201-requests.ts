@@ -145,7 +145,7 @@ async function readSchedule(
   const asked = { evseId: evse, duration: durationS, chargingRateUnit: unit };
   const { status, schedule } = readResult(compositeSchema, await call('GetCompositeSchedule', asked));
   if (status !== 'Accepted') return { kind: 'refused', why: status };
-  if (schedule === undefined) return { kind: 'refused', why: 'it does not say when its schedule begins' };
+  if (schedule === undefined) return { kind: 'refused', why: 'its schedule has no begin' };
   const { chargingRateUnit, scheduleStart: startsAtOwnMs, duration, chargingSchedulePeriod } = schedule;
   const periods = chargingSchedulePeriod.map(({ startPeriod: startS, limit }) => ({ startS, limit }));
   return {

@@ -232,7 +232,7 @@ export class ShardMembership {
     } catch (error) {
       this.#wasCutOff = true;
       this.#rareLog('look', () =>
-        log.warn({ err: error }, 'the database does not say which nodes live; asking again'),
+        log.warn({ err: error }, 'the live nodes could not be read from the database; trying again'),
       );
     }
     this.#lookLater();
@@ -257,7 +257,7 @@ export class ShardMembership {
     } catch (error) {
       if (!(error instanceof ClockDifferenceError)) throw error;
       this.#isClockOff = true;
-      this.#rareLog('clock', () => log.error({ err: error }, 'this node is given no tenants'));
+      this.#rareLog('clock', () => log.error({ err: error }, 'this node receives no tenants'));
       return;
     }
     this.#isMember = true;

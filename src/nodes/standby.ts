@@ -94,7 +94,9 @@ export class Standby {
       const running = await begin(ownerTerm, ownershipLease, lose);
       await ownership
         .announce()
-        .catch((error) => log.warn({ err: error }, `the next renewal says that ${owned} runs here`));
+        .catch((error) =>
+          log.warn({ err: error }, `the node of ${owned} could not be announced; the next renewal does that`),
+        );
       log.info({ ownerTerm }, `this node owns ${owned}`);
       const ended = AbortSignal.any([signal, over.signal]);
       await (awaitMove?.(ended).catch(() => {}) ?? aborted(ended));

@@ -19,9 +19,9 @@ import {
 
 const FAILSAFE_RULE = `must be 0, or from ${MINIMUM_CURRENT_A} up to maxCurrentA, in A per phase`;
 const ROTATION_RULE =
-  'must be RST, RTS, SRT, STR, TRS or TSR with three phases, R, S or T with one; leave it out where it is not known';
+  'must be RST, RTS, SRT, STR, TRS or TSR with three phases, R, S or T with one; leave it out if it is unknown';
 
-const POWER_TYPE_RULE = 'must be AC or DC; left out it is AC';
+const POWER_TYPE_RULE = 'must be AC or DC; AC if left out';
 
 /** Rating of a connector, V between phase and neutral and A per phase. */
 export const ratingFields = {

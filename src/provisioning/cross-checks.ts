@@ -116,7 +116,7 @@ function siteMeterProblems(location: Found): FieldProblem[] {
   const [siteMeter] = collect(location, ['siteMeter']);
   const known = [...collect(location, ['gridLimitKw']), ...collect(location, ['connection'])];
   if (siteMeter === undefined || siteMeter.value === undefined || known.length > 0) return [];
-  const message = 'needs gridLimitKw or connection beside it: what the connection carries';
+  const message = 'needs gridLimitKw or connection beside it: the capacity of the connection';
   return [{ path: siteMeter.path, message }];
 }
 

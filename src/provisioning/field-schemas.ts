@@ -7,7 +7,7 @@ import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
 import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 
 export const GROUP_RULE = 'must be a group of fields';
-export const FEEDER_RULE = 'must be the name of one feeder: what hangs on it hangs on those above it too';
+export const FEEDER_RULE = 'must be the name of one feeder; the feeders above it count without being named';
 const ID_RULE = 'must be text of 1 to 128 characters of A-Z a-z 0-9 . _ : -';
 
 export function idSchema<T extends string>() {

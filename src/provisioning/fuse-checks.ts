@@ -88,7 +88,7 @@ function loops(location: Found): readonly FieldProblem[] {
       above = parentOf.get(above);
     }
     if (above !== own) return [];
-    const message = `goes round: ${[...round, own].join(' under ')}; must end at the connection: leave one parent out`;
+    const message = `forms a circle: ${[...round, own].join(' under ')}; must end at the connection: leave one parent out`;
     return [{ path: parent.path, message }];
   });
 }

@@ -102,7 +102,7 @@ const tenantSchema = z.strictObject(
 
 export const provisioningSchema = z.strictObject(
   { tenants: listSchema(tenantSchema).min(1, 'must name at least one tenant') },
-  'must be a group of fields, beginning with "tenants:"',
+  'must be a group of fields that begins with "tenants:"',
 );
 
 /** A fully valid file. Powers in kW, currents in A per phase, `expiresAt` in epoch milliseconds. */

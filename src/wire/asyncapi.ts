@@ -29,7 +29,7 @@ const siteMeter: SiteTraffic<typeof siteReadingSchema> = {
   kind: 'siteMeter',
   title: 'Reading of the meter of a location',
   summary:
-    'Sent at least once in each cadenceS that is provisioned. A reading that is not newer than the last one, or off by more than a minute, is ignored.',
+    'Sent at least once in each provisioned cadenceS. A reading that is not newer than the last one, or off by more than a minute, is ignored.',
   sender:
     'User name {tenantUuid}/{meterUuid} with the password of the meter; the client id is the meterUuid.',
   schema: siteReadingSchema,
@@ -50,7 +50,7 @@ const siteMeter: SiteTraffic<typeof siteReadingSchema> = {
     },
     {
       name: 'fedBack',
-      summary: '4.1 kW are fed back; all that a simple meter sends.',
+      summary: '4.1 kW are fed back; a simple meter sends no more fields.',
       payload: { at: '2026-06-01T12:00:01Z', powerW: -4100 },
     },
   ],
@@ -60,7 +60,7 @@ const operator: SiteTraffic<typeof operatorMessageSchema> = {
   kind: 'operator',
   title: 'Order or heartbeat of the grid operator',
   summary:
-    'Limits a location, frees it, or shows that the operator is there. An order that is not newer than the last one is ignored.',
+    'Limits a location, ends the limit, or shows that the operator is alive. An order that is not newer than the last one is ignored.',
   sender:
     'User name {tenantUuid}/{operatorUuid} with the password of the operator; the client id is the operatorUuid.',
   schema: operatorMessageSchema,
@@ -85,7 +85,7 @@ const operator: SiteTraffic<typeof operatorMessageSchema> = {
     },
     {
       name: 'heartbeat',
-      summary: 'The operator is there; no limit changes.',
+      summary: 'The operator is alive; no limit changes.',
       payload: { source: 'DSO control box 17', sentAt: '2026-06-01T12:31:00Z' },
     },
   ],
@@ -112,10 +112,10 @@ const CONNECTOR_ID = '{connectorId}' as ConnectorId;
 const LEVEL = 'Percent-encoded in the topic outside A-Za-z0-9_-: "." is %2E, ":" is %3A.';
 const PARAMETERS: Readonly<Record<string, { readonly description: string; readonly examples: string[] }>> = {
   tenantUuid: {
-    description: `The operator the charger belongs to. ${LEVEL}`,
+    description: `The operator of the charger. ${LEVEL}`,
     examples: ['0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10'],
   },
-  locationId: { description: `The location it stands at. ${LEVEL}`, examples: ['quay-1'] },
+  locationId: { description: `The location of the charger. ${LEVEL}`, examples: ['quay-1'] },
   controllerUuid: { description: `The charger. ${LEVEL}`, examples: ['q1-a', 'q1%2Ea'] },
   connectorId: { description: `Its connector. ${LEVEL}`, examples: ['1'] },
 };
@@ -206,7 +206,7 @@ function serverOf(lastWill: object) {
     protocolVersion: '3.1.1',
     title: 'The embedded broker, or one the operator runs',
     variables: {
-      host: { default: '127.0.0.1', description: 'Where the broker listens.' },
+      host: { default: '127.0.0.1', description: 'Address of the broker.' },
       port: { default: '1883', description: 'Its port; the operator may offer TLS on another.' },
     },
     security: Object.keys(SECURITY).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),

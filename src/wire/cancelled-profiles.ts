@@ -11,9 +11,9 @@ import {
 
 const ending = {
   status: profileStatusSchema.meta({
-    description: 'What it was when it was cancelled: SCHEDULED or ACTIVE.',
+    description: 'Status at its cancellation: SCHEDULED or ACTIVE.',
   }),
-  supersededAt: instantSchema.meta({ description: 'When it was cancelled.' }),
+  supersededAt: instantSchema.meta({ description: 'Instant of its cancellation.' }),
 };
 
 export const cancelledLocationScheduleSchema = z

@@ -33,8 +33,8 @@ const BOOT = '8f4f3c1e-5a0d-4f0b-9a54-0b8f0f7c2a11';
 
 const state: ChargerTraffic<StateMessage> = {
   kind: 'state',
-  title: 'The charger is there, or is lost',
-  summary: 'Sent after connecting and after sync. The last will on the same topic says online: false.',
+  title: 'The charger is connected, or lost',
+  summary: 'Sent after connecting and after sync. The last will on the same topic has online: false.',
   schema: stateSchema,
   qos: 1,
   retain: true,
@@ -55,7 +55,7 @@ const state: ChargerTraffic<StateMessage> = {
     },
     {
       name: 'dc',
-      summary: 'A charger with one DC connector, which says everything in W at the car.',
+      summary: 'A charger with one DC connector: all its powers are W at the car.',
       payload: {
         v: 1,
         online: true,
@@ -71,7 +71,7 @@ const state: ChargerTraffic<StateMessage> = {
     {
       name: 'endsWithSession',
       summary:
-        'A charger that ends a limit by itself when the car goes, so that phases its car does not use are lent.',
+        'A charger that ends a limit by itself when the car leaves, so that others may use phases that its car does not.',
       payload: {
         v: 1,
         online: true,
@@ -88,7 +88,7 @@ const state: ChargerTraffic<StateMessage> = {
     {
       name: 'switchesPhases',
       summary:
-        'The same with a contactor for one phase and one for the others: told to, it charges any car on one.',
+        'The same with a contactor for one phase and one for the others: a limit for one phase lets any car charge on one.',
       payload: {
         v: 1,
         online: true,
@@ -111,7 +111,7 @@ const meter: ChargerTraffic<MeterMessage> = {
   kind: 'meter',
   title: 'Heartbeat with meter values',
   summary:
-    'Sent every 10 s and on change, for each connector. It asks for a lease and repeats the newest ack.',
+    'Sent every 10 s and after a change, for each connector. It requests a lease and repeats the newest ack.',
   schema: meterSchema,
   qos: 0,
   retain: false,
@@ -137,7 +137,7 @@ const meter: ChargerTraffic<MeterMessage> = {
     },
     {
       name: 'fallenBack',
-      summary: 'Its lease has ended: it keeps to what the last limit named for that.',
+      summary: 'Its lease has ended: it keeps to the thenA of the last limit.',
       payload: {
         v: 1,
         boot: BOOT,
@@ -151,7 +151,7 @@ const meter: ChargerTraffic<MeterMessage> = {
     },
     {
       name: 'dc',
-      summary: 'A car takes 80 kW of a DC connector, which is held to 84.6 kW.',
+      summary: 'A car takes 80 kW of a DC connector, which keeps to 84.6 kW.',
       payload: {
         v: 1,
         boot: BOOT,
@@ -184,7 +184,7 @@ const meter: ChargerTraffic<MeterMessage> = {
     },
     {
       name: 'endOpen',
-      summary: 'It counts leases by a clock that is about to be set: what it holds may last longer.',
+      summary: 'It counts leases by a clock that is about to be set: its limits may last longer.',
       payload: {
         v: 1,
         boot: BOOT,
@@ -197,7 +197,7 @@ const meter: ChargerTraffic<MeterMessage> = {
         isEndOpen: true,
       },
     },
-    { name: 'simple', summary: 'All that a simple charger sends.', payload: { powerW: 7400 } },
+    { name: 'simple', summary: 'The fields of a simple charger.', payload: { powerW: 7400 } },
   ],
 };
 
@@ -262,7 +262,7 @@ const limit: ChargerTraffic<LimitMessage> = {
     },
     {
       name: 'pause',
-      summary: 'No power now; the connector waits its turn.',
+      summary: 'No power now: the connector is paused until its turn.',
       payload: {
         v: 1,
         epoch: 4,
@@ -281,15 +281,15 @@ const limit: ChargerTraffic<LimitMessage> = {
 
 const ack: ChargerTraffic<AckMessage> = {
   kind: 'ack',
-  title: 'What became of a limit',
-  summary: 'Sent once the hardware took a limit, or at once where it is not taken.',
+  title: 'Outcome of a limit',
+  summary: 'Sent once the hardware took a limit, or at once if the charger does not take it.',
   schema: ackSchema,
   qos: 1,
   retain: false,
   examples: [
     {
       name: 'applied',
-      summary: 'The car has been told 10.9 A.',
+      summary: 'The car has been offered 10.9 A.',
       payload: { v: 1, boot: BOOT, epoch: 4, seq: 9, result: 'APPLIED', appliedA: 10.9 },
     },
     {
@@ -299,7 +299,7 @@ const ack: ChargerTraffic<AckMessage> = {
     },
     {
       name: 'expired',
-      summary: 'It came after its lease was over; nothing changed.',
+      summary: 'The limit came after its lease had ended; nothing changed.',
       payload: { v: 1, boot: BOOT, epoch: 4, seq: 8, result: 'EXPIRED', appliedA: 6 },
     },
   ],
@@ -307,8 +307,8 @@ const ack: ChargerTraffic<AckMessage> = {
 
 const sync: ChargerTraffic<SyncMessage> = {
   kind: 'sync',
-  title: 'Say everything now',
-  summary: 'Sent when the service has started. Answered with state and a meter value of each connector.',
+  title: 'Request to send everything now',
+  summary: 'Sent after the service has started. Answered with state and a meter value of each connector.',
   schema: syncSchema,
   qos: 1,
   retain: false,

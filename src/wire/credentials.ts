@@ -19,7 +19,10 @@ export const credentialNameSchema = z
     (text) => text !== '' && [...text].length <= LONGEST_NAME && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text),
     `must be ${CREDENTIAL_NAME_RULE}`,
   )
-  .meta({ description: 'Unlike the name of any other active one of its kind.', example: 'Fleet back end' });
+  .meta({
+    description: 'No other active credential of its kind may have this name.',
+    example: 'Fleet back end',
+  });
 
 export const credentialRequestSchema = z
   .object({
@@ -43,16 +46,18 @@ export const credentialRequestSchema = z
 export type CredentialRequest = z.output<typeof credentialRequestSchema>;
 
 const shared = {
-  name: z.string().nullable().meta({ description: 'Null where nobody gave it one.' }),
+  name: z.string().nullable().meta({ description: 'Null: it has no name.' }),
   scopes: z.array(z.string()),
-  createdAt: instantSchema.nullable().meta({ description: 'Null where an older release created it.' }),
+  createdAt: instantSchema.nullable().meta({ description: 'Null: an older release created it.' }),
   createdBy: z.string().nullable().meta({
     description:
       '`apiKey:{keyId}` or `client:{clientId}`; null for the command line and the provisioning file.',
     example: 'apiKey:a1b2c3d4',
   }),
   expiresAt: instantSchema.nullable().meta({ description: 'Null: never.' }),
-  lastUsedAt: instantSchema.nullable().meta({ description: 'Null: not yet, or not since this is kept.' }),
+  lastUsedAt: instantSchema
+    .nullable()
+    .meta({ description: 'Null: not yet, or not since the service records it.' }),
   isCaller: z.boolean().meta({ description: 'The credential that this request was sent with.' }),
 };
 

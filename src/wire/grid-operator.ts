@@ -13,15 +13,15 @@ const DURATION_RULE = `a whole number of seconds from 1 to ${LONGEST_S}`;
 export const operatorMessageSchema = z
   .object({
     source: textSchema(128).meta({
-      description: 'Who says so, in the words of the operator: recorded and shown.',
+      description: 'Sender, in the words of the operator: recorded and shown.',
       example: 'DSO control box 17',
     }),
     isActive: z
       .boolean(mustBe('true or false'))
       .optional()
-      .meta({ description: 'false takes the limit back. Left out: a heartbeat, which changes no limit.' }),
+      .meta({ description: 'false ends the limit. Left out: a heartbeat, which changes no limit.' }),
     limitKw: z.number(mustBe(OPERATOR_LIMIT_RULE)).min(0).max(MOST_LIMIT_KW).optional().meta({
-      description: 'The most the location may draw, kW; needed where isActive is true.',
+      description: 'Highest power of the location, kW; required if isActive is true.',
       example: 4.2,
     }),
     durationS: z
@@ -30,18 +30,18 @@ export const operatorMessageSchema = z
       .min(1)
       .max(LONGEST_S)
       .optional()
-      .meta({ description: 'How long it holds from `sentAt` on, s. Left out: until it is taken back.' }),
+      .meta({ description: 'Validity from `sentAt` on, s. Left out: until the operator ends it.' }),
     sentAt: instantSchema.meta({
-      description: "By the sender's clock. An order that is not newer than the last one is not taken again.",
+      description: "By the sender's clock. An order that is not newer than the last one is ignored.",
     }),
   })
   .refine(({ isActive, limitKw }) => isActive !== true || limitKw !== undefined, {
     path: ['limitKw'],
-    message: `must be ${OPERATOR_LIMIT_RULE}, where isActive is true`,
+    message: `must be ${OPERATOR_LIMIT_RULE}, if isActive is true`,
   })
   .refine(({ isActive, limitKw }) => isActive !== undefined || limitKw === undefined, {
     path: ['isActive'],
-    message: 'must be true or false, where limitKw is given',
+    message: 'must be true or false, if limitKw is given',
   })
   .meta({
     examples: [
@@ -78,18 +78,16 @@ export const OPERATOR_STATE_NAMES: Readonly<Record<OperatorState, string>> = {
 const standingShape = {
   state: z.enum(OPERATOR_STATES.map((state) => OPERATOR_STATE_NAMES[state])).meta({
     description:
-      'INIT: no order yet, the fail-safe limit holds. LIMITED: an order holds. UNLIMITED_CONTROLLED: the operator is heard and does not limit. FAILSAFE: it is lost, the fail-safe limit holds. UNLIMITED_AUTONOMOUS: it stayed lost, the location goes by its own limits.',
+      "INIT: no order yet, the fail-safe limit holds. LIMITED: an order holds. UNLIMITED_CONTROLLED: the operator sends heartbeats and does not limit. FAILSAFE: its heartbeats are missing, the fail-safe limit holds. UNLIMITED_AUTONOMOUS: they stayed missing, the location's own limits apply.",
   }),
   since: instantSchema,
   limitKw: z
     .number()
     .nullable()
-    .meta({ description: 'What it lets the location use, kW; null where it does not limit it.' }),
-  source: z.string().nullable().meta({ description: 'Who gave the last order; null where none counts.' }),
+    .meta({ description: "The operator's limit for the location, kW; null without one." }),
+  source: z.string().nullable().meta({ description: 'Sender of the last order; null if none counts.' }),
   sentAt: instantSchema.nullable(),
-  endsAt: instantSchema
-    .nullable()
-    .meta({ description: 'When the order ends by itself; null where it names no end.' }),
+  endsAt: instantSchema.nullable().meta({ description: 'End of the order; null if it has none.' }),
 };
 
 export const operatorLimitSchema = z
@@ -99,15 +97,15 @@ export const operatorLimitSchema = z
     ...standingShape,
     lastHeardAt: instantSchema
       .nullable()
-      .meta({ description: 'null where it was not heard since it was lost.' }),
+      .meta({ description: 'Null if nothing was received since the heartbeats went missing.' }),
     nextChangeAt: instantSchema
       .nullable()
-      .meta({ description: 'When the state changes by itself if nothing is heard until then.' }),
+      .meta({ description: 'Instant of the next change of state if nothing is received until then.' }),
     failsafeKw: z.number(),
     failsafeMinS: z.number().int(),
     heartbeatS: z
       .number()
-      .meta({ description: 'How often it has to be heard; it is lost after twice as long.' }),
+      .meta({ description: 'Expected interval of its heartbeats, s; they are missing after twice as long.' }),
   })
   .meta({ id: 'OperatorLimit' });
 export type OperatorLimitView = z.output<typeof operatorLimitSchema>;
@@ -122,9 +120,9 @@ export const operatorHistorySchema = z
     to: instantSchema,
     events: z.array(z.object({ recordedAt: instantSchema, ...standingShape })).meta({
       description:
-        'What it stood at at `from`, and every change until `to`, in order; the first of all is INIT. None is ever deleted.',
+        'The state at `from`, and every change until `to`, in order; the first of all is INIT. None is ever deleted.',
     }),
-    nextCursor: z.string().nullable().meta({ description: 'null on the last page.' }),
+    nextCursor: z.string().nullable().meta({ description: 'Null on the last page.' }),
   })
   .meta({ id: 'OperatorHistory' });
 export type OperatorHistory = z.output<typeof operatorHistorySchema>;

@@ -13,22 +13,22 @@ export const healthSchema = z
       .enum(['active', 'standby', 'front'])
       .optional()
       .describe(
-        'Where several nodes stand by for each other: whether this one runs, or waits and forwards. `front`: chargers connect to it, and nodes decide.',
+        'If several nodes stand by for each other: this one runs (active), or waits and forwards (standby). `front`: chargers connect to it, and nodes decide.',
       ),
     shards: z
       .object({ held: z.array(z.number()), of: z.number() })
       .optional()
-      .describe('Where several nodes share the tenants: the parts of them that this one owns.'),
+      .describe('If several nodes share the tenants: the shards that this one owns.'),
     checks: z.object({
       database: checkSchema.optional().describe('Left out by a front, which goes on without it.'),
       broker: checkSchema.optional().describe('Of a node that runs, and of a front.'),
-      bus: checkSchema.optional().describe('Of a front: whether it reaches NATS.'),
+      bus: checkSchema.optional().describe('Of a front: its connection to NATS.'),
       scheduler: checkSchema.optional().describe('Of a node that runs.'),
-      active: checkSchema.optional().describe('Of a node that stands by: whether another one runs.'),
+      active: checkSchema.optional().describe('Of a node that stands by: failing if no other node runs.'),
       clock: checkSchema
         .optional()
         .describe(
-          "Of a node that stands by, or shares the tenants: failing where its clock and the database's differ by more than 2 s.",
+          "Of a node that stands by, or shares the tenants: failing if its clock and the database's differ by more than 2 s.",
         ),
     }),
   })

@@ -46,7 +46,7 @@ export const meterSchema = z.object({
       'New whenever a car is plugged in, and never used again, such as a UUID; left out without a car.',
     ),
   // Never below 0: one faulty charger would hide the power of the others.
-  powerW: powerWSchema.describe('Power drawn now, W; of a DC connector what its car takes.'),
+  powerW: powerWSchema.describe('Power drawn now, W; of a DC connector, W at the car.'),
   currentA: z
     .tuple([phaseCurrentASchema, phaseCurrentASchema, phaseCurrentASchema])
     .optional()
@@ -56,22 +56,22 @@ export const meterSchema = z.object({
     .optional()
     .describe('Voltage of each phase, V; 0 for a phase that is not connected.'),
   energyWh: counterSchema.optional().describe('Energy register of the connector, Wh.'),
-  epoch: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
-  seq: counterSchema.optional().describe('Of the limit it keeps to; 0 without a lease.'),
-  limitA: currentASchema.optional().describe('What it is held to now, A per phase; an AC connector says it.'),
-  limitW: powerWSchema.optional().describe('What it is held to now, W at the car; a DC connector says it.'),
+  epoch: counterSchema.optional().describe('epoch of the limit in force; 0 without a lease.'),
+  seq: counterSchema.optional().describe('seq of the limit in force; 0 without a lease.'),
+  limitA: currentASchema.optional().describe('Limit in force, A per phase; from an AC connector.'),
+  limitW: powerWSchema.optional().describe('Limit in force, W at the car; from a DC connector.'),
   leaseLeftS: z
     .number()
     .min(0)
     .max(MAX_LEASE_S)
     .optional()
-    .describe('How long that lease still lasts, s; left out without a lease.'),
+    .describe('Remaining time of that lease, s; left out without a lease.'),
   // For a charger whose lease clock others set: the service has to reserve for it before that happens.
   isEndOpen: z
     .boolean()
     .optional()
     .describe(
-      'What it was told may last longer than its leases: it counts until a newer limit was taken. Answered with a limit once that is on disk.',
+      'Its limits may last longer than their leases: they count until a newer limit was taken. Answered with a limit once that is on disk.',
     ),
 });
 export type MeterMessage = z.output<typeof meterSchema>;
@@ -80,41 +80,40 @@ const ofEveryConnector = {
   id: z.string().min(1).max(128).describe('connectorId, as provisioned.'),
   lease: z
     .enum(LEASE_KINDS)
-    .describe(
-      'From when a lease counts: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.',
-    ),
+    .describe('Begin of a lease: heartbeat (sending of the heartbeat ref), receipt (of the limit), or none.'),
   whyNoLease: z
     .string()
     .max(200)
     .optional()
-    .describe(
-      'Why lease is none, where that is worth an alarm: whoever speaks for the charger found it out.',
-    ),
+    .describe('Reason for lease: none, if that is worth an alarm; from a gateway that found it out.'),
   // The charger keeps the newest `thenA` over a restart and reports it as `failsafeA`: nothing else is reserved for it.
-  keepsThen: z.boolean().optional().describe('It keeps the newest thenA (DC: thenW) over a restart.'),
+  keepsThen: z
+    .boolean()
+    .optional()
+    .describe('The charger keeps the newest thenA (DC: thenW) over a restart.'),
 };
 
 const acStateSchema = z.object({
   ...ofEveryConnector,
-  powerType: z.literal('AC').optional().describe('Left out it is AC.'),
+  powerType: z.literal('AC').optional().describe('AC if left out.'),
   phases: z.literal([1, 3]).describe('Phases that are connected.'),
   // Phases that its car does not use may be reallocated: the next car gets nothing before a grant for it.
   endsWithSession: z
     .boolean()
     .optional()
     .describe(
-      'A limit with a session ends by itself, at once and offline too, when that session is over or its car uses another phase.',
+      'A limit with a session ends by itself, at once and offline too, when that session ends or its car uses another phase.',
     ),
   switchesPhases: z
     .boolean()
     .optional()
     .describe(
-      'With endsWithSession: it charges a car that uses more phases on the first so many that a limit is for; before it offers them it opens its contactor and switches.',
+      'With endsWithSession: the charger lets a car use no more phases than its limit has, counted from the first. Before it offers fewer, it opens its contactor and switches.',
     ),
   minA: currentASchema.describe('Lowest current it can offer a car, A per phase.'),
   maxA: currentASchema.describe('Highest current of the hardware, A per phase.'),
   failsafeA: currentASchema.describe(
-    'What it falls back to after a restart, A per phase: as configured or, with keepsThen, the newest thenA.',
+    'Fail-safe after a restart, A per phase: as configured or, with keepsThen, the newest thenA.',
   ),
 });
 
@@ -124,7 +123,7 @@ const dcStateSchema = z.object({
   minW: powerWSchema.describe('Lowest power it can offer a car, W.'),
   maxW: powerWSchema.describe('Highest power of the hardware, W at the car.'),
   failsafeW: powerWSchema.describe(
-    'What it falls back to after a restart, W at the car: as configured or, with keepsThen, the newest thenW.',
+    'Fail-safe after a restart, W at the car: as configured or, with keepsThen, the newest thenW.',
   ),
 });
 
@@ -135,7 +134,7 @@ export const stateSchema = z.object({
   boot: ownBootSchema,
   seqNo: counterSchema
     .optional()
-    .describe('Rises with each state of a boot: one that is no newer than another changes nothing.'),
+    .describe('Rises with each state of a boot: an older or equal one changes nothing.'),
   firmware: z.string().max(128).optional().describe('Name and version of the firmware.'),
   connectors: z
     .array(z.discriminatedUnion('powerType', [acStateSchema, dcStateSchema]))
@@ -149,15 +148,15 @@ export type StateMessage = z.output<typeof stateSchema>;
 export const ackSchema = z.object({
   v: versionSchema,
   boot: ownBootSchema,
-  epoch: counterSchema.describe('Of the limit it answers.'),
-  seq: counterSchema.describe('Of the limit it answers.'),
+  epoch: counterSchema.describe('epoch of the limit that it answers.'),
+  seq: counterSchema.describe('seq of the limit that it answers.'),
   result: z
     .enum(ACK_RESULTS)
     .describe(
-      'APPLIED once the hardware took it; STALE: of another boot or session, or not newer; EXPIRED: its lease was over; REJECTED: cannot be taken.',
+      'APPLIED: the hardware took it. STALE: of another boot or session, or not newer. EXPIRED: its lease had ended. REJECTED: the hardware cannot take it.',
     ),
-  appliedA: currentASchema.optional().describe('What an AC connector is held to now, A per phase.'),
-  appliedW: powerWSchema.optional().describe('What a DC connector is held to now, W at the car.'),
+  appliedA: currentASchema.optional().describe('Limit in force of an AC connector, A per phase.'),
+  appliedW: powerWSchema.optional().describe('Limit in force of a DC connector, W at the car.'),
 });
 export type AckMessage = z.output<typeof ackSchema>;
 
@@ -170,39 +169,39 @@ export const limitSchema = z.object({
   boot: z
     .string()
     .max(64)
-    .describe('The start of the charger it is for; empty where the charger names none.'),
+    .describe('boot of the charger that the limit is for; empty if the charger sends none.'),
   // `hb` of the heartbeat from whose sending the charger counts `ttlS`; 0 for a charger that counts from receipt.
-  ref: counterSchema.describe('hb of the heartbeat it answers; 0 where the charger sends none.'),
-  ttlS: z.number().min(0).max(MAX_LEASE_S).describe('How long the lease lasts, s.'),
+  ref: counterSchema.describe('hb of the heartbeat that it answers; 0 if the charger sends none.'),
+  ttlS: z.number().min(0).max(MAX_LEASE_S).describe('Duration of the lease, s.'),
   limitA: currentASchema.describe(
-    'Limit, A per phase, whole tenths: 0 (pause) or at least 6. To a DC connector, which keeps to limitW, what that may take from each phase.',
+    'Limit, A per phase, whole tenths: 0 (pause) or at least 6. To a DC connector, which keeps to limitW, the current that it may take from each phase.',
   ),
   limitW: powerWSchema.describe(
     'Power at that current, W; for display. To a DC connector the limit: W at the car, 0 (pause) or at least its minimum.',
   ),
   thenA: currentASchema.describe(
-    'What applies when the lease ends, A per phase: 0 or at least 6. A DC connector keeps to thenW.',
+    'Limit after the end of the lease, A per phase: 0 or at least 6. A DC connector keeps to thenW.',
   ),
   thenW: powerWSchema
     .optional()
-    .describe('To a DC connector: what applies when the lease ends, W at the car.'),
+    .describe('To a DC connector: limit after the end of the lease, W at the car.'),
   session: sessionSchema
     .optional()
     .describe(
-      'It holds for this session alone, and ends with it; then the connector is at 0. To chargers with endsWithSession.',
+      'The limit holds for this session alone and ends with it; then the connector is at 0. To chargers with endsWithSession.',
     ),
   phases: phaseCountSchema
     .optional()
     .describe(
-      'With session: limitA and thenA are for the first so many phases of the connector; no current may flow on others.',
+      'With session: limitA and thenA are for this many phases of the connector, counted from the first. No current may flow on others.',
     ),
-  reason: z.enum(LIMIT_REASONS).describe('Why it is this much.'),
+  reason: z.enum(LIMIT_REASONS).describe('Reason of the limit.'),
 });
 export type LimitMessage = z.output<typeof limitSchema>;
 
 /** `…/sync`: send state and meter now. */
 export const syncSchema = z.object({
   v: versionSchema,
-  epoch: counterSchema.describe('The start of the service that asks.'),
+  epoch: counterSchema.describe('epoch of the service that asks.'),
 });
 export type SyncMessage = z.output<typeof syncSchema>;

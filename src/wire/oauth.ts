@@ -22,8 +22,8 @@ export const tokenRequestSchema = z
       description: 'Space-separated; narrows the scopes of the client, never widens them.',
       example: 'locations:read locations:write',
     }),
-    client_id: optionalParameter.meta({ description: 'Left out where HTTP Basic carries it.' }),
-    client_secret: optionalParameter.meta({ description: 'Left out where HTTP Basic carries it.' }),
+    client_id: optionalParameter.meta({ description: 'Left out if HTTP Basic carries it.' }),
+    client_secret: optionalParameter.meta({ description: 'Left out if HTTP Basic carries it.' }),
   })
   .meta({
     id: 'TokenRequest',

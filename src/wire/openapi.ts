@@ -50,7 +50,7 @@ const OF_QUERIES = ['INVALID_REQUEST_BODY'] as const;
 const OF_FAULTS = ['INTERNAL_ERROR', 'SERVICE_UNAVAILABLE'] as const;
 
 const REQUEST_ID = z.uuid().meta({
-  description: 'The request, as the log and error.requestId name it.',
+  description: 'Id of the request, as in the log and in error.requestId.',
   header: { id: 'RequestId' },
 });
 const WAIT = z.string().meta({
@@ -61,11 +61,11 @@ const WARNING = z
   .string()
   .optional()
   .meta({
-    description: 'What was written will not fit: `199 headroom "..."` (RFC 7234 section 5.5).',
+    description: 'The written limit does not fit: `199 headroom "..."` (RFC 7234 section 5.5).',
     header: { id: 'Warning' },
   });
 const HEADERS_OF: Readonly<Record<number, Record<string, z.ZodType>>> = {
-  401: { 'WWW-Authenticate': z.string().meta({ description: 'How to sign in.' }) },
+  401: { 'WWW-Authenticate': z.string().meta({ description: 'Ways to sign in.' }) },
   429: { 'Retry-After': WAIT },
   503: { 'Retry-After': WAIT },
 };

@@ -5,7 +5,7 @@ import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { estimatedKwSchema } from './operator-power.js';
 import { instantSchema, prioritySchema } from './rest.js';
 
-const nextCursorSchema = z.string().nullable().meta({ description: 'null on the last page.' });
+const nextCursorSchema = z.string().nullable().meta({ description: 'Null on the last page.' });
 const span = { from: instantSchema, to: instantSchema };
 
 export const alarmSchema = z
@@ -15,10 +15,10 @@ export const alarmSchema = z
     locationId: z.string(),
     controllerUuid: z.string().nullable(),
     connectorId: z.string().nullable(),
-    reason: z.string().meta({ description: 'Why it lasts, or why it did when it ended.' }),
-    firstReason: z.string().meta({ description: 'Why it began.' }),
+    reason: z.string().meta({ description: 'Latest reason of the alarm.' }),
+    firstReason: z.string().meta({ description: 'Reason at its begin.' }),
     beganAt: instantSchema,
-    endedAt: instantSchema.nullable().meta({ description: 'null while it lasts.' }),
+    endedAt: instantSchema.nullable().meta({ description: 'Null while it lasts.' }),
   })
   .meta({ id: 'Alarm' });
 export type AlarmView = z.output<typeof alarmSchema>;
@@ -37,14 +37,14 @@ const submissionSchema = z
     submittedAt: instantSchema,
     supersededAt: instantSchema
       .nullable()
-      .meta({ description: 'When it was replaced or cancelled; null while it holds its slot.' }),
+      .meta({ description: 'Instant at which it was replaced or cancelled; null while it holds its slot.' }),
   })
   .meta({ id: 'Submission' });
 export type Submission = z.output<typeof submissionSchema>;
 
 const submissions = z
   .array(submissionSchema)
-  .meta({ description: 'Those whose window meets the span, in the order they came.' });
+  .meta({ description: 'Submissions whose window meets the span, in the order of their receipt.' });
 
 export const locationHistorySchema = z
   .object({
@@ -53,7 +53,7 @@ export const locationHistorySchema = z
     submissions,
     permanentLimits: z
       .array(z.object({ limitKw: z.number(), setAt: instantSchema }))
-      .meta({ description: 'The one in force at `from`, and every one set until `to`.' }),
+      .meta({ description: 'The limit in force at `from`, and every limit set until `to`.' }),
     nextCursor: nextCursorSchema,
   })
   .meta({ id: 'LocationHistory' });
@@ -84,7 +84,7 @@ export const locationPowerSchema = z
     feeder: z
       .string()
       .nullable()
-      .meta({ description: 'The one that `phases` are of; null where they are of all chargers.' }),
+      .meta({ description: 'Feeder of `phases`; null if they are of all chargers.' }),
     points: z.array(
       z.object({
         at: instantSchema,
@@ -92,7 +92,7 @@ export const locationPowerSchema = z
         maxKw: z.number(),
         estimatedKw: estimatedKwSchema.meta({
           description:
-            'How much of `meanKw` nobody measured, because connectors were silent; null where all was measured.',
+            'Estimated part of `meanKw`, because connectors were silent; null if all was measured.',
         }),
         limitKw: z.number().meta({ description: 'The lowest grid limit in force during it.' }),
         meanLimitKw: z.number().meta({
@@ -103,23 +103,22 @@ export const locationPowerSchema = z
             z.object({
               phase: z.enum(GRID_PHASES),
               meanA: z.number(),
-              maxA: z.number().meta({ description: 'The most at any moment.' }),
+              maxA: z.number().meta({ description: 'Highest value in the step.' }),
             }),
           )
           .meta({
             description:
-              'What the chargers drew on each phase of the grid, or below `feeder`, A; empty where no fuse of the location was known, or not this one.',
+              'Current of the chargers on each phase of the grid, or below `feeder`, A; empty if the location had no such fuse.',
           }),
         building: z
           .object({
             meanKw: z.number(),
-            maxKw: z.number().meta({ description: 'The most at any moment.' }),
-            meanReserveKw: z.number().meta({ description: 'What was kept free beside it for it to rise.' }),
+            maxKw: z.number().meta({ description: 'Highest value in the step.' }),
+            meanReserveKw: z.number().meta({ description: 'Power kept free beside it for it to rise.' }),
           })
           .nullable()
           .meta({
-            description:
-              'What the building beside the chargers counted as; null where the location had no site meter.',
+            description: 'Building load in that step; null if the location had no site meter.',
           }),
       }),
     ),

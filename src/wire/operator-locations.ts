@@ -42,7 +42,7 @@ export const locationSummarySchema = z
     effectiveLimitKw: z.number(),
     gridLimitKw: z.number().meta({
       description:
-        "What is enforced: the smallest of effective limit, cluster shares, the grid operator's limit, what peak shaving leaves and the physical connection, or what the building leaves of it.",
+        "The limit in force: the smallest of effective limit, cluster shares, the grid operator's limit, peak shaving, and the physical connection, less the building.",
     }),
     ...drawnPowerShape,
     connectors: z.number().int(),
@@ -56,7 +56,7 @@ export type LocationSummary = z.output<typeof locationSummarySchema>;
 export const locationListSchema = z
   .object({
     locations: z.array(locationSummarySchema),
-    count: z.number().int().meta({ description: 'Locations of the tenant, those of other pages included.' }),
+    count: z.number().int().meta({ description: 'Locations of the tenant, on all pages.' }),
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'LocationList' });
@@ -64,13 +64,13 @@ export type LocationList = z.output<typeof locationListSchema>;
 
 const fusePhaseSchema = z.object({
   phase: z.enum(GRID_PHASES),
-  ratedA: z.number().meta({ description: 'What the fuse carries on this phase; 0 where it has none.' }),
-  reservedA: z.number().meta({ description: 'The most that connectors may be entitled to on it.' }),
+  ratedA: z.number().meta({ description: 'Rating of the fuse on this phase; 0 without a fuse.' }),
+  reservedA: z.number().meta({ description: 'Sum of the entitlements of connectors on this phase.' }),
   measuredA: z.number().meta({
     description:
-      'What connectors report on it. A current of which nobody knows on which phase it is counts on each.',
+      'Current that connectors report on this phase. A current whose phase is unknown counts on each.',
   }),
-  isFull: z.boolean().meta({ description: 'It keeps a connector from more.' }),
+  isFull: z.boolean().meta({ description: 'It keeps a connector from a higher limit.' }),
 });
 
 /** The connection or a feeder, phase by phase. */
@@ -80,7 +80,7 @@ export const fuseLiveSchema = z
     parent: z
       .string()
       .nullable()
-      .meta({ description: 'The feeder that it hangs on; null where that is the connection.' }),
+      .meta({ description: 'The feeder above it; null if that is the connection.' }),
     phases: z.array(fusePhaseSchema),
   })
   .meta({ id: 'FuseLive' });
@@ -93,43 +93,40 @@ const connectorLiveSchema = z
     status: operatingStatusSchema,
     powerType: z.enum(['AC', 'DC']).meta({
       description:
-        'A DC connector keeps to a power: its `limitA` is what that takes from each phase at most, and its kW are what it takes from the grid.',
+        'A DC connector keeps to a power: its `limitA` is the highest current that this takes from each phase, and its kW are taken from the grid.',
     }),
     link: z.enum(LINKS),
     throttle: z.enum(THROTTLES).meta({
       description:
-        'What it is given beside what its car wants: `free` all of it, or no car is there; `limited` less; `minimum` 6 A, though it wants more; `paused` nothing.',
+        'Limit against the demand of its car: `free` covers it, or there is no car; `limited` is less; `minimum` is 6 A, though the car needs more; `paused` is nothing.',
     }),
     chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
-    lockLimitKw: z
-      .number()
-      .nullable()
-      .meta({ description: 'Limit of its lock; null where it is not locked.' }),
+    lockLimitKw: z.number().nullable().meta({ description: 'Limit of its lock; null if it is not locked.' }),
     limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
     limitKw: z.number().nullable(),
     limitPhases: z.number().int().nullable().meta({
       description:
-        'So many of its phases, from the first on, its limit is for while the others are lent; null where it is for all.',
+        'Number of its phases that the limit is for, counted from the first, while the others are reallocated; null if it is for all.',
     }),
     isPhaseSwitched: z.boolean().meta({
-      description: 'Its charger was told to use fewer phases than its car would, because that serves more.',
+      description: 'Its limit is for fewer phases than its car would use, because that serves more.',
     }),
     actualKw: z.number(),
     isEstimated: z.boolean().meta({
-      description: 'It is silent: `actualKw` is its last reading, at most what it may still draw.',
+      description: 'It is silent: `actualKw` is its last reading, at most its entitlement.',
     }),
-    reservedKw: z.number().meta({ description: 'The most it may be entitled to draw.' }),
+    reservedKw: z.number().meta({ description: 'Its entitlement.' }),
     reason: z.enum(LIMIT_REASONS),
     fullFuse: z
       .object({ feeder: z.string().nullable(), phase: z.enum(GRID_PHASES) })
       .nullable()
       .meta({
         description:
-          'The phase of the connection (`feeder` null) or of a feeder that is full and so keeps it from more; null where none does.',
+          'The full phase of the connection (`feeder` null) or of a feeder that keeps it from a higher limit; null if none does.',
       }),
     explanation: z.string().meta({ description: 'The reason as a sentence.' }),
-    heartbeatS: z.number().meta({ description: 'How often its charger is expected to report, s.' }),
-    leaseTtlS: z.number().meta({ description: 'How long a limit lasts without renewal, s.' }),
+    heartbeatS: z.number().meta({ description: "Expected interval of its charger's reports, s." }),
+    leaseTtlS: z.number().meta({ description: 'Validity of a limit without renewal, s.' }),
     leaseLeftSeconds: z.number().nullable(),
     lastHeardSecondsAgo: z.number().nullable(),
   })
@@ -146,23 +143,22 @@ export const locationLiveSchema = z
     gridLimitCause: gridLimitCauseSchema,
     operatorLimit: operatorLimitSchema
       .nullable()
-      .meta({ description: "The grid operator's limit; null where no operator may limit the location." }),
-    siteMeter: siteMeterSchema
-      .nullable()
-      .meta({ description: 'What the building takes and leaves; null where the location has no meter.' }),
+      .meta({ description: "The grid operator's limit; null if no operator may limit the location." }),
+    siteMeter: siteMeterSchema.nullable().meta({
+      description: 'Building load, and power left for chargers; null if the location has no meter.',
+    }),
     peakShaving: peakShavingSchema.nullable().meta({
-      description:
-        'What is used of the average that the tariff bills, and what it leaves; null where none is limited.',
+      description: 'Use of the average that the tariff bills, and the rest; null without peak shaving.',
     }),
     effectiveLimitKw: z.number(),
     permanentLimitKw: z.number(),
     budgetKw: z.number().meta({
-      description: 'What may be promised now: the lowest grid limit for as long as a promise can last.',
+      description: 'Power that may be granted now: the lowest limit in force until the longest lease ends.',
     }),
-    reservedKw: z.number().meta({ description: 'The sum of what connectors may be entitled to draw.' }),
+    reservedKw: z.number().meta({ description: 'Sum of the entitlements of its connectors.' }),
     ...drawnPowerShape,
     fuses: z.array(fuseLiveSchema).meta({
-      description: 'The connection, where its current is provisioned, then the feeders.',
+      description: 'The connection, if its current is provisioned, then the feeders.',
     }),
     connectors: z.array(connectorLiveSchema),
     alarms: z.array(alarmSchema).meta({ description: 'Open alarms.' }),

@@ -7,6 +7,6 @@ export const drawnPowerShape = {
   actualKw: z.number(),
   estimatedKw: estimatedKwSchema.meta({
     description:
-      'How much of `actualKw` silent connectors count with, at most what they may still draw; null where all is measured.',
+      'Estimated part of `actualKw`, for silent connectors, at most their entitlements; null if all is measured.',
   }),
 };

@@ -23,7 +23,7 @@ const limitParameter = digits(
     .max(ROWS_AT_MOST),
 )
   .default(ROWS_AT_MOST)
-  .meta({ description: 'Rows to give at most.' });
+  .meta({ description: 'Highest number of rows.' });
 
 const cursorParameter = z
   .string('must be a nextCursor of this endpoint')
@@ -42,7 +42,7 @@ const historySpanParameters = {
     .optional()
     .meta({ description: 'First instant (inclusive). Left out: from the first entry on.' }),
   to: instantSchema.optional().meta({
-    description: 'End (exclusive); after from. Left out: without an end, windows in the future included.',
+    description: 'End (exclusive); after from. Left out: no end, with windows in the future.',
   }),
 };
 
@@ -50,7 +50,7 @@ const historySpanParameters = {
 export const asOfQuerySchema = z.object({
   at: instantSchema.optional().meta({
     description:
-      'Extension: the answer as of this instant, from what was submitted by then, and neither replaced nor cancelled. Without it, now.',
+      'Extension: the answer as of this instant, from profiles submitted by then, and not replaced or cancelled. Without it, now.',
   }),
 });
 
@@ -81,7 +81,7 @@ export const timelineQuerySchema = z.object({
     .optional()
     .meta({ description: 'End of the profile to try; after `withStartTime` and in the future.' }),
   withPriority: priorityParameter.meta({
-    description: 'Priority of the profile to try; 0 where left out.',
+    description: 'Priority of the profile to try; 0 if left out.',
   }),
   withoutPriority: priorityParameter.meta({
     description: 'Try the location without its profile of this priority; nothing is written.',
@@ -116,11 +116,11 @@ export const powerQuerySchema = z.object({
     .meta({ description: 'Seconds that one point covers: whole minutes.' }),
   feeder: z.string().optional().meta({
     description:
-      'Name of a feeder of the location: `phases` are what flowed through it. Left out: what all chargers drew.',
+      'Name of a feeder of the location: `phases` are the currents through it. Left out: those of all chargers.',
   }),
 });
 export type PowerQuery = z.output<typeof powerQuerySchema>;
 
 export const streamQuerySchema = z.object({
-  locationId: z.string().optional().meta({ description: 'Only what concerns this location.' }),
+  locationId: z.string().optional().meta({ description: 'Only events of this location.' }),
 });

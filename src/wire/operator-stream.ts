@@ -26,7 +26,7 @@ function eventSchema<Name extends string, Data extends z.ZodType>(event: Name, w
 /** The last event of a stream has no id: it belongs to this stream alone. */
 const closedSchema = z.object({ event: z.literal('closed'), data: errorEnvelopeSchema.shape.error }).meta({
   id: 'ClosedEvent',
-  description: 'The last one: why the service ends the stream, in the words of the error envelope.',
+  description: 'The last event: the reason for the end of the stream, as in the error envelope.',
 });
 
 /** Every event of the stream. `event` is the name of a server-sent event, and determines the shape of `data`. */
@@ -34,27 +34,27 @@ export const streamEventSchema = z
   .discriminatedUnion('event', [
     eventSchema(
       'effectiveLimit',
-      "What the location's own profiles give is another.",
+      "The limit by the location's own profiles changed.",
       z.object({ ...ofLocation, effectiveLimitKw: z.number() }),
     ),
     eventSchema(
       'gridLimit',
-      'The limit in force of the location is another.',
+      'The limit in force of the location changed.',
       z.object({ ...ofLocation, gridLimitKw: z.number() }),
     ),
     eventSchema(
       'operatorLimit',
-      "The grid operator's limit is another, or its state.",
+      "The grid operator's limit or its state changed.",
       z.object({ ...ofLocation, ...operatorChangeShape }),
     ),
     eventSchema(
       'building',
-      'The building counts as another power, or the state of its meter changed.',
+      'The building load, or the state of its meter, changed.',
       z.object({ ...ofLocation, ...buildingShape }),
     ),
     eventSchema(
       'peakShaving',
-      'The average that the tariff bills leaves more or less.',
+      'The power that peak shaving leaves changed.',
       z.object({ ...ofLocation, ...peakShavingShape }),
     ),
     eventSchema(
@@ -64,7 +64,7 @@ export const streamEventSchema = z
     ),
     eventSchema(
       'profileCancelled',
-      'A profile was cancelled; this is how it ended.',
+      'A profile was cancelled; the event has its end.',
       z.object({ ...ofLocation, ...profileViewSchema.shape }),
     ),
     eventSchema(
@@ -74,7 +74,7 @@ export const streamEventSchema = z
     ),
     eventSchema(
       'connectorLimit',
-      'A connector was granted another limit, or the same for another reason.',
+      'A connector received another limit, or the same for another reason.',
       z.object({
         ...ofConnector,
         limitA: z.number(),
@@ -82,7 +82,7 @@ export const streamEventSchema = z
         reason: z.enum(LIMIT_REASONS),
       }),
     ),
-    eventSchema('alarm', 'An alarm began, has another reason, or ended.', alarmSchema),
+    eventSchema('alarm', 'An alarm began, changed its reason, or ended.', alarmSchema),
     eventSchema(
       'power',
       'The power of the location changed: at most once a second.',

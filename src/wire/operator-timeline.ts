@@ -8,16 +8,16 @@ export const locationTimelineSchema = z
   .object({
     locationId: z.string(),
     from: instantSchema,
-    to: instantSchema.meta({ description: 'Where the segments end.' }),
+    to: instantSchema.meta({ description: 'End of the segments.' }),
     nextFrom: instantSchema
       .nullable()
-      .meta({ description: 'Where to ask on from, after 1,000 segments; null where they cover the span.' }),
+      .meta({ description: 'Begin of the next request, after 1,000 segments; null if they cover the span.' }),
     segments: z.array(
       z.object({
         startTime: instantSchema,
         endTime: instantSchema,
         limitKw: z.number(),
-        effectiveLimitKw: z.number().meta({ description: "By the location's own profiles alone." }),
+        effectiveLimitKw: z.number().meta({ description: "Limit by the location's own profiles alone." }),
         cause: gridLimitCauseSchema,
       }),
     ),

@@ -22,10 +22,10 @@ export const siteReadingSchema = z
       .min(0)
       .max(Number.MAX_SAFE_INTEGER)
       .optional()
-      .meta({ description: 'Rises by one with each reading; tells two readings of one instant apart.' }),
-    at: instantSchema.meta({ description: "When it was read, by the sender's clock." }),
+      .meta({ description: 'Rises by one with each reading; it distinguishes two readings of one instant.' }),
+    at: instantSchema.meta({ description: "Instant of the reading, by the sender's clock." }),
     powerW: z.number(mustBe(POWER_RULE)).min(-MOST_W).max(MOST_W).meta({
-      description: 'Power at the meter, W: positive is import, negative is what is fed back.',
+      description: 'Power at the meter, W: import is positive, export is negative.',
       example: 23_400,
     }),
     currentA: z
@@ -33,7 +33,7 @@ export const siteReadingSchema = z
       .optional()
       .meta({
         description:
-          'Current of L1, L2 and L3, A. Without it the building is taken to load all phases alike.',
+          'Current of L1, L2 and L3, A. Without it the building counts as an even load of all phases.',
         example: [31.2, 28.4, 40.1],
       }),
     energyWh: z
@@ -64,13 +64,13 @@ export const SITE_METER_STATE_NAMES: Readonly<Record<SiteMeterState, string>> = 
 export const buildingShape = {
   state: z.enum(SITE_METER_STATES.map((state) => SITE_METER_STATE_NAMES[state])).meta({
     description:
-      'FRESH: its last reading counts. FADING: it is late, and the building counts as more and more. STALE: it is silent. DISTRUSTED: what it says cannot be. In the last two the building counts as its provisioned maximum.',
+      'FRESH: its last reading counts. FADING: it is late, and the building counts as more and more. STALE: it is silent. DISTRUSTED: its readings are implausible. In the last two the building counts as its provisioned maximum.',
   }),
-  buildingKw: z
+  buildingKw: z.number().meta({ description: 'Building load, kW: its highest value in the last minute.' }),
+  reserveKw: z
     .number()
-    .meta({ description: 'What the building counts as, kW: the most it was seen at in the last minute.' }),
-  reserveKw: z.number().meta({ description: 'What is kept free beside it for what it may rise, kW.' }),
-  leavesKw: z.number().meta({ description: 'What both leave for the chargers, kW.' }),
+    .meta({ description: 'Building reserve, kW: power kept free for the building load to rise.' }),
+  leavesKw: z.number().meta({ description: 'Power left for the chargers, kW.' }),
 };
 
 export const siteMeterSchema = z
@@ -80,23 +80,23 @@ export const siteMeterSchema = z
     covers: z.enum(METER_COVERS),
     ...buildingShape,
     leavesA: z.array(z.number()).nullable().meta({
-      description: 'The same of L1, L2 and L3, A; null where the location names no connection in amperes.',
+      description: 'The same of L1, L2 and L3, A; null if the location has no connection in amperes.',
     }),
-    explanation: z.string().meta({ description: 'How that follows, as a sentence.' }),
+    explanation: z.string().meta({ description: 'The same as a sentence.' }),
     isReserveLearnt: z.boolean().meta({
-      description: `Whether the reserve follows from the building's past at this time of day (what ${RESERVE_QUANTILE * 100} % of its rises did not exceed); false: the provisioned maximum is kept free until enough is known.`,
+      description: `true: the reserve covers ${RESERVE_QUANTILE * 100} % of the building's recorded rises at this time of day. false: too few are recorded, and the provisioned maximum is kept free.`,
     }),
     powerKw: z.number().nullable().meta({ description: 'Its last reading, kW; null before the first.' }),
     currentA: z.array(z.number()).nullable(),
     energyWh: z.number().nullable(),
     lastHeardAt: instantSchema.nullable(),
-    cadenceS: z.number().meta({ description: 'How often it is heard, s.' }),
+    cadenceS: z.number().meta({ description: 'Expected interval of its readings, s.' }),
     staleAt: instantSchema
       .nullable()
-      .meta({ description: 'From then on, unless it is heard, the building counts as its maximum.' }),
-    connectionKw: z.number().meta({ description: 'What the connection carries, kW.' }),
+      .meta({ description: 'From then on the building counts as its maximum, unless a reading arrives.' }),
+    connectionKw: z.number().meta({ description: 'Capacity of the connection, kW.' }),
     maxBuildingKw: z.number(),
-    reserveBoundsKw: z.array(z.number()).meta({ description: 'Provisioned least and most of the reserve.' }),
+    reserveBoundsKw: z.array(z.number()).meta({ description: 'Provisioned lowest and highest reserve.' }),
     pvRaisesHeadroom: z.boolean(),
   })
   .meta({ id: 'SiteMeter' });

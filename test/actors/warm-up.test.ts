@@ -7,7 +7,7 @@ import { StoreUnavailableError } from '../../src/ports/store.js';
 import { CRANE, HARBOUR, location, QUAY, ROWS } from './harbour.js';
 
 const QUARTER_MS = 900_000;
-const COULD_NOT = 'this node could not rehearse what it would run; trying again later';
+const COULD_NOT = 'the warm-up of this node failed; trying again later';
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 5_000 };
 
 describe('a rehearsal', () => {

@@ -40,7 +40,7 @@ describe('on PostgreSQL', needing(missingPostgres()), () => {
     await expectAllWritten(databaseUrl, await writing);
     expect(await setLimit(newer.httpUrl, 7)).toBe(200);
     // The newer process did more than wait until the server dropped the frozen one.
-    expect((await newer.stop()).stderr).toContain('ended the sessions of the owner before');
+    expect((await newer.stop()).stderr).toContain('ended the sessions of the previous owner');
   });
 
   it('takes over from a process that was killed', async () => {

@@ -95,7 +95,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
       expect((await submit(1)).status).toBe(200);
       const before = loads();
       const { body } = await broken(link, { how, about: 'profiles' }, () => submit(2));
-      expect(JSON.stringify(body)).toContain('look whether it is there');
+      expect(JSON.stringify(body)).toContain('check for the change before');
       await readAgain(before);
       const limits = await service.call('GET', '/locations/quay-1/limits');
       expect(limits.body).toMatchObject({ effectiveLimitKw: shownKw });

@@ -10,7 +10,7 @@ afterEach(() => rig.stop());
 
 const live = async () => bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
 const SINGLE = { phases: 1, failsafeA: 0 } as const;
-const SHARES = 'it shares its';
+const SHARES = 'the connector shares its';
 
 describe('The fuses of a location', () => {
   it('are shown phase by phase, and a connector says which of them is full', async () => {
@@ -54,7 +54,7 @@ describe('The fuses of a location', () => {
       expect.stringContaining(`Phase L2 of the connection is full: ${SHARES} 40 A fairly`),
       expect.stringContaining(`Phase L2 of the connection is full: ${SHARES} 40 A fairly`),
       expect.stringContaining(`Phase L3 of feeder "hall" is full: ${SHARES} 20 A fairly`),
-      'It is not limited: it may draw its maximum of 32 A.',
+      'The connector is not limited: it may draw its maximum of 32 A.',
     ]);
     const points = bodyOf(await rig.call('GET', '/locations/quay/power'), locationPowerSchema).points;
     // The draw of all chargers, on any feeder.
@@ -93,13 +93,13 @@ describe('The fuses of a location', () => {
     await rig.pass(60);
     const told = async () => (await live()).connectors.map(({ explanation }) => explanation);
     expect(await told()).toContain(
-      'Phase L1 of the connection is full: its 10 A are not enough for at least 6 A for every car on it, so it is paused until its turn.',
+      'Phase L1 of the connection is full: its 10 A do not cover 6 A for every car on it. The connector is paused until its turn.',
     );
     await rig.lock('quay-1', 7);
     await rig.lock('quay-2', 7);
     await rig.pass(90);
     expect(await told()).toContain(
-      'A profile locks it, but phase L1 of the connection is full: every unlocked connector on it is at 0 already, or at what is reserved for it anyway, and no fuse is overloaded for a lock.',
+      'A profile locks the connector, but phase L1 of the connection is full. Every unlocked connector on it already has 0 A, or only its unavoidable reserve. No fuse is overloaded for a lock.',
     );
     const [alarm] = await rig.alarms('quay', 'LIMIT_UNATTAINABLE');
     expect(alarm?.reason).toContain(

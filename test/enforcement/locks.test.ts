@@ -90,9 +90,11 @@ describe('a locked connector', () => {
     const { connectors } = locationLiveSchema.parse(body);
     expect(connectors.map(({ explanation }) => explanation)).toEqual([
       expect.stringMatching(
-        /^A profile locks it, but under the limit of 5\.0 kW \(the limit of the grid operator\)/,
+        /^A profile locks the connector, but the limit of 5\.0 kW \(the limit of the grid operator\) does not suffice/,
       ),
-      expect.stringMatching(/^A profile locks it, but the grid operator’s limit is not enough/),
+      expect.stringMatching(
+        /^A profile locks the connector, but the grid operator’s limit does not cover 6 A/,
+      ),
     ]);
     expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toEqual([]);
   });

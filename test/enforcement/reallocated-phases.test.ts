@@ -31,8 +31,8 @@ describe('Cars of one phase at connectors of three', () => {
     expect(rig.powerKw('quay')).toBeGreaterThan(13.4);
     const { connectors, fuses } = await live();
     expect(connectors.map(({ explanation }) => explanation)).toMatchObject([
-      expect.stringContaining('It is reserved on L1 only: its car uses no other phase'),
-      expect.stringContaining('It is reserved on L2 only: its car uses no other phase'),
+      expect.stringContaining('Current is reserved on L1 only: the car uses no other phase'),
+      expect.stringContaining('Current is reserved on L2 only: the car uses no other phase'),
     ]);
     expect(fuses[0]?.phases[2]).toMatchObject({ phase: 'L3', reservedA: 0 });
     await rig.restartService(5);

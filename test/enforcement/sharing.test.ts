@@ -117,7 +117,7 @@ describe('a car that was paused a moment ago', () => {
     await rig.until('it is told so', () => waiting?.reason() === 'minimumPause', 15);
     const live = bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema);
     expect(live.connectors.map(({ explanation }) => explanation)).toContain(
-      'It was paused less than a minute ago, and a pause lasts a minute at least.',
+      'The connector was paused less than a minute ago. A pause lasts at least a minute.',
     );
     await rig.until('it charges again', () => (waiting?.drawnA() ?? 0) > 10, 75);
   });

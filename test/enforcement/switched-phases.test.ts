@@ -32,7 +32,7 @@ describe('A charger that can switch phases', () => {
     const { connectors, fuses } = await live();
     expect(connectors).toMatchObject([{ limitPhases: 1, isPhaseSwitched: true }]);
     expect(connectors[0]?.explanation).toContain(
-      'Its charger is told to use L2 only: on more phases its car would need 4.1 kW at least.',
+      'The charger uses L2 only, because its limit orders that: on more phases the car would need at least 4.1 kW.',
     );
     expect(fuses[0]?.phases).toMatchObject([{ reservedA: 0 }, { phase: 'L2' }, { reservedA: 0 }]);
     expect(fuses[0]?.phases[1]?.reservedA).toBeGreaterThan(14);

@@ -214,12 +214,12 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
     const { said, clock, bridge, dialect } = await joined(memory);
     clock.advance(60_000);
     expect(said).toEqual([]);
-    expect(logged).toEqual(['the disk does not take what is known of chargers']);
+    expect(logged).toEqual(['facts about chargers cannot be written to the disk']);
     free();
     dialect.received('StatusNotification', IDLE);
     clock.advance(5_000);
     expect(said.map((topic) => topic.split('/').at(-1)).slice(0, 2)).toEqual(['state', 'meter']);
-    expect(logged.slice(1)).toEqual(['the disk takes what is known of chargers again']);
+    expect(logged.slice(1)).toEqual(['facts about chargers are written to the disk again']);
     expect(memory.fallbacksA.get(bridge.address)).toEqual({ '1': 6 });
   });
 

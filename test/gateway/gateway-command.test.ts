@@ -103,7 +103,7 @@ describe('The log of a gateway', () => {
       expect(lines()).toContainEqual(
         expect.objectContaining({
           level: 'warn',
-          msg: 'it has no lease yet: its maximum is reserved',
+          msg: 'lease not verified yet: the maximum of the connector is reserved',
           controllerUuid: CHARGER,
           connectorId: '1',
           why: expect.stringMatching(/./),
@@ -177,7 +177,7 @@ describe('A gateway with a file of id tags', () => {
     expect(await ask('FIRST')).toMatchObject(answer('Invalid'));
     rmSync(file);
     await eventually(() =>
-      expect(gateway.log()).toContain('the id tags cannot be used; those of before stay in force'),
+      expect(gateway.log()).toContain('new id tags cannot be used; the earlier ones stay in force'),
     );
     expect(await ask('SECOND')).toMatchObject(answer('Accepted'));
   });

@@ -67,7 +67,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
     });
     await eventually(() => {
       const [connector] = gateway.bridges[0]?.session.connectors() ?? [];
-      expect(connector?.whyNot).toMatch('does not lower itself when the lease ends');
+      expect(connector?.whyNot).toMatch('does not lower its current when the lease ends');
     });
   });
 });

@@ -285,7 +285,7 @@ describe('A lease of before a transaction', () => {
 
 describe('A lease is not claimed', () => {
   const nothing = [
-    ['keeps one period of two', { losesPeriods: true }, 'does not lower itself'],
+    ['keeps one period of two', { losesPeriods: true }, 'does not lower its current'],
     ['takes profiles and ignores them', { ignores: true }, 'has not shown yet'],
     ['refuses profiles', { refuses: true }, 'refuses charging profiles: Rejected'],
     ['does not show its schedule', { hidesSchedule: true }, 'does not show its composite schedule'],
@@ -310,8 +310,8 @@ describe('A lease is not claimed', () => {
     ['setLease', 'it does not answer SetChargingProfile: no answer came'],
     ['readSchedule', 'it does not answer GetCompositeSchedule: no answer came'],
     ['clear', 'it does not answer ClearChargingProfile: no answer came'],
-    ['sample', 'it does not answer how often it is to report: no answer came'],
-    ['readAbilities', 'it does not answer what it can do: no answer came'],
+    ['sample', 'it does not answer the order of its meter interval: no answer came'],
+    ['readAbilities', 'it does not answer the request for its capabilities: no answer came'],
   ] as const)(
     'of a charger that does not answer %s, and asked twice in vain that is why, with an alarm until it answers',
     (kind, why) => {
@@ -347,7 +347,7 @@ describe('A lease is not claimed', () => {
     const charger = charging({ ignoresStart: true });
     charger.grant(32, 6);
     expect(charger.lease?.lease).toBe('none');
-    expect(charger.notes.at(-1)).toMatch('does not lower itself when the lease ends');
+    expect(charger.notes.at(-1)).toMatch('does not lower its current when the lease ends');
   });
 
   it('of a charger that shows no limit, which is written as one below 0', () => {
@@ -459,7 +459,7 @@ describe('A proven lease is lost', () => {
     charger.boot().pass(12).grant(16, 6).pass(5);
     expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 32 });
     expect(charger.lease?.whyNoLease).toBe(
-      'it forgot its fail-safe when it started; it is relied upon again once it has kept it over a start: restart it',
+      'it lost its fail-safe at its start; restart it: its leases count again once it keeps the fail-safe over a start',
     );
   });
 

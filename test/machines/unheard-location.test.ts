@@ -29,7 +29,7 @@ describe('A location that no charger has connected to', () => {
   it('says that its limit does not hold the fail-safes of those that cannot be told', () => {
     const { supervisor, control } = site();
     const { unattainable } = supervisor.decide({ ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
-    expect(unattainable).toContain('reserved for connectors that cannot be told');
+    expect(unattainable).toContain('reserved for connectors that no limit reaches');
     expect(control).toMatchObject({ targetTenthsA: 60, reason: 'failsafe' });
   });
 

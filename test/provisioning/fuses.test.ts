@@ -79,7 +79,7 @@ describe('Fuses in a provisioning file', () => {
       'a feeder above itself',
       '[40, 40, 35] }',
       '[40, 40, 35], parent: corner }',
-      'feeders[0].parent: goes round: hall under corner under hall',
+      'feeders[0].parent: forms a circle: hall under corner under hall',
     ],
     ['two feeders of one name', 'name: corner', 'name: hall', 'feeders[1].name: "hall" is already used by'],
     [

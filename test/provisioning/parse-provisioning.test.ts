@@ -291,7 +291,7 @@ describe('A provisioning file', () => {
   });
 
   it.each([
-    ['', /^site\.yaml:1:1 file: is empty; must be a group of fields, beginning with "tenants:"$/],
+    ['', /^site\.yaml:1:1 file: is empty; must be a group of fields that begins with "tenants:"$/],
     ['just words', /^site\.yaml:1:1 file: is "just words"; must be a group of fields/],
     ['tenants: []', /^site\.yaml:1:1 tenants: is a list; must name at least one tenant$/],
     ['tenants: {}', /^site\.yaml:1:1 tenants: is a group of fields; must be a list$/],

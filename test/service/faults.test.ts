@@ -165,7 +165,7 @@ describe('a store that cannot be reached', () => {
     const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };
     service = await runService(tenants(), { wrapStore: unreachable, log });
     await provision(service.config, tenantWith(HARBOUR, [site('quay-1', { permanentLimitKw: 17 })]));
-    await eventually(() => expect(warnings.join()).toContain('look for changes'));
+    await eventually(() => expect(warnings.join()).toContain('changes in the database could not be read'));
     away = false;
     const read = () => service.call('GET', '/locations/quay-1/limits');
     await eventually(async () =>

@@ -46,7 +46,7 @@ const log: Log = {
   debug() {},
   info() {},
   warn: (fields, message) => {
-    if (message === 'what was written will not fit') advisories.push({ ...fields });
+    if (message === 'a written limit does not fit') advisories.push({ ...fields });
   },
   error() {},
 };

@@ -164,7 +164,7 @@ describe('GET /locations/{locationId}/live', () => {
       lastHeardSecondsAgo: null,
       reason: 'failsafe',
       explanation:
-        'It is sent no limit until it answers: when its last grant ends, it falls back to its fail-safe of 6 A by itself.',
+        'The charger receives no limit until it answers. When its last lease ends, it falls back to its fail-safe of 6 A by itself.',
     });
     // Its fallback current stays reserved all the same.
     expect(reservedKw).toBeGreaterThan(0);
@@ -179,7 +179,7 @@ describe('GET /locations/{locationId}/live', () => {
     const { connectors, actualKw, budgetKw, reservedKw, gridLimitKw } = await live('busy');
     const [connector] = connectors;
     expect(connector?.reason).toBe('maximum');
-    expect(connector?.explanation).toBe('It is not limited: it may draw its maximum of 32 A.');
+    expect(connector?.explanation).toBe('The connector is not limited: it may draw its maximum of 32 A.');
     expect(connector?.leaseLeftSeconds).toBeGreaterThan(0);
     expect(connector?.lastHeardSecondsAgo).toBe(0);
     expect(actualKw).toBe(11.04);
@@ -191,11 +191,13 @@ describe('GET /locations/{locationId}/live', () => {
     await reportUntil(async () => {
       const [locked] = (await live('busy')).connectors;
       expect(locked).toMatchObject({ lockLimitKw: 7, reason: 'lock' });
-      expect(locked?.explanation).toBe('A profile locks it: it runs up to 7.0 kW, whatever the others draw.');
+      expect(locked?.explanation).toBe(
+        'A profile locks the connector: it runs up to 7.0 kW, independently of the others.',
+      );
     });
     for (const [limitKw, sentence] of [
-      [2, 'A profile locks it at 2.0 kW, but no car can use less than 6 A: it runs up to 4.6 kW.'],
-      [50, 'A profile locks it: it runs up to its maximum of 32 A, whatever the others draw.'],
+      [2, 'A profile locks the connector at 2.0 kW, but no car can use less than 6 A: it runs up to 4.6 kW.'],
+      [50, 'A profile locks the connector: it runs up to its maximum of 32 A, independently of the others.'],
     ] as const) {
       await schedule('/chargers/busy-a/connectors/1/schedules', limitKw);
       await reportUntil(async () => {

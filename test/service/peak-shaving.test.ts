@@ -64,7 +64,7 @@ describe('A location that keeps to an average', () => {
       leavesKw: 15,
       nextLeavesKw: 15,
       explanation:
-        'Of the 10 kWh that an average of 40.0 kW allows until 2026-06-01T12:15:00.000Z, 0 kWh are used: beside the building and its reserve chargers may use 15.0 kW for the rest of it.',
+        'Of the 10 kWh that an average of 40.0 kW allows until 2026-06-01T12:15:00.000Z, 0 kWh are used: beside the building and its reserve chargers may use 15.0 kW for the rest of the window.',
     });
     expect((await live('plain')).peakShaving).toBeNull();
   });

@@ -56,7 +56,7 @@ describe('settings of a node that shares the tenants', () => {
     [{ ...given, HEADROOM_STANDBY: 'true' }, /HEADROOM_SHARDED: .*leave HEADROOM_STANDBY out/],
     [
       { ...given, HEADROOM_MQTT_URL: 'mqtt://a', HEADROOM_HTTP_HOST: '::' },
-      /HEADROOM_NODE_URL: say where the other nodes reach this one/,
+      /HEADROOM_NODE_URL: name the address at which other nodes reach this one/,
     ],
   ])('%j are refused in one line', (environment, line) => {
     expect(() => loadConfig({}, environment)).toThrow(ConfigError);
@@ -363,7 +363,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     await first.service.stop();
     await areShared(second, third);
     expect(third.held).toContain(broken);
-    const isTold = ([, text]: readonly [object, string]) => text.includes('left to other nodes');
+    const isTold = ([, text]: readonly [object, string]) => text.includes('other nodes may take it');
     const failures = async () => {
       const text = await (await fetch(`${second.url}/metrics`)).text();
       return Number(/^headroom_shard_failures_total (\d+)/m.exec(text)?.[1]);

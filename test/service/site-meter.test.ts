@@ -103,7 +103,7 @@ describe('PUT /locations/{locationId}/site-meter', () => {
       staleAt: at('12:00:30'),
     });
     expect(answer.explanation).toBe(
-      'The building takes 23.4 kW and may rise by 5.0 kW (the most, until its past is known), so of the 80.0 kW of the connection chargers may use 51.6 kW.',
+      'The building takes 23.4 kW and may rise by 5.0 kW (its maximum, until its past is recorded), so of the 80.0 kW of the connection chargers may use 51.6 kW.',
     );
     const seen = await live('rest');
     expect(seen).toMatchObject({ gridLimitKw: 51.6, gridLimitCause: { kind: 'building' } });

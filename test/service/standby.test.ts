@@ -29,10 +29,13 @@ describe('settings of a node', () => {
   it.each([
     [{ HEADROOM_STANDBY: 'true' }, /HEADROOM_STANDBY: several nodes need a PostgreSQL/],
     [{ HEADROOM_STANDBY: 'perhaps' }, /HEADROOM_STANDBY: "perhaps" is not valid/],
-    [{ HEADROOM_NODE_URL: 'http://a:8080' }, /HEADROOM_NODE_URL: is of no use without HEADROOM_STANDBY=true/],
+    [
+      { HEADROOM_NODE_URL: 'http://a:8080' },
+      /HEADROOM_NODE_URL: has no effect without HEADROOM_STANDBY=true/,
+    ],
     [
       { HEADROOM_STANDBY: 'true', HEADROOM_DATABASE_URL: 'postgres://a/b', HEADROOM_HTTP_HOST: '0.0.0.0' },
-      /HEADROOM_NODE_URL: say where the other nodes reach this one/,
+      /HEADROOM_NODE_URL: name the address at which other nodes reach this one/,
     ],
     [
       { HEADROOM_STANDBY: 'true', HEADROOM_DATABASE_URL: 'postgres://a/b', HEADROOM_NODE_URL: 'a:8080' },

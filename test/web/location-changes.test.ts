@@ -205,7 +205,9 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await eventually(async () => {
       expect((await rowsOf(page, 'Locks'))[0]?.slice(0, 3)).toEqual(['5', '11.0 kW', 'ACTIVE decides']);
     });
-    await dialog.getByText('A profile locks it: it runs up to 11.0 kW, whatever the others draw.').waitFor();
+    await dialog
+      .getByText('A profile locks the connector: it runs up to 11.0 kW, independently of the others.')
+      .waitFor();
     await page.keyboard.press('Escape');
     const row = page
       .getByRole('table', { name: 'Connectors' })

@@ -164,7 +164,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/new-quay', expected: /status of 404/ });
     await page.getByRole('button', { name: 'Look back' }).click();
     await page.getByLabel('As of').fill('2001-06-01T12:00:00');
-    await page.getByRole('alert').getByText('There was no location new-quay yet').waitFor();
+    await page.getByRole('alert').getByText('Location new-quay did not exist').waitFor();
   });
 
   it('shows names as text, whatever they say, and whatever the address says', async () => {

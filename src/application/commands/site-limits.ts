@@ -56,7 +56,7 @@ export async function setOperatorLimit(
   if (verdict === 'ahead')
     throw new DomainError(
       'INVALID_REQUEST_BODY',
-      `sentAt: must not be in the future; it is ${toInstant(core.clock.nowMs())} here`,
+      `sentAt: must not be in the future; the service's clock reads ${toInstant(core.clock.nowMs())}`,
     );
   if (verdict === 'outdated')
     throw new DomainError(
@@ -84,7 +84,7 @@ export async function putSiteReading(
   if (verdict === 'ahead')
     throw new DomainError(
       'INVALID_REQUEST_BODY',
-      `at: must not be in the future; it is ${toInstant(instant.now)} here`,
+      `at: must not be in the future; the service's clock reads ${toInstant(instant.now)}`,
     );
   if (verdict === 'outdated')
     throw new DomainError(

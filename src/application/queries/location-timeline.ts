@@ -68,7 +68,7 @@ function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: Epoch
     const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
     throw wrongParameter(
       String(missing),
-      'needed to try a profile, as withLimitKw, withStartTime and withEndTime are',
+      'required: a profile to try needs withLimitKw, withStartTime and withEndTime',
     );
   }
   const window = { startsAtMs: fromInstant(withStartTime), endsAtMs: fromInstant(withEndTime) };

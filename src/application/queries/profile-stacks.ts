@@ -44,7 +44,7 @@ export async function locationLimitsAt(
   ]);
   const permanentLimitKw = limits.findLast(({ setAtMs }) => setAtMs <= atMs)?.limitKw;
   if (permanentLimitKw === undefined)
-    throw new DomainError('LOCATION_NOT_FOUND', `There was no location ${locationId} yet at ${atText}.`);
+    throw new DomainError('LOCATION_NOT_FOUND', `Location ${locationId} did not exist at ${atText}.`);
   return {
     locationId,
     permanentLimitKw,

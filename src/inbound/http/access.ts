@@ -153,7 +153,7 @@ export class Access {
       via: 'http',
       address: request.ip ?? '',
       clientId: token?.clientId ?? this.#tokens.claimedClientId(text),
-      reason: token === undefined ? 'not a valid token' : 'expired, or its client or secret is another',
+      reason: token === undefined ? 'not a valid token' : 'expired, or of another client or secret',
     });
     return undefined;
   }

@@ -93,7 +93,10 @@ function presented(authorization: string | undefined, body: unknown): readonly C
     throw new DomainError('INVALID_REQUEST_BODY', 'client_secret: sent by HTTP Basic too; use one of them');
   }
   if (clientId !== undefined && clientId !== decoded.clientId && clientId !== plain.clientId) {
-    throw new DomainError('INVALID_REQUEST_BODY', 'client_id: not the one sent by HTTP Basic');
+    throw new DomainError(
+      'INVALID_REQUEST_BODY',
+      'client_id: must be the one sent by HTTP Basic, or left out',
+    );
   }
   const isSame = decoded.clientId === plain.clientId && decoded.secret === plain.secret;
   return isSame ? [plain] : [decoded, plain];

@@ -30,8 +30,8 @@ interface ConnectionParts {
 type Reason = 'connections' | 'address' | 'room' | 'pipelined' | 'silent';
 
 const WHAT_HAPPENED = {
-  connections: 'an HTTP connection was refused: there are as many as HEADROOM_HTTP_CONNECTIONS allows',
-  address: 'an HTTP connection was refused: HEADROOM_HTTP_CONNECTIONS_PER_ADDRESS come from its address',
+  connections: 'an HTTP connection was refused: HEADROOM_HTTP_CONNECTIONS are open',
+  address: 'an HTTP connection was refused: HEADROOM_HTTP_CONNECTIONS_PER_ADDRESS are open from its address',
   room: 'an HTTP connection that waited for its client was closed to make room for another',
   pipelined: 'an HTTP connection was cut: too many requests wait on it',
   silent: 'an HTTP connection was cut: its client neither sends nor reads',
@@ -70,7 +70,10 @@ export class Connections implements ConnectionKeeper {
     this.#atMost = Math.min(config.httpConnections, Math.ceil((openFiles ?? Infinity) / OPEN_FILES_PART));
     this.#atMostPerAddress = config.httpConnectionsPerAddress;
     if (this.#atMost < config.httpConnections) {
-      log.warn({ openFiles, atMost: this.#atMost }, 'few files may be open: HTTP takes fewer connections');
+      log.warn(
+        { openFiles, atMost: this.#atMost },
+        'the limit of open files is low: HTTP takes fewer connections',
+      );
     }
   }
 

@@ -23,7 +23,7 @@ import { type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 const CANCEL_BY_PRIORITY = 'name the priority of the profile to cancel: DELETE …/schedules/{priority}.';
 /** The same for a cluster, whose schedule is a profile of each member. */
 const CANCEL_BY_MEMBER =
-  'each member took it as a profile of its own: DELETE /v1/locations/{locationId}/schedules/{priority} for each.';
+  'each member has a profile of its own: DELETE /v1/locations/{locationId}/schedules/{priority} for each.';
 
 /** In the order of the contract. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -73,7 +73,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       method: 'put',
       path: '/v1/locations/{locationId}/limit',
       tag: 'locations',
-      summary: 'Set the limit a location falls back to',
+      summary: 'Set the permanent limit of a location',
       scope: 'locations:write',
       responseSchema: permanentLimitSchema,
       mayWarn: true,

@@ -21,8 +21,8 @@ export function createErrorHandler(log: Log) {
       return new Refusal(
         'SERVICE_UNAVAILABLE',
         error.isOutcomeUnknown
-          ? 'The database failed while it stored this change: look whether it is there before you send it again.'
-          : 'Nothing can be stored at the moment and nothing was changed: try again later.',
+          ? 'The database failed while it stored this change: check for the change before you send it again.'
+          : 'Nothing can be stored now, and nothing was changed: try again later.',
         retryAfter(STORE_WAIT_MS),
       );
     }

@@ -176,7 +176,7 @@ function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: A
     metrics.shed.inc({ what: 'read' });
     throw new Refusal(
       'SERVICE_UNAVAILABLE',
-      'The service is short of processor time, so it keeps limits first and answers no requests that only read: try again shortly.',
+      'The service is short of processor time and refuses requests that only read: try again shortly.',
       retryAfter(OVERLOADED_WAIT_MS),
     );
   };

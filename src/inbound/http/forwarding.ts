@@ -292,7 +292,7 @@ export class Forwarding {
 function lost(): Refusal {
   return new Refusal(
     'SERVICE_UNAVAILABLE',
-    'The node that took this request was lost before it answered: look whether the change is there before you send it again.',
+    'The node that took this request was lost before it answered: check for the change before you send it again.',
     retryAfter(COME_AGAIN_AFTER_MS),
   );
 }
@@ -300,7 +300,7 @@ function lost(): Refusal {
 function unreached(): Refusal {
   return new Refusal(
     'SERVICE_UNAVAILABLE',
-    'The node that answers for this does not answer this one: try again shortly, or ask another node.',
+    'The node that serves this request does not answer: try again shortly, or ask another node.',
     retryAfter(COME_AGAIN_AFTER_MS),
   );
 }

@@ -124,7 +124,7 @@ function parseJwkSet(text: string, source: string): readonly PrivateJwk[] {
 function keyRingOf(jwks: readonly PrivateJwk[]): KeyRing {
   const keys = jwks.map((jwk) => ({ kid: jwk.kid ?? thumbprintOf(jwk), key: privateKeyOf(jwk) }));
   const [signing] = keys;
-  if (signing === undefined) throw new TokenKeysError('token keys: there is none');
+  if (signing === undefined) throw new TokenKeysError('token keys: the set is empty');
   return { signing, verifying: new Map(keys.map(({ kid, key }) => [kid, createPublicKey(key)])) };
 }
 

@@ -90,9 +90,7 @@ export class DatabaseOwnership implements Ownership {
         return ownerTerm;
       } catch (error) {
         if (!(error instanceof StoreUnavailableError) || this.#clock.monotonicMs() >= untilMs) throw error;
-        this.#rareLog('claim', () =>
-          this.#log?.warn({ err: error }, `${this.#owned.name} is claimed once more`),
-        );
+        this.#rareLog('claim', () => this.#log?.warn({ err: error }, `${this.#owned.name} is claimed again`));
       }
       await this.#endSessionsOf(before);
       await this.#pause(CLAIM_AGAIN_AFTER_MS);
@@ -163,7 +161,7 @@ export class DatabaseOwnership implements Ownership {
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
       this.#rareLog('vacancy', () =>
-        this.#log?.warn({ err: error }, 'the database does not say who owns it; asking again'),
+        this.#log?.warn({ err: error }, 'the owner could not be read from the database; trying again'),
       );
       return LOOK_EVERY_MS;
     }
@@ -227,10 +225,13 @@ export class DatabaseOwnership implements Ownership {
       if (ended.length > 0)
         this.#log?.info(
           { nodeId: node_id, sessions: ended.length },
-          'ended the sessions of the owner before',
+          'ended the sessions of the previous owner',
         );
     } catch (error) {
-      this.#log?.warn({ err: error, nodeId: node_id }, 'the sessions of the owner before could not be ended');
+      this.#log?.warn(
+        { err: error, nodeId: node_id },
+        'the sessions of the previous owner could not be ended',
+      );
     }
   }
 

@@ -13,7 +13,7 @@ import { type Position, positionIn } from './ownership.js';
 import { orUnavailable } from './unavailable.js';
 
 const WAYS_OUT =
-  'Put the right files back, restore a backup with "headroom restore FILE", or go on without what is lost with "headroom restore --as-is"';
+  'Put the right files back, restore a backup with "headroom restore FILE", or go on without the lost writes with "headroom restore --as-is"';
 const DAMAGED = new Set(['SQLITE_CORRUPT', 'SQLITE_NOTADB']);
 
 interface Guard {

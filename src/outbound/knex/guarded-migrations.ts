@@ -21,7 +21,7 @@ export function guardedMigrations(
   async function prepareRollback(): Promise<void> {
     if (!isRollbackConfirmed)
       throw new Error(
-        'a rollback drops tables and what is in them: make a backup, stop the service, and set HEADROOM_ROLLBACK=drop-data',
+        'a rollback drops tables with their rows: make a backup, stop the service, and set HEADROOM_ROLLBACK=drop-data',
       );
     if (file === undefined) return;
     lock ??= DatabaseLock.alone(file);

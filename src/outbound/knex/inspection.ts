@@ -86,8 +86,7 @@ export class Inspection {
         await inspection.close();
         return undefined;
       }
-      if (!isOurs)
-        throw new StoreUnavailableError('the database holds something else: Headroom did not make it');
+      if (!isOurs) throw new StoreUnavailableError('the database holds other data: Headroom did not make it');
       return inspection;
     } catch (error) {
       await inspection.close();

@@ -25,5 +25,5 @@ export async function integrityProblem(
   const dangling: { table: string; parent: string }[] = await knex.raw('pragma foreign_key_check');
   const [first] = dangling;
   if (first === undefined) return undefined;
-  return `${counted(dangling.length, 'row refers', 'rows refer')} to what is not there, the first in ${first.table} to ${first.parent}`;
+  return `${counted(dangling.length, 'row refers', 'rows refer')} to missing rows, the first in ${first.table} to ${first.parent}`;
 }

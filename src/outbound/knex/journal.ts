@@ -113,7 +113,7 @@ export class Journal {
     if (oldest === undefined || oldest.sinceMs >= sinceMs) return;
     const end = this.#pending.findIndex((entry) => entry.sinceMs >= sinceMs);
     const overdue = this.#pending.splice(0, end === -1 ? this.#pending.length : end);
-    const error = new StoreUnavailableError('the database is too slow for all that is asked of it');
+    const error = new StoreUnavailableError('the database is too slow for the requested writes');
     for (const entry of overdue) entry.reject(error);
   }
 

@@ -70,7 +70,7 @@ export async function restoreDatabase(databaseUrl: string, options: RestoreOptio
 async function restoreFile(file: string, { backup, isDryRun, stamp }: RestoreOptions): Promise<Restored> {
   if (backup !== undefined && !isThere(backup)) throw new AdministrationError(`there is no file ${backup}`);
   if (backup !== undefined && isSameFile(backup, file))
-    throw new AdministrationError(`${backup} is the database itself; to take it as it is, say --as-is`);
+    throw new AdministrationError(`${backup} is the database itself; to take it as it is, use --as-is`);
   makeDirectoryOf(file);
   const lock = await DatabaseLock.alone(file);
   const mark = new CommitMark(file);

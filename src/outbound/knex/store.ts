@@ -244,7 +244,7 @@ class KnexStore implements Store {
       this.#database?.mark?.note(position);
     } catch (error) {
       this.#rareLog('commit mark', () =>
-        this.#log?.warn({ err: error }, 'the last commit could not be noted'),
+        this.#log?.warn({ err: error }, 'the mark of the last commit could not be written'),
       );
     }
   }

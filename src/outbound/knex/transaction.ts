@@ -74,7 +74,7 @@ async function runOnce<T>(
         .connection(connection)
         .catch(() => {});
       if (!mayHaveCommitted(error)) throw error;
-      throw new StoreUnavailableError('the database did not say whether it committed', {
+      throw new StoreUnavailableError('the database did not confirm its commit', {
         cause: error,
         isOutcomeUnknown: true,
       });

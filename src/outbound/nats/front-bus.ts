@@ -136,9 +136,7 @@ export class FrontBus implements Siblings {
     try {
       told = parseBusMessage(loginSchema, payload);
     } catch (error) {
-      this.#rareLog('login', () =>
-        this.#log.warn({ err: error }, 'a login that another front told cannot be read'),
-      );
+      this.#rareLog('login', () => this.#log.warn({ err: error }, 'a login of another front cannot be read'));
       return;
     }
     const { front, login, username } = told;

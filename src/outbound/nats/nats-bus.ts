@@ -107,7 +107,7 @@ export class NatsBus implements MessageBus {
     try {
       take();
     } catch (error) {
-      this.#rareLog('front', () => this.#log.warn({ err: error }, 'what a front told cannot be read'));
+      this.#rareLog('front', () => this.#log.warn({ err: error }, 'a message of a front cannot be read'));
     }
   }
 }

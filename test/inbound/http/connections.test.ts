@@ -194,7 +194,7 @@ describe('too many connections', () => {
     const flood = await clients(6);
     await flood[2]?.over;
     expect(flood.filter(({ isOver }) => !isOver())).toHaveLength(3);
-    expect(rig.logLines.join('')).toContain('few files may be open: HTTP takes fewer connections');
+    expect(rig.logLines.join('')).toContain('the limit of open files is low: HTTP takes fewer connections');
   });
 
   it('are counted down when their clients leave', async () => {

@@ -98,7 +98,7 @@ it('a change that never arrives, or whose answer does not, is 503 and may have b
   const cutOff = await fetch(`${url}/change`, { method: 'POST' });
   expect(cutOff.status).toBe(503);
   expect(cutOff.headers.get('retry-after')).toBe('1');
-  expect(await messageOf(cutOff)).toMatch(/look whether the change is there/);
+  expect(await messageOf(cutOff)).toMatch(/check for the change before/);
   wire.mend();
   expect(await (await fetch(`${url}/after`, { method: 'POST' })).text()).toBe('answered');
   expect(asked).toEqual(['POST /before', 'POST /after']);

@@ -88,7 +88,7 @@ describe('failed attempts of an address', () => {
         ...common,
         via: 'http',
         clientId: CLIENT.id,
-        reason: 'expired, or its client or secret is another',
+        reason: 'expired, or of another client or secret',
       },
       { ...common, via: 'token', clientId: CLIENT.id, reason: 'wrong secret' },
     ]);

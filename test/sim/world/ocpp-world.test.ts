@@ -136,7 +136,7 @@ describe('A charger that speaks OCPP', () => {
         // It reports neither more than the sent limit nor that limit, so an alarm is not required.
         if (behaviour === 'ignores-profiles') return;
         expect(await alarmsOf(world)).toEqual([
-          expect.stringMatching(/^It keeps no lease \(it .+\): 32 A, its maximum/),
+          expect.stringMatching(/^The charger keeps no lease \(it .+\): 32 A, its maximum/),
         ]);
       });
     },

@@ -28,7 +28,7 @@ export function createMetricsHandler({ registry }: Metrics, token: string | unde
     if (!isAllowed(request.headers.authorization))
       throw new Refusal(
         'UNAUTHORIZED',
-        'The figures need their own token: send Authorization: Bearer with what HEADROOM_METRICS_TOKEN is set to.',
+        'The figures need their own token: send Authorization: Bearer with the value of HEADROOM_METRICS_TOKEN.',
         { 'www-authenticate': 'Bearer realm="headroom metrics"' },
       );
     const text = await registry.metrics();

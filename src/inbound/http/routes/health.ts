@@ -10,7 +10,7 @@ export const HEALTH_ENDPOINT = {
   method: 'get',
   path: '/v1/health',
   tag: 'service',
-  summary: 'Whether the service can do its work',
+  summary: 'Read the health of the service',
   scope: undefined,
   status: 200,
   responseSchema: healthSchema,

@@ -135,5 +135,5 @@ function textOf(event: StreamEvent): string {
 }
 
 function stopping(): DomainError {
-  return new DomainError('SERVICE_UNAVAILABLE', 'The service is shutting down: come again shortly.');
+  return new DomainError('SERVICE_UNAVAILABLE', 'The service is shutting down: connect again shortly.');
 }

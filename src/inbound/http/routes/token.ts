@@ -67,7 +67,7 @@ function narrow(held: readonly Scope[], asked: string | undefined): readonly Sco
   if (lacking !== undefined) {
     throw new DomainError(
       'INSUFFICIENT_SCOPE',
-      `The client lacks a scope it asks for: it has ${held.join(' ') || 'none'}.`,
+      `The client requests a scope that it lacks: it has ${held.join(' ') || 'none'}.`,
     );
   }
   return SCOPES.filter((scope) => (names.length === 0 ? held : names).some((name) => name === scope));
