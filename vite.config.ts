@@ -1,13 +1,5 @@
 // The three builds of a checkout, by mode: `command` for Node, `web` for the dashboard, `report` for simulation reports.
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
@@ -28,12 +20,13 @@ const COMMAND = below('dist/command');
 
 /** Modules that are loaded by their address, by their name in the bundle. */
 const ENTRIES = {
-  main: below('dist/cli/main.js'),
-  sim: below('dist/sim/entry.js'),
-  'seed-thread': below('dist/sim/run/seed-thread.js'),
-  'cell-thread': below('dist/sim/run/cell-thread.js'),
-  'campaign-main': below('dist/sim/checks/campaign-main.js'),
-  'campaign-worker': below('dist/sim/checks/campaign-worker.js'),
+  main: below('cli/main.ts'),
+  sim: below('sim/entry.ts'),
+  'seed-thread': below('sim/run/seed-thread.ts'),
+  'cell-thread': below('sim/run/cell-thread.ts'),
+  'campaign-main': below('sim/checks/campaign-main.ts'),
+  'campaign-worker': below('sim/checks/campaign-worker.ts'),
+  knexfile: below('knexfile.ts'),
 };
 
 /** An entry only for tests: through it they import the product from the shipped chunks (`test/bundled.ts`). */
@@ -41,7 +34,17 @@ const MODULES = 'virtual:modules';
 const PRODUCT = ['cli', 'machines', 'sim', 'src'];
 /** These modules run as soon as they are loaded. */
 const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim);
-const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [path, name]));
+const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [compiledOf(path), name]));
+/** This part is a page, and has a bundle of its own. */
+const PAGE = 'sim/report/page/';
+
+/** The file in `dist` that the compiler makes of a module of the product; any other file itself. */
+function compiledOf(path: string): string {
+  const inTree = relative(below('.'), path);
+  return /^(cli|machines|sim|src|knexfile\.ts)\b/.test(inTree)
+    ? below(`dist/${inTree.replace(/\.ts$/, '.js')}`)
+    : path;
+}
 
 /**
  * Not bundled: a native driver; packages that `require` also loads, of which there must be one copy; optional drivers
@@ -53,17 +56,20 @@ const PACKAGES = [
 ];
 
 /**
- * Keeps the addresses of files beside a module, such as pages and package.json, as they are without the bundle. The
+ * Keeps the addresses of files beside a module, such as pages and package.json, as they are in compiled files. The
  * addresses of threads and processes become those of the bundle.
  */
 function keepAddresses(): Plugin {
   return {
     name: 'keep-addresses',
+    // Before the quotes change.
+    enforce: 'pre',
     transform(code, id) {
       if (!code.includes('import.meta.url')) return undefined;
-      const own = `new URL(${JSON.stringify(relative(COMMAND, id))}, import.meta.url).href`;
+      const compiled = compiledOf(id);
+      const own = `new URL(${JSON.stringify(relative(COMMAND, compiled))}, import.meta.url).href`;
       return code.replaceAll(/(?:new URL\('([^']+)', )?import\.meta\.url/g, (text, path?: string) => {
-        const name = path === undefined ? undefined : NAMES.get(resolve(dirname(id), path));
+        const name = path === undefined ? undefined : NAMES.get(resolve(dirname(compiled), path));
         return name === undefined
           ? text.replace('import.meta.url', own)
           : `new URL('./${name}.js', import.meta.url`;
@@ -81,27 +87,24 @@ function exportModules(): Plugin {
   };
 }
 
-/** Paths below `dist/`. A compiled file without a source remains from an earlier build. */
 function modulesOfProduct(): readonly string[] {
   return PRODUCT.flatMap((folder) =>
     readdirSync(below(folder), { recursive: true, encoding: 'utf8' })
-      .map((path) => `${folder}/${path.replace(/\.ts$/, '.js')}`)
-      .filter(
-        (path) =>
-          path.endsWith('.js') &&
-          existsSync(below(`dist/${path}`)) &&
-          !PROGRAMS.includes(below(`dist/${path}`)),
-      ),
+      .map((path) => `${folder}/${path}`)
+      .filter((path) => path.endsWith('.ts') && !path.startsWith(PAGE) && !PROGRAMS.includes(below(path))),
   );
 }
 
 function exportsOf(path: string): string {
-  const file = below(`dist/${path}`);
+  const file = below(path);
+  const compiled = path.replace(/\.ts$/, '.js');
   const names = parseSync(file, readFileSync(file, 'utf8')).module.staticExports.flatMap(({ entries }) =>
-    entries.map(({ exportName: { name } }) => {
-      if (name === null) throw new Error(`${path} exports something without a name of its own`);
-      return `${name} as ${JSON.stringify(`${path} ${name}`)}`;
-    }),
+    entries
+      .filter(({ isType }) => !isType)
+      .map(({ exportName: { name } }) => {
+        if (name === null) throw new Error(`${path} exports something without a name of its own`);
+        return `${name} as ${JSON.stringify(`${compiled} ${name}`)}`;
+      }),
   );
   return names.length === 0 ? '' : `export { ${names.join(', ')} } from ${JSON.stringify(file)};`;
 }
@@ -118,6 +121,8 @@ function tidyAndStamp(): Plugin {
     },
     closeBundle() {
       mkdirSync(below('dist/compiled'), { recursive: true });
+      // For knex's own command line.
+      writeFileSync(below('dist/knexfile.js'), "export { default } from './command/knexfile.js';\n");
       writeFileSync(below('dist/built'), '');
     },
   };

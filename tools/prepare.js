@@ -1,6 +1,5 @@
 // Builds the checkout, unless its last build is newer than all of its inputs. npm prepares a checkout at an install,
-// and again at the first `npx headroom` in it. A second build would take ten seconds, and damage the first if
-// interrupted.
+// and again at the first `npx headroom` in it. A second build would take seconds, and damage the first if interrupted.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,15 +17,12 @@ const SOURCES = [
   'tools',
   'web',
 ];
-/**
- * The build writes this file last (`vite.config.ts`): all others in `dist` are older, unless a build was interrupted.
- */
+/** The build writes this file last (`vite.config.ts`): other results are older, unless a build was interrupted. */
 const STAMP = join(ROOT, 'dist/built');
-/** Node writes compiled code there at each start. */
-const COMPILED = join(ROOT, 'dist/compiled');
+const BUILT = ['dist/command', 'dist/docs', 'dist/sim/report/page', 'dist/web'];
 
 function newestMs(path) {
-  if (path === COMPILED || !existsSync(path)) return 0;
+  if (!existsSync(path)) return 0;
   const { mtimeMs } = statSync(path);
   if (!statSync(path).isDirectory()) return mtimeMs;
   return Math.max(mtimeMs, ...readdirSync(path).map((name) => newestMs(join(path, name))));
@@ -36,7 +32,7 @@ function isBuilt() {
   if (!existsSync(STAMP)) return false;
   const settings = readdirSync(ROOT).filter((name) => /^(knexfile|tsconfig|vite)\./.test(name));
   const builtAtMs = statSync(STAMP).mtimeMs;
-  return [...SOURCES, ...settings, 'dist'].every((name) => newestMs(join(ROOT, name)) <= builtAtMs);
+  return [...SOURCES, ...settings, ...BUILT].every((name) => newestMs(join(ROOT, name)) <= builtAtMs);
 }
 
 if (!isBuilt()) {
