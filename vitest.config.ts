@@ -46,7 +46,8 @@ export const fast: InlineConfig = {
   include: [
     'test/*.test.ts',
     'test/{actors,architecture,inbound,machines,provisioning,service,wire}/**/*.test.ts',
-    'test/sim/{scenario,trace}/**/*.test.ts',
+    'test/sim/scenario/**/*.test.ts',
+    'test/sim/log/{event-codec,trace}.test.ts',
   ],
   // These tests start a database or a broker.
   exclude: ['health', 'postgres', 'sharded', 'standby'].map((name) => `test/service/${name}.test.ts`),

@@ -2,7 +2,7 @@
 
 import { Command, Option } from 'commander';
 import { counted } from '../machines/values/counted.js';
-import type { Recorder } from '../sim/recording/recorder.js';
+import type { Recorder } from '../sim/log/recorder.js';
 import { systemClock } from '../src/clock.js';
 import type { Config } from '../src/config.js';
 import { OperatorError } from '../src/ports/operator-error.js';
@@ -20,14 +20,10 @@ interface ServeFlags extends SettingsFlags {
   readonly front?: boolean;
 }
 
-/** @throws OperatorError if the file cannot be used. */
+/** @throws OperatorError if the file cannot be used. @throws the error of the file system */
 async function openRecorder(path: string, settings: Config): Promise<Recorder> {
-  const { Recorder } = await import('../sim/recording/recorder.js');
-  try {
-    return new Recorder({ path, clock: systemClock, settings });
-  } catch (error) {
-    throw new OperatorError(error instanceof Error ? error.message : String(error));
-  }
+  const { Recorder } = await import('../sim/log/recorder.js');
+  return new Recorder({ path, clock: systemClock, settings });
 }
 
 /** Runs a front: it accepts the connections of chargers on behalf of separate nodes. */

@@ -3,13 +3,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
+import { openTrace } from '../sim/log/trace.js';
 import { runFutures } from '../sim/run/run-scenario.js';
 import { branched, parseBranch } from '../sim/scenario/parse-branch.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printNote } from './print.js';
-import { openRun, printComparison } from './sim-compare.js';
+import { printComparison } from './sim-compare.js';
 import { readScenario } from './sim-flags.js';
 import type { BranchFlags } from './sim-options.js';
 
@@ -43,7 +44,7 @@ async function runBoth(scenario: Scenario, otherwise: Scenario, folder: string, 
     { scenario: otherwise, outDir: folders[1] },
   ];
   const results = await runFutures(futures, { workers: flags.workers });
-  const [one, other] = [await openRun(folders[0]), await openRun(folders[1])];
+  const [one, other] = [openTrace(folders[0]), openTrace(folders[1])];
   try {
     const named = [
       { name: 'planned', trace: one },
@@ -52,8 +53,8 @@ async function runBoth(scenario: Scenario, otherwise: Scenario, folder: string, 
     const out = flags.out === undefined ? {} : { out: join(folder, REPORT) };
     await printComparison(named, { ...out, ...(flags.json === true ? { json: true } : {}) });
   } finally {
-    await one.close();
-    await other.close();
+    one.close();
+    other.close();
   }
   for (const { scenario: run, violations } of results) {
     const [first] = violations;

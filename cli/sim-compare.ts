@@ -1,19 +1,17 @@
 // `headroom sim compare`: compares two runs figure by figure, and finds the instant at which they begin to differ.
 
+import { openTrace, type Trace } from '../sim/log/trace.js';
 import { type Comparison, comparedRun, compareRuns } from '../sim/report/compare-runs.js';
 import { comparedLocations } from '../sim/report/compared-figures.js';
 import { writeReport } from '../sim/report/write-report.js';
-import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
-import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printTable } from './print.js';
 import type { CompareFlags } from './sim-options.js';
-import { traceFileOf } from './sim-replay.js';
 
 /** Two runs of the same name are named after their folders. */
 interface Named {
   readonly name: string;
-  readonly trace: TraceReader;
+  readonly trace: Trace;
 }
 
 function print([first, second]: readonly [Named, Named], comparison: Comparison): void {
@@ -55,17 +53,10 @@ export async function printComparison(
   return comparison;
 }
 
-/** @throws OperatorError if there is no run. */
-export async function openRun(path: string): Promise<TraceReader> {
-  return openTraceReader(traceFileOf(path)).catch((error: Error) => {
-    throw new OperatorError(error.message);
-  });
-}
-
 export async function compare(first: string, second: string, flags: CompareFlags): Promise<void> {
-  const one = await openRun(first);
+  const one = openTrace(first);
   try {
-    const other = await openRun(second);
+    const other = openTrace(second);
     try {
       await printComparison(
         [
@@ -75,9 +66,9 @@ export async function compare(first: string, second: string, flags: CompareFlags
         flags,
       );
     } finally {
-      await other.close();
+      other.close();
     }
   } finally {
-    await one.close();
+    one.close();
   }
 }

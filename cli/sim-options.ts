@@ -2,11 +2,11 @@
 import { availableParallelism } from 'node:os';
 import { InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../machines/values/time.js';
+import type { ConnectorName } from '../sim/log/trace-state.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import type { FaultLevel } from '../sim/scenario/fault-levels.js';
 import { parseInstant } from '../sim/scenario/moment.js';
 import { TRANSPORTS, type Transport } from '../sim/scenario/scenario.js';
-import type { ConnectorName } from '../sim/trace/trace-state.js';
 
 export interface ScenarioFlags {
   readonly seed?: number;

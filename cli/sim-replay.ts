@@ -1,21 +1,16 @@
-// `headroom sim replay` of a run: the whole state at one instant, and the reason of every limit.
-import { existsSync, statSync } from 'node:fs';
-import { join } from 'node:path';
-import { isRecordingFile } from '../sim/recording/recording-reader.js';
-import { TRACE_FILE } from '../sim/run/run-account.js';
-import { openTraceReader, type TraceReader } from '../sim/trace/trace-reader.js';
-import type { ConnectorAt, TraceState } from '../sim/trace/trace-state.js';
+// `headroom sim replay`: the whole state of a run at one instant, with the reason of every limit; or the decisions of a
+// recorded service, made again.
+import { statSync } from 'node:fs';
+import { counted } from '../machines/values/counted.js';
+import { isRecordingFile } from '../sim/log/log-file.js';
+import { formatDifference, type RecordingReplay, replayRecording } from '../sim/log/replay-recording.js';
+import { openTrace, type Trace } from '../sim/log/trace.js';
+import type { ConnectorAt, ConnectorName, TraceState } from '../sim/log/trace-state.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
+import type { ConnectorLive, LocationLive } from '../src/wire/operator-locations.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import type { ReplayFlags } from './sim-options.js';
-import { replayRecordingFile } from './sim-replay-recording.js';
-
-/** A trace, or the folder with the trace of a run. */
-export function traceFileOf(path: string): string {
-  const isFolder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-  return isFolder ? join(path, TRACE_FILE) : path;
-}
 
 function kw(watts: number | undefined): string {
   return watts === undefined ? '-' : (watts / 1000).toFixed(2);
@@ -65,7 +60,7 @@ function printState(state: TraceState): void {
     );
 }
 
-async function show(file: string, trace: TraceReader, { at, connector, json }: ReplayFlags): Promise<void> {
+function show(trace: Trace, { at, connector, json }: ReplayFlags): void {
   const { subject, endsAtMs } = trace;
   const { startsAtMs } = subject;
   const atMs = at ?? endsAtMs;
@@ -74,9 +69,7 @@ async function show(file: string, trace: TraceReader, { at, connector, json }: R
       `--at lies outside the run, which goes from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}`,
     );
   }
-  const state = await trace.at(atMs, connector).catch((error: Error) => {
-    throw new OperatorError(`${file} is damaged (${error.message}); run its scenario again`);
-  });
+  const state = trace.at(atMs, connector);
   if (connector !== undefined && state.locations.length === 0) {
     throw new OperatorError(
       `the run has no connector ${connector.controllerUuid}/${connector.connectorId}; replay without --connector lists all`,
@@ -87,15 +80,88 @@ async function show(file: string, trace: TraceReader, { at, connector, json }: R
   if (trace.hash === undefined) printNote(`the run was cut short; its trace ends at ${toInstant(endsAtMs)}`);
 }
 
+// A recording of a service: its decisions, made again, and its state at an instant.
+
+const SERVICE_HEAD = ['connector', 'state', 'kW', 'limit', 'reason', 'lease', 'link'];
+
+function serviceRowOf(connector: ConnectorLive): readonly string[] {
+  const { controllerUuid, connectorId, chargingStatus, actualKw, limitA, reason, leaseLeftSeconds, link } =
+    connector;
+  return [
+    `${controllerUuid}/${connectorId}`,
+    chargingStatus ?? '-',
+    actualKw.toFixed(2),
+    limitA === null ? '-' : `${limitA} A`,
+    reason,
+    leaseLeftSeconds === null ? 'no' : `${leaseLeftSeconds.toFixed(0)} s`,
+    link,
+  ];
+}
+
+function printLocation({ locationId, actualKw, gridLimitKw, gridLimitCause, ...more }: LocationLive): void {
+  const { budgetKw, reservedKw, connectors, alarms } = more;
+  printLine(
+    `\n${locationId}: ${actualKw.toFixed(2)} of ${gridLimitKw.toFixed(2)} kW (${gridLimitCause.kind}), ${reservedKw.toFixed(2)} of ${budgetKw.toFixed(2)} kW reserved`,
+  );
+  printTable(SERVICE_HEAD, connectors.map(serviceRowOf));
+  for (const { kind, controllerUuid, connectorId } of alarms)
+    printLine(`alarm ${kind} ${controllerUuid === null ? locationId : `${controllerUuid}/${connectorId}`}`);
+}
+
+/** Only `connector` of the locations, if it is given. */
+function narrowed(
+  locations: readonly LocationLive[],
+  connector: ConnectorName | undefined,
+): readonly LocationLive[] {
+  if (connector === undefined) return locations;
+  const isMeant = ({ controllerUuid, connectorId }: ConnectorLive) =>
+    controllerUuid === connector.controllerUuid && connectorId === connector.connectorId;
+  return locations
+    .map((location) => ({ ...location, connectors: location.connectors.filter(isMeant) }))
+    .filter(({ connectors }) => connectors.length > 0);
+}
+
+function printOutcome({ lives, turns, startsAtMs, endsAtMs, ...outcome }: RecordingReplay): void {
+  const { agreed, differing, first, cutAtLine } = outcome;
+  const started = lives === 1 ? 'once' : `${lives} times`;
+  printLine(
+    `a service that was started ${started}, from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}: ${counted(turns, 'event')}`,
+  );
+  printLine(`${counted(agreed, 'limit agrees', 'limits agree')}, ${counted(differing, 'differs', 'differ')}`);
+  if (cutAtLine !== undefined) printNote(`cut off within line ${cutAtLine}; read up to there`);
+  if (first !== undefined) printNote(`first that differs: ${formatDifference(first)}`);
+}
+
+/** Exit code 1 if a decision differs. @throws OperatorError if the file or the instant cannot be used. */
+async function replayService(path: string, { at, connector, json }: ReplayFlags): Promise<void> {
+  const outcome = await replayRecording(path, at);
+  const { locations, ...compared } = outcome;
+  if (at !== undefined && locations === undefined)
+    throw new OperatorError(
+      `--at lies before the recording, which begins at ${toInstant(outcome.startsAtMs)}`,
+    );
+  const shown = narrowed(locations ?? [], connector);
+  if (connector !== undefined && shown.length === 0)
+    throw new OperatorError(
+      at === undefined
+        ? '--connector shows a state: say at which instant with --at'
+        : `there is no connector ${connector.controllerUuid}/${connector.connectorId} at that instant; replay without --connector lists all`,
+    );
+  if (json) printJson({ ...compared, ...(locations === undefined ? {} : { locations: shown }) });
+  else {
+    printOutcome(outcome);
+    for (const location of shown) printLocation(location);
+  }
+  if (outcome.differing > 0) process.exitCode = 1;
+}
+
 export async function replay(path: string, flags: ReplayFlags): Promise<void> {
-  const file = traceFileOf(path);
-  if (existsSync(file) && isRecordingFile(file)) return replayRecordingFile(file, flags);
-  const trace = await openTraceReader(file).catch((error: Error) => {
-    throw new OperatorError(error.message);
-  });
+  const isFile = statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (isFile && isRecordingFile(path)) return replayService(path, flags);
+  const trace = openTrace(path);
   try {
-    await show(file, trace, flags);
+    show(trace, flags);
   } finally {
-    await trace.close();
+    trace.close();
   }
 }

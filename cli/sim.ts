@@ -38,7 +38,7 @@ function runCommand(): Command {
     .addOption(daysOption())
     .addOption(transportOption())
     .addOption(workersOption())
-    .option('--out <dir>', 'write report.html, trace.sqlite and summary.json there')
+    .option('--out <dir>', 'write report.html, trace.log and summary.json there')
     .addOption(junitOption())
     .addOption(csvOption())
     .option('--json', 'print the result as JSON for scripts')
@@ -53,7 +53,7 @@ function replayCommand(): Command {
     .description(
       'show the state of a run at an instant, with the reason of every limit; for a recording, check that the service decides the same again (exit 1 if not)',
     )
-    .argument('<file>', 'trace.sqlite, the folder a run wrote it to, or what serve --record wrote')
+    .argument('<file>', 'trace.log, the folder a run wrote it to, or what serve --record wrote')
     .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
     .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
     .option('--json', 'print the state as JSON for scripts')
@@ -88,7 +88,7 @@ function branchCommand(): Command {
 function compareCommand(): Command {
   return new Command('compare')
     .description('compare two runs: from when they differ, and energy, limits and starts of each location')
-    .argument('<run>', 'the folder that sim run --out wrote, or its trace.sqlite')
+    .argument('<run>', 'the folder that sim run --out wrote, or its trace.log')
     .argument('<other>', 'another')
     .option(
       '--out <file.html>',

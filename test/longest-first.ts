@@ -11,7 +11,7 @@ const WAITING = [
   'test/durability/',
   'test/service/sharded',
   'test/cli/demo',
-  'test/sim/recording/recording',
+  'test/sim/log/recording.test',
   'test/sim/enforced-site',
   'test/cli/serve',
   'test/web/',

@@ -1,10 +1,9 @@
 // Reads a trace once and collects the data of its report.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import type { TraceSubject } from '../trace/trace-file.js';
-import type { TraceReader } from '../trace/trace-reader.js';
-import type { EventOf } from '../trace/trace-state.js';
+import type { Trace, TraceSubject } from '../log/trace.js';
+import type { TraceEvent } from '../log/trace-event.js';
+import type { EventOf } from '../log/trace-state.js';
 import type {
   ComparedRun,
   ConnectorMode,
@@ -123,7 +122,7 @@ interface LineRecorder {
  * @param compared the run that the report shows next to this one.
  */
 export async function collectReport(
-  trace: TraceReader,
+  trace: Trace,
   summary: Summary,
   unmet: readonly string[] = [],
   compared?: ComparedRun,
@@ -134,7 +133,7 @@ export async function collectReport(
   const connectors = summary.locations.reduce((sum, location) => sum + location.connectors.length, 0);
   const stepMs = Math.max(SHORTEST_STEP_MS, Math.ceil((durationMs * connectors) / MOST_CHANGES));
   const collection = new Collection(stepMs, Math.max(SHORTEST_STEP_MS, Math.ceil(durationMs / POWER_STEPS)));
-  for await (const batch of trace.batches()) for (const event of batch) collection.add(event);
+  for (const event of trace.events()) collection.add(event);
   return {
     title: scenario,
     unmet,

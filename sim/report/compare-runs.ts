@@ -1,8 +1,7 @@
 // Compares two runs: the figures of each, and the instant at which they begin to differ.
 import { isDeepStrictEqual } from 'node:util';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import type { TraceReader } from '../trace/trace-reader.js';
+import type { Trace } from '../log/trace.js';
 import { collectReport } from './collect-report.js';
 import type { ComparedRun } from './report-data.js';
 import { type Summary, SummaryFold } from './summary.js';
@@ -15,12 +14,12 @@ export interface Comparison {
 }
 
 /** Reads each trace once. */
-export async function compareRuns(first: TraceReader, second: TraceReader): Promise<Comparison> {
+export async function compareRuns(first: Trace, second: Trace): Promise<Comparison> {
   const sums = [first, second].map(({ subject }) => new SummaryFold(subject.startsAtMs));
-  const [events, others] = [eventsOf(first), eventsOf(second)];
+  const [events, others] = [first.events(), second.events()];
   let differsAtMs: EpochMs | undefined;
   for (;;) {
-    const [one, other] = [await events.next(), await others.next()];
+    const [one, other] = [events.next(), others.next()];
     if (one.done === true && other.done === true) break;
     if (!one.done) sums[0]?.add(one.value);
     if (!other.done) sums[1]?.add(other.value);
@@ -32,14 +31,9 @@ export async function compareRuns(first: TraceReader, second: TraceReader): Prom
   return { first: a, second: b, differsAtMs };
 }
 
-async function* eventsOf(trace: TraceReader): AsyncGenerator<TraceEvent, undefined> {
-  for await (const batch of trace.batches()) yield* batch;
-  return undefined;
-}
-
 /** `trace` as the second run in the report of another one. `differsAtMs` is the result of `compareRuns`. */
 export async function comparedRun(
-  trace: TraceReader,
+  trace: Trace,
   title: string,
   summary: Summary,
   differsAtMs: EpochMs | undefined,

@@ -1,7 +1,7 @@
 // Sums up the energy, starts, limits and times of one connector, event by event.
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { EventOf } from '../trace/trace-state.js';
+import type { EventOf } from '../log/trace-state.js';
 
 /** The stay of one car. */
 export interface SessionSummary {

@@ -1,8 +1,8 @@
 // Sums up the figures of a run per location and connector, for the table at its end and for summary.json.
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import type { EventOf } from '../trace/trace-state.js';
+import type { TraceEvent } from '../log/trace-event.js';
+import type { EventOf } from '../log/trace-state.js';
 import { ConnectorAccount, type ConnectorSummary, type SessionShares } from './connector-account.js';
 
 // Sums up the power of one location against its limit, event by event.

@@ -1,6 +1,6 @@
 // Reduces a sequence of values to the number that a page can show, so that the size of a report stays bounded.
 import type { EpochMs } from '../../machines/values/time.js';
-import type { EventOf } from '../trace/trace-state.js';
+import type { EventOf } from '../log/trace-state.js';
 import type { ConnectorTrack, Track } from './report-data.js';
 
 /** A column of whole numbers, stored as differences. */

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { TraceReader } from '../trace/trace-reader.js';
+import type { Trace } from '../log/trace.js';
 import { collectReport } from './collect-report.js';
 import { type ComparedRun, DATA_ELEMENT_ID, type ReportData } from './report-data.js';
 import type { Summary } from './summary.js';
@@ -14,7 +14,7 @@ const gzipped = promisify(gzip);
 /** Writes the report of `trace` to `path`. For `summary`, `unmet` and `compared` see `collectReport`. */
 export async function writeReport(
   path: string,
-  trace: TraceReader,
+  trace: Trace,
   summary: Summary,
   unmet: readonly string[] = [],
   compared?: ComparedRun,

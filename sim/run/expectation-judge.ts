@@ -2,10 +2,10 @@
 
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
+import type { TraceEvent } from '../log/trace-event.js';
+import type { EventOf } from '../log/trace-state.js';
 import type { LocationSummary, Summary } from '../report/summary.js';
 import type { Bounds, Expectation } from '../scenario/scenario.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import type { EventOf } from '../trace/trace-state.js';
 
 /** A failed expectation, at its first failure. */
 export interface Failure {

@@ -1,7 +1,7 @@
 // Applies faults to a world: each episode begins and ends at its instant, and episodes may overlap.
 import type { EpochMs } from '../../machines/values/time.js';
+import type { FaultKind } from '../log/trace-event.js';
 import type { FaultEpisode } from '../scenario/fault-plan.js';
-import type { FaultKind } from '../trace/trace-event.js';
 import type { ChargerRun } from '../world/charger-run.js';
 import { CALM, type Weather } from '../world/wire.js';
 import type { World } from '../world/world.js';

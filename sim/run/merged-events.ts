@@ -1,7 +1,7 @@
 // Merges the events of the cells into one sequence, which does not depend on the threads of the cells.
 import FlatQueue from 'flatqueue';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { TraceEvent } from '../trace/trace-event.js';
+import type { TraceEvent } from '../log/trace-event.js';
 
 /** Sorted by instant; within one instant by cell, which is by location; within a cell in the order of the events. */
 export function* inOrder(cells: readonly Iterable<TraceEvent>[]): Generator<TraceEvent> {

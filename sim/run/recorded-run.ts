@@ -1,9 +1,9 @@
 // A running cell from its first instant, with the recording of its events and of the steps by hand.
 import type { EpochMs } from '../../machines/values/time.js';
+import { EventLog, type Mark } from '../log/event-log.js';
 import type { CellHost, OpenCell } from './cell-hosts.js';
 import type { CellNews, Deed } from './cell-run.js';
 import type { Cell } from './cells.js';
-import { EventMemory, type Mark } from './event-memory.js';
 
 /** A step by hand at its place in the past: a second run of this past repeats it. */
 export interface DoneByHand {
@@ -15,7 +15,7 @@ export interface DoneByHand {
 
 export class RecordedRun {
   readonly world: OpenCell;
-  readonly memory = new EventMemory();
+  readonly memory = new EventLog();
   #end: Mark;
   #done: readonly DoneByHand[] = [];
 

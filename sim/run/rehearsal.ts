@@ -1,9 +1,9 @@
 // Interface of a rehearsal: a scenario with time travel forward, back, and into branches.
 import type { EpochMs } from '../../machines/values/time.js';
+import type { ConnectorName, EventOf, TraceState } from '../log/trace-state.js';
 import type { Summary } from '../report/summary.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
 import type { BranchInput } from '../scenario/parse-branch.js';
-import type { ConnectorName, EventOf, TraceState } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
 
 /**

@@ -1,6 +1,10 @@
 // Time travel through a scenario on its recorded timelines, one for each cell. A cell runs again only after a change.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
+import { createTraceHash } from '../log/event-codec.js';
+import { EventLog, type Mark } from '../log/event-log.js';
+import type { TraceEvent } from '../log/trace-event.js';
+import { type ConnectorName, type EventOf, type TraceState, TraceStateFold } from '../log/trace-state.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { type FaultEpisode, faultPlanOf } from '../scenario/fault-plan.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
@@ -8,14 +12,10 @@ import { type BranchInput, branched, parseBranch } from '../scenario/parse-branc
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
 import type { Visit } from '../sessions/visit.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import { createTraceHash } from '../trace/trace-hash.js';
-import { type ConnectorName, type EventOf, type TraceState, TraceStateFold } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import { CellHosts, ThreadCells } from './cell-hosts.js';
 import type { Deed } from './cell-run.js';
 import { type Cell, cellsAround, cellsOf, Homes, hasMore } from './cells.js';
-import { EventMemory, type Mark } from './event-memory.js';
 import { inOrder } from './merged-events.js';
 import { PrewarmedWorlds } from './prewarmed-worlds.js';
 import { Queue } from './queue.js';
@@ -237,7 +237,9 @@ class RecordedRehearsal implements Rehearsal {
 
   at(instant: EpochMs, connector?: ConnectorName): TraceState {
     this.#requireBeen(instant);
-    const newest = this.#lanes.flatMap(({ course, now }) => course.memory.newestAt(instant, now.events));
+    const newest = this.#lanes.flatMap(({ course, now }) =>
+      course.memory.stateAt(instant, now.events).newest(),
+    );
     const state = new TraceStateFold();
     // All cells have calls and violations, of which the newest one counts; otherwise the states of two cells have
     // nothing in common.
@@ -344,7 +346,7 @@ class RecordedRehearsal implements Rehearsal {
 
   /** Combines the past of `lanes` into one world, which runs `cell`. */
   async #together(lanes: readonly Lane[], cell: Cell): Promise<Lane> {
-    const memory = new EventMemory();
+    const memory = new EventLog();
     for (const event of eventsOf(lanes)) memory.add(event);
     const end = { atMs: this.nowMs(), events: memory.count };
     const byNumber = new Map(lanes.flatMap(({ course }) => course.done.map((done) => [done.nth, done])));

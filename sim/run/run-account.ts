@@ -7,13 +7,12 @@ import { makeDirectory } from '../../src/private-files.js';
 import { VERSION } from '../../src/version.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { ImportOver } from '../checks/import-watch.js';
+import { createTraceHash } from '../log/event-codec.js';
+import { openTrace, TRACE_FILE, TraceWriter } from '../log/trace.js';
+import type { TraceEvent } from '../log/trace-event.js';
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { writeReport } from '../report/write-report.js';
 import type { Scenario } from '../scenario/scenario.js';
-import type { TraceEvent } from '../trace/trace-event.js';
-import { createTraceHash } from '../trace/trace-hash.js';
-import { openTraceReader } from '../trace/trace-reader.js';
-import { openTraceWriter, type TraceWriter } from '../trace/trace-writer.js';
 import type { FuseLoad } from '../world/fuse-watch.js';
 import type { Violation } from '../world/power-watch.js';
 import type { World } from '../world/world.js';
@@ -38,7 +37,6 @@ export interface RunResult {
 }
 
 export const REPORT_FILE = 'report.html';
-export const TRACE_FILE = 'trace.sqlite';
 const SUMMARY_FILE = 'summary.json';
 
 /** The end of one cell. `isJudged`: its failed expectations belong to this run. */
@@ -56,18 +54,9 @@ export class RunAccount {
   readonly #judge: ExpectationJudge;
   readonly #events: MergedEvents;
 
-  /** @param outDir folder of report.html, trace.sqlite and summary.json; without it, no file is written. */
-  static async open(scenario: Scenario, cells: number, outDir: string | undefined): Promise<RunAccount> {
-    const writer = outDir === undefined ? undefined : await openWriter(outDir, scenario);
-    return new RunAccount(scenario, cells, outDir, writer);
-  }
-
-  private constructor(
-    scenario: Scenario,
-    cells: number,
-    outDir: string | undefined,
-    writer: TraceWriter | undefined,
-  ) {
+  /** @param outDir folder of report.html, trace.log and summary.json; without it, no file is written. */
+  constructor(scenario: Scenario, cells: number, outDir: string | undefined) {
+    const writer = outDir === undefined ? undefined : createTrace(outDir, scenario);
     this.#scenario = scenario;
     this.#outDir = outDir;
     this.#writer = writer;
@@ -87,11 +76,10 @@ export class RunAccount {
   }
 
   /** Call this after all cells have reached `instant`. */
-  async reached(instant: EpochMs): Promise<void> {
+  reached(instant: EpochMs): void {
     // More events may follow at the instant itself.
     this.#events.emitBefore(instant);
     this.#judge.judgeUntil(instant - 1);
-    await this.#writer?.drained();
   }
 
   /** @param ends the ends of the cells, in order. */
@@ -104,7 +92,7 @@ export class RunAccount {
       ...ends.flatMap(({ end, isJudged }) => (isJudged ? [...end.failures, ...end.unmet] : end.failures)),
       ...this.#judge.finish(summary),
     ];
-    const hash = (await this.#writer?.finish(endsAtMs)) ?? this.#hash.digest();
+    const hash = this.#writer?.finish(endsAtMs) ?? this.#hash.digest();
     const result = { ...togetherOf(ends.map(({ end }) => end)), scenario, summary, failures, hash };
     if (this.#outDir !== undefined) await writeResult(this.#outDir, result);
     return result;
@@ -125,12 +113,12 @@ function togetherOf(
   return { violations, counts, imports, billedPeaks, fuses: ends.flatMap((end) => end.fuses) };
 }
 
-function openWriter(outDir: string, scenario: Scenario): Promise<TraceWriter> {
+function createTrace(outDir: string, scenario: Scenario): TraceWriter {
   const { name, seed, startsAtMs, utcOffsetMs, grid } = scenario;
   makeDirectory(outDir);
   // The results of an earlier run must not remain next to the trace of an interrupted run.
   for (const name of [REPORT_FILE, SUMMARY_FILE]) rmSync(join(outDir, name), { force: true });
-  return openTraceWriter(join(outDir, TRACE_FILE), {
+  return new TraceWriter(join(outDir, TRACE_FILE), {
     scenario: name,
     seed,
     startsAtMs,
@@ -158,11 +146,11 @@ async function writeResult(outDir: string, result: RunResult): Promise<void> {
   // The summary has the number of all violations; the list holds only the ones that were kept.
   const told = { ...about, ...summary, violationsKept: violations };
   await writeFile(join(outDir, SUMMARY_FILE), `${JSON.stringify(told, null, 2)}\n`);
-  const trace = await openTraceReader(join(outDir, TRACE_FILE));
+  const trace = openTrace(outDir);
   try {
     await writeReport(join(outDir, REPORT_FILE), trace, summary, failures.map(formatFailure));
   } finally {
-    await trace.close();
+    trace.close();
   }
 }
 

@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly onProgress?: (progress: RunProgress) => void;
 }
 
-/** A scenario, and the folder of report.html, trace.sqlite and summary.json; without `outDir`, no file is written. */
+/** A scenario, and the folder of report.html, trace.log and summary.json; without `outDir`, no file is written. */
 export interface Future {
   readonly scenario: Scenario;
   readonly outDir?: string | undefined;
@@ -56,8 +56,8 @@ export async function runFutures(
   // An unusable file of sessions must fail before any file is written.
   const divided = futures.map(({ scenario }) => cellsOf(scenario, sessionsOf(scenario, scenario.seed)));
   const shared = sharedCells(divided);
-  const accounts = await Promise.all(
-    futures.map(({ scenario, outDir }, i) => RunAccount.open(scenario, divided[i]?.length ?? 0, outDir)),
+  const accounts = futures.map(
+    ({ scenario, outDir }, i) => new RunAccount(scenario, divided[i]?.length ?? 0, outDir),
   );
   const hosts = new CellHosts(shared.length, workers);
   const tell = (of: number, what: OpenCell['begun']) => {
@@ -75,7 +75,7 @@ export async function runFutures(
         atMs = Math.min(atMs + STRETCH_MS, endsAtMs);
         const news = await Promise.all(open.map((cell) => cell.advance(atMs)));
         for (const [i, each] of news.entries()) tell(i, each);
-        for (const account of accounts) await account.reached(atMs);
+        for (const account of accounts) account.reached(atMs);
         const violations = news.reduce((sum, each) => sum + each.violations, 0);
         onProgress({ simulatedMs: atMs - startsAtMs, violations });
       }

@@ -1,11 +1,11 @@
 // The timeline of one cell: its recorded events, the steps by hand, and its world if one is needed.
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
+import { type EventLog, firstDifference, type Mark } from '../log/event-log.js';
 import type { RestAnswer } from '../world/rest-client.js';
 import type { CellHost, CellHosts, OpenCell } from './cell-hosts.js';
 import type { CellNews, Deed } from './cell-run.js';
 import type { Cell } from './cells.js';
-import { type EventMemory, firstDifference, type Mark } from './event-memory.js';
 import type { PrewarmedWorlds } from './prewarmed-worlds.js';
 import { Queue } from './queue.js';
 import { type DoneByHand, RecordedRun } from './recorded-run.js';
@@ -20,7 +20,7 @@ export interface CellPlace {
 
 /** State of a timeline without a world. */
 interface Past {
-  readonly memory: EventMemory;
+  readonly memory: EventLog;
   /** Events in `memory` after this mark belong to another timeline. */
   readonly end: Mark;
   readonly done: readonly DoneByHand[];
@@ -34,7 +34,7 @@ interface Past {
 export class RunTimeline {
   readonly cell: Cell;
   readonly at: CellPlace;
-  #memory: EventMemory;
+  #memory: EventLog;
   #end: Mark;
   #done: readonly DoneByHand[];
   /** Stands at the end of the recording. */
@@ -62,7 +62,7 @@ export class RunTimeline {
     return course;
   }
 
-  get memory(): EventMemory {
+  get memory(): EventLog {
     return this.#memory;
   }
 

@@ -3,7 +3,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { STEADY_MS } from '../../machines/session/charger-clock.js';
 import type { RareBranch } from '../checks/reached.js';
-import type { TraceEvent } from '../trace/trace-event.js';
+import type { TraceEvent } from '../log/trace-event.js';
 import { HostileOperator } from './hostile-operator.js';
 import { type HostileSite, hostileSiteOf, YARD } from './hostile-site.js';
 import type { Violation } from './power-watch.js';

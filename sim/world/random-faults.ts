@@ -3,7 +3,7 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { FaultKind } from '../trace/trace-event.js';
+import type { FaultKind } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import { CALM, type Weather, type Wire } from './wire.js';
 import type { World } from './world.js';

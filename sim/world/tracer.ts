@@ -6,7 +6,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { PerPhase } from '../charger/car.js';
 import type { OutletState } from '../charger/virtual-charger.js';
-import type { TraceEvent } from '../trace/trace-event.js';
+import type { TraceEvent } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 
 type Untimed<E> = E extends unknown ? Omit<E, 'atMs'> : never;

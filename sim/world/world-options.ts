@@ -6,8 +6,8 @@ import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js'
 import type { Seams } from '../../src/service.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import type { Visitors } from '../charger/virtual-connector.js';
+import type { TraceEvent } from '../log/trace-event.js';
 import type { Building, GridLine } from '../scenario/scenario.js';
-import type { TraceEvent } from '../trace/trace-event.js';
 import type { OcppOf } from './world-chargers.js';
 
 export interface WorldOptions {

@@ -7,7 +7,7 @@ import type { Log } from '../../src/ports/log.js';
 import type { AlarmRecord } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
 import type { CarNote } from '../charger/car.js';
-import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import type { FaultKind, TraceEvent } from '../log/trace-event.js';
 import type { NewProfile } from './limit-oracle.js';
 import type { Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';

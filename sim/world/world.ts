@@ -6,7 +6,7 @@ import type { Change } from '../../src/ports/store.js';
 import type { BilledPeak } from '../checks/billed-watch.js';
 import type { Checks } from '../checks/checks.js';
 import type { ImportOver } from '../checks/import-watch.js';
-import type { FaultKind } from '../trace/trace-event.js';
+import type { FaultKind } from '../log/trace-event.js';
 import type { Agenda } from './agenda.js';
 import { BridgedCharger } from './bridged-charger.js';
 import type { ChargerRun } from './charger-run.js';

@@ -1,9 +1,10 @@
 // `headroom serve --record` and `headroom sim replay`: the decisions of a site that was killed and started again, made
 // once more.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../eventually.js';
+import { appendLines, linesIn } from '../sim/log/recording-lines.js';
 import { run, serve, start, temporaryDirectory, writeFile } from './headroom.js';
 import { API_KEY, siteYaml, TENANT } from './site.js';
 
@@ -53,7 +54,7 @@ describe('headroom serve --record', () => {
     expect(await second.stop()).toMatchObject({ code: 0 });
 
     const { code, stdout, stderr } = await run(['sim', 'replay', recording]);
-    // A killed service may leave half a line.
+    // A killed service may leave half a block.
     expect(stderr).toMatch(/^(cut off within line \d+; read up to there\n)?$/);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^a service that was started 2 times, from .* to .*: \d+ events\n/);
@@ -70,7 +71,7 @@ describe('headroom serve --record', () => {
       expect(text).not.toContain(secret);
     expect(text).toContain(`"call":"setPermanentLimit","tenantUuid":"${TENANT}","arguments":["quay-1",7]`);
 
-    const lines = text.split('\n');
+    const lines = [...linesIn(recording)];
     const limit = lines.findIndex((line) => line.startsWith('{"kind":"limit"'));
     const at = lines.slice(0, limit).findLast((line) => line.includes('"at":')) ?? '';
     const instant = new Date(JSON.parse(at).at).toISOString();
@@ -83,7 +84,7 @@ describe('headroom serve --record', () => {
 
     lines[limit] = (lines[limit] ?? '').replace(/"limitA":[\d.]+/, '"limitA":31.9');
     const changed = join(directory, 'changed.recording');
-    writeFileSync(changed, lines.join('\n'));
+    await appendLines(changed, lines);
     const found = await run(['sim', 'replay', changed]);
     expect(found.code).toBe(1);
     expect(found.stdout).toContain(`\n${limitsIn(recording) - 1} limits agree, 1 differs\n`);

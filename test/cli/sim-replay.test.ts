@@ -1,10 +1,9 @@
 // `headroom sim replay` of a run: the state at an instant, and the reason of every limit.
 
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { openTraceFile } from '../../sim/trace/trace-file.js';
 import { run } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
@@ -53,7 +52,7 @@ describe('headroom sim replay', () => {
   it('shows the end where no instant is named, from the file as from its folder', async () => {
     const folder = await replay();
     expect(folder.stdout).toMatch(/^2026-06-01T13:00:00\.000Z\n/);
-    expect((await run(['sim', 'replay', join(out, 'trace.sqlite')])).stdout).toBe(folder.stdout);
+    expect((await run(['sim', 'replay', join(out, 'trace.log')])).stdout).toBe(folder.stdout);
   });
 
   it('says what is wrong with an instant, a connector or a file', async () => {
@@ -74,16 +73,13 @@ describe('headroom sim replay', () => {
         expect(stderr).toContain(words);
       }),
     );
-    const damaged = join(directory, 'damaged.sqlite');
-    copyFileSync(join(out, 'trace.sqlite'), damaged);
-    const database = openTraceFile(damaged);
-    await database('blocks').update({ bytes: Buffer.from('no block') });
-    await database.destroy();
+    const damaged = join(directory, 'damaged.log');
+    const bytes = readFileSync(join(out, 'trace.log'));
+    const middle = Math.floor(bytes.length / 2);
+    writeFileSync(damaged, bytes.fill('no block', middle, middle + 8));
     const refused = await run(['sim', 'replay', damaged]);
     expect(refused).toMatchObject({ code: 2, stdout: '' });
-    expect(refused.stderr).toMatch(
-      /^headroom: \S+damaged\.sqlite is damaged \(.*\); run its scenario again\n$/,
-    );
+    expect(refused.stderr).toMatch(/^headroom: \S+damaged\.log is damaged \(.*\); run its scenario again\n$/);
     const letters = join(directory, 'letters.txt');
     writeFileSync(letters, 'Dear all');
     expect((await run(['sim', 'replay', letters])).stderr).toContain(`${letters} is no trace`);

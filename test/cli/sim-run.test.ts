@@ -172,7 +172,7 @@ expect:
   it('writes a report that opens alone, a trace and a summary that agree with what it prints', async () => {
     const out = join(temporaryDirectory(), 'new', 'folder');
     const printed = await jsonOf(['sim', 'run', scenarioFile(), '--out', out]);
-    expect(readdirSync(out).sort()).toEqual(['report.html', 'summary.json', 'trace.sqlite']);
+    expect(readdirSync(out).sort()).toEqual(['report.html', 'summary.json', 'trace.log']);
     const summary = JSON.parse(readFileSync(join(out, 'summary.json'), 'utf8'));
     expect(summary).toMatchObject({ scenario: 'Small yard', seed: 1, hash: printed.hash, violations: 0 });
     expect(summary.locations).toEqual(printed.summary.locations);
@@ -343,7 +343,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     const running = start(['sim', 'run', long, '--out', out], { TMPDIR: directory });
     await worldFolderOf(running.process.pid ?? 0);
     await running.stop('SIGKILL');
-    expect(readdirSync(out)).toEqual(['trace.sqlite']);
+    expect(readdirSync(out)).toEqual(['trace.log']);
     const replayed = await run(['sim', 'replay', out]);
     expect(replayed.code).toBe(0);
     expect(replayed.stderr).toMatch(/^the run was cut short; its trace ends at 2026-06-\S+Z\n$/);

@@ -4,7 +4,7 @@ import { CellHosts } from '../../sim/run/cell-hosts.js';
 import { cellsOf } from '../../sim/run/cells.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
-import { createTraceHash } from '../../sim/trace/trace-hash.js';
+import { createTraceHash } from '../../sim/log/event-codec.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 
 /** Scenarios that involve most of the machines come first. */

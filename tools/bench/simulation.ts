@@ -6,9 +6,9 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+import { openTrace } from '../../sim/log/trace.js';
 import { rehearse } from '../../sim/run/rehearse.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
-import { openTraceReader } from '../../sim/trace/trace-reader.js';
 import { systemClock } from '../../src/clock.js';
 import { type Figure, machine, median, percent, remark, report } from './bench.js';
 import { productIn, SimulationChild } from './simulation-child.js';
@@ -130,10 +130,10 @@ async function measureReplay(): Promise<number> {
     await execute(process.execPath, [command, 'sim', 'run', ORDINARY_DAY, '--out', dir], {
       maxBuffer: OUTPUT_BYTES,
     });
-    const trace = await openTraceReader(join(dir, 'trace.sqlite'));
+    const trace = openTrace(dir);
     const { startsAtMs } = trace.subject;
     const instants = [0.1, 0.5, 0.9].map((share) => startsAtMs + Math.round(share * 86_400_000));
-    await trace.close();
+    trace.close();
     const times: number[] = [];
     for (const instant of instants) {
       const beganAtMs = systemClock.monotonicMs();

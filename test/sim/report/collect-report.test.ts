@@ -3,29 +3,29 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openTrace, type Trace } from '../../../sim/log/trace.js';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
+import type { EventOf } from '../../../sim/log/trace-state.js';
 import { collectReport, createMarkRecorder } from '../../../sim/report/collect-report.js';
 import { momentAt, placeAt, type Site, siteAt, valueAt } from '../../../sim/report/page/unpack.js';
 import type { ReportData } from '../../../sim/report/report-data.js';
 import { createConnectorRecorder, createValueRecorder } from '../../../sim/report/track-recorder.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
-import { openTraceReader, type TraceReader } from '../../../sim/trace/trace-reader.js';
-import type { EventOf } from '../../../sim/trace/trace-state.js';
-import { DAY_MS, HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
+import { DAY_MS, HOUR_MS, DAY_START_MS as T } from '../log/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'headroom-report-'));
-let trace: TraceReader;
+let trace: Trace;
 let data: ReportData;
 
 beforeAll(async () => {
   const world = { seed: 8, locations: 2, connectorsPerLocation: 9, isBroken: true, isNoisy: true };
   const summary = await madeUpReport(dir, world);
-  trace = await openTraceReader(`${dir}/trace.sqlite`);
+  trace = openTrace(dir);
   data = await collectReport(trace, summary);
 });
 
 afterAll(async () => {
-  await trace.close();
+  trace.close();
   rmSync(dir, { recursive: true });
 });
 

@@ -1,11 +1,10 @@
+import { openTrace, TraceWriter } from '../../../sim/log/trace.js';
 import { comparedRun } from '../../../sim/report/compare-runs.js';
 import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
 import { writeReport } from '../../../sim/report/write-report.js';
-import { openTraceReader } from '../../../sim/trace/trace-reader.js';
-import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
-import { DAY_MS, DAY_START_MS, type MadeUpWorld, madeUpWorld } from '../trace/made-up-world.js';
+import { DAY_MS, DAY_START_MS, type MadeUpWorld, madeUpWorld } from '../log/made-up-world.js';
 
-/** Writes `trace.sqlite` and `report.html` of a made-up world into `dir`. */
+/** Writes `trace.log` and `report.html` of a made-up world into `dir`. */
 export async function madeUpReport(
   dir: string,
   world: MadeUpWorld,
@@ -13,13 +12,14 @@ export async function madeUpReport(
   unmet: readonly string[] = [],
   compared?: { readonly differsAtMs?: number },
 ): Promise<Summary> {
-  const tracePath = `${dir}/trace.sqlite`;
-  const writer = await openTraceWriter(tracePath, {
+  const tracePath = `${dir}/trace.log`;
+  const writer = new TraceWriter(tracePath, {
     scenario: name,
     seed: world.seed,
     commit: '0123456789abcdef',
     startsAtMs: DAY_START_MS,
     utcOffsetMs: 7_200_000,
+    grid: [],
   });
   const sums = new SummaryFold(DAY_START_MS);
   for (const event of madeUpWorld(world)) {
@@ -27,11 +27,11 @@ export async function madeUpReport(
     sums.add(event);
   }
   const endsAtMs = DAY_START_MS + (world.durationMs ?? DAY_MS);
-  await writer.finish(endsAtMs);
+  writer.finish(endsAtMs);
   const summary = sums.finish(endsAtMs);
-  const trace = await openTraceReader(tracePath);
+  const trace = openTrace(tracePath);
   const beside = compared && (await comparedRun(trace, 'The day before', summary, compared.differsAtMs));
   await writeReport(`${dir}/report.html`, trace, summary, unmet, beside);
-  await trace.close();
+  trace.close();
   return summary;
 }

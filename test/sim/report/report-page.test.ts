@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { openTrace } from '../../../sim/log/trace.js';
 import { REASON_WORDS } from '../../../sim/report/page/words.js';
 import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
-import { openTraceReader } from '../../../sim/trace/trace-reader.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../../browser.js';
 import { eventually } from '../../eventually.js';
 import { needing } from '../../needs.js';
-import { HOUR_MS, DAY_START_MS as T } from '../trace/made-up-world.js';
+import { HOUR_MS, DAY_START_MS as T } from '../log/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
 const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document.title=1</script>';
@@ -98,9 +98,9 @@ describe('A report in a browser', needing(missingBrowser()), () => {
       .poll(() => page.getByLabel('Power', { exact: true }).innerText())
       .toContain('14.5 kW of 12.0 kW');
     expect(await page.getByRole('status').innerText()).toContain('violation P1 depot-01 14500 W drawn');
-    const trace = await openTraceReader(`${small}/trace.sqlite`);
+    const trace = openTrace(small);
     const [depot] = (await trace.at(T + 12 * HOUR_MS)).locations;
-    await trace.close();
+    trace.close();
     expect(depot?.connectors).toHaveLength(3);
     for (const connector of depot?.connectors ?? []) {
       const name = `${connector.controllerUuid.slice(-3)}/${connector.connectorId}`;

@@ -1,9 +1,9 @@
 // The figures of a run, against sums computed by hand.
 import { describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
+import type { EventOf } from '../../../sim/log/trace-state.js';
 import { type Summary, SummaryFold } from '../../../sim/report/summary.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
-import type { EventOf } from '../../../sim/trace/trace-state.js';
-import { DAY_MS, HOUR_MS, madeUpWorld, DAY_START_MS as T } from '../trace/made-up-world.js';
+import { DAY_MS, HOUR_MS, madeUpWorld, DAY_START_MS as T } from '../log/made-up-world.js';
 
 const ADDRESS = { locationId: 'depot', controllerUuid: 'charger', connectorId: '1' };
 const OTHER = { ...ADDRESS, connectorId: '2' };

@@ -1,5 +1,6 @@
 // A scenario runs in independent cells. The division changes neither a location nor the merged events.
 import { describe, expect, it } from 'vitest';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
 import { CellRun } from '../../../sim/run/cell-run.js';
 import { type Cell, cellsOf, undivided } from '../../../sim/run/cells.js';
 import { MergedEvents } from '../../../sim/run/merged-events.js';
@@ -7,7 +8,6 @@ import { runScenario } from '../../../sim/run/run-scenario.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../../sim/scenario/scenario.js';
 import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
 import { casesOf } from '../../seeds.js';
 
 const SITES = `

@@ -1,7 +1,7 @@
 // The production service in hours of all faults, followed by a calm phase: some seeds of a campaign.
 import { afterAll, describe, expect, it } from 'vitest';
 import { RARE_BRANCHES, type RareBranch } from '../../../sim/checks/reached.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createTraceHash } from '../../../sim/log/event-codec.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import { minutesOf, testCases } from '../../seeds.js';
 

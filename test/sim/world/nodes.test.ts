@@ -4,7 +4,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { SHARDS } from '../../../machines/values/shards.js';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import { WriterWatch } from '../../../sim/checks/writer-watch.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createTraceHash } from '../../../sim/log/event-codec.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import type { Violation } from '../../../sim/world/power-watch.js';
 import { createWorld, type World } from '../../../sim/world/world.js';

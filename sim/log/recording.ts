@@ -1,10 +1,10 @@
-// Format of a recording, one line of JSON for each entry: the initial state of a service, its inputs and its decisions.
+// A recording: the event log of a service. Each start is a section, with the initial state as its head. An entry is a
+// line of JSON: an input or a decision.
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { COMMANDS, QUERIES } from '../../src/application/application.js';
-
-/** Version of the format; a file of another version is refused. */
-export const FORMAT = 1;
+import { OperatorError } from '../../src/ports/operator-error.js';
+import { LogFile, type LogPart, partsOf } from './log-file.js';
 
 /** Methods of the store that actors call during a life. */
 export const STORE_METHODS = [
@@ -33,7 +33,6 @@ const instant = { at: z.number().int(), mono: z.number().min(0) };
 
 const lifeSchema = z.object({
   kind: z.literal('life'),
-  format: z.literal(FORMAT),
   version: z.string(),
   /** Settings of `serve`, without the ones that may hold a password. */
   settings: z.record(z.string(), z.unknown()),
@@ -127,27 +126,80 @@ const limitSchema = z.object({
 });
 export type DecidedLimit = Omit<z.output<typeof limitSchema>, 'kind'>;
 
-const schemas = { life: lifeSchema, id: idSchema, limit: limitSchema };
-export type Line = Life | Input | z.output<typeof idSchema> | z.output<typeof limitSchema>;
+const outcomeSchemas = { id: idSchema, limit: limitSchema };
+export type Line = Input | z.output<typeof idSchema> | z.output<typeof limitSchema>;
 
-/** The line in `text`; undefined if `text` is not a valid line. */
-export function parseLine(text: string): Line | undefined {
-  const value = parseJson(text);
+/** @throws RangeError for a line of another release */
+function parseLine(text: string): Line {
+  const value: unknown = JSON.parse(text);
   const kind: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'kind') : undefined;
   // A union of all kinds would try every schema for each of a million lines.
-  const schema = kind === 'life' || kind === 'id' || kind === 'limit' ? schemas[kind] : inputSchema;
-  return schema.safeParse(value).data;
+  const schema = kind === 'id' || kind === 'limit' ? outcomeSchemas[kind] : inputSchema;
+  const line = schema.safeParse(value).data;
+  if (line === undefined)
+    throw new RangeError(`this release does not know ${text.slice(0, SHOWN_CHARACTERS)}`);
+  return line;
 }
 
-/** `text` is the beginning of a file. */
-export function isRecording(text: string): boolean {
-  return /^\{"kind":"life","format":\d+,/.test(text);
+const SHOWN_CHARACTERS = 80;
+
+/** One input of the service, and the results of this input. */
+export interface RecordedTurn {
+  readonly input: Input;
+  /** Generated identifiers and sent limits, in order. */
+  readonly ids: readonly string[];
+  readonly limits: readonly DecidedLimit[];
+  /** False for the last turn of a life: its results may be missing from the file. */
+  readonly isWhole: boolean;
 }
 
-function parseJson(text: string): unknown {
+/** `life` begins a life of the service. `cut`: the rest of the life is missing, from the line with this number on. */
+export type RecordingPart =
+  | { readonly kind: 'life'; readonly life: Life }
+  | { readonly kind: 'turn'; readonly turn: RecordedTurn }
+  | { readonly kind: 'cut'; readonly line: number };
+
+/** @throws OperatorError if there is no usable recording at `path`, or at its first damaged place. */
+export function* readRecording(path: string): Generator<RecordingPart> {
+  const file = LogFile.open(path, 'recording');
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    yield* turnsOf(partsOf(file));
+  } catch (error) {
+    throw new OperatorError(`${path} is damaged (${error instanceof Error ? error.message : error})`);
+  } finally {
+    file.close();
   }
+}
+
+function* turnsOf(parts: Iterable<LogPart>): Generator<RecordingPart> {
+  let open: { readonly input: Input; readonly ids: string[]; readonly limits: DecidedLimit[] } | undefined;
+  let lines = 0;
+
+  function* finishTurn(isWhole: boolean): Generator<RecordingPart> {
+    if (open !== undefined) yield { kind: 'turn', turn: { ...open, isWhole } };
+    open = undefined;
+  }
+
+  function* take(line: Line): Generator<RecordingPart> {
+    if (line.kind === 'id') open?.ids.push(line.id);
+    else if (line.kind === 'limit') open?.limits.push(withoutKind(line));
+    else {
+      yield* finishTurn(true);
+      open = { input: line, ids: [], limits: [] };
+    }
+  }
+
+  for (const { kind, content } of parts) {
+    const texts = content.toString().split('\n').slice(0, -1);
+    if (kind === 'entries') for (const text of texts) yield* take(parseLine(text));
+    else yield* finishTurn(false);
+    if (kind === 'head') yield { kind: 'life', life: lifeSchema.parse(JSON.parse(texts.join())) };
+    if (kind === 'cut') yield { kind, line: lines + 1 };
+    lines += texts.length;
+  }
+  yield* finishTurn(false);
+}
+
+function withoutKind({ kind: _, ...limit }: DecidedLimit & { readonly kind: 'limit' }): DecidedLimit {
+  return limit;
 }

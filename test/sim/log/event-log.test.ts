@@ -3,8 +3,8 @@ import { readdirSync, readlinkSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { ByteLog, EventMemory } from '../../../sim/run/event-memory.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
+import { EventLog, PastBytes } from '../../../sim/log/event-log.js';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
 import { eventually } from '../../eventually.js';
 
 const EVENTS = 60_000;
@@ -22,10 +22,10 @@ function event(nth: number): TraceEvent {
     : { atMs, kind: 'power', locationId, powerW: nth };
 }
 
-function memoryOver(log: ByteLog): EventMemory {
-  const memory = new EventMemory(log);
-  for (let nth = 0; nth < EVENTS; nth++) memory.add(event(nth));
-  return memory;
+function logOver(bytes: PastBytes): EventLog {
+  const events = new EventLog(bytes);
+  for (let nth = 0; nth < EVENTS; nth++) events.add(event(nth));
+  return events;
 }
 
 /**
@@ -55,23 +55,23 @@ function spilled(): number {
 describe('a recorded past', () => {
   it('reads the same whether its bytes lie in a file or in memory', () => {
     const before = spilled();
-    const held = memoryOver(new ByteLog(Number.POSITIVE_INFINITY));
+    const held = logOver(new PastBytes(Number.POSITIVE_INFINITY));
     expect(spilled()).toBe(before);
-    const filed = memoryOver(new ByteLog(0));
+    const filed = logOver(new PastBytes(0));
     expect(spilled()).toBe(before + 1);
     expect([...filed.events()]).toEqual(Array.from({ length: EVENTS }, (_, nth) => event(nth)));
     for (const count of [1, 12_345, 33_333, EVENTS]) {
       const instant = count * STEP_MS;
       expect(filed.hash(count)).toBe(held.hash(count));
       expect(filed.countBefore(instant)).toBe(count);
-      expect(filed.newestAt(instant)).toEqual(held.newestAt(instant));
-      expect(filed.newestAt(instant, count - 1)).toEqual(held.newestAt(instant, count - 1));
+      expect(filed.stateAt(instant).newest()).toEqual(held.stateAt(instant).newest());
+      expect(filed.stateAt(instant, count - 1).newest()).toEqual(held.stateAt(instant, count - 1).newest());
     }
   });
 
   it('takes no more memory the longer it is, and no file once nobody has it', async () => {
     const before = spilled();
-    let log: ByteLog | undefined = new ByteLog();
+    let log: PastBytes | undefined = new PastBytes();
     const grow = () => {
       for (let i = 0; i < 256; i++) log?.append(new Uint8Array(PIECE_BYTES).fill(i));
       return bufferBytes();

@@ -1,12 +1,12 @@
 // The recording of a running service, and a replay that makes the same decisions.
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { startFleet } from '../../../sim/charger/fleet.js';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
-import { Recorder } from '../../../sim/recording/recorder.js';
-import { replayRecording } from '../../../sim/recording/replay-recording.js';
+import { Recorder } from '../../../sim/log/recorder.js';
+import { replayRecording } from '../../../sim/log/replay-recording.js';
 import { systemClock } from '../../../src/clock.js';
 import type { Clock } from '../../../src/ports/clock.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
@@ -22,6 +22,7 @@ import {
   site,
   tenantWith,
 } from '../../service/running-service.js';
+import { appendLines, linesIn } from './recording-lines.js';
 
 /** With leases of seconds, the run reaches every case within seconds. */
 const BRISK = { HEADROOM_HEARTBEAT_S: '1', HEADROOM_LEASE_TTL_S: '4', HEADROOM_SETTLE_S: '1' };
@@ -34,9 +35,9 @@ const SETTINGS = {
 const directory = mkdtempSync(join(tmpdir(), 'headroom-recording-'));
 const path = join(directory, 'service.recording');
 
-function copyOf(name: string, text: string): string {
+async function recordingOf(name: string, lines: readonly string[]): Promise<string> {
   const file = join(directory, name);
-  writeFileSync(file, text);
+  await appendLines(file, lines);
   return file;
 }
 
@@ -76,9 +77,7 @@ async function limitsTold(atLeast: number): Promise<void> {
 }
 
 function linesOf(kind: string): readonly string[] {
-  return readFileSync(path, 'utf8')
-    .split('\n')
-    .filter((line) => line.startsWith(`{"kind":"${kind}"`));
+  return linesIn(path).filter((line) => line.startsWith(`{"kind":"${kind}"`));
 }
 
 /** Some seconds of two sites under one cap, with concurrent calls, a failing database and a step of the wall clock. */
@@ -189,11 +188,11 @@ describe('a recording of a running service', () => {
   });
 
   it('is found out where somebody changed a limit, with the instant', async () => {
-    const lines = readFileSync(path, 'utf8').split('\n');
+    const lines = [...linesIn(path)];
     const changed = lines.findLastIndex((line) => line.startsWith('{"kind":"limit"'));
     lines[changed] = (lines[changed] ?? '').replace(/"limitA":[\d.]+/, '"limitA":31.9');
     const before = lines.slice(0, changed).findLast((line) => line.includes('"at":'));
-    const outcome = await replayRecording(copyOf('changed', lines.join('\n')));
+    const outcome = await replayRecording(await recordingOf('changed', lines));
     expect(outcome.differing).toBe(1);
     expect(outcome.first).toMatchObject({
       atMs: JSON.parse(before ?? '').at,
@@ -202,35 +201,45 @@ describe('a recording of a running service', () => {
   });
 
   it('is found out where a call that mattered is missing', async () => {
-    const lines = readFileSync(path, 'utf8').split('\n');
+    const lines = linesIn(path);
     const call = lines.findIndex((line) => line.includes('"call":"setPermanentLimit"'));
-    const outcome = await replayRecording(copyOf('lacking', lines.toSpliced(call, 1).join('\n')));
+    const outcome = await replayRecording(await recordingOf('lacking', lines.toSpliced(call, 1)));
     expect(outcome.differing).toBeGreaterThan(0);
   });
 
-  it('is read up to its last whole line where it ends in the middle of one, and says so', async () => {
-    const whole = readFileSync(path, 'utf8');
-    const lines = whole.split('\n');
-    const kept = Math.floor(0.9 * lines.length);
-    const last = lines[kept - 1] ?? '';
-    const cut = copyOf('cut', [...lines.slice(0, kept - 1), last.slice(0, last.length / 2)].join('\n'));
+  it('is read up to its last whole block if it ends in the middle of one, and reports the line', async () => {
+    const cut = join(directory, 'cut');
+    const whole = readFileSync(path);
+    writeFileSync(cut, whole.subarray(0, Math.floor(0.9 * whole.length)));
     const outcome = await replayRecording(cut);
-    expect(outcome).toMatchObject({ cutAtLine: kept, differing: 0, lives: 2 });
-    // A killed service's next start begins on a line of its own.
-    appendFileSync(cut, `\n${whole}`);
-    expect(await replayRecording(cut)).toMatchObject({ cutAtLine: kept, differing: 0, lives: 4 });
+    expect(outcome).toMatchObject({ cutAtLine: expect.any(Number), differing: 0, lives: 2 });
+    expect(outcome.cutAtLine).toBeGreaterThan(0.5 * linesIn(path).length);
+    expect(outcome.cutAtLine).toBeLessThanOrEqual(linesIn(cut).length);
+    // The next start of a killed service has a section of its own.
+    await appendLines(cut, linesIn(path));
+    expect(await replayRecording(cut)).toMatchObject({
+      cutAtLine: outcome.cutAtLine,
+      differing: 0,
+      lives: 4,
+    });
   });
 
-  it('is no recording where a line in the middle is none', async () => {
-    const lines = readFileSync(path, 'utf8').split('\n');
-    const broken = copyOf('broken', lines.toSpliced(9, 1, '{"kind":"limit"').join('\n'));
-    await expect(replayRecording(broken)).rejects.toThrow(`${broken}:10: this is no line of a recording`);
-    await expect(replayRecording(copyOf('other', '{"level":"info"}\n'))).rejects.toThrow('is no recording');
-    await expect(replayRecording(copyOf('empty', ''))).rejects.toThrow('is no recording');
-    const later = copyOf('later', (lines[0] ?? '').replace('"format":1', '"format":2'));
-    await expect(replayRecording(later)).rejects.toThrow(
-      'was recorded in another way than this version reads',
-    );
+  it('is refused if it is damaged, has lines of another release, or is something else', async () => {
+    const file = join(directory, 'other');
+    const damaged = readFileSync(path);
+    const middle = Math.floor(damaged.length / 2);
+    damaged.fill('#', middle, middle + 9);
+    for (const [content, words] of [
+      [damaged, `${file} is damaged (`],
+      ['{"level":"info"}\n', 'is no recording'],
+      ['', 'is no recording'],
+      ['{"kind":"life","format":1,"version":"0.2.0"}\n', 'release 0.2 or older: replay it with that release'],
+    ] as const) {
+      writeFileSync(file, content);
+      await expect(replayRecording(file)).rejects.toThrow(words);
+    }
+    const later = await recordingOf('later', linesIn(path).toSpliced(9, 0, '{"kind":"moon"}'));
+    await expect(replayRecording(later)).rejects.toThrow('this release does not know {"kind":"moon"}');
   });
 
   it('shows what the service knew at an instant', async () => {

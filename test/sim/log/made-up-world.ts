@@ -2,8 +2,8 @@
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { LimitReason } from '../../../machines/power/grant.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
-import type { EventOf } from '../../../sim/trace/trace-state.js';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
+import type { EventOf } from '../../../sim/log/trace-state.js';
 
 export const DAY_START_MS = Date.parse('2026-06-01T00:00:00Z');
 export const HOUR_MS = 3_600_000;

@@ -1,13 +1,18 @@
-// A trace's bytes: events survive encoding and decoding, and the same events give the same hash.
+// Bytes of events: each is decoded as it was, and the same events give the same hash.
 import { describe, expect, it } from 'vitest';
-import { LAYOUTS } from '../../../sim/trace/event-fields.js';
-import { decodeEvents } from '../../../sim/trace/trace-decoder.js';
-import { TraceEncoder } from '../../../sim/trace/trace-encoder.js';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createTraceHash, EventDecoder, EventEncoder, LAYOUTS } from '../../../sim/log/event-codec.js';
+import type { TraceEvent } from '../../../sim/log/trace-event.js';
 import { DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
 
 const SMALL = { seed: 7, locations: 2, connectorsPerLocation: 3, durationMs: 13 * HOUR_MS, isBroken: true };
+
+/** All events in `bytes`. */
+function decoded(bytes: Uint8Array, previousAtMs: number, names: readonly string[]): readonly TraceEvent[] {
+  const decoder = new EventDecoder(bytes, previousAtMs, names);
+  const events: TraceEvent[] = [];
+  while (decoder.place < bytes.length) events.push(decoder.next());
+  return events;
+}
 
 function hashOf(events: Iterable<TraceEvent>): string {
   const hash = createTraceHash();
@@ -26,9 +31,9 @@ describe('The bytes of a trace', () => {
   it('hold every kind of event, and give each back as it was', () => {
     const events = [...madeUpWorld(SMALL)];
     expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(LAYOUTS.map(({ kind }) => kind)));
-    const encoder = new TraceEncoder();
+    const encoder = new EventEncoder();
     for (const event of events) encoder.add(event);
-    expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
+    expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);
   });
 
   it('hold limits that stand for none, empty names, and words of any length and script', () => {
@@ -45,39 +50,39 @@ describe('The bytes of a trace', () => {
       violation('Ladesäule 充电'.repeat(100_000)),
       violation(''),
     ];
-    const encoder = new TraceEncoder();
+    const encoder = new EventEncoder();
     for (const event of events) encoder.add(event);
-    expect(decodeEvents(encoder.take(), { lastAtMs: 0, names: encoder.names })).toEqual(events);
+    expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);
   });
 
   it('can be taken in pieces, each read with what came before it', () => {
     const events = [...madeUpWorld(SMALL)];
-    const encoder = new TraceEncoder();
+    const encoder = new EventEncoder();
     let lastAtMs = 0;
     const back: TraceEvent[] = [];
     for (let i = 0; i < events.length; i += 997) {
       for (const event of events.slice(i, i + 997)) encoder.add(event);
-      back.push(...decodeEvents(encoder.take(), { lastAtMs, names: encoder.names }));
+      back.push(...decoded(encoder.take(), lastAtMs, encoder.names));
       lastAtMs = back.at(-1)?.atMs ?? 0;
     }
     expect(back).toEqual(events);
   });
 
   it.each([0.5, -1, Number.NaN, 2 ** 53])('refuse a limit of %d W', (limitW) => {
-    expect(() => new TraceEncoder().add(limit(limitW))).toThrow(RangeError);
+    expect(() => new EventEncoder().add(limit(limitW))).toThrow(RangeError);
   });
 
   it('refuse an event from before the last one', () => {
-    const encoder = new TraceEncoder();
+    const encoder = new EventEncoder();
     encoder.add(limit(1, DAY_START_MS));
     expect(() => encoder.add(limit(1, DAY_START_MS - 1))).toThrow(RangeError);
   });
 
   it('refuse to be read from the middle of an event', () => {
-    const encoder = new TraceEncoder();
+    const encoder = new EventEncoder();
     encoder.add(limit(300_000));
     const bytes = encoder.take();
-    expect(() => decodeEvents(bytes.slice(0, -1), { lastAtMs: 0, names: ['depot'] })).toThrow(RangeError);
+    expect(() => decoded(bytes.slice(0, -1), 0, ['depot'])).toThrow(RangeError);
   });
 });
 

@@ -1,13 +1,11 @@
-// trace.sqlite: a file of many blocks and keyframes restores the recorded events at any instant.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+// trace.log: a file of many blocks and keyframes restores the recorded events at any instant.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { TraceEvent } from '../../../sim/trace/trace-event.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
-import { openTraceReader, type TraceReader } from '../../../sim/trace/trace-reader.js';
-import { TraceStateFold } from '../../../sim/trace/trace-state.js';
-import { openTraceWriter } from '../../../sim/trace/trace-writer.js';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createTraceHash } from '../../../sim/log/event-codec.js';
+import { openTrace, type Trace, TraceWriter } from '../../../sim/log/trace.js';
+import { TraceStateFold } from '../../../sim/log/trace-state.js';
 import { DAY_MS, DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
 
 const SUBJECT = {
@@ -19,23 +17,22 @@ const SUBJECT = {
   grid: [{ name: 'west', locationIds: ['depot-01'] }],
 };
 const dir = mkdtempSync(join(tmpdir(), 'headroom-trace-'));
-const path = join(dir, 'trace.sqlite');
+const path = join(dir, 'trace.log');
 const events = [
   ...madeUpWorld({ seed: 11, locations: 2, connectorsPerLocation: 10, withRenewals: true, isBroken: true }),
 ];
-let reader: TraceReader;
+let reader: Trace;
 let hash: string;
 
 beforeAll(async () => {
-  const writer = await openTraceWriter(path, SUBJECT);
+  const writer = new TraceWriter(path, SUBJECT);
   for (const event of events) writer.add(event);
-  await writer.drained();
-  hash = await writer.finish(DAY_START_MS + DAY_MS);
-  reader = await openTraceReader(path);
+  hash = writer.finish(DAY_START_MS + DAY_MS);
+  reader = openTrace(path);
 });
 
 afterAll(async () => {
-  await reader.close();
+  reader.close();
   rmSync(dir, { recursive: true });
 });
 
@@ -57,8 +54,7 @@ describe('A trace on disk', () => {
   });
 
   it('gives all events back in order', async () => {
-    const back: TraceEvent[] = [];
-    for await (const batch of reader.batches()) back.push(...batch);
+    const back = [...reader.events()];
     expect(back.length).toBeGreaterThan(50_000);
     expect(back).toEqual(events);
   });
@@ -67,18 +63,18 @@ describe('A trace on disk', () => {
     'knows the whole state at hour %d, as going through all events does',
     async (hour) => {
       const instant = DAY_START_MS + Math.round(hour * HOUR_MS);
-      expect(await reader.at(instant)).toEqual(naiveStateAt(instant));
+      expect(reader.at(instant)).toEqual(naiveStateAt(instant));
     },
   );
 
   it('knows nothing of a time before it, and its last state ever after', async () => {
-    expect((await reader.at(DAY_START_MS - 1)).locations).toEqual([]);
-    const after = await reader.at(DAY_START_MS + 3 * DAY_MS);
+    expect(reader.at(DAY_START_MS - 1).locations).toEqual([]);
+    const after = reader.at(DAY_START_MS + 3 * DAY_MS);
     expect(after.locations).toEqual(naiveStateAt(DAY_START_MS + DAY_MS).locations);
   });
 
   it('names limit, power, connectors with grant and car, profiles, faults, action and violation', async () => {
-    const state = await reader.at(DAY_START_MS + 12 * HOUR_MS);
+    const state = reader.at(DAY_START_MS + 12 * HOUR_MS);
     expect(state.locations.map(({ locationId }) => locationId)).toEqual(['depot-01', 'depot-02']);
     expect(state.locations[0]?.limitW).toBe(40_000);
     expect(state.locations[0]?.powerW).toBe(42_500);
@@ -91,14 +87,14 @@ describe('A trace on disk', () => {
     ]);
     expect(state.lastAction?.name).toBe('setPermanentLimit');
     expect(state.lastViolation?.invariant).toBe('P1');
-    const crashed = await reader.at(DAY_START_MS + 9 * HOUR_MS + 60_000);
+    const crashed = reader.at(DAY_START_MS + 9 * HOUR_MS + 60_000);
     expect(crashed.faults.map(({ fault }) => fault)).toContain('serviceCrash');
     expect(state.faults.map(({ fault }) => fault)).not.toContain('serviceCrash');
   });
 
   it('narrows the state to one connector and its location', async () => {
     const connector = { controllerUuid: 'depot-02-charger-003', connectorId: '2' };
-    const state = await reader.at(DAY_START_MS + 12 * HOUR_MS, connector);
+    const state = reader.at(DAY_START_MS + 12 * HOUR_MS, connector);
     expect(state.locations).toHaveLength(1);
     expect(state.locations[0]?.locationId).toBe('depot-02');
     expect(state.locations[0]?.connectors).toHaveLength(1);
@@ -108,49 +104,88 @@ describe('A trace on disk', () => {
 
 describe('Another trace', () => {
   it('takes the place of the one before it', async () => {
-    const other = join(dir, 'other.sqlite');
+    const other = join(dir, 'other.log');
     for (const seed of [1, 2]) {
-      const writer = await openTraceWriter(other, { ...SUBJECT, seed });
+      const writer = new TraceWriter(other, { ...SUBJECT, seed });
       for (const event of madeUpWorld({ seed, locations: 1, connectorsPerLocation: 2 })) writer.add(event);
-      await writer.finish(DAY_START_MS + DAY_MS);
+      writer.finish(DAY_START_MS + DAY_MS);
     }
-    const second = await openTraceReader(other);
+    const second = openTrace(other);
     expect(second.subject.seed).toBe(2);
-    await second.close();
+    second.close();
   });
 
   it('that was never finished is read up to its last whole block, and has no hash', async () => {
-    const cut = join(dir, 'cut.sqlite');
-    const writer = await openTraceWriter(cut, SUBJECT);
+    const cut = join(dir, 'cut.log');
+    const writer = new TraceWriter(cut, SUBJECT);
     for (const event of events) writer.add(event);
-    await writer.drained();
-    const unfinished = await openTraceReader(cut);
+    const unfinished = openTrace(cut);
     expect(unfinished.hash).toBeUndefined();
     expect(unfinished.endsAtMs).toBeGreaterThan(DAY_START_MS + 12 * HOUR_MS);
     expect(unfinished.endsAtMs).toBeLessThan(DAY_START_MS + DAY_MS);
-    await unfinished.close();
-    await writer.finish(DAY_START_MS + DAY_MS);
+    unfinished.close();
+    writer.finish(DAY_START_MS + DAY_MS);
   });
 
   it('without a single event is a trace all the same', async () => {
-    const empty = join(dir, 'empty.sqlite');
-    await (await openTraceWriter(empty, SUBJECT)).finish(DAY_START_MS);
-    const nothing = await openTraceReader(empty);
-    expect((await nothing.at(DAY_START_MS)).locations).toEqual([]);
+    const empty = join(dir, 'empty.log');
+    new TraceWriter(empty, SUBJECT).finish(DAY_START_MS);
+    const nothing = openTrace(empty);
+    expect(nothing.at(DAY_START_MS).locations).toEqual([]);
     expect(nothing.endsAtMs).toBe(DAY_START_MS);
-    await nothing.close();
+    nothing.close();
   });
 });
 
-describe('What is no trace', () => {
-  it('is refused by name, whether absent or something else', async () => {
-    await expect(openTraceReader(join(dir, 'nowhere.sqlite'))).rejects.toThrow('nowhere.sqlite');
-    const text = join(dir, 'text.sqlite');
-    writeFileSync(text, 'no database at all, but longer than a header of one hundred bytes'.repeat(9));
-    await expect(openTraceReader(text)).rejects.toThrow('text.sqlite is no trace');
+describe('A file that is no usable trace', () => {
+  const made = (name: string, content: string | Uint8Array) => {
+    writeFileSync(join(dir, name), content);
+    return join(dir, name);
+  };
+
+  it('is refused by name, with a way out where there is one', () => {
+    expect(() => openTrace(join(dir, 'nowhere.log'))).toThrow('nowhere.log');
+    const refusals = [
+      [made('text.log', 'Dear all'), 'is no trace'],
+      [made('empty.log', ''), 'is no trace'],
+      [
+        made('old.sqlite', `SQLite format 3\0${'\0'.repeat(99)}`),
+        'is a trace of release 0.2 or older: run its scenario again, or replay it with that release',
+      ],
+      [
+        made('later.log', readFileSync(path).fill('3', 15, 16)),
+        'has format 3, and this release reads format 2: use the release that wrote it',
+      ],
+      [made('other.log', 'headroom recording 2\n'), 'is no trace'],
+    ] as const;
+    for (const [file, words] of refusals) expect(() => openTrace(file)).toThrow(`${file} ${words}`);
   });
 
-  it('is not written where no file can be', async () => {
-    await expect(openTraceWriter(join(dir, 'no/such/folder/trace.sqlite'), SUBJECT)).rejects.toThrow();
+  it('is reported as damaged, wherever a byte is different', () => {
+    const whole = readFileSync(path);
+    for (const share of [0.001, 0.2, 0.5, 0.9]) {
+      const place = Math.floor(share * whole.length);
+      const changed = made('changed.log', Buffer.from(whole).fill((whole[place] ?? 0) ^ 1, place, place + 1));
+      expect(() => {
+        const trace = openTrace(changed);
+        onTestFinished(() => trace.close());
+        return [...trace.events()];
+      }).toThrow(`${changed} is damaged (`);
+    }
+  });
+
+  it('is read up to its last whole block where it was cut off in the middle of one', () => {
+    const whole = readFileSync(path);
+    const cut = openTrace(made('cut-off.log', whole.subarray(0, Math.floor(0.7 * whole.length))));
+    const read = [...cut.events()];
+    cut.close();
+    expect(cut.hash).toBeUndefined();
+    expect(read.length).toBeGreaterThan(10_000);
+    expect(read).toEqual(events.slice(0, read.length));
+    expect(cut.endsAtMs).toBe(read.at(-1)?.atMs);
+  });
+
+  it('is not written where no file can be', () => {
+    expect(() => new TraceWriter(join(dir, 'no/such/folder/trace.log'), SUBJECT)).toThrow();
   });
 });
