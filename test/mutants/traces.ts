@@ -1,10 +1,10 @@
 // Finds the scenarios whose traces change, to the byte, if the service runs with a mutant.
 import { readFileSync } from 'node:fs';
+import { createTraceHash } from '../../sim/log/event-codec.js';
 import { CellHosts } from '../../sim/run/cell-hosts.js';
 import { cellsOf } from '../../sim/run/cells.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
-import { createTraceHash } from '../../sim/log/event-codec.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 
 /** Scenarios that involve most of the machines come first. */

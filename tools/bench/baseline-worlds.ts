@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TraceEvent } from '../../sim/log/trace-event.js';
 import { SummaryFold } from '../../sim/report/summary.js';
 import { CellRun } from '../../sim/run/cell-run.js';
 import { cellsOf } from '../../sim/run/cells.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Transport } from '../../sim/scenario/scenario.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
-import type { TraceEvent } from '../../sim/log/trace-event.js';
 import { type HostileSetting, runHostileHours } from '../../sim/world/hostile-hours.js';
 
 /** One world by its name in the baseline, such as `weak-street.yaml 7 mqtt`. */
