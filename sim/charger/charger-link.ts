@@ -1,9 +1,9 @@
 // Carries the messages of one virtual charger over real MQTT, and wakes the charger at its due instants.
 import { connect, type MqttClient } from 'mqtt';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
-import { deliver, topicsFor } from './charger-inbox.js';
 import type { ChargerMessage } from './charger-message.js';
 import type { VirtualCharger } from './virtual-charger.js';
+import { deliver, topicsFor } from './virtual-charger.js';
 
 export interface ChargerLogin {
   readonly url: string;

@@ -2,8 +2,8 @@
 import { type IHandlersOption, RPCClient } from 'ocpp-rpc';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 import { OcppDevice } from './ocpp-device.js';
-import type { OcppBehaviour, OcppProtocol } from './ocpp-traits.js';
 import type { Traffic } from './traffic.js';
+import type { OcppBehaviour, OcppProtocol } from './traits.js';
 import type { VirtualConnectorSpec } from './virtual-connector.js';
 
 export interface OcppChargerOptions {

@@ -1,13 +1,148 @@
 // One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles and its running transaction.
-import type { TransactionRef } from '../../machines/session/gateway-request.js';
-import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import type { GatewayRequest, ProfileSlot, TransactionRef } from '../../machines/session/gateway-request.js';
+import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
 import type { CarNote, PerPhase } from './car.js';
-import type { OcppOwnClock } from './ocpp-own-clock.js';
-import type { OcppBehaviour } from './ocpp-traits.js';
 import type { SetProfile, Shown } from './ocpp-words.js';
 import { createOutlet, type Outlet } from './outlet.js';
-import { ProfileStore } from './profile-store.js';
+import type { OcppBehaviour } from './traits.js';
 import { nextCarsOf, type VirtualConnectorSpec, type Visitors } from './virtual-connector.js';
+
+// The charging profiles of one virtual OCPP connector, and their limit at an instant of its own clock.
+interface Step {
+  readonly atOwnMs: number;
+  readonly limit: number;
+}
+
+interface Profile {
+  readonly unit: RateUnit;
+  readonly steps: readonly Step[];
+}
+
+type SetFailsafe = Extract<GatewayRequest, { kind: 'setFailsafe' }>;
+
+/** Faults in the use of accepted profiles; an honest charger has none. */
+interface ProfileFaults {
+  /** It keeps only the first period. */
+  readonly losesPeriods: boolean;
+  /** The first period begins on receipt, regardless of `startSchedule`. */
+  readonly ignoresStart: boolean;
+}
+
+const PRECEDENCE: readonly ProfileSlot[] = ['transaction', 'default', 'failsafe'];
+
+/** Limits are in the unit of their profile; all profiles of one connector have the same unit. */
+export class ProfileStore {
+  readonly #profiles = new Map<ProfileSlot, Profile>();
+  readonly #faults: ProfileFaults;
+
+  constructor(faults: ProfileFaults) {
+    this.#faults = faults;
+  }
+
+  setFailsafe({ unit, limit }: SetFailsafe): void {
+    this.#profiles.set('failsafe', { unit, steps: [{ atOwnMs: Number.NEGATIVE_INFINITY, limit }] });
+  }
+
+  setLease(
+    slot: 'default' | 'transaction',
+    schedule: Omit<LeaseSchedule, 'phases' | 'counted'>,
+    ownMs: number,
+  ): void {
+    const { unit, limit, endsAfterS, thenLimit } = schedule;
+    const fromMs = this.#faults.ignoresStart ? ownMs : schedule.startsAtOwnMs;
+    const first = { atOwnMs: fromMs, limit };
+    const second = { atOwnMs: fromMs + 1000 * endsAfterS, limit: thenLimit };
+    this.#profiles.set(slot, { unit, steps: this.#faults.losesPeriods ? [first] : [first, second] });
+  }
+
+  clear(slot: ProfileSlot): void {
+    this.#profiles.delete(slot);
+  }
+
+  clearAll(): void {
+    this.#profiles.clear();
+  }
+
+  /**
+   * Instant, of its own clock, at which the deciding lease reaches its last period. Infinite for a lease with one
+   * period. Undefined if no lease decides, or if the lease does not end with less.
+   */
+  leaseEndsMs(ownMs: number): number | undefined {
+    for (const slot of ['transaction', 'default'] as const) {
+      const steps = this.#profiles.get(slot)?.steps ?? [];
+      if (!steps.some(({ atOwnMs }) => atOwnMs <= ownMs)) continue;
+      const [first, last] = [steps[0], steps.at(-1)];
+      if (steps.length === 1) return Number.POSITIVE_INFINITY;
+      // A lease that ends with more than before may last for any time.
+      return (last?.limit ?? 0) < (first?.limit ?? 0) ? last?.atOwnMs : undefined;
+    }
+    return undefined;
+  }
+
+  /** Undefined if no profile limits the connector. */
+  limitAt(ownMs: number): { readonly unit: RateUnit; readonly limit: number } | undefined {
+    for (const slot of PRECEDENCE) {
+      const profile = this.#profiles.get(slot);
+      const step = profile?.steps.findLast(({ atOwnMs }) => atOwnMs <= ownMs);
+      if (profile !== undefined && step !== undefined) return { unit: profile.unit, limit: step.limit };
+    }
+    return undefined;
+  }
+
+  /** Next instant, of its own clock, at which the limit may change; infinite if it never changes by itself. */
+  nextChangeMs(ownMs: number): number {
+    let nextMs = Number.POSITIVE_INFINITY;
+    for (const { steps } of this.#profiles.values())
+      for (const { atOwnMs } of steps) if (atOwnMs > ownMs) nextMs = Math.min(nextMs, atOwnMs);
+    return nextMs;
+  }
+
+  /** Schedule from `ownMs` on, in whole seconds. */
+  composite(ownMs: number, durationS: number, unit: RateUnit): CompositeSchedule {
+    const periods: { startS: number; limit: number }[] = [];
+    const untilMs = ownMs + 1000 * durationS;
+    for (let atMs = ownMs; atMs < untilMs; atMs = this.nextChangeMs(atMs)) {
+      const startS = Math.ceil((atMs - ownMs) / 1000);
+      periods.push({ startS, limit: this.limitAt(atMs)?.limit ?? -1 });
+    }
+    return { unit: this.limitAt(ownMs)?.unit ?? unit, startsAtOwnMs: ownMs, durationS, periods };
+  }
+}
+
+// The clock of a virtual OCPP charger: it runs fast or slow, and can be set.
+const ROUNDING_MS = 1e-6;
+
+/** `nowMs` are instants of a true monotonic clock; names with `own` are epoch ms that the charger's clock shows. */
+export class OcppOwnClock {
+  readonly #secondLastsS: number;
+  #setToMs: number;
+  #setAtMs: number;
+
+  constructor(options: { readonly ownMs: number; readonly nowMs: number; readonly driftShare: number }) {
+    this.#setToMs = options.ownMs;
+    this.#setAtMs = options.nowMs;
+    this.#secondLastsS = 1 + options.driftShare;
+  }
+
+  set(ownMs: number, nowMs: number): void {
+    this.#setToMs = ownMs;
+    this.#setAtMs = nowMs;
+  }
+
+  ownAt(nowMs: number): number {
+    return Math.floor(this.#setToMs + (nowMs - this.#setAtMs) / this.#secondLastsS + ROUNDING_MS);
+  }
+
+  /** True instant from which its clock shows `ownMs`. */
+  trueAt(ownMs: number): number {
+    return Math.ceil(this.#setAtMs + (ownMs - this.#setToMs) * this.#secondLastsS);
+  }
+
+  /** Timestamp for its messages, in whole seconds. */
+  secondAt(nowMs: number): string {
+    return new Date(1000 * Math.floor(this.ownAt(nowMs) / 1000)).toISOString();
+  }
+}
 
 /** `evse` is the charger's own number of the connector. */
 export interface OcppEvseSpec extends VirtualConnectorSpec {

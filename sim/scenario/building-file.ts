@@ -3,7 +3,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 import { type Row, readSessionTable, type SessionTable } from '../sessions/session-table.js';
-import { instantsOf, parseWrittenTime, type TimeZone } from './time-zone.js';
+import { instantsOf, parseWrittenTime, type TimeZone } from './moment.js';
 
 /** From `fromMs` on the building draws `kw`; a negative value feeds power back. */
 export interface LoadStep {

@@ -4,7 +4,7 @@ import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
-import { OCPP_BEHAVIOURS, OCPP_PROTOCOLS, type OcppBehaviour } from '../charger/ocpp-traits.js';
+import { OCPP_BEHAVIOURS, OCPP_PROTOCOLS, type OcppBehaviour } from '../charger/traits.js';
 import type { OcppMember } from './scenario.js';
 import { type SitePlan, unknownName } from './site-plan.js';
 

@@ -1,13 +1,15 @@
 // Reads a scenario file, and reports all its problems at once, each with its line and field.
 import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { FieldPath } from '../../src/provisioning/cross-checks.js';
+import { GROUP_RULE, listSchema } from '../../src/provisioning/field-schemas.js';
 import { SECRET_FIELDS } from '../../src/provisioning/parse-provisioning.js';
 import { parseYaml } from '../../src/provisioning/parse-yaml.js';
-import { type ActionEntry, bodyAt, OPERATIONS } from './action-schema.js';
+import { type ActionEntry, type ActionInput, actionSchema, bodyAt, OPERATIONS } from './action-schema.js';
 import { buildingsOf } from './building-schema.js';
 import { type ExpectationEntry, measuresOf } from './expectation-schema.js';
-import type { FaultLevel } from './fault-levels.js';
-import { type FaultEntry, faultsSchema } from './fault-schema.js';
+import { type FaultEntry, type FaultInput, type FaultLevel, faultsSchema } from './fault-schema.js';
 import { fillSecrets } from './fill-secrets.js';
 import { gridOf } from './grid-schema.js';
 import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
@@ -22,7 +24,7 @@ import {
   type Transport,
   type VehicleClass,
 } from './scenario.js';
-import { provisionCrossCheck, scenarioProblems, spanOf } from './scenario-checks.js';
+import { additionProblems, provisionCrossCheck, scenarioProblems, spanOf } from './scenario-checks.js';
 import { type ScenarioFile, scenarioSchema } from './scenario-schema.js';
 import type { SessionsEntry, VehicleEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
@@ -248,4 +250,62 @@ export function parseScenario(text: string, path: string, overrides: ScenarioOve
     secrets: SECRET_FIELDS,
   });
   return scenarioOf(data, path, place, overrides);
+}
+
+// Reads the differences of a branch from its scenario: calls and faults from an instant on, in the notation of a
+// scenario.
+
+/**
+ * Additional calls and faults. Offsets such as `+10m`, and faults without `from`, count from the start of the branch.
+ */
+export interface BranchInput {
+  readonly actions?: readonly ActionInput[];
+  readonly faults?: FaultLevel | readonly FaultInput[];
+}
+
+interface Branch {
+  readonly actions: readonly Action[];
+  readonly faults: readonly Fault[];
+}
+
+const branchSchema = z.strictObject(
+  { actions: listSchema(actionSchema).default([]), faults: faultsSchema },
+  `${GROUP_RULE}: actions, faults`,
+);
+
+/**
+ * @param text YAML 1.2, or JSON.
+ * @param path name of the file in error messages.
+ * @param fromMs start of the branch.
+ * @throws UnusableFileError with every problem, in the order of the text.
+ */
+export function parseBranch(text: string, path: string, scenario: Scenario, fromMs: EpochMs): Branch {
+  const { endsAtMs, utcOffsetMs, provision } = scenario;
+  const span = { startsAtMs: fromMs, endsAtMs, utcOffsetMs };
+  const plan = sitePlanOf(provision);
+  const { data, place } = parseYaml(text, path, {
+    schema: branchSchema,
+    check: (file) => additionProblems(file, span, provision),
+    secrets: [],
+  });
+  return {
+    actions: data.actions
+      .flatMap((entry, i) => actionOf(entry, i, place(['actions', i]), plan, span))
+      .sort((a, b) => a.atMs - b.atMs),
+    faults: data.faults
+      .map((entry) => faultOf(entry, plan, span))
+      .map((fault) => ({ ...fault, untilMs: Math.min(fault.untilMs, endsAtMs) })),
+  };
+}
+
+/** `scenario` with the additions of `branch`. Until the branch begins, the same seed gives the same events. */
+export function branched(scenario: Scenario, { actions, faults }: Branch): Scenario {
+  const before = 1 + Math.max(-1, ...scenario.actions.map(({ nth }) => nth));
+  const added = actions.map((action) => ({ ...action, nth: before + action.nth }));
+  return {
+    ...scenario,
+    planned: scenario.planned ?? scenario.actions,
+    actions: [...scenario.actions, ...added].sort((a, b) => a.atMs - b.atMs),
+    faults: [...scenario.faults, ...faults],
+  };
 }

@@ -5,11 +5,14 @@ import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/prov
 import {
   durationRangeSchema,
   INSTANT_RULE,
+  instantsOf,
   momentSchema,
   numberRangeSchema,
   parsedSchema,
+  parseWrittenTime,
+  TIME_ZONE_RULE,
+  TimeZone,
 } from './moment.js';
-import { instantsOf, parseWrittenTime, TIME_ZONE_RULE, TimeZone } from './time-zone.js';
 
 /** Distribution of arrivals over the day, as weights of its 24 hours by the clock of the site. */
 const DAY_SHAPES = {

@@ -2,7 +2,7 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
-import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/time-zone.js';
+import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/moment.js';
 import { type Row, readSessionTable, type SessionTable } from './session-table.js';
 
 /** One line of the file, at its original times. Energy in Wh; `maxKw` only if the file has this column. */
