@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { openTrace } from '../sim/log/trace.js';
 import { runFutures } from '../sim/run/run-scenario.js';
-import { branched, parseBranch } from '../sim/scenario/parse-branch.js';
+import { branched, parseBranch } from '../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';

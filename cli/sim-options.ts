@@ -4,7 +4,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { EpochMs } from '../machines/values/time.js';
 import type { ConnectorName } from '../sim/log/trace-state.js';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
-import type { FaultLevel } from '../sim/scenario/fault-levels.js';
+import type { FaultLevel } from '../sim/scenario/fault-schema.js';
 import { parseInstant } from '../sim/scenario/moment.js';
 import { TRANSPORTS, type Transport } from '../sim/scenario/scenario.js';
 

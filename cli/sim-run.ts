@@ -7,7 +7,7 @@ import { formatFailure } from '../sim/run/expectation-judge.js';
 import { REPORT_FILE, type RunResult } from '../sim/run/run-account.js';
 import { type RunProgress, runScenario } from '../sim/run/run-scenario.js';
 import type { Scenario } from '../sim/scenario/scenario.js';
-import type { FuseLoad } from '../sim/world/fuse-watch.js';
+import type { FuseLoad } from '../sim/world/power-watch.js';
 import { systemClock } from '../src/clock.js';
 import { toInstant } from '../src/wire/instants.js';
 import { printJson, printLine, printNote, printTable } from './print.js';

@@ -9,7 +9,7 @@ export type { Rehearsal } from './run/rehearsal.js';
 export { rehearse } from './run/rehearse.js';
 export type { ActionInput } from './scenario/action-schema.js';
 export type { FaultInput } from './scenario/fault-schema.js';
-export type { BranchInput } from './scenario/parse-branch.js';
+export type { BranchInput } from './scenario/parse-scenario.js';
 export { parseScenario, type ScenarioOverrides } from './scenario/parse-scenario.js';
 export type { Scenario } from './scenario/scenario.js';
 export type { RestAnswer } from './world/rest-client.js';

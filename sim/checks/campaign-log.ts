@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readFileSync, statSync, truncateSync } from 'node:fs';
 import { z } from 'zod';
 import { OperatorError } from '../../src/ports/operator-error.js';
-import type { SeedOutcome } from './campaign-seed.js';
+import type { SeedOutcome } from './campaign.js';
 import { RARE_BRANCHES, type RareBranch } from './reached.js';
 
 /** Two runs of a seed are the same if the code, the length and the size are the same. */

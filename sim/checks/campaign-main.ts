@@ -11,9 +11,9 @@ import { OperatorError } from '../../src/ports/operator-error.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { commitName } from '../run/run-account.js';
 import { parseDuration } from '../scenario/moment.js';
+import type { SeedOutcome } from './campaign.js';
 import { type CampaignResult, resultOf, runCampaign } from './campaign.js';
 import { CampaignLog } from './campaign-log.js';
-import type { SeedOutcome } from './campaign-seed.js';
 import { RARE_BRANCHES, reachableBranches } from './reached.js';
 
 interface Options {

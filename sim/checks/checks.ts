@@ -1,78 +1,35 @@
 // Connects every invariant of power safety to one world: receives each of its events, and reports violations.
 import type { ChargerAddress, ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Metrics } from '../../src/metrics.js';
 import type { Change } from '../../src/ports/store.js';
-import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import { countedV } from '../charger/direct-current.js';
-import type { CallBook } from '../world/call-book.js';
 import type { ChargerRun, WorldCharger } from '../world/charger-run.js';
-import type { LimitOracle, NewProfile } from '../world/limit-oracle.js';
-import type { PowerWatch, Report } from '../world/power-watch.js';
-import type { RestAnswer } from '../world/rest-client.js';
-import { type BoundsWatch, createBoundsWatch } from './bounds-watch.js';
-import type { ConnectorBook, LeaseTimes } from './connector-book.js';
-import { DoubledMessages } from './doubled-messages.js';
+import type { NewProfile } from '../world/limit-oracle.js';
+import type { Question, RestAnswer } from '../world/rest-client.js';
+import type { CheckedWorld } from './checked-world.js';
+import type { ConnectorBook } from './connector-book.js';
 import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
 import { GrantWatch } from './grant-watch.js';
-import { type Ask, isCancellation, type Question, type Soon } from './inquiry.js';
 import { LateWatch } from './late-watch.js';
-import { LimitReads } from './limit-reads.js';
+import { isCancellation, LimitReads, UncertainCalls } from './limit-reads.js';
 import { LockWatch } from './lock-watch.js';
-import { createReached, type Reached } from './reached.js';
-import { createRecoveryWatch, type RecoveryWatch } from './recovery-watch.js';
-import { createSiteBooks, type SiteBooks } from './site-book.js';
-import { TenantIsolation } from './tenant-isolation.js';
-import { UncertainCalls } from './uncertain-calls.js';
+import { DoubledMessages, probeMemberRemovals, TenantIsolation } from './probes.js';
+import { RecoveryWatch } from './recovery-watch.js';
 
-// Removes all members of a cluster at the same time: one must stay, and every other confirmed removal must hold
-// (P10).
-interface MemberRemovals {
-  /** Uses a cluster of its own, without a cap, which limits no member and is deleted afterwards. */
-  probe(tenantUuid: string, locationIds: readonly string[]): Promise<void>;
-}
+/** Timers of a service of any size: one host timer for each kind of due work. */
+const TIMERS = 64;
+/** Timers of each shard on each node: a frozen node has not noticed yet that others have replaced it. */
+const TIMERS_OF_A_SHARD = 8;
+/** Per connector: heartbeats, messages under way, and plans that an earlier event has overtaken. */
+const WAITING_PER_CONNECTOR = 200;
+const WAITING = 2_000;
 
-function createMemberRemovals(options: {
-  readonly ask: Ask;
-  readonly reached: Reached;
-  readonly report: Report;
-}): MemberRemovals {
-  const { ask, reached, report } = options;
-
-  return {
-    async probe(tenantUuid, locationIds) {
-      const body = { name: 'removals', locationIds };
-      const created = await ask({ method: 'POST', path: '/clusters', body }, tenantUuid);
-      if (created.status !== 201) return;
-      const { clusterId } = created.body as { clusterId: string };
-      const path = `/clusters/${clusterId}`;
-      const answers = await Promise.all(
-        locationIds.map((id) => ask({ method: 'DELETE', path: `${path}/locations/${id}` }, tenantUuid)),
-      );
-      const left = await ask({ method: 'GET', path }, tenantUuid);
-      await ask({ method: 'DELETE', path }, tenantUuid);
-      const kept = locationIds.filter((_, i) => answers[i]?.status !== 200);
-      const members = (left.body as { locationIds?: readonly string[] }).locationIds ?? [];
-      const refused = answers.filter(({ status }) => status !== 200);
-      const isRight =
-        refused.length === 1 &&
-        JSON.stringify(refused[0]?.body).includes('"CLUSTER_EMPTY"') &&
-        JSON.stringify(members) === JSON.stringify(kept);
-      if (answers.every(({ status }) => status === 200 || status === 400)) reached.note('concurrentRemovals');
-      // A busy database may refuse any removal.
-      if (isRight || answers.some(({ status }) => status === 503)) return;
-      const detail = `removals were answered ${answers.map(({ status }) => status).join(', ')}, ${members.join(', ')} stayed`;
-      report({ invariant: 'P10', target: clusterId, detail });
-    },
-  };
-}
-
-// Tracks which messages to the service are surely on disk: nothing is written while its database takes no writes.
 const STORED_WITHIN_MS = 1_000;
 
+/** Tracks which messages to the service are surely on disk: nothing is written while its database takes no writes. */
 export class Disk {
   readonly #heartbeatMs: number;
   #isBusy = false;
@@ -104,36 +61,6 @@ export class Disk {
   }
 }
 
-export interface CheckedWorld {
-  readonly tenants: readonly TenantEntry[];
-  readonly oracle: LimitOracle;
-  readonly watch: PowerWatch;
-  readonly book: CallBook;
-  readonly runs: readonly ChargerRun[];
-  readonly times: LeaseTimes;
-  readonly ask: Ask;
-  readonly soon: Soon;
-  /** Runs `work` at an instant of the wall clock. */
-  readonly at: (atMs: EpochMs, work: () => void) => void;
-  /** Keeps messages for repetition, which causes most of the garbage collector's work. */
-  readonly keepsMessages: boolean;
-  readonly deliver: ((run: ChargerRun, message: ChargerMessage) => void) | undefined;
-  readonly wallMs: () => EpochMs;
-  readonly monotonicMs: () => number;
-  /** Lowest recent limit of the grid operator for a location, W. */
-  readonly operatorW: (locationId: string) => number;
-  /** The grid operator may order less at any moment. */
-  readonly areOrdersExpected: (locationId: string) => boolean;
-  readonly pendingTimers: () => number;
-  readonly waiting: () => number;
-  /** Metrics of the running service; undefined if none runs. */
-  readonly metrics: () => Metrics | undefined;
-  readonly stoodStill: () => boolean;
-  /** Number of shards on all nodes together; 0 for a service without shards. */
-  readonly shards: number;
-  readonly report: Report;
-}
-
 /** A window boundary takes effect within this time (P6). */
 const SWITCHED_MS = 1_000;
 const LOOK_EVERY_MS = 600_000;
@@ -141,15 +68,14 @@ const LOOK_EVERY_MS = 600_000;
 export class Checks {
   /** Checks that act on the world, for worlds in which faults are wanted. */
   readonly probes: {
-    readonly memberRemovals: MemberRemovals['probe'];
+    readonly memberRemovals: (tenantUuid: string, locationIds: readonly string[]) => Promise<void>;
     readonly tenantWalls: TenantIsolation['probe'];
-    readonly tellAgain: (locationId: string) => Promise<void>;
+    readonly tellAgain: DoubledMessages['tellAgain'];
   };
-  readonly reached: Reached = createReached();
+  readonly reached: CheckedWorld['reached'];
   readonly recovery: RecoveryWatch;
   readonly late: LateWatch;
   readonly #world: CheckedWorld;
-  readonly #books: SiteBooks;
   readonly #exchange: ExchangeWatch;
   readonly #grants: GrantWatch;
   readonly #entitlements: EntitlementWatch;
@@ -157,7 +83,6 @@ export class Checks {
   readonly #reads: LimitReads;
   readonly #uncertain: UncertainCalls;
   readonly #doubled: DoubledMessages;
-  readonly #bounds: BoundsWatch;
   readonly #drawsA = new Map<ConnectorBook, () => number>();
   /** Cached by the address objects of one life of the service, whose texts are long to compare. */
   readonly #bookOf = new WeakMap<ConnectorAddress, ConnectorBook>();
@@ -166,33 +91,27 @@ export class Checks {
 
   constructor(world: CheckedWorld) {
     this.#world = world;
-    this.#books = createSiteBooks(world.tenants, world.times);
+    this.reached = world.reached;
     this.#disk = new Disk(world.times.heartbeatMs);
-    // Everything that the checks need of the world and of each other; each check takes the parts that it names.
-    const given = {
-      ...world,
-      books: this.#books,
-      sites: this.#books.sites,
-      reached: this.reached,
-    };
-    this.#exchange = new ExchangeWatch(given);
-    this.#grants = new GrantWatch({ ...given, clock: world });
-    this.#entitlements = new EntitlementWatch(given);
+    this.#exchange = new ExchangeWatch(world);
+    this.#grants = new GrantWatch(world);
+    this.#entitlements = new EntitlementWatch(world);
     this.#locks = new LockWatch({
-      ...given,
+      ...world,
       drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
       soundSinceMs: () => (this.#disk.isBusy ? world.monotonicMs() : this.#soundSinceMs),
     });
-    this.late = new LateWatch({ ...given, drawnW: (connector) => this.#drawnWOf(connector) });
-    this.#reads = new LimitReads(given);
-    this.#uncertain = new UncertainCalls({
-      ...given,
-      isKnownCluster: (id) => world.oracle.clusters.has(id),
-    });
-    this.#doubled = new DoubledMessages(given);
-    this.recovery = createRecoveryWatch(given);
-    this.#bounds = createBoundsWatch({ ...given, connectors: connectorsOf(this.#books) });
-    this.probes = this.#createProbes(new TenantIsolation(given), createMemberRemovals(given));
+    this.late = new LateWatch({ ...world, connectorW: (connector) => this.#connectorW(connector) });
+    this.#reads = new LimitReads(world);
+    this.#uncertain = new UncertainCalls(world);
+    this.#doubled = new DoubledMessages(world);
+    this.recovery = new RecoveryWatch(world);
+    const walls = new TenantIsolation(world);
+    this.probes = {
+      memberRemovals: (tenantUuid, locationIds) => probeMemberRemovals(world, tenantUuid, locationIds),
+      tenantWalls: () => walls.probe(),
+      tellAgain: (locationId) => this.#tellAgain(locationId),
+    };
     this.#lookAgain();
   }
 
@@ -226,7 +145,7 @@ export class Checks {
 
   /** The profile applies from now on. */
   submitted(target: string, { startTime, endTime }: NewProfile): void {
-    const isLocation = this.#books.sites.has(target);
+    const isLocation = this.#world.sites.has(target);
     const read = () => (isLocation ? this.#reads.location(target) : this.#reads.connector(target));
     for (const boundaryMs of [Date.parse(startTime), Date.parse(endTime)]) {
       this.#askAt(boundaryMs - 1, read);
@@ -270,7 +189,7 @@ export class Checks {
   ended(): void {
     this.#doubled.forget();
     const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
-    for (const { connectors } of this.#books.sites.values())
+    for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {
         each.metered.forget();
         each.loseWords(storedUntilMs);
@@ -283,29 +202,39 @@ export class Checks {
     this.#disk.setBusy(busy, this.#soundSinceMs);
   }
 
-  #createProbes(walls: TenantIsolation, removals: MemberRemovals): Checks['probes'] {
-    return {
-      memberRemovals: (tenantUuid, locationIds) => removals.probe(tenantUuid, locationIds),
-      tenantWalls: () => walls.probe(),
-      tellAgain: (locationId) => this.#tellAgain(locationId),
-    };
-  }
-
   /** Asks the service that runs at that instant, if any. */
   #askAt(atMs: EpochMs, question: () => Promise<void>): void {
-    if (atMs > this.#world.wallMs()) this.#world.at(atMs, () => this.#world.soon(question));
+    if (atMs > this.#world.nowMs()) this.#world.at(atMs, () => this.#world.soon(question));
   }
 
   #lookAgain(): void {
-    this.#world.at(this.#world.wallMs() + LOOK_EVERY_MS, () => {
-      this.#world.soon(() => this.#bounds.look());
+    this.#world.at(this.#world.nowMs() + LOOK_EVERY_MS, () => {
+      this.#world.soon(() => this.#checkBounds());
       this.#lookAgain();
     });
   }
 
+  /** Timers, due work and the delay of window boundaries must stay bounded while a world lives (P13, P6). */
+  async #checkBounds(): Promise<void> {
+    const { pendingTimers, waiting, metrics, stoodStill, shards, sites, report } = this.#world;
+    const connectors = [...sites.values()].reduce((sum, site) => sum + site.connectors.length, 0);
+    if (pendingTimers() > TIMERS + TIMERS_OF_A_SHARD * shards)
+      report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers wait` });
+    if (waiting() > WAITING + WAITING_PER_CONNECTOR * connectors)
+      report({ invariant: 'P13', target: 'world', detail: `${waiting()} things wait to happen` });
+    if (stoodStill()) return;
+    const lag = await metrics()?.boundaryLagSeconds.get();
+    const count = lag?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
+    const withinASecond = lag?.values.find(({ labels }) => Number(labels.le) === 1)?.value ?? count;
+    if (withinASecond < count) {
+      const detail = `${count - withinASecond} window boundaries were applied more than 1 s late`;
+      report({ invariant: 'P6', target: 'scheduler', detail });
+    }
+  }
+
   #newlyAddressed(address: ConnectorAddress): ConnectorBook | undefined {
     const { controllerUuid, connectorId } = address;
-    const book = this.#books.byId(controllerUuid, connectorId);
+    const book = this.#world.books.byId(controllerUuid, connectorId);
     if (book === undefined) return undefined;
     this.#bookOf.set(address, book);
     if (!this.#drawsA.has(book)) this.#drawsA.set(book, this.#drawOf(controllerUuid, connectorId));
@@ -321,7 +250,7 @@ export class Checks {
   }
 
   /** Before its first limit the connector is at its fail-safe. */
-  #drawnWOf(book: ConnectorBook): number {
+  #connectorW(book: ConnectorBook): number {
     const { failsafeA, wattsPerA } = book.facts;
     return wattsPerA * (this.#drawsA.get(book)?.() ?? failsafeA);
   }
@@ -338,11 +267,7 @@ export class Checks {
     if (kind === 'chargers') return this.#reads.connector(`${id}/${connectorId}`);
     if (kind !== 'clusters') return;
     for (const locationId of this.#world.oracle.clusters.get(id)?.locationIds ?? [])
-      if (this.#books.sites.get(locationId)?.tenantUuid === tenantUuid)
+      if (this.#world.sites.get(locationId)?.tenantUuid === tenantUuid)
         await this.#reads.location(locationId);
   }
-}
-
-function connectorsOf({ sites }: SiteBooks): number {
-  return [...sites.values()].reduce((sum, { connectors }) => sum + connectors.length, 0);
 }

@@ -3,8 +3,179 @@
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CircuitPhaseName } from '../world/site-fuses.js';
-import { HeartbeatLog, leaseMsOf } from './heartbeat-log.js';
-import { isOlder, type Numbered, OutstandingGrantRecord } from './outstanding-grant-record.js';
+
+// Instants of a connector's newest heartbeats, as sent or received, by boot. Leases count from these instants.
+interface Log {
+  readonly boot: string;
+  /** Number and instant of each, one after the other, so that both are near each other in memory. */
+  readonly heartbeats: Float64Array;
+  newestHb: number;
+}
+
+/** A limit answers one of the newest heartbeats. */
+const HEARTBEATS_KEPT = 64;
+
+class HeartbeatLog {
+  readonly #logs: Log[] = [];
+
+  /**
+   * The first instant counts: a repetition is no other heartbeat. True if the heartbeat is the newest of its boot.
+   */
+  note(boot: string, hb: number, nowMs: number): boolean {
+    const log = this.#logOf(boot) ?? this.#begin(boot);
+    const slot = 2 * (hb % HEARTBEATS_KEPT);
+    if (log.heartbeats[slot] !== hb) {
+      log.heartbeats[slot] = hb;
+      log.heartbeats[slot + 1] = nowMs;
+    }
+    const isNewest = hb > log.newestHb;
+    if (isNewest) log.newestHb = hb;
+    return isNewest;
+  }
+
+  /** Undefined for an unknown heartbeat. */
+  atMs(boot: string, hb: number): number | undefined {
+    const log = this.#logOf(boot);
+    const slot = 2 * (hb % HEARTBEATS_KEPT);
+    return log?.heartbeats[slot] === hb ? log.heartbeats[slot + 1] : undefined;
+  }
+
+  /** True if `boot` was noted, and another boot after it. */
+  isOver(boot: string): boolean {
+    const at = this.#logs.findIndex((log) => log.boot === boot);
+    return at > 0;
+  }
+
+  #logOf(boot: string): Log | undefined {
+    for (const log of this.#logs) if (log.boot === boot) return log;
+    return undefined;
+  }
+
+  #begin(boot: string): Log {
+    const log = { boot, heartbeats: new Float64Array(2 * HEARTBEATS_KEPT).fill(-1), newestHb: -1 };
+    this.#logs.unshift(log);
+    if (this.#logs.length > BOOTS_KEPT) this.#logs.pop();
+    return log;
+  }
+}
+
+/** Clocks of chargers may be slow by this factor. */
+const SLOWEST = 1.02;
+
+/** Duration of a limit's lease by the slowest clock, whole ms. */
+export function leaseMsOf({ ttlS }: { readonly ttlS: number }): number {
+  return Math.ceil(1000 * ttlS * SLOWEST);
+}
+
+// Outstanding grants of one connector: each may be in force until its lease, or a newer applied limit, ends it.
+export interface Numbered {
+  readonly epoch: number;
+  readonly seq: number;
+}
+
+export function isOlder(a: Numbered, b: Numbered): boolean {
+  return a.epoch < b.epoch || (a.epoch === b.epoch && a.seq < b.seq);
+}
+
+interface NewlyGranted extends Numbered {
+  readonly limitA: number;
+  /** On this number of its phases. */
+  readonly phases: number;
+  /** Duration of its lease by the slowest clock. */
+  readonly leaseMs: number;
+  /** Lease and settling time are over by then. */
+  readonly overAtMs: number;
+}
+
+interface Promised extends NewlyGranted {
+  overAtMs: number;
+  /**
+   * The service received at `atMs` that the limit may last longer. Until then it counted on the end at `endedAtMs`.
+   */
+  opened: { readonly atMs: number; readonly endedAtMs: number } | undefined;
+}
+
+/** Times are in ms of one clock. */
+class OutstandingGrantRecord {
+  readonly #all: Promised[] = [];
+  readonly #settleMs: number;
+
+  constructor(settleMs: number) {
+    this.#settleMs = settleMs;
+  }
+
+  /** A limit left the service. Drops ended limits, and limits that allow no more than the newest and end no later. */
+  add({ epoch, seq, limitA, phases, leaseMs, overAtMs }: NewlyGranted, nowMs: number): void {
+    const all = this.#all;
+    let kept = 0;
+    for (const each of all) {
+      const isOver = each.overAtMs <= nowMs;
+      const isMore = each.limitA > limitA || each.phases > phases;
+      if (!isOver && (isMore || each.overAtMs > overAtMs)) all[kept++] = each;
+    }
+    all[kept++] = { epoch, seq, limitA, phases, leaseMs, overAtMs, opened: undefined };
+    all.length = kept;
+  }
+
+  /** The connector was at `limitA` until now, by no limit that can be applied anew. */
+  leave(limitA: number, phases: number, epoch: number, nowMs: number): void {
+    const overAtMs = nowMs + this.#settleMs;
+    this.#all.unshift({ epoch, seq: 0, limitA, phases, leaseMs: 0, overAtMs, opened: undefined });
+  }
+
+  /**
+   * The connector applied that limit: earlier ones end after the settling time, and the limit's own lease began by
+   * now.
+   */
+  applied(applied: Numbered, nowMs: number): void {
+    const settledAtMs = nowMs + this.#settleMs;
+    for (const each of this.#all) {
+      if (isOlder(each, applied)) each.overAtMs = Math.min(each.overAtMs, settledAtMs);
+      else if (each.seq === applied.seq && each.opened === undefined)
+        each.overAtMs = Math.min(each.overAtMs, settledAtMs + each.leaseMs);
+    }
+  }
+
+  /**
+   * The service received that limits in force may outlast their leases: they count until a newer one is applied.
+   * @param holds limit that the connector has applied, which ends older ones
+   */
+  openEnds(holds: Numbered, nowMs: number): void {
+    for (const each of this.#all) {
+      if (each.overAtMs <= nowMs || isOlder(each, holds)) continue;
+      each.opened ??= { atMs: nowMs, endedAtMs: each.overAtMs };
+      each.overAtMs = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  /** The service died: reports of open ends since `storedUntilMs` may be on no disk. */
+  loseEnds(storedUntilMs: number): void {
+    for (const each of this.#all) {
+      if (each.opened === undefined || each.opened.atMs < storedUntilMs) continue;
+      each.overAtMs = Math.min(each.overAtMs, each.opened.endedAtMs);
+      each.opened = undefined;
+    }
+  }
+
+  /** Highest limit on its phase number `own`, or `leastA`. */
+  mostA(leastA: number, nowMs: number, own: number): number {
+    let mostA = leastA;
+    for (const { limitA, phases, overAtMs } of this.#all)
+      if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
+    return mostA;
+  }
+
+  /** True if that limit is the newest, and in force. */
+  isNewest({ epoch, seq }: Numbered, nowMs: number): boolean {
+    const newest = this.#all.at(-1);
+    return newest?.seq === seq && newest.epoch === epoch && newest.overAtMs > nowMs;
+  }
+
+  /** True if a limit of an earlier life than `epoch` may be in force. */
+  hasAnyBefore(epoch: number, nowMs: number): boolean {
+    return this.#all.some((each) => each.epoch < epoch && each.overAtMs > nowMs);
+  }
+}
 
 // Detects a charger that draws more than permitted, by its meter values (R8).
 const SLACK_A = 0.5;

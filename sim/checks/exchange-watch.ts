@@ -1,5 +1,6 @@
 // Follows the messages that chargers send and those of them that the service receives. Records the limits that
 // chargers took, and reports a limit that a charger must not take (P7).
+
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { LimitMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
@@ -7,37 +8,25 @@ import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { WorldCharger } from '../world/charger-run.js';
-import type { Report } from '../world/power-watch.js';
+import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook } from './connector-book.js';
-import { leaseMsOf } from './heartbeat-log.js';
-import { isOlder, type Numbered } from './outstanding-grant-record.js';
-import type { Reached } from './reached.js';
-import type { SiteBooks } from './site-book.js';
+import { isOlder, leaseMsOf, type Numbered } from './connector-book.js';
 
 type ConnectorMessage = Exclude<ChargerMessage, { kind: 'state' }>;
 
 /** Rounding error of a charger's own calculation. */
 const ROUNDING_MS = 1;
 
+type ExchangeWatchWorld = Pick<CheckedWorld, 'books' | 'monotonicMs' | 'reached' | 'report'>;
+
 export class ExchangeWatch {
-  readonly #books: SiteBooks;
-  readonly #monotonicMs: () => number;
-  readonly #reached: Reached;
-  readonly #report: Report;
+  readonly #world: ExchangeWatchWorld;
   readonly #spokenFor = new Set<string>();
   /** Last lease kind that the gateway sent for these chargers, received or not. */
   readonly #saidLease = new Map<ConnectorBook, LeaseKind>();
 
-  constructor(options: {
-    readonly books: SiteBooks;
-    readonly monotonicMs: () => number;
-    readonly reached: Reached;
-    readonly report: Report;
-  }) {
-    this.#books = options.books;
-    this.#monotonicMs = options.monotonicMs;
-    this.#reached = options.reached;
-    this.#report = options.report;
+  constructor(world: ExchangeWatchWorld) {
+    this.#world = world;
   }
 
   /** The charger sends the message now; its arrival is another event. */
@@ -54,16 +43,16 @@ export class ExchangeWatch {
     if (book === undefined) return;
     if (message.kind === 'meter') {
       const { boot = '', hb } = message.body;
-      if (hb !== undefined) book.said.note(boot, hb, this.#monotonicMs());
+      if (hb !== undefined) book.said.note(boot, hb, this.#world.monotonicMs());
       this.#noteWords(book, message.body);
       return;
     }
     const { result } = message.body;
-    if (result === 'STALE') this.#reached.note('staleGrantRefused');
+    if (result === 'STALE') this.#world.reached.note('staleGrantRefused');
     const session = book.given(message.body)?.session;
     if (result === 'STALE' && session !== undefined && session !== book.sessions.in(message.body.boot)?.id)
-      this.#reached.note('sessionOver');
-    if (result === 'EXPIRED') this.#reached.note('expiredGrantRefused');
+      this.#world.reached.note('sessionOver');
+    if (result === 'EXPIRED') this.#world.reached.note('expiredGrantRefused');
     if (result !== 'APPLIED') return;
     const outlet = charger.outlets.find(({ spec }) => spec.connectorId === message.connectorId);
     this.#judgeTaken(book, outlet, message.body, charger.line !== undefined);
@@ -86,17 +75,17 @@ export class ExchangeWatch {
     }
     const ack = message.body ?? read(ackSchema, message.payload);
     if (ack?.result !== 'APPLIED') return;
-    if (book.told !== undefined && isOlder(ack, book.told)) this.#reached.note('lateAck');
-    book.noteApplied(ack, this.#monotonicMs());
+    if (book.told !== undefined && isOlder(ack, book.told)) this.#world.reached.note('lateAck');
+    book.noteApplied(ack, this.#world.monotonicMs());
   }
 
   #receiveWill({ controllerUuid }: ChargerAddress): void {
-    this.#reached.note('lastWillHeard');
-    for (const book of this.#books.ofCharger(controllerUuid)) book.signOff();
+    this.#world.reached.note('lastWillHeard');
+    for (const book of this.#world.books.ofCharger(controllerUuid)) book.signOff();
   }
 
   #violate(book: ConnectorBook, detail: string): void {
-    this.#report({ invariant: 'P7', target: book.facts.key, detail });
+    this.#world.report({ invariant: 'P7', target: book.facts.key, detail });
   }
 
   /**
@@ -136,8 +125,8 @@ export class ExchangeWatch {
   /** A message with a body is about a connector of its charger; any other message has only its topic. */
   #bookOf({ controllerUuid }: ChargerAddress, message: ConnectorMessage): ConnectorBook | undefined {
     // Comparing topics costs more than two short look-ups: topics are long, and each exists as two strings.
-    if (message.body === undefined) return this.#books.byTopic(message.topic);
-    return this.#books.byId(controllerUuid, message.connectorId);
+    if (message.body === undefined) return this.#world.books.byTopic(message.topic);
+    return this.#world.books.byId(controllerUuid, message.connectorId);
   }
 
   #noteSaid(
@@ -146,16 +135,16 @@ export class ExchangeWatch {
   ): void {
     this.#spokenFor.add(controllerUuid);
     for (const { id, lease } of connectors) {
-      const book = this.#books.byId(controllerUuid, id);
+      const book = this.#world.books.byId(controllerUuid, id);
       if (book !== undefined) this.#saidLease.set(book, lease);
     }
   }
 
   #noteOwn({ controllerUuid }: ChargerAddress, { connectors = [] }: StateMessage): void {
     for (const own of connectors) {
-      const book = this.#books.byId(controllerUuid, own.id);
+      const book = this.#world.books.byId(controllerUuid, own.id);
       if (book === undefined) continue;
-      book.receivedLeaseKind.receive(own.lease, this.#monotonicMs());
+      book.receivedLeaseKind.receive(own.lease, this.#world.monotonicMs());
       book.isForgetful = own.keepsThen !== true;
       if (own.powerType !== 'DC') book.startsWithA = own.failsafeA;
       book.switchesPhases = own.powerType !== 'DC' && own.switchesPhases === true;
@@ -163,20 +152,20 @@ export class ExchangeWatch {
   }
 
   #noteWords(book: ConnectorBook, { boot, seq = 0 }: MeterMessage): void {
-    if (book.saidBoot === boot && book.saidSeq > 0 && seq === 0) this.#reached.note('leaseExpired');
+    if (book.saidBoot === boot && book.saidSeq > 0 && seq === 0) this.#world.reached.note('leaseExpired');
     book.saidBoot = boot;
     book.saidSeq = seq;
   }
 
   #receiveMeter(book: ConnectorBook, meter: MeterMessage): void {
     const { boot = '', hb, epoch = 0, seq = 0, isEndOpen } = meter;
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     const isNewBoot = book.receivedBoot !== boot;
     const isOver = isNewBoot && book.received.isOver(boot);
-    if (isOver) this.#reached.note('oldBootHeard');
+    if (isOver) this.#world.reached.note('oldBootHeard');
     if (hb === undefined) book.isReadOnly = true;
     else if (!book.received.note(boot, hb, nowMs)) {
-      this.#reached.note('heartbeatOvertaken');
+      this.#world.reached.note('heartbeatOvertaken');
       book.sessions.noteLate(boot, meter.session);
       return;
     }
@@ -190,8 +179,8 @@ export class ExchangeWatch {
 
   #noteApplied(book: ConnectorBook, { epoch, seq }: Numbered): void {
     if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
-      this.#reached.note('lostAckHealed');
-    book.noteApplied({ epoch, seq }, this.#monotonicMs());
+      this.#world.reached.note('lostAckHealed');
+    book.noteApplied({ epoch, seq }, this.#world.monotonicMs());
   }
 }
 

@@ -1,23 +1,17 @@
 // Judges every limit that leaves the service. The limit fits beside the entitlements of all others (P2) and is a
 // permitted value (P3). Its numbers are unique (P7), and its lease is short where a grid operator may order less
 // (P18).
+
 import type { LimitMessage } from '../../src/wire/mqtt.js';
-import type { LimitOracle } from '../world/limit-oracle.js';
-import type { PowerWatch, Report } from '../world/power-watch.js';
+import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
+import { isOlder } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
-import { isOlder } from './outstanding-grant-record.js';
-import type { Reached } from './reached.js';
 
 /** Highest entitlement by a limit, on this number of phases. */
 interface Granted {
   readonly mostA: number;
   readonly phases: number;
-}
-
-interface Instants {
-  readonly wallMs: () => number;
-  readonly monotonicMs: () => number;
 }
 
 /** Sums of floating-point watts are compared with a limit in whole watts. */
@@ -31,32 +25,16 @@ const DC_ROUNDING_A = 0.1;
  */
 const SHORT_LEASE_HEARTBEATS = 1.5;
 
-export class GrantWatch {
-  readonly #oracle: LimitOracle;
-  readonly #watch: PowerWatch;
-  readonly #sites: ReadonlyMap<string, SiteBook>;
-  readonly #clock: Instants;
-  readonly #areOrdersExpected: (locationId: string) => boolean;
-  readonly #reached: Reached;
-  readonly #report: Report;
+type GrantWatchWorld = Pick<
+  CheckedWorld,
+  'oracle' | 'watch' | 'sites' | 'nowMs' | 'monotonicMs' | 'areOrdersExpected' | 'reached' | 'report'
+>;
 
-  constructor(options: {
-    readonly oracle: LimitOracle;
-    readonly watch: PowerWatch;
-    readonly sites: ReadonlyMap<string, SiteBook>;
-    readonly clock: Instants;
-    /** The grid operator may order less at any moment. */
-    readonly areOrdersExpected: (locationId: string) => boolean;
-    readonly reached: Reached;
-    readonly report: Report;
-  }) {
-    this.#oracle = options.oracle;
-    this.#watch = options.watch;
-    this.#sites = options.sites;
-    this.#clock = options.clock;
-    this.#areOrdersExpected = options.areOrdersExpected;
-    this.#reached = options.reached;
-    this.#report = options.report;
+export class GrantWatch {
+  readonly #world: GrantWatchWorld;
+
+  constructor(world: GrantWatchWorld) {
+    this.#world = world;
   }
 
   /** The limit leaves now, for `book`'s connector. */
@@ -66,13 +44,13 @@ export class GrantWatch {
     this.#judgeReallocated(book, limit);
     this.#judgeLease(book, limit);
     // The charger refuses a limit whose lease is over.
-    if (!book.isOver(limit, receivedAtMs, this.#clock.monotonicMs())) this.#judgeSums(book, limit);
+    if (!book.isOver(limit, receivedAtMs, this.#world.monotonicMs())) this.#judgeSums(book, limit);
     this.#noteBranches(book, limit);
-    book.give(limit, receivedAtMs, this.#clock.monotonicMs());
+    book.give(limit, receivedAtMs, this.#world.monotonicMs());
   }
 
   #violate(invariant: string, book: ConnectorBook, detail: string): void {
-    this.#report({ invariant, target: book.facts.key, detail });
+    this.#world.report({ invariant, target: book.facts.key, detail });
   }
 
   /**
@@ -90,7 +68,7 @@ export class GrantWatch {
         book,
         `limit ${limit.seq} answers heartbeat ${limit.ref} of ${limit.boot}, never heard`,
       );
-    return receivedAtMs ?? this.#clock.monotonicMs();
+    return receivedAtMs ?? this.#world.monotonicMs();
   }
 
   #judgeCurrents(book: ConnectorBook, { limitA, thenA }: LimitMessage): void {
@@ -106,13 +84,13 @@ export class GrantWatch {
     if ((session === undefined) !== (phases === undefined))
       this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
     if (session === undefined || phases === undefined) return;
-    this.#reached.note('phasesLent');
+    this.#world.reached.note('phasesLent');
     const { id, seenPhases = 0 } = book.sessions.in(boot) ?? {};
     // A service that has just started answers a late message, and the charger refuses that answer.
     if (session !== id && book.sessions.isLate(boot, session)) return;
     if (session !== id)
       this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
-    else if (book.switchesPhases) this.#reached.note('phasesSwitched');
+    else if (book.switchesPhases) this.#world.reached.note('phasesSwitched');
     else if (seenPhases === 0 || seenPhases > phases)
       this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);
   }
@@ -126,7 +104,7 @@ export class GrantWatch {
     const shortS = (SHORT_LEASE_HEARTBEATS * book.times.heartbeatMs) / 1000;
     if (ttlS <= shortS || 1000 * shortS > FOLLOWED_MS) return;
     if (thenA < (efficiency === undefined ? leastA : leastA + DC_ROUNDING_A) - 1e-6) return;
-    if (!this.#areOrdersExpected(book.site.locationId)) return;
+    if (!this.#world.areOrdersExpected(book.site.locationId)) return;
     this.#violate(
       'P18',
       book,
@@ -147,7 +125,7 @@ export class GrantWatch {
   }
 
   #judgeSums(book: ConnectorBook, limit: LimitMessage): void {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     const mostA = Math.max(limit.limitA, limit.thenA);
     const granted = { mostA, phases: limit.phases ?? 3 };
     const last = Math.min(granted.phases, book.facts.circuitPhasesOfPhases.length);
@@ -156,19 +134,19 @@ export class GrantWatch {
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
     this.#judgeCircuitPhases(book, granted, nowMs);
     const { locationId } = book.site;
-    const wallMs = this.#clock.wallMs();
+    const wallMs = this.#world.nowMs();
     // The minimum of a lock is granted under any limit (R16).
     const { leastA, efficiency } = book.facts;
     const floorA = efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
-    if (mostA <= floorA && this.#oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
+    if (mostA <= floorA && this.#world.oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
     const sumW = this.#sumWithW(book.site, book, granted, nowMs);
-    const lowestW = this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
+    const lowestW = this.#world.oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
     if (sumW > lowestW + TOLERANCE_W) {
       const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together, ${lowestW} W is the lowest limit ahead`;
       this.#violate('P2', book, detail);
     }
-    for (const [clusterId, capW] of this.#oracle.capsOf(locationId)) {
-      if (this.#watch.isGraced(clusterId, wallMs)) continue;
+    for (const [clusterId, capW] of this.#world.oracle.capsOf(locationId)) {
+      if (this.#world.watch.isGraced(clusterId, wallMs)) continue;
       this.#judgeCluster(book, sumW, clusterId, capW);
     }
   }
@@ -190,10 +168,10 @@ export class GrantWatch {
   }
 
   #judgeCluster(book: ConnectorBook, ownW: number, clusterId: string, capW: number): void {
-    const nowMs = this.#clock.monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     let sumW = ownW;
-    for (const locationId of this.#oracle.clusters.get(clusterId)?.locationIds ?? []) {
-      const site = this.#sites.get(locationId);
+    for (const locationId of this.#world.oracle.clusters.get(clusterId)?.locationIds ?? []) {
+      const site = this.#world.sites.get(locationId);
       if (site === undefined || site === book.site) continue;
       for (const each of site.connectors) sumW += each.boundW(nowMs);
     }
@@ -208,23 +186,24 @@ export class GrantWatch {
   #noteBranches(book: ConnectorBook, limit: LimitMessage): void {
     const { told } = book;
     const isNews = told?.reason !== limit.reason;
-    if (limit.reason === 'nonCompliant' && isNews) this.#reached.note('quarantine');
-    if (limit.reason === 'lastResort' && isNews) this.#reached.note('lastResort');
-    if (limit.reason === 'waiting' && isNews) this.#reached.note('waiting');
+    if (limit.reason === 'nonCompliant' && isNews) this.#world.reached.note('quarantine');
+    if (limit.reason === 'lastResort' && isNews) this.#world.reached.note('lastResort');
+    if (limit.reason === 'waiting' && isNews) this.#world.reached.note('waiting');
     if (
       (limit.reason === 'paused' || limit.reason === 'minimumPause') &&
       told !== undefined &&
       told.limitA > 0
     )
-      this.#reached.note('rotationPause');
-    if (book.hasGrantBefore(limit.epoch, this.#clock.monotonicMs())) this.#reached.note('restartRestored');
+      this.#world.reached.note('rotationPause');
+    if (book.hasGrantBefore(limit.epoch, this.#world.monotonicMs()))
+      this.#world.reached.note('restartRestored');
     if (told !== undefined && limit.limitA < told.limitA) {
-      const wallMs = this.#clock.wallMs();
+      const wallMs = this.#world.nowMs();
       const { locationId } = book.site;
       const isAhead =
-        this.#oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs) <
-        this.#oracle.limitW(locationId, wallMs);
-      if (isAhead) this.#reached.note('lookAheadLowered');
+        this.#world.oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs) <
+        this.#world.oracle.limitW(locationId, wallMs);
+      if (isAhead) this.#world.reached.note('lookAheadLowered');
     }
   }
 }

@@ -1,9 +1,9 @@
 // Computes the permitted draw above a fallen limit. Chargers that have not taken theirs may cause it, once the others
 // have made room.
-import type { LimitOracle } from '../world/limit-oracle.js';
-import type { ConnectorBook, SiteBook } from './connector-book.js';
+import type { CheckedWorld } from './checked-world.js';
+import type { ConnectorBook } from './connector-book.js';
+import { isOlder } from './connector-book.js';
 import { FOLLOWED_MS } from './import-watch.js';
-import { isOlder } from './outstanding-grant-record.js';
 
 /** A charger without an acknowledgement by then counts with its entitlement, and other cars stop for it. */
 const TAKEN_MS = 5_000;
@@ -20,28 +20,17 @@ interface Standing {
   owedUntilMs: number;
 }
 
+type LateWatchWorld = Pick<CheckedWorld, 'sites' | 'oracle' | 'monotonicMs' | 'nowMs'> & {
+  /** Physical draw of the connector. */ readonly connectorW: (book: ConnectorBook) => number;
+};
+
 /** Times are ms of the monotonic clock. Must be asked every second. */
 export class LateWatch {
-  readonly #sites: ReadonlyMap<string, SiteBook>;
-  readonly #oracle: LimitOracle;
-  readonly #drawnW: (book: ConnectorBook) => number;
-  readonly #monotonicMs: () => number;
-  readonly #wallMs: () => number;
+  readonly #world: LateWatchWorld;
   readonly #standings = new Map<ConnectorBook, Standing>();
 
-  constructor(options: {
-    readonly sites: ReadonlyMap<string, SiteBook>;
-    readonly oracle: LimitOracle;
-    /** Physical draw of the connector. */
-    readonly drawnW: (book: ConnectorBook) => number;
-    readonly monotonicMs: () => number;
-    readonly wallMs: () => number;
-  }) {
-    this.#sites = options.sites;
-    this.#oracle = options.oracle;
-    this.#drawnW = options.drawnW;
-    this.#monotonicMs = options.monotonicMs;
-    this.#wallMs = options.wallMs;
+  constructor(world: LateWatchWorld) {
+    this.#world = world;
   }
 
   /**
@@ -50,14 +39,14 @@ export class LateWatch {
    * just become late adds its former draw above its limit.
    */
   allowedW(locationId: string, limitW: number): number {
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     // `leastW` is the draw that cannot be lowered, and the minimum of the others. `excessW` is the draw of late
     // chargers above their limits.
     let leastW = 0;
     let excessW = 0;
-    for (const book of this.#sites.get(locationId)?.connectors ?? []) {
+    for (const book of this.#world.sites.get(locationId)?.connectors ?? []) {
       const standing = this.#follow(book, nowMs);
-      const drawnW = this.#drawnW(book);
+      const drawnW = this.#world.connectorW(book);
       const { wattsPerA, leastA } = book.facts;
       const isLate = standing.lateSinceMs !== undefined || nowMs < standing.lateUntilMs + FOLLOWED_MS;
       if (isLost(book, standing, nowMs)) leastW += drawnW;
@@ -81,7 +70,7 @@ export class LateWatch {
       standing.lateUntilMs = nowMs;
     standing.lateSinceMs = isUntaken ? (isAsBefore && standing.lateSinceMs) || nowMs : undefined;
     standing.silentSinceMs = book.isSilent(nowMs) ? (standing.silentSinceMs ?? nowMs) : undefined;
-    const isLocked = this.#oracle.lockKw(facts.key, this.#wallMs()) !== undefined;
+    const isLocked = this.#world.oracle.lockKw(facts.key, this.#world.nowMs()) !== undefined;
     if (isLocked && !facts.operatorMayPause) standing.owedUntilMs = nowMs + FOLLOWED_MS;
     return standing;
   }

@@ -1,11 +1,11 @@
 // Checks priority locks (P4). A reachable locked connector is never below 6 A, unless a grid operator may pause it.
 // It is below its lock's limit as a last resort only.
+
 import type { LimitMessage } from '../../src/wire/mqtt.js';
-import type { LimitOracle } from '../world/limit-oracle.js';
-import type { Report } from '../world/power-watch.js';
 import type { CircuitPhaseName } from '../world/site-fuses.js';
+import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook } from './connector-book.js';
-import { isOlder, type Numbered } from './outstanding-grant-record.js';
+import { isOlder, type Numbered } from './connector-book.js';
 
 /** Others have made room for a lock by then: a horizon, and the time between raises. */
 const MADE_ROOM_MS = 100_000;
@@ -40,40 +40,24 @@ interface Standing {
   noRoomAtMs: number;
 }
 
+type LockWatchWorld = Pick<CheckedWorld, 'oracle' | 'nowMs' | 'monotonicMs' | 'operatorW' | 'report'> & {
+  /** Physical current of the connector, A per phase. */ readonly drawnA: (
+    book: ConnectorBook,
+  ) => number /** Monotonic instant, ms, since which the service runs and can write. */;
+  readonly soundSinceMs: () => number;
+};
+
 export class LockWatch {
-  readonly #oracle: LimitOracle;
-  readonly #wallMs: () => number;
-  readonly #monotonicMs: () => number;
-  readonly #drawnA: (book: ConnectorBook) => number;
-  readonly #soundSinceMs: () => number;
-  readonly #operatorW: (locationId: string) => number;
-  readonly #report: Report;
+  readonly #world: LockWatchWorld;
   readonly #standings = new Map<ConnectorBook, Standing>();
 
-  constructor(options: {
-    readonly oracle: LimitOracle;
-    readonly wallMs: () => number;
-    readonly monotonicMs: () => number;
-    /** Physical current of the connector, A per phase. */
-    readonly drawnA: (book: ConnectorBook) => number;
-    /** Monotonic instant, ms, since which the service runs and can write. */
-    readonly soundSinceMs: () => number;
-    /** Lowest recent limit of the grid operator for a location, W. */
-    readonly operatorW: (locationId: string) => number;
-    readonly report: Report;
-  }) {
-    this.#oracle = options.oracle;
-    this.#wallMs = options.wallMs;
-    this.#monotonicMs = options.monotonicMs;
-    this.#drawnA = options.drawnA;
-    this.#soundSinceMs = options.soundSinceMs;
-    this.#operatorW = options.operatorW;
-    this.#report = options.report;
+  constructor(world: LockWatchWorld) {
+    this.#world = world;
   }
 
   /** The limit leaves now, and `book` does not contain it yet. */
   left(book: ConnectorBook, limit: LimitMessage): void {
-    const lockKw = this.#oracle.lockKw(book.facts.key, this.#wallMs());
+    const lockKw = this.#world.oracle.lockKw(book.facts.key, this.#world.nowMs());
     const standing = this.#standingOf(book);
     if (lockKw !== undefined) this.#judgeLocked(book, limit, lockKw);
     else {
@@ -84,7 +68,7 @@ export class LockWatch {
     else standing.running = 0;
     const isLower = book.told !== undefined && limit.limitA < book.told.limitA;
     if (isLower && !isUntaken(book, standing))
-      standing.lowered = { epoch: limit.epoch, seq: limit.seq, leftAtMs: this.#monotonicMs() };
+      standing.lowered = { epoch: limit.epoch, seq: limit.seq, leftAtMs: this.#world.monotonicMs() };
   }
 
   #standingOf(book: ConnectorBook): Standing {
@@ -105,17 +89,17 @@ export class LockWatch {
   }
 
   #violate({ facts }: ConnectorBook, detail: string): void {
-    this.#report({ invariant: 'P4', target: facts.key, detail });
+    this.#world.report({ invariant: 'P4', target: facts.key, detail });
   }
 
   #isSteady(book: ConnectorBook): boolean {
     const lockedSinceMs =
-      this.#oracle.lockedSinceMs(book.facts.key, this.#wallMs()) ?? Number.POSITIVE_INFINITY;
-    const nowMs = this.#monotonicMs();
+      this.#world.oracle.lockedSinceMs(book.facts.key, this.#world.nowMs()) ?? Number.POSITIVE_INFINITY;
+    const nowMs = this.#world.monotonicMs();
     return (
-      this.#wallMs() - lockedSinceMs > MADE_ROOM_MS &&
+      this.#world.nowMs() - lockedSinceMs > MADE_ROOM_MS &&
       nowMs - book.onlineSinceMs > MADE_ROOM_MS &&
-      nowMs - this.#soundSinceMs() > MADE_ROOM_MS
+      nowMs - this.#world.soundSinceMs() > MADE_ROOM_MS
     );
   }
 
@@ -123,13 +107,14 @@ export class LockWatch {
     const standing = this.#standingOf(book);
     const { wattsPerA, maxA, leastA } = book.facts;
     // Others had the phases that its car left unused; the next car waits until they have followed.
-    const isTakenBack = phases === undefined && this.#monotonicMs() - book.reallocatedAtMs <= MADE_ROOM_MS;
+    const isTakenBack =
+      phases === undefined && this.#world.monotonicMs() - book.reallocatedAtMs <= MADE_ROOM_MS;
     const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#isOwedLeast(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
       this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
-      reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#drawnA(book) > limitA - TOLERANCE_A;
+      reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#world.drawnA(book) > limitA - TOLERANCE_A;
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
     if (standing.belowLock >= STEADY_LIMITS && this.#isSteady(book)) {
       standing.belowLock = 0;
@@ -148,7 +133,7 @@ export class LockWatch {
    */
   #isOwedLeast(book: ConnectorBook): boolean {
     const standing = this.#standingOf(book);
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     if (!this.#doFloorsFitFuses(book)) {
       standing.noRoomAtMs = nowMs;
       return false;
@@ -186,7 +171,7 @@ export class LockWatch {
    */
   #reservedA(book: ConnectorBook, circuitPhase: CircuitPhaseName): number {
     const standing = this.#standingOf(book);
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#world.monotonicMs();
     if (book.isUnreliable || book.metered.mayBeDistrusted) standing.unreliableAtMs = nowMs;
     const { settleMs, heartbeatMs } = book.times;
     const reliableForMs = nowMs - Math.max(standing.unreliableAtMs, book.receivedLeaseKind.noneAtMs);
@@ -209,16 +194,20 @@ export class LockWatch {
     const { facts, site } = book;
     if (!facts.operatorMayPause) return false;
     const neededW = site.connectors.reduce((sumW, each) => {
-      const isLocked = this.#oracle.lockKw(each.facts.key, this.#wallMs()) !== undefined;
+      const isLocked = this.#world.oracle.lockKw(each.facts.key, this.#world.nowMs()) !== undefined;
       const isAtFloor = isLocked && (each === book || this.#followsLimits(each));
-      return sumW + (isAtFloor ? each.facts.leastA * each.facts.wattsPerA : each.boundW(this.#monotonicMs()));
+      return (
+        sumW + (isAtFloor ? each.facts.leastA * each.facts.wattsPerA : each.boundW(this.#world.monotonicMs()))
+      );
     }, 0);
-    return neededW > this.#operatorW(site.locationId);
+    return neededW > this.#world.operatorW(site.locationId);
   }
 
   /** It is in reach, and has taken its newest limit. */
   #followsLimits(book: ConnectorBook): boolean {
-    return !book.isSilent(this.#monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told);
+    return (
+      !book.isSilent(this.#world.monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told)
+    );
   }
 
   /** Requires that every reachable unlocked connector is at 0, or at its unconditional reserve (R16). */
@@ -256,9 +245,12 @@ export class LockWatch {
 
   #unlockedRunningBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     return book.site.connectors.filter((sibling) => {
-      if (this.#oracle.lockKw(sibling.facts.key, this.#wallMs()) !== undefined) return false;
+      if (this.#world.oracle.lockKw(sibling.facts.key, this.#world.nowMs()) !== undefined) return false;
       if (sibling.told === undefined || sibling.isReadOnly || sibling.metered.isDistrusted) return false;
-      if (sibling.isSilent(this.#monotonicMs()) || this.#monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS)
+      if (
+        sibling.isSilent(this.#world.monotonicMs()) ||
+        this.#world.monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS
+      )
         return false;
       if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
       if (this.#standingOf(sibling).running < limits) return false;

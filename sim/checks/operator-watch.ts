@@ -1,13 +1,12 @@
 // Checks the grid operator's limit against a second implementation of the use case LPC, and the draw against that
 // limit (P18).
+
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';
-import type { Report } from '../world/power-watch.js';
-import type { RestAnswer } from '../world/rest-client.js';
+import type { Question, RestAnswer } from '../world/rest-client.js';
+import type { CheckedWorld } from './checked-world.js';
 import { FOLLOWED_MS } from './import-watch.js';
-import type { Ask, Question, Soon } from './inquiry.js';
-import type { Reached } from './reached.js';
 
 type Phase = 'INIT' | 'LIMITED' | 'UNLIMITED_CONTROLLED' | 'FAILSAFE' | 'UNLIMITED_AUTONOMOUS';
 
@@ -58,25 +57,23 @@ const TOLERANCE_W = 2;
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 const DECIDED_MS = 2_000;
 
-interface WatchedWorld {
-  readonly tenants: readonly TenantEntry[];
-  /** Draw of a location's chargers. */
-  readonly drawnW: (locationId: string) => number;
+type WatchedWorld = Pick<
+  CheckedWorld,
+  | 'tenants'
+  | 'oracle'
+  | 'drawnW'
+  | 'nowMs'
+  | 'horizonMs'
+  | 'isServiceUp'
+  | 'ask'
+  | 'soon'
+  | 'at'
+  | 'reached'
+  | 'report'
+> & {
   /** Permitted draw once `limitW` has held for 15 s, while some chargers have not taken theirs. */
   readonly allowedW: (locationId: string, limitW: number) => number;
-  readonly nowMs: () => EpochMs;
-  /** Longest time that a lease may last. */
-  readonly horizonMs: number;
-  readonly isServiceUp: () => boolean;
-  /** Limit of the lock; undefined for a connector without a lock. */
-  readonly lockKw: (key: string, atMs: EpochMs) => number | undefined;
-  readonly ask: Ask;
-  readonly soon: Soon;
-  /** Runs `work` at an instant of the wall clock. */
-  readonly at: (atMs: EpochMs, work: () => void) => void;
-  readonly reached: Pick<Reached, 'note'>;
-  readonly report: Report;
-}
+};
 
 export class OperatorWatch {
   readonly #sites: readonly Site[];
@@ -201,7 +198,8 @@ export class OperatorWatch {
 
   #judge(site: Site, now: EpochMs): void {
     let owedW = 0;
-    for (const { key, floorW } of site.owed) if (this.#world.lockKw(key, now) !== undefined) owedW += floorW;
+    for (const { key, floorW } of site.owed)
+      if (this.#world.oracle.lockKw(key, now) !== undefined) owedW += floorW;
     const limitW = Math.max(limitKwOf(site) * 1000, owedW);
     if (limitW !== site.limits.at(-1)?.limitW) site.limits.push({ fromMs: now, limitW });
     const followedMs = now < this.#unreachableUntilMs ? this.#world.horizonMs + FOLLOWED_MS : FOLLOWED_MS;

@@ -1,76 +1,72 @@
 // Checks the recovery after the last fault: every reachable connector holds a lease, and a site draws as much as it
 // can (P12).
+
 import { countedV, leastOfferA } from '../charger/direct-current.js';
 import type { OutletState } from '../charger/virtual-charger.js';
-import type { ChargerRun } from '../world/charger-run.js';
-import type { LimitOracle } from '../world/limit-oracle.js';
-import type { SiteBook } from './connector-book.js';
-
-export interface RecoveryWatch {
-  /** Share of the best possible draw that the location draws now, 0 to 1. */
-  shareOfBest(locationId: string): number;
-  /** Connectors of the location that are in reach, take limits and hold no lease. */
-  leaseless(locationId: string): readonly string[];
-}
+import type { CheckedWorld } from './checked-world.js';
 
 /** A car that draws this share of its limit wants more; the service has the same rule. */
 const WANTING = 0.9;
 /** A satisfied car keeps capacity for one step, and a raise is at least one step. */
 const STEP_A = 1;
 
-export function createRecoveryWatch(options: {
-  readonly oracle: LimitOracle;
-  readonly runs: readonly ChargerRun[];
-  readonly wallMs: () => number;
-  readonly sites: ReadonlyMap<string, SiteBook>;
-}): RecoveryWatch {
-  const { oracle, runs, wallMs, sites } = options;
+type RecoveryWatchWorld = Pick<CheckedWorld, 'oracle' | 'runs' | 'nowMs' | 'sites'>;
+
+export class RecoveryWatch {
+  readonly #world: RecoveryWatchWorld;
+
+  constructor(world: RecoveryWatchWorld) {
+    this.#world = world;
+  }
+
+  /** Share of the best possible draw that the location draws now, 0 to 1. */
+  shareOfBest(locationId: string): number {
+    const { runs, oracle, nowMs } = this.#world;
+    let drawnW = 0;
+    let wantedW = 0;
+    let reservedW = 0;
+    let lockedW = 0;
+    let leastFloorW = Number.POSITIVE_INFINITY;
+    for (const { charger } of runs) {
+      if (charger.address.locationId !== locationId) continue;
+      for (const outlet of charger.outlets) {
+        const key = `${charger.address.controllerUuid}/${outlet.spec.connectorId}`;
+        const lockKw = oracle.lockKw(key, nowMs());
+        const { wants, keeps, draws } = needOf(outlet, 1000 * (lockKw ?? Number.POSITIVE_INFINITY));
+        if (lockKw !== undefined) lockedW += wants;
+        else if (wants > 0) leastFloorW = Math.min(leastFloorW, floorWOf(outlet));
+        drawnW += draws;
+        wantedW += wants;
+        reservedW += keeps;
+      }
+    }
+    const roomW = this.#limitW(locationId) - reservedW;
+    // The rest beside locks is unusable if it is less than a minimum of 6 A.
+    const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
+    const bestW = Math.min(wantedW, usableW);
+    return bestW <= 0 ? 1 : drawnW / bestW;
+  }
+
+  /** Connectors of the location that are in reach, take limits and hold no lease. */
+  leaseless(locationId: string): readonly string[] {
+    return this.#world.runs.flatMap(({ charger, isConnected }) =>
+      charger.address.locationId !== locationId || !isConnected || !charger.takesLimits
+        ? []
+        : charger.limits().flatMap(({ seq }, i) => {
+            const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;
+            return seq > 0 ? [] : [target];
+          }),
+    );
+  }
 
   /** Lowest limit until a lease that is granted now ends. */
-  function limitW(locationId: string): number {
-    const fromMs = wallMs();
+  #limitW(locationId: string): number {
+    const { oracle, sites, nowMs } = this.#world;
+    const fromMs = nowMs();
     const toMs = fromMs + (sites.get(locationId)?.horizonMs ?? 0);
     const sharesKw = [fromMs, toMs].map((atMs) => oracle.shareKw(locationId, atMs));
     return Math.min(oracle.lowestW(locationId, fromMs, toMs), ...sharesKw.map((shareKw) => 1000 * shareKw));
   }
-
-  return {
-    shareOfBest(locationId) {
-      let drawnW = 0;
-      let wantedW = 0;
-      let reservedW = 0;
-      let lockedW = 0;
-      let leastFloorW = Number.POSITIVE_INFINITY;
-      for (const { charger } of runs) {
-        if (charger.address.locationId !== locationId) continue;
-        for (const outlet of charger.outlets) {
-          const key = `${charger.address.controllerUuid}/${outlet.spec.connectorId}`;
-          const lockKw = oracle.lockKw(key, wallMs());
-          const { wants, keeps, draws } = needOf(outlet, 1000 * (lockKw ?? Number.POSITIVE_INFINITY));
-          if (lockKw !== undefined) lockedW += wants;
-          else if (wants > 0) leastFloorW = Math.min(leastFloorW, floorWOf(outlet));
-          drawnW += draws;
-          wantedW += wants;
-          reservedW += keeps;
-        }
-      }
-      const roomW = limitW(locationId) - reservedW;
-      // The rest beside locks is unusable if it is less than a minimum of 6 A.
-      const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
-      const bestW = Math.min(wantedW, usableW);
-      return bestW <= 0 ? 1 : drawnW / bestW;
-    },
-    leaseless(locationId) {
-      return runs.flatMap(({ charger, isConnected }) =>
-        charger.address.locationId !== locationId || !isConnected || !charger.takesLimits
-          ? []
-          : charger.limits().flatMap(({ seq }, i) => {
-              const target = `${charger.address.controllerUuid}/${charger.connectors[i]?.connectorId}`;
-              return seq > 0 ? [] : [target];
-            }),
-      );
-    },
-  };
 }
 
 function floorWOf({ spec }: OutletState): number {

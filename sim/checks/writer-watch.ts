@@ -1,6 +1,6 @@
 // Checks that the whole database, or each shard, has one writer at a time among several nodes (P19). A term belongs
 // to one node, no term is used again, and a replaced node writes nothing.
-import type { Report } from '../world/power-watch.js';
+import type { Report } from '../world/world-record.js';
 
 const THE_DATABASE = 'the database';
 

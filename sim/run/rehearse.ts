@@ -8,7 +8,7 @@ import { type ConnectorName, type EventOf, type TraceState, TraceStateFold } fro
 import { type Summary, SummaryFold } from '../report/summary.js';
 import { type FaultEpisode, faultPlanOf } from '../scenario/fault-plan.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
-import { type BranchInput, branched, parseBranch } from '../scenario/parse-branch.js';
+import { type BranchInput, branched, parseBranch } from '../scenario/parse-scenario.js';
 import type { Scenario } from '../scenario/scenario.js';
 import { sessionsOf } from '../sessions/sessions-of.js';
 import type { Visit } from '../sessions/visit.js';

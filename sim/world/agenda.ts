@@ -1,5 +1,7 @@
 // Due work of a world, on one heap beside the virtual clock; ties keep the order of their insertion.
 import FlatQueue from 'flatqueue';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { Clock } from '../../src/ports/clock.js';
 
 /** Due work as an object, which saves a closure for each. */
 export interface Happening {
@@ -40,17 +42,30 @@ export class ByInstant<T> {
   }
 }
 
+/** The time of a world, and the work that is due in it. */
 export class Agenda {
   readonly #waiting = new ByInstant<Happening | (() => void)>();
-  readonly #monotonicMs: () => number;
+  readonly #clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
 
-  constructor(monotonicMs: () => number) {
-    this.#monotonicMs = monotonicMs;
+  constructor(clock: Pick<Clock, 'nowMs' | 'monotonicMs'>) {
+    this.#clock = clock;
+  }
+
+  nowMs(): EpochMs {
+    return this.#clock.nowMs();
+  }
+
+  monotonicMs(): number {
+    return this.#clock.monotonicMs();
   }
 
   /** Runs `work` at `atMs` of the monotonic clock, rounded up to whole ms, or at once if that has passed. */
   at(atMs: number, work: Happening | (() => void)): void {
-    this.#waiting.put(work, Math.max(Math.ceil(atMs), this.#monotonicMs()));
+    this.#waiting.put(work, Math.max(Math.ceil(atMs), this.#clock.monotonicMs()));
+  }
+
+  after(ms: number, work: Happening | (() => void)): void {
+    this.at(this.#clock.monotonicMs() + ms, work);
   }
 
   /** Instant of the next work; infinite without work. */

@@ -5,20 +5,187 @@ import type { LimitReason } from '../../machines/power/grant.js';
 import type { HeldLease } from '../../machines/session/held-lease.js';
 import { CLOCK_DOUBTED } from '../../machines/session/lease-report.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
+import { TIME_WAITS_MS } from '../../src/gateway/charger-calls.js';
+import { answerCall } from '../../src/gateway/dialect.js';
+import type { ChargerUplink, LastWill } from '../../src/gateway/uplink.js';
+import type { Clock } from '../../src/ports/clock.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
+import { parseTopic, type Topic } from '../../src/wire/topics.js';
 import type { PerPhase } from '../charger/car.js';
 import { type ChargerMessage, publishedMessage } from '../charger/charger-message.js';
 import type { HeldLimit } from '../charger/grant-holder.js';
 import { OcppDevice, type OcppDeviceOptions } from '../charger/ocpp-device.js';
 import type { OcppEvse, OcppEvseSpec } from '../charger/ocpp-evse.js';
-import { type OcppTraits, PLAIN_OCPP } from '../charger/ocpp-traits.js';
+import type { Words } from '../charger/ocpp-words.js';
+import { type OcppProtocol, type OcppTraits, PLAIN_OCPP } from '../charger/traits.js';
 import type { OutletState } from '../charger/virtual-charger.js';
 import type { Agenda } from './agenda.js';
 import type { WorldCharger } from './charger-run.js';
 import type { BrokerSide } from './connections.js';
-import { GatewaySession } from './gateway-session.js';
 import { WAY_MS, Wire } from './wire.js';
 import type { WorldGateway } from './world-gateway.js';
+
+// One connection of a virtual OCPP charger at the gateway: the production session between two simulated wires.
+
+/** The gateway gives up its call to the charger after this time without an answer. */
+const ANSWERED_WITHIN_MS = 15_000;
+
+/** A login at the service whose connection is the charger's wire to the broker. */
+class BridgedUplink implements ChargerUplink {
+  isEnded = false;
+  #isAttached = false;
+  readonly #topics = new Map<string, Topic>();
+  readonly #options: Pick<GatewaySessionOptions, 'isUplinkUp' | 'setWill' | 'say'>;
+
+  constructor(options: Pick<GatewaySessionOptions, 'isUplinkUp' | 'setWill' | 'say'>) {
+    this.#options = options;
+  }
+
+  get isListening(): boolean {
+    return this.#isAttached && this.#isUp;
+  }
+
+  get #isUp(): boolean {
+    return !this.isEnded && this.#options.isUplinkUp();
+  }
+
+  async attach(): Promise<void> {
+    this.#isAttached = true;
+  }
+
+  detach(): void {
+    this.#isAttached = false;
+  }
+
+  setWill({ topic, body }: LastWill): void {
+    if (!this.isEnded) this.#options.setWill(publishedMessage(topic, body, this.#read(topic)));
+  }
+
+  publish(topic: string, body: object): void {
+    if (this.#isUp) this.#options.say(publishedMessage(topic, body, this.#read(topic)));
+  }
+
+  /** Caches parsed topics: a charger has few topics, and sends many messages on each. */
+  #read(topic: string): Topic | undefined {
+    const known = this.#topics.get(topic);
+    if (known !== undefined) return known;
+    const read = parseTopic(topic);
+    if (read !== undefined) this.#topics.set(topic, read);
+    return read;
+  }
+}
+
+interface GatewaySessionOptions {
+  readonly gateway: WorldGateway;
+  readonly bridge: ChargerBridge;
+  readonly protocol: OcppProtocol;
+  /** Clock of the gateway's present life. */
+  readonly clock: Clock;
+  readonly line: Wire;
+  readonly isUplinkUp: () => boolean;
+  readonly say: (message: ChargerMessage) => void;
+  /** The broker publishes `will` if the connection breaks. */
+  readonly setWill: (will: ChargerMessage) => void;
+  /** Hands over a call that reached the charger, and returns the charger's answer. */
+  readonly answer: (method: string, params: object) => unknown;
+  /** The gateway gives up the connection. */
+  readonly onOver: () => void;
+  /** Completes all pending promises before virtual time goes on. */
+  readonly settle: () => void;
+}
+
+class GatewaySession {
+  readonly bridge: ChargerBridge;
+  readonly #options: GatewaySessionOptions;
+  readonly #uplink: BridgedUplink;
+  readonly #socket: ChargerSocket;
+  #isPongDue = false;
+  #isOver = false;
+
+  constructor(options: GatewaySessionOptions) {
+    const { gateway, bridge, protocol, onOver } = options;
+    this.#options = options;
+    this.bridge = bridge;
+    this.#uplink = new BridgedUplink(options);
+    this.#socket = {
+      dialect: gateway.dialectOf(bridge, protocol),
+      call: (method, params) => this.#call(method, params),
+      close: onOver,
+    };
+  }
+
+  get isListening(): boolean {
+    return this.#uplink.isListening;
+  }
+
+  begin(): void {
+    void this.bridge.open(this.#socket, this.#uplink);
+    this.#ping();
+  }
+
+  /** Another connection with the same name replaced this one at the broker. */
+  loseUplink(): void {
+    this.#uplink.isEnded = true;
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.bridge.close(this.#socket);
+    this.#uplink.isEnded = true;
+  }
+
+  /** Handles a charger's call that reached the gateway, and sends the answer back. */
+  receive([method, params]: Words, back: (answer: object | undefined) => void): void {
+    const { clock, line, settle } = this.#options;
+    const reply = (answer: object | undefined) => {
+      if (!this.#isOver) line.travelDown({ arrive: () => back(answer) });
+    };
+    answerCall(this.#socket.dialect, method, params).then(reply, () => reply(undefined));
+    settle();
+    // A Heartbeat may wait for the service, and a timer then answers it.
+    if (method === 'Heartbeat') clock.after(TIME_WAITS_MS, settle);
+  }
+
+  /** If no pong arrives before the next ping, the charger is gone. */
+  #ping(): void {
+    const { clock, line, onOver } = this.#options;
+    clock.after(this.bridge.heartbeatMs, () => {
+      if (this.#isOver) return;
+      if (this.#isPongDue) {
+        onOver();
+        return;
+      }
+      this.#isPongDue = true;
+      const arrive = () => {
+        this.#isPongDue = false;
+        if (!this.#isOver) this.bridge.session.received(clock.monotonicMs());
+      };
+      line.travelDown({ arrive: () => void line.travelUp({ arrive }) });
+      this.#ping();
+    });
+  }
+
+  #call(method: string, params: object): Promise<unknown> {
+    const { clock, line, answer, settle } = this.#options;
+    return new Promise((resolve, reject) => {
+      const cancel = clock.after(ANSWERED_WITHIN_MS, () => {
+        reject(new Error('no answer came'));
+        settle();
+      });
+      const arrive = () => {
+        const answered = answer(method, params);
+        const come = () => {
+          cancel();
+          resolve(answered);
+          settle();
+        };
+        line.travelUp({ arrive: come });
+      };
+      line.travelDown({ arrive });
+    });
+  }
+}
 
 // A connector of a virtual OCPP charger in a world: its physical state, and the grant that the gateway holds for it.
 
@@ -31,12 +198,12 @@ interface HeldWith {
 class BridgedOutlet implements OutletState {
   readonly #evse: OcppEvse;
   readonly #heldWith: () => HeldWith;
-  readonly #monotonicMs: () => number;
+  readonly #agenda: Agenda;
 
-  constructor(evse: OcppEvse, heldWith: () => HeldWith, monotonicMs: () => number) {
+  constructor(evse: OcppEvse, heldWith: () => HeldWith, agenda: Agenda) {
     this.#evse = evse;
     this.#heldWith = heldWith;
-    this.#monotonicMs = monotonicMs;
+    this.#agenda = agenda;
   }
 
   get spec() {
@@ -49,7 +216,7 @@ class BridgedOutlet implements OutletState {
 
   /** Grant that the gateway holds for it. The limit and its end are those of the charger's own profiles. */
   get holder(): { readonly applied: HeldLimit } {
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#agenda.monotonicMs();
     const limitA = this.#evse.mayDrawA(nowMs);
     const endsAtMs = this.#evse.leaseEndsAtMs(nowMs);
     const { held, reason } = this.#heldWith();
@@ -85,7 +252,6 @@ export interface BridgedChargerOptions {
   readonly agenda: Agenda;
   readonly luck: RandomGenerator;
   readonly seed: number;
-  readonly monotonicMs: () => number;
   /** Completes all pending promises before virtual time goes on. */
   readonly settle: () => void;
 }
@@ -108,18 +274,17 @@ export class BridgedCharger implements WorldCharger {
   readonly #reasons = new Map<string, LimitReason>();
 
   constructor(options: BridgedChargerOptions) {
-    const { address, device, agenda, monotonicMs, seed } = options;
+    const { address, device, agenda, seed } = options;
     this.address = address;
     this.#options = options;
     this.traits = { ...PLAIN_OCPP, ...options.traits };
     const { controllerUuid } = address;
     this.#device = new OcppDevice({ ...device, controllerUuid, traits: this.traits });
     const receiver = { limit() {}, sync() {}, answer() {} };
-    this.line = new Wire({ address, receiver, agenda, monotonicMs, seed: seed + 1, isOrdered: true });
-    this.outlets = this.#device.evses.map((evse) => {
-      const heldWith = () => this.#heldWith(evse.spec);
-      return new BridgedOutlet(evse, heldWith, monotonicMs);
-    });
+    this.line = new Wire({ address, receiver, agenda, seed: seed + 1, isOrdered: true });
+    this.outlets = this.#device.evses.map(
+      (evse) => new BridgedOutlet(evse, () => this.#heldWith(evse.spec), agenda),
+    );
   }
 
   get connectors() {
@@ -150,8 +315,8 @@ export class BridgedCharger implements WorldCharger {
   /** Plans an attempt to connect to the gateway. */
   arriveIn(ms: number): void {
     const attempt = ++this.#attempts;
-    const { agenda, monotonicMs, gateway, luck } = this.#options;
-    agenda.at(monotonicMs() + ms, () => {
+    const { agenda, gateway, luck } = this.#options;
+    agenda.after(ms, () => {
       if (attempt !== this.#attempts) return;
       if (gateway.bridgeOf(this.address) === undefined) {
         this.arriveIn(uniformInt(luck, RECONNECT_MS, 2 * RECONNECT_MS));
@@ -171,10 +336,10 @@ export class BridgedCharger implements WorldCharger {
    * Breaks its connection to the gateway, for `downMs` or more. The gateway notices that at once, or by its pings.
    */
   breakLine(downMs: number): void {
-    const { luck, agenda, monotonicMs } = this.#options;
+    const { luck, agenda } = this.#options;
     const session = this.#session;
     if (uniformInt(luck, 0, 1) === 0)
-      agenda.at(monotonicMs() + WAY_MS, () => {
+      agenda.after(WAY_MS, () => {
         if (session !== undefined) this.#leave(session);
       });
     this.#lost(downMs + uniformInt(luck, 0, RECONNECT_MS));
@@ -265,7 +430,7 @@ export class BridgedCharger implements WorldCharger {
 
   /** The gateway accepts the connection. */
   #open(): void {
-    const { gateway, agenda, monotonicMs } = this.#options;
+    const { gateway, agenda } = this.#options;
     const { clock } = gateway;
     const bridge = gateway.bridgeOf(this.address);
     this.#isArriving = false;
@@ -289,9 +454,9 @@ export class BridgedCharger implements WorldCharger {
         this.#broker.wake();
       },
       answer: (method, params) => {
-        const answer = this.#device.answer(method, params, monotonicMs());
+        const answer = this.#device.answer(method, params, agenda.monotonicMs());
         // The charger's own calls must not overtake its answer.
-        agenda.at(monotonicMs(), this.#broker.wake);
+        agenda.after(0, this.#broker.wake);
         return answer;
       },
       onOver: () => this.#leave(session),
@@ -299,7 +464,7 @@ export class BridgedCharger implements WorldCharger {
     this.#session = session;
     this.line.isUp = true;
     session.begin();
-    this.line.travelDown({ arrive: () => this.#device.connected(monotonicMs()) });
+    this.line.travelDown({ arrive: () => this.#device.connected(agenda.monotonicMs()) });
     this.line.travelDown({ arrive: this.#broker.wake });
     this.#pingGateway(this.line.connection);
   }
@@ -316,8 +481,8 @@ export class BridgedCharger implements WorldCharger {
           this.#lost(uniformInt(this.#options.luck, RECONNECT_MS, 2 * RECONNECT_MS));
       },
     });
-    const { agenda, monotonicMs } = this.#options;
-    agenda.at(monotonicMs() + LINGERS_MS, () => {
+    const { agenda } = this.#options;
+    agenda.after(LINGERS_MS, () => {
       if (this.#session === undefined && !this.#isArriving) this.#broker.end();
     });
     this.#broker.wake();
@@ -325,8 +490,8 @@ export class BridgedCharger implements WorldCharger {
 
   /** If no pong arrives before the next ping, the gateway is gone. */
   #pingGateway(connection: number, isPongDue = { now: false }): void {
-    const { agenda, monotonicMs, luck } = this.#options;
-    agenda.at(monotonicMs() + DEVICE_PINGS_EVERY_MS, () => {
+    const { agenda, luck } = this.#options;
+    agenda.after(DEVICE_PINGS_EVERY_MS, () => {
       if (!this.line.isUp || this.line.connection !== connection) return;
       if (isPongDue.now) {
         this.#lost(uniformInt(luck, RECONNECT_MS, 2 * RECONNECT_MS));
@@ -343,7 +508,7 @@ export class BridgedCharger implements WorldCharger {
 
   /** Sends the charger's next call to the gateway, one call at a time. */
   #pump(nowMs: number): void {
-    const { monotonicMs } = this.#options;
+    const { agenda } = this.#options;
     const call = this.#device.takeCall(nowMs);
     if (call === undefined) return;
     const { outstandingId } = this.#device;
@@ -351,7 +516,7 @@ export class BridgedCharger implements WorldCharger {
       // A doubled answer, or one after the charger gave up, has an id that is no longer outstanding.
       if (this.#device.outstandingId !== outstandingId) return;
       if (answer === undefined) this.#device.failed();
-      else this.#device.answered(answer, monotonicMs());
+      else this.#device.answered(answer, agenda.monotonicMs());
       this.#broker.wake();
     };
     this.line.travelUp({ arrive: () => this.#session?.receive(call, back) });

@@ -5,15 +5,16 @@
 import { Socket } from 'node:net';
 import { connectAsync, type MqttClient } from 'mqtt';
 import type { ChargerAddress } from '../../machines/values/ids.js';
+import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import type { MessageBus } from '../../src/ports/telemetry.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { limitSchema } from '../../src/wire/mqtt.js';
 import { parseTopic } from '../../src/wire/topics.js';
-import { deliver } from '../charger/charger-inbox.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
+import { deliver } from '../charger/virtual-charger.js';
 import type { Carrier, CarrierEvents, CarrierLife } from './carrier.js';
-import type { Outstanding } from './outstanding.js';
+import type { Outstanding } from './pace.js';
 import type { Wire } from './wire.js';
 
 // One virtual charger's session with the real broker: its client, its last will and its subscriptions.
@@ -116,14 +117,23 @@ export const BROKER_ENVIRONMENT: Readonly<Record<string, string>> = {
   HEADROOM_MQTT_CONNECT_TIMEOUT_S: '600',
 };
 
+interface BrokerCarrierOptions {
+  /** Must include the password of every charger. */
+  readonly tenants: readonly TenantEntry[];
+  /** Certificate that signed the certificate of a broker with TLS, as PEM. */
+  readonly ca: string | undefined;
+  readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
+  /** Topics that the charger subscribes to. */
+  readonly topicsOf: (charger: ChargerAddress) => readonly string[];
+  readonly clock: Clock;
+  /** Counts the work that is under way in true time. */
+  readonly outstanding: Outstanding;
+  readonly log: Log;
+  readonly events: CarrierEvents;
+}
+
 export class BrokerCarrier implements Carrier {
-  readonly #ca: string | undefined;
-  readonly #wireOf: (charger: ChargerAddress) => Wire | undefined;
-  readonly #topicsOf: (charger: ChargerAddress) => readonly string[];
-  readonly #monotonicMs: () => number;
-  readonly #outstanding: Outstanding;
-  readonly #log: Log;
-  readonly #events: CarrierEvents;
+  readonly #options: BrokerCarrierOptions;
   readonly #passwords: ReadonlyMap<string, string>;
   readonly #lines = new Map<Wire, Line>();
   /** Lines that await a message from the broker, by topic; each awaits one message at a time. */
@@ -135,28 +145,9 @@ export class BrokerCarrier implements Carrier {
   #url = '';
   #receive: OnMessage = () => {};
 
-  constructor(options: {
-    /** Must include the password of every charger. */
-    readonly tenants: readonly TenantEntry[];
-    /** Certificate that signed the certificate of a broker with TLS, as PEM. */
-    readonly ca: string | undefined;
-    readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
-    /** Topics that the charger subscribes to. */
-    readonly topicsOf: (charger: ChargerAddress) => readonly string[];
-    readonly monotonicMs: () => number;
-    /** Counts the work that is under way in true time. */
-    readonly outstanding: Outstanding;
-    readonly log: Log;
-    readonly events: CarrierEvents;
-  }) {
+  constructor(options: BrokerCarrierOptions) {
+    this.#options = options;
     this.#passwords = passwordsOf(options.tenants);
-    this.#ca = options.ca;
-    this.#wireOf = options.wireOf;
-    this.#topicsOf = options.topicsOf;
-    this.#monotonicMs = options.monotonicMs;
-    this.#outstanding = options.outstanding;
-    this.#log = options.log;
-    this.#events = options.events;
   }
 
   open(): CarrierLife {
@@ -175,7 +166,7 @@ export class BrokerCarrier implements Carrier {
     const arrive = () => {
       const bytes = copies.pop()?.payload;
       if (bytes === undefined) return;
-      this.#events.received(wire.address, message);
+      this.#options.events.received(wire.address, message);
       this.#receive(topic, bytes);
     };
     const count = wire.travelUp({ arrive });
@@ -201,7 +192,7 @@ export class BrokerCarrier implements Carrier {
   lose(wire: Wire): void {
     const { lastWill, spokenWill } = this.#lineOf(wire);
     if (lastWill === undefined || spokenWill.payload === undefined) return;
-    this.#events.received(wire.address, lastWill);
+    this.#options.events.received(wire.address, lastWill);
     this.#receive(lastWill.topic, spokenWill.payload);
   }
 
@@ -222,7 +213,7 @@ export class BrokerCarrier implements Carrier {
     if (known !== undefined) return known;
     const made: Line = {
       wire,
-      topics: new Set(this.#topicsOf(wire.address)),
+      topics: new Set(this.#options.topicsOf(wire.address)),
       done: Promise.resolve(),
       session: undefined,
       lastWill: undefined,
@@ -233,12 +224,14 @@ export class BrokerCarrier implements Carrier {
   }
 
   #inTurn(line: Line, work: () => Promise<void>): void {
-    this.#outstanding.begin();
+    this.#options.outstanding.begin();
     line.done = line.done
       .then(work)
-      .catch((error) => this.#log.error({ err: error }, 'a virtual charger and the broker failed each other'))
+      .catch((error) =>
+        this.#options.log.error({ err: error }, 'a virtual charger and the broker failed each other'),
+      )
       .finally(() => {
-        this.#outstanding.end();
+        this.#options.outstanding.end();
       });
   }
 
@@ -281,7 +274,7 @@ export class BrokerCarrier implements Carrier {
     await line.session?.leave();
     line.session = await openBrokerSession({
       url: this.#url,
-      ca: this.#ca,
+      ca: this.#options.ca,
       charger: address,
       lastWill: line.lastWill,
       topics: [...line.topics],
@@ -290,7 +283,7 @@ export class BrokerCarrier implements Carrier {
       onClose: () => {
         line.session = undefined;
         for (const waiting of [...this.#awaited.values()]) if (waiting.line === line) waiting.arrived();
-        this.#events.cutOff(address);
+        this.#options.events.cutOff(address);
       },
     });
   }
@@ -313,8 +306,8 @@ export class BrokerCarrier implements Carrier {
   #deliverTo(wire: Wire, topic: string, payload: Buffer): void {
     const { address, receiver } = wire;
     const charger = { address, receiveLimit: receiver.limit, receiveSync: receiver.sync };
-    if (!deliver(charger, topic, payload.toString(), this.#monotonicMs()))
-      this.#log.error({ topic }, 'a charger cannot read what it was sent');
+    if (!deliver(charger, topic, payload.toString(), this.#options.clock.monotonicMs()))
+      this.#options.log.error({ topic }, 'a charger cannot read what it was sent');
   }
 
   #wrap(bus: MessageBus, isLiving: () => boolean): MessageBus {
@@ -340,8 +333,8 @@ export class BrokerCarrier implements Carrier {
   #sendDown(topic: string, payload: string, publish: () => void): void {
     const to = parseTopic(topic);
     if (to === undefined) return;
-    if (to.kind === 'limit') this.#events.limitLeft(to, limitSchema.parse(JSON.parse(payload)));
-    const wire = this.#wireOf(to);
+    if (to.kind === 'limit') this.#options.events.limitLeft(to, limitSchema.parse(JSON.parse(payload)));
+    const wire = this.#options.wireOf(to);
     if (wire === undefined) return;
     const line = this.#lineOf(wire);
     const arrive = () => {

@@ -2,14 +2,7 @@
 import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitOracle, NewProfile } from './limit-oracle.js';
 import type { PowerWatch } from './power-watch.js';
-import type { RestAnswer } from './rest-client.js';
-
-/** A REST call; `path` begins after `/v1`. */
-export interface Call {
-  readonly method: string;
-  readonly path: string;
-  readonly body?: unknown;
-}
+import type { Question, RestAnswer } from './rest-client.js';
 
 export interface BookEvents {
   /** The profile applies from now on. */
@@ -202,7 +195,7 @@ export class CallBook {
   }
 
   /** Must precede the call: records the limits that apply without that call. */
-  before(call: Call): void {
+  before(call: Question): void {
     const found = kindOf(call);
     const locationIds = found?.kind.mayLower?.(found.params, this.#accepted) ?? [];
     const known = locationIds.filter((locationId) => this.#oracle.locationIds.includes(locationId));
@@ -212,7 +205,7 @@ export class CallBook {
   }
 
   /** Handles the service's answer to the call of the last `before`. */
-  after(call: Call, { status, body }: RestAnswer): void {
+  after(call: Question, { status, body }: RestAnswer): void {
     const found = kindOf(call);
     if (found === undefined) return;
     if (status === 200 || status === 201) found.kind.learn(this.#accepted, found.params, call.body, body);
@@ -225,7 +218,7 @@ export class CallBook {
   }
 }
 
-function kindOf({ method, path }: Call): { kind: CallKind; params: Params } | undefined {
+function kindOf({ method, path }: Question): { kind: CallKind; params: Params } | undefined {
   for (const kind of CALL_KINDS) {
     const match = kind.method === method ? kind.path.exec(path) : null;
     if (match === null) continue;

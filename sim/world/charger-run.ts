@@ -37,41 +37,41 @@ export interface WorldCharger
   readonly isClockDoubted?: boolean;
 }
 
+interface ChargerRunOptions {
+  readonly charger: WorldCharger;
+  readonly agenda: Agenda;
+  readonly seed: number;
+  /** The charger sends the message now. */
+  readonly said: (run: ChargerRun, message: ChargerMessage) => void;
+  /** Its draw, limit, state or connection may have changed. */
+  readonly changed: (run: ChargerRun) => void;
+}
+
 export class ChargerRun implements Happening {
   readonly charger: WorldCharger;
   /** Wire between the broker and the charger or its gateway. */
   readonly wire: Wire;
   /** Random numbers for this charger alone, for example for its reconnects, so that no other charger changes them. */
   readonly luck: RandomGenerator;
+  readonly #options: ChargerRunOptions;
   readonly #agenda: Agenda;
-  readonly #monotonicMs: () => number;
-  readonly #wallMs: () => number;
-  readonly #say: (run: ChargerRun, message: ChargerMessage) => void;
-  readonly #onChange: (run: ChargerRun) => void;
   #boots = 1;
   #plannedMs = Number.POSITIVE_INFINITY;
 
-  constructor(options: {
-    readonly charger: WorldCharger;
-    readonly agenda: Agenda;
-    readonly seed: number;
-    readonly monotonicMs: () => number;
-    readonly wallMs: () => number;
-    /** The charger sends the message now. */
-    readonly say: (run: ChargerRun, message: ChargerMessage) => void;
-    /** Its draw, limit or status may have changed. */
-    readonly onChange: (run: ChargerRun) => void;
-  }) {
-    const { address } = options.charger;
-    this.charger = options.charger;
-    this.luck = xoroshiro128plus(seedFor(options.seed, 'charger', address.controllerUuid));
-    this.#agenda = options.agenda;
-    this.#monotonicMs = options.monotonicMs;
-    this.#wallMs = options.wallMs;
-    this.#say = options.say;
-    this.#onChange = options.onChange;
-    const isOrdered = options.charger.line !== undefined;
-    this.wire = new Wire({ ...options, address, receiver: this.#createReceiver(), isOrdered });
+  constructor(options: ChargerRunOptions) {
+    const { charger, agenda, seed } = options;
+    const { address, line } = charger;
+    this.#options = options;
+    this.#agenda = agenda;
+    this.charger = charger;
+    this.luck = xoroshiro128plus(seedFor(seed, 'charger', address.controllerUuid));
+    this.wire = new Wire({
+      agenda,
+      seed,
+      address,
+      receiver: this.#createReceiver(),
+      isOrdered: line !== undefined,
+    });
   }
 
   get isConnected(): boolean {
@@ -92,7 +92,7 @@ export class ChargerRun implements Happening {
   /** The connection comes up, for the first time or again, and the charger reports its state. */
   connect(): void {
     this.wire.isUp = true;
-    this.charger.connected(this.#monotonicMs());
+    this.charger.connected(this.#agenda.monotonicMs());
     this.wake();
   }
 
@@ -102,24 +102,24 @@ export class ChargerRun implements Happening {
   }
 
   reboot(): void {
-    this.charger.reboot(`boot-${++this.#boots}`, this.#monotonicMs());
+    this.charger.reboot(`boot-${++this.#boots}`, this.#agenda.monotonicMs());
     this.wake();
   }
 
   /** Takes its messages now, regardless of the plan. */
   wake(): void {
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#agenda.monotonicMs();
     if (this.wire.isUp) {
-      const messages = this.charger.takeMessages(nowMs, this.#wallMs());
-      for (const message of messages) this.#say(this, message);
+      const messages = this.charger.takeMessages(nowMs, this.#agenda.nowMs());
+      for (const message of messages) this.#options.said(this, message);
     } else this.charger.advance(nowMs);
-    this.#onChange(this);
+    this.#options.changed(this);
     this.#plan(nowMs);
   }
 
   /** Wakes the charger, unless the plan has changed since. */
   happen(): void {
-    if (this.#plannedMs !== this.#monotonicMs()) return;
+    if (this.#plannedMs !== this.#agenda.monotonicMs()) return;
     this.#plannedMs = Number.POSITIVE_INFINITY;
     this.wake();
   }
@@ -137,10 +137,10 @@ export class ChargerRun implements Happening {
     const { charger } = this;
     return {
       limit: (connectorId, limit) => {
-        if (charger.takesLimits) charger.receiveLimit(connectorId, limit, this.#monotonicMs());
+        if (charger.takesLimits) charger.receiveLimit(connectorId, limit, this.#agenda.monotonicMs());
       },
       sync: () => {
-        if (charger.takesLimits) charger.receiveSync(this.#monotonicMs());
+        if (charger.takesLimits) charger.receiveSync(this.#agenda.monotonicMs());
       },
       answer: () => {
         if (charger.takesLimits) this.wake();

@@ -28,15 +28,19 @@ export interface BrokerSide {
   readonly wake: () => void;
 }
 
+interface ConnectionsOptions {
+  readonly agenda: Agenda;
+  readonly runs: readonly ChargerRun[];
+  readonly carrier: Carrier;
+  readonly isServiceUp: () => boolean;
+  /** Runs `task` before virtual time goes on. */
+  readonly soon: (task: () => Promise<void>) => void;
+  readonly onChange: (run: ChargerRun) => void;
+}
+
 /** Times are in ms. */
 export class Connections {
-  readonly #agenda: Agenda;
-  readonly #monotonicMs: () => number;
-  readonly #runs: readonly ChargerRun[];
-  readonly #carrier: Carrier;
-  readonly #isServiceUp: () => boolean;
-  readonly #soon: (task: () => Promise<void>) => void;
-  readonly #onChange: (run: ChargerRun) => void;
+  readonly #options: ConnectionsOptions;
   /** Broken connections that the broker has not noticed yet, each with its number. */
   readonly #unnoticed = new Map<ChargerRun, number>();
   /** Last will of each charger, from its newest login. */
@@ -46,30 +50,15 @@ export class Connections {
   #isBrokerDown = false;
   #broken = 0;
 
-  constructor(options: {
-    readonly agenda: Agenda;
-    readonly monotonicMs: () => number;
-    readonly runs: readonly ChargerRun[];
-    readonly carrier: Carrier;
-    readonly isServiceUp: () => boolean;
-    /** Runs `task` before virtual time goes on. */
-    readonly soon: (task: () => Promise<void>) => void;
-    readonly onChange: (run: ChargerRun) => void;
-  }) {
-    this.#agenda = options.agenda;
-    this.#monotonicMs = options.monotonicMs;
-    this.#runs = options.runs;
-    this.#carrier = options.carrier;
-    this.#isServiceUp = options.isServiceUp;
-    this.#soon = options.soon;
-    this.#onChange = options.onChange;
+  constructor(options: ConnectionsOptions) {
+    this.#options = options;
   }
 
   /** Connects the charger `afterMs` from now, or once the service and the broker are up. */
   connectLater(run: ChargerRun, afterMs: number): void {
-    this.#agenda.at(this.#monotonicMs() + afterMs, () => {
+    this.#options.agenda.after(afterMs, () => {
       if (run.isConnected || !run.isWanted) return;
-      if (!this.#isServiceUp() || this.#isBrokerDown) this.connectLater(run, RECONNECT_MS);
+      if (!this.#options.isServiceUp() || this.#isBrokerDown) this.connectLater(run, RECONNECT_MS);
       else this.#connect(run);
     });
   }
@@ -79,10 +68,7 @@ export class Connections {
       isUp: () => this.#isUp(run),
       setWill: (will) => this.#renew(run, will),
       connect: () => this.connectLater(run, WAY_MS),
-      end: () => {
-        run.disconnect();
-        this.#onChange(run);
-      },
+      end: () => this.#leave(run),
       cut: () => this.cut(run),
       wake: () => run.wake(),
     };
@@ -94,38 +80,40 @@ export class Connections {
    */
   loseAll(downMs: number, [from, to]: readonly [number, number]): void {
     this.#unnoticed.clear();
-    this.#carrier.loseAll();
-    for (const run of this.#runs) {
-      run.disconnect();
-      this.#onChange(run);
-    }
-    for (const run of this.#runs) this.connectLater(run, downMs + uniformInt(run.luck, from, to));
+    this.#options.carrier.loseAll();
+    for (const run of this.#options.runs) this.#leave(run);
+    for (const run of this.#options.runs) this.connectLater(run, downMs + uniformInt(run.luck, from, to));
   }
 
   /** Breaks the connection; the broker notices that sooner or later, and publishes the last will. */
   cut(run: ChargerRun): void {
     if (!run.isConnected) return;
     run.disconnect();
-    this.#carrier.cut(run.wire);
+    this.#options.carrier.cut(run.wire);
     // The wait is the same with every carrier, needed or not; otherwise one seed would give different runs.
-    this.#soon(async () => {});
-    this.#onChange(run);
+    this.#options.soon(async () => {});
+    this.#options.onChange(run);
     const number = ++this.#broken;
     this.#unnoticed.set(run, number);
-    this.#agenda.at(this.#monotonicMs() + uniformInt(run.luck, 0, NOTICED_WITHIN_MS), () => {
+    this.#options.agenda.after(uniformInt(run.luck, 0, NOTICED_WITHIN_MS), () => {
       if (this.#unnoticed.get(run) !== number) return;
       this.#unnoticed.delete(run);
-      this.#carrier.lose(run.wire);
+      this.#options.carrier.lose(run.wire);
     });
   }
 
   /** The broker is down for `downMs`. */
   restartBroker(downMs: number): void {
     this.#isBrokerDown = true;
-    this.#agenda.at(this.#monotonicMs() + downMs, () => {
+    this.#options.agenda.after(downMs, () => {
       this.#isBrokerDown = false;
     });
     this.loseAll(downMs, [1, RECONNECT_MS]);
+  }
+
+  #leave(run: ChargerRun): void {
+    run.disconnect();
+    this.#options.onChange(run);
   }
 
   #isUp(run: ChargerRun): boolean {
@@ -144,22 +132,18 @@ export class Connections {
       end();
       this.connectLater(run, WAY_MS);
     };
-    const leave = () => {
-      run.disconnect();
-      this.#onChange(run);
-    };
-    run.wire.travelUp({ arrive: () => logInAnew(leave) });
-    this.#agenda.at(this.#monotonicMs() + LEAVES_WITHIN_MS, () => logInAnew(() => this.cut(run)));
+    run.wire.travelUp({ arrive: () => logInAnew(() => this.#leave(run)) });
+    this.#options.agenda.after(LEAVES_WITHIN_MS, () => logInAnew(() => this.cut(run)));
     this.#leaving.set(run, connection);
   }
 
   #connect(run: ChargerRun): void {
     // A charger that is back before the broker noticed the break replaces its old session, whose last will comes
     // first.
-    if (this.#unnoticed.delete(run)) this.#carrier.lose(run.wire);
+    if (this.#unnoticed.delete(run)) this.#options.carrier.lose(run.wire);
     const will = run.charger.lastWill();
     this.#wills.set(run, will);
-    this.#carrier.connect(run.wire, will);
+    this.#options.carrier.connect(run.wire, will);
     run.connect();
   }
 }

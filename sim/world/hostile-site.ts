@@ -5,9 +5,9 @@ import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import { LEASELESS, OCPP_PROTOCOLS, type OcppBehaviour, type OcppTraits } from '../charger/ocpp-traits.js';
 import { EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../charger/traits.js';
+import { LEASELESS, OCPP_PROTOCOLS, type OcppBehaviour, type OcppTraits } from '../charger/traits.js';
 
 export interface HostileSite {
   readonly tenants: readonly TenantEntry[];

@@ -77,30 +77,24 @@ class Downward implements Passenger {
   }
 }
 
+interface InProcessCarrierOptions {
+  readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly events: CarrierEvents;
+}
+
 export class InProcessCarrier implements Carrier {
-  readonly #wireOf: (charger: ChargerAddress) => Wire | undefined;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #metrics: Metrics;
-  readonly #events: CarrierEvents;
+  readonly #options: InProcessCarrierOptions;
   readonly #ends = new Map<Wire, WireEnd>();
   /** Valid for one life of the service, which keeps its address objects. */
   readonly #wires = new WeakMap<ConnectorAddress, Wire>();
   /** One for each tenant, except while a node has not yet noticed its successor. */
   readonly #listeners = new Set<Listener>();
 
-  constructor(options: {
-    readonly wireOf: (charger: ChargerAddress) => Wire | undefined;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly metrics: Metrics;
-    readonly events: CarrierEvents;
-  }) {
-    this.#wireOf = options.wireOf;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#metrics = options.metrics;
-    this.#events = options.events;
+  constructor(options: InProcessCarrierOptions) {
+    this.#options = options;
   }
 
   open(node?: CarriedNode): CarrierLife {
@@ -160,15 +154,15 @@ export class InProcessCarrier implements Carrier {
 
   #tell({ sink, telemetry }: Listener, end: WireEnd, message: ChargerMessage): void {
     const { address } = end.wire;
-    this.#events.received(address, message);
+    this.#options.events.received(address, message);
     if (message.body === undefined) {
       telemetry.receive(message.topic, Buffer.from(message.payload));
     } else if (message.kind === 'state') {
       sink.recordState(address.tenantUuid, address.locationId, address.controllerUuid, message.body);
     } else {
       const meter = end.meterOf(message.connectorId, sink);
-      if (message.kind === 'meter') meter?.record(message.body, this.#clock.monotonicMs());
-      else meter?.acknowledge(message.body, this.#clock.monotonicMs());
+      if (message.kind === 'meter') meter?.record(message.body, this.#options.clock.monotonicMs());
+      else meter?.acknowledge(message.body, this.#options.clock.monotonicMs());
     }
   }
 
@@ -183,7 +177,7 @@ export class InProcessCarrier implements Carrier {
   #wireTo(connector: ConnectorAddress): Wire | undefined {
     const known = this.#wires.get(connector);
     if (known !== undefined) return known;
-    const wire = this.#wireOf(connector);
+    const wire = this.#options.wireOf(connector);
     if (wire !== undefined) this.#wires.set(connector, wire);
     return wire;
   }
@@ -202,7 +196,12 @@ export class InProcessCarrier implements Carrier {
         tenants = new Set(all);
       },
       start: async (sink) => {
-        listener = { node, tenants: () => tenants, sink, telemetry: this.#createTelemetry(sink) };
+        listener = {
+          node,
+          tenants: () => tenants,
+          sink,
+          telemetry: new Telemetry({ ...this.#options, sink }),
+        };
         this.#listeners.add(listener);
         return { url: 'mqtt://in-process' };
       },
@@ -210,13 +209,13 @@ export class InProcessCarrier implements Carrier {
         if (!isReached()) return;
         const limit = limitMessageOf(grant);
         node?.granted(connector.tenantUuid);
-        this.#events.limitLeft(connector, limit);
+        this.#options.events.limitLeft(connector, limit);
         const wire = this.#wireTo(connector);
         wire?.travelDown(new Downward(wire, connector.connectorId, limit));
       },
       requestSync: (charger) => {
         if (!isReached()) return;
-        const wire = this.#wireOf(charger);
+        const wire = this.#options.wireOf(charger);
         wire?.travelDown({ arrive: () => wire.receiver.sync() });
       },
       isHealthy: isReached,
@@ -226,9 +225,5 @@ export class InProcessCarrier implements Carrier {
         stopListening();
       },
     };
-  }
-
-  #createTelemetry(sink: TelemetryHandler): Telemetry {
-    return new Telemetry({ sink, clock: this.#clock, log: this.#log, metrics: this.#metrics });
   }
 }

@@ -1,8 +1,50 @@
 // Moves the time of a world to the next event, once the service has finished with the last one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '../../src/ports/clock.js';
 import type { VirtualClock } from '../virtual-clock.js';
 import { Agenda } from './agenda.js';
-import type { Outstanding } from './outstanding.js';
+
+/**
+ * Counts work of the service outside the thread. Such work takes no virtual time: the world sleeps until it is done.
+ */
+export class Outstanding {
+  #count = 0;
+  #idle: Promise<void> | undefined;
+  #wake = () => {};
+
+  get isIdle(): boolean {
+    return this.#count === 0;
+  }
+
+  begin(): void {
+    this.#count++;
+  }
+
+  end(): void {
+    this.#count--;
+    if (this.#count > 0) return;
+    this.#idle = undefined;
+    this.#wake();
+  }
+
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    this.begin();
+    try {
+      return await work();
+    } finally {
+      this.end();
+    }
+  }
+
+  /** Resolves when no work is under way any more. Polling instead would keep a core busy. */
+  async idle(): Promise<void> {
+    if (this.isIdle) return;
+    this.#idle ??= new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+    await this.#idle;
+  }
+}
 
 /** One promise for all awaits: `await null` would create a new promise each time. */
 const SETTLED = Promise.resolve();
@@ -16,7 +58,7 @@ export class Pace {
   constructor(clock: VirtualClock, outstanding: Outstanding) {
     this.#clock = clock;
     this.#outstanding = outstanding;
-    this.agenda = new Agenda(() => clock.monotonicMs());
+    this.agenda = new Agenda(clock);
   }
 
   /** Runs `task` before time goes on. */
@@ -76,4 +118,16 @@ export class Pace {
   #isIdle() {
     return this.#outstanding.isIdle && this.#tasks.length === 0;
   }
+}
+
+/** `clock` without the timers that fire after `life`. */
+export function mortal(clock: Clock, life: { readonly isLiving: boolean }): Clock {
+  return {
+    nowMs: () => clock.nowMs(),
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, callback) =>
+      clock.after(delayMs, () => {
+        if (life.isLiving) callback();
+      }),
+  };
 }

@@ -4,6 +4,13 @@ import { request as sendEncrypted, Agent as TlsAgent } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+/** A REST call; `path` begins after `/v1`. */
+export interface Question {
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+}
+
 export interface RestAnswer {
   /** 0 while no service runs. */
   readonly status: number;
@@ -26,7 +33,7 @@ const tlsAgent = new TlsAgent({ keepAlive: true, timeout: IDLE_AT_MOST_MS });
 export async function callService(
   httpUrl: string,
   apiKey: string,
-  { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
+  { method, path, body }: Question,
   { ca, signal }: { readonly ca?: string | undefined; readonly signal?: AbortSignal } = {},
 ): Promise<RestAnswer> {
   const payload = body === undefined ? undefined : JSON.stringify(body);

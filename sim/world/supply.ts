@@ -1,10 +1,10 @@
 // Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts differ.
-import type { EpochMs } from '../../machines/values/time.js';
 import type { PerPhase } from '../charger/car.js';
 import type { GridLine } from '../scenario/scenario.js';
 import type { Agenda } from './agenda.js';
+import { kwAt } from './building.js';
 import type { ChargerRun } from './charger-run.js';
-import type { Tracer } from './tracer.js';
+import type { Tracer } from './world-record.js';
 
 type PhaseRotation = ChargerRun['charger']['connectors'][number]['rotation'];
 
@@ -29,9 +29,10 @@ export function voltagesOf(line: GridLine, baseKw: number, currentA: PerPhase): 
   return [sagged(currentA[0]), sagged(currentA[1]), sagged(currentA[2])];
 }
 
-/** Draw of others from the line at `atMs`. */
-export function baseKwOf({ base }: GridLine, atMs: EpochMs): number {
-  return (base.findLast(({ fromMs }) => fromMs <= atMs) ?? base[0])?.kw ?? 0;
+interface SupplyOptions {
+  readonly runs: readonly ChargerRun[];
+  readonly agenda: Agenda;
+  readonly tracer: Tracer | undefined;
 }
 
 /** One line, with the chargers of its locations. */
@@ -39,37 +40,25 @@ export class Supply {
   readonly #line: GridLine;
   readonly #runs: readonly ChargerRun[];
   readonly #agenda: Agenda;
-  readonly #nowMs: () => EpochMs;
-  readonly #monotonicMs: () => number;
   readonly #tracer: Tracer | undefined;
   #voltagesV: PerPhase | undefined;
 
-  constructor(options: {
-    readonly line: GridLine;
-    readonly runs: readonly ChargerRun[];
-    readonly agenda: Agenda;
-    readonly nowMs: () => EpochMs;
-    readonly monotonicMs: () => number;
-    readonly tracer: Tracer | undefined;
-  }) {
-    const { line, runs } = options;
+  constructor(line: GridLine, { runs, agenda, tracer }: SupplyOptions) {
     this.#line = line;
     this.#runs = runs.filter(({ charger }) => line.locationIds.includes(charger.address.locationId));
-    this.#agenda = options.agenda;
-    this.#nowMs = options.nowMs;
-    this.#monotonicMs = options.monotonicMs;
-    this.#tracer = options.tracer;
+    this.#agenda = agenda;
+    this.#tracer = tracer;
   }
 
   /** The voltage follows the load from now on. */
   begin(): void {
-    const atMs = this.#monotonicMs();
+    const atMs = this.#agenda.monotonicMs();
     this.#follow(atMs);
-    this.#agenda.at(atMs + STEP_MS, () => this.begin());
+    this.#agenda.after(STEP_MS, () => this.begin());
   }
 
   #follow(atMs: number): void {
-    const voltagesV = voltagesOf(this.#line, baseKwOf(this.#line, this.#nowMs()), this.#drawnA(atMs));
+    const voltagesV = voltagesOf(this.#line, kwAt(this.#line.base, this.#agenda.nowMs()), this.#drawnA(atMs));
     if (PHASES.every((phase) => this.#voltagesV?.[phase] === voltagesV[phase])) return;
     this.#voltagesV = voltagesV;
     this.#tracer?.voltage(this.#line.name, voltagesV);

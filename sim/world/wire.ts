@@ -67,7 +67,6 @@ interface Way {
 
 interface WayOptions {
   readonly agenda: Agenda;
-  readonly monotonicMs: () => number;
   readonly seed: number;
   /** All messages that arrive at this instant have arrived. */
   readonly onLanded: () => void;
@@ -82,15 +81,13 @@ class LooseWay implements Way {
   readonly onLanded: () => void;
   readonly #wire: Wire;
   readonly #agenda: Agenda;
-  readonly #monotonicMs: () => number;
   readonly #luck: RandomGenerator;
   /** Newest flight that left without faults of the wire. */
   #newest: Flight | undefined;
 
-  constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
+  constructor(wire: Wire, { agenda, seed, onLanded }: WayOptions) {
     this.#wire = wire;
     this.#agenda = agenda;
-    this.#monotonicMs = monotonicMs;
     this.#luck = xoroshiro128plus(seed);
     this.onLanded = onLanded;
   }
@@ -106,7 +103,7 @@ class LooseWay implements Way {
 
   send(passenger: Passenger): number {
     if (!this.isOpen) return 0;
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#agenda.monotonicMs();
     const { weather } = this.#wire;
     if (weather === CALM) {
       if (this.#newest?.leftAtMs === nowMs) this.#newest.board(passenger);
@@ -147,17 +144,15 @@ class OrderedWay implements Way {
   isCut = false;
   readonly #wire: Wire;
   readonly #agenda: Agenda;
-  readonly #monotonicMs: () => number;
   readonly #luck: RandomGenerator;
   #queue: { readonly passenger: Passenger; readonly atMs: number; readonly connection: number }[] = [];
   readonly #onLanded: () => void;
   /** Instant of the next look for arrivals; infinite if no message is under way. */
   #plannedMs = Number.POSITIVE_INFINITY;
 
-  constructor(wire: Wire, { agenda, monotonicMs, seed, onLanded }: WayOptions) {
+  constructor(wire: Wire, { agenda, seed, onLanded }: WayOptions) {
     this.#wire = wire;
     this.#agenda = agenda;
-    this.#monotonicMs = monotonicMs;
     this.#luck = xoroshiro128plus(seed);
     this.#onLanded = onLanded;
   }
@@ -165,7 +160,7 @@ class OrderedWay implements Way {
   send(passenger: Passenger): number {
     if (!this.#wire.isUp) return 0;
     const { connection } = this.#wire;
-    const nowMs = this.#monotonicMs();
+    const nowMs = this.#agenda.monotonicMs();
     const before = this.#queue.at(-1);
     const earliestMs = before?.connection === connection ? before.atMs : nowMs;
     const atMs = Math.max(nowMs + this.#wayMs(), earliestMs);
@@ -180,7 +175,7 @@ class OrderedWay implements Way {
   /** Held messages go on now, in their order: new messages would wait behind them for minutes. */
   mend(): void {
     this.isCut = false;
-    const byMs = this.#monotonicMs() + WAY_MS;
+    const byMs = this.#agenda.monotonicMs() + WAY_MS;
     this.#queue = this.#queue.map((each) => ({ ...each, atMs: Math.min(each.atMs, byMs) }));
     if (this.#queue.length > 0 && byMs < this.#plannedMs) this.#planAt(byMs);
   }
@@ -201,7 +196,7 @@ class OrderedWay implements Way {
   #plan(): void {
     const [next] = this.#queue;
     const isPlanned = this.#plannedMs < Number.POSITIVE_INFINITY;
-    if (next !== undefined && !isPlanned) this.#planAt(Math.max(next.atMs, this.#monotonicMs()));
+    if (next !== undefined && !isPlanned) this.#planAt(Math.max(next.atMs, this.#agenda.monotonicMs()));
   }
 
   #planAt(atMs: number): void {
@@ -215,7 +210,7 @@ class OrderedWay implements Way {
   }
 
   #deliver(): void {
-    const hasLanded = this.#land(this.#monotonicMs());
+    const hasLanded = this.#land(this.#agenda.monotonicMs());
     if (hasLanded) this.#onLanded();
     this.#plan();
   }
@@ -258,19 +253,18 @@ export class Wire {
     readonly address: ChargerAddress;
     readonly receiver: Receiver;
     readonly agenda: Agenda;
-    readonly monotonicMs: () => number;
     /** Seed of the world; a wire derives random numbers for its charger alone. */
     readonly seed: number;
     /** The wire is a connection that loses nothing while it lasts. */
     readonly isOrdered?: boolean;
   }) {
-    const { address, receiver, agenda, monotonicMs, seed, isOrdered = false } = options;
+    const { address, receiver, agenda, seed, isOrdered = false } = options;
     const { controllerUuid } = address;
     this.address = address;
     this.receiver = receiver;
     const Way = isOrdered ? OrderedWay : LooseWay;
     const way = (name: 'up' | 'down', onLanded: () => void) =>
-      new Way(this, { agenda, monotonicMs, seed: seedFor(seed, name, controllerUuid), onLanded });
+      new Way(this, { agenda, seed: seedFor(seed, name, controllerUuid), onLanded });
     this.#up = way('up', () => {});
     this.#down = way('down', () => receiver.answer());
   }

@@ -8,7 +8,8 @@ import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import type { OcppProtocol } from '../charger/ocpp-traits.js';
+import type { OcppProtocol } from '../charger/traits.js';
+import { mortal } from './pace.js';
 
 /** One life of the gateway. */
 interface GatewayLife {
@@ -17,7 +18,7 @@ interface GatewayLife {
   readonly bridges: ReadonlyMap<string, ChargerBridge>;
 }
 
-export interface WorldGatewayOptions {
+interface WorldGatewayOptions {
   readonly tenants: readonly TenantEntry[];
   readonly heartbeatMs: number;
   readonly clock: Clock;
@@ -77,15 +78,4 @@ export class WorldGateway {
     if (this.#life !== undefined) this.#life.isLiving = false;
     this.#life = undefined;
   }
-}
-
-function mortal(clock: Clock, life: { readonly isLiving: boolean }): Clock {
-  return {
-    nowMs: () => clock.nowMs(),
-    monotonicMs: () => clock.monotonicMs(),
-    after: (delayMs, callback) =>
-      clock.after(delayMs, () => {
-        if (life.isLiving) callback();
-      }),
-  };
 }

@@ -1,19 +1,160 @@
 // The record of a world: each event, for a listener of the trace, and every violation.
 import { createHash } from 'node:crypto';
 import type { ConnectorReport } from '../../machines/power/connector.machine.js';
-import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { LimitReason } from '../../machines/power/grant.js';
+import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Log } from '../../src/ports/log.js';
 import type { AlarmRecord } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
-import type { CarNote } from '../charger/car.js';
-import type { FaultKind, TraceEvent } from '../log/trace-event.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
+import type { CarNote, PerPhase } from '../charger/car.js';
+import type { OutletState } from '../charger/virtual-charger.js';
+import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import type { ChargerRun } from './charger-run.js';
 import type { NewProfile } from './limit-oracle.js';
-import type { Violation } from './power-watch.js';
 import type { RestAnswer } from './rest-client.js';
-import { Tracer } from './tracer.js';
 
-// Adds the begin and the end of each alarm to the trace, from the changes that the service stores.
+export interface Violation {
+  readonly atMs: EpochMs;
+  readonly invariant: string;
+  readonly target: string;
+  readonly detail: string;
+}
+
+/** A check's way to report a violation; the receiver adds the time. */
+export type Report = (violation: Omit<Violation, 'atMs'>) => void;
+
+type Untimed<E> = E extends unknown ? Omit<E, 'atMs'> : never;
+
+/** Last traced state of a connector. */
+interface Told {
+  status: ChargingStatus;
+  powerW: number;
+  limitTenthsA: number;
+  reason: LimitReason;
+  isLeased: boolean;
+  isOnline: boolean;
+}
+
+/** Voltages change with every load: the trace has only changes that a person would notice. */
+const LEAST_TENTHS_V = 10;
+
+/** Last traced limit. */
+interface Granted {
+  epoch: number;
+  limitA: number;
+  reason: LimitReason;
+}
+
+/** Turns the events of a world into trace events, each only when something of it changed. */
+export class Tracer {
+  readonly #emit: (event: TraceEvent) => void;
+  readonly #nowMs: () => EpochMs;
+  readonly #told = new Map<OutletState, Told>();
+  readonly #powerW = new Map<string, number>();
+  readonly #limitW = new Map<string, number>();
+  readonly #voltages = new Map<string, readonly number[]>();
+  readonly #granted = new Map<string, Granted>();
+  /** The same by address object, for one life of the service, which keeps its address objects. */
+  readonly #grantedTo = new WeakMap<ConnectorAddress, Granted>();
+
+  constructor(emit: (event: TraceEvent) => void, nowMs: () => EpochMs) {
+    this.#emit = emit;
+    this.#nowMs = nowMs;
+  }
+
+  /** Takes any event that is not about a connector, limit, power or grant. */
+  add(event: Untimed<TraceEvent>): void {
+    this.#emit({ atMs: this.#nowMs(), ...event } as TraceEvent);
+  }
+
+  /** The charger's state may have changed. */
+  charger(run: ChargerRun): void {
+    for (const state of run.charger.outlets) this.#outlet(run, state);
+  }
+
+  power(locationId: string, drawnW: number): void {
+    const rounded = Math.round(drawnW);
+    if (this.#powerW.get(locationId) === rounded) return;
+    this.#powerW.set(locationId, rounded);
+    this.#emit({ atMs: this.#nowMs(), kind: 'power', locationId, powerW: rounded });
+  }
+
+  limit(locationId: string, allowedW: number): void {
+    if (this.#limitW.get(locationId) === allowedW) return;
+    this.#limitW.set(locationId, allowedW);
+    this.#emit({ atMs: this.#nowMs(), kind: 'limit', locationId, limitW: allowedW });
+  }
+
+  /** Voltages of a grid line, V; traced when one of them differs by a volt from its last traced value. */
+  voltage(line: string, voltagesV: PerPhase): void {
+    const tenthsV = voltagesV.map((phaseV) => Math.round(10 * phaseV));
+    const told = this.#voltages.get(line);
+    if (told !== undefined && tenthsV.every((phase, i) => Math.abs(phase - (told[i] ?? 0)) < LEAST_TENTHS_V))
+      return;
+    this.#voltages.set(line, tenthsV);
+    const [l1TenthsV = 0, l2TenthsV = 0, l3TenthsV = 0] = tenthsV;
+    this.add({ kind: 'voltage', line, l1TenthsV, l2TenthsV, l3TenthsV });
+  }
+
+  /** A limit left the service; a plain renewal is no event. */
+  granted(connector: ConnectorAddress, { epoch, seq, limitA, reason }: LimitMessage): void {
+    const last = this.#grantedTo.get(connector) ?? this.#newlyGranted(connector);
+    if (last.epoch === epoch && last.limitA === limitA && last.reason === reason) return;
+    Object.assign(last, { epoch, limitA, reason });
+    const { locationId, controllerUuid, connectorId } = connector;
+    const limitTenthsA = Math.round(10 * limitA);
+    this.#emit({
+      atMs: this.#nowMs(),
+      kind: 'grant',
+      locationId,
+      controllerUuid,
+      connectorId,
+      epoch,
+      seq,
+      limitTenthsA,
+      reason,
+    });
+  }
+
+  #newlyGranted(connector: ConnectorAddress): Granted {
+    const key = `${connector.controllerUuid}/${connector.connectorId}`;
+    const granted = this.#granted.get(key) ?? { epoch: -1, limitA: 0, reason: 'idle' as const };
+    this.#granted.set(key, granted);
+    this.#grantedTo.set(connector, granted);
+    return granted;
+  }
+
+  #outlet(run: ChargerRun, state: OutletState): void {
+    const { status } = state;
+    const { applied } = state.holder;
+    const drawnW = Math.round(state.physicalPowerW());
+    const limitTenthsA = Math.round(applied.limitA * 10);
+    const isLeased = applied.seq > 0;
+    const isOnline = run.isConnected;
+    const last = this.#told.get(state);
+    if (
+      last !== undefined &&
+      last.powerW === drawnW &&
+      last.limitTenthsA === limitTenthsA &&
+      last.status === status &&
+      last.isLeased === isLeased &&
+      last.reason === applied.reason &&
+      last.isOnline === isOnline
+    ) {
+      return;
+    }
+    const now: Told = { status, powerW: drawnW, limitTenthsA, reason: applied.reason, isLeased, isOnline };
+    this.#told.set(state, now);
+    const { locationId, controllerUuid } = run.charger.address;
+    const { connectorId } = state.spec;
+    this.#emit({ atMs: this.#nowMs(), kind: 'connector', locationId, controllerUuid, connectorId, ...now });
+  }
+}
+
+/** Adds the begin and the end of each alarm to the trace, from the changes that the service stores. */
 class AlarmNotes {
   readonly #tracer: Pick<Tracer, 'add'>;
   readonly #open = new Map<string, AlarmRecord>();
@@ -76,14 +217,11 @@ export class WorldRecord {
   }
 
   /** Records a violation at this instant. */
-  report(violation: Omit<Violation, 'atMs'>): void {
-    this.violate({ atMs: this.#nowMs(), ...violation });
-  }
-
-  violate(violation: Violation): void {
+  readonly report: Report = (reported) => {
+    const violation = { atMs: this.#nowMs(), ...reported };
     this.tracer?.add({ kind: 'violation', ...violation });
     if (this.violations.length < KEPT_VIOLATIONS) this.violations.push(violation);
-  }
+  };
 
   fault(fault: FaultKind, target: string, isOn: boolean): void {
     this.tracer?.add({ kind: 'fault', fault, target, isOn });

@@ -1,17 +1,132 @@
 // The service of a world through all its lives: its starts, its answers and its ends.
 
-import type { Config } from '../../src/config.js';
-import { variableOf } from '../../src/config.js';
-import type { Metrics } from '../../src/metrics.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { type Config, variableOf } from '../../src/config.js';
+import { createMetrics, type Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
-import type { Seams } from '../../src/service.js';
+import { type Change, type Store, StoreUnavailableError } from '../../src/ports/store.js';
+import { type Seams, Service } from '../../src/service.js';
 import { readCertificates } from '../../src/tls-files.js';
-import type { Question } from '../checks/inquiry.js';
 import type { Carrier } from './carrier.js';
-import type { Outstanding } from './outstanding.js';
-import { callService, type RestAnswer } from './rest-client.js';
-import { type CommitFate, type LifeEvents, type ServiceLife, startService } from './service-life.js';
+import { mortal, type Outstanding } from './pace.js';
+import { callService, type Question, type RestAnswer } from './rest-client.js';
+
+/** Batched writes: the service makes them by itself, and no client waits for them. */
+export const BOOKKEEPING: ReadonlySet<Change['kind']> = new Set([
+  'reservation.put',
+  'alarm.begin',
+  'alarm.change',
+  'alarm.end',
+  'power.put',
+]);
+
+/**
+ * Outcome of a commit. A commit that the service did not survive is never acknowledged. A node among several may
+ * freeze in the middle of a commit, before or after it reached the database.
+ */
+export type CommitFate = 'survived' | 'diedBefore' | 'diedAfter' | 'frozenBefore' | 'frozenAfter';
+
+/** Events of the service, through all its lives. */
+export interface LifeEvents {
+  /** Receives everything that was written. */
+  readonly onWritten: (changes: readonly Change[]) => void;
+  /**
+   * Called before every commit. The service may die before or after the commit; the implementation kills it itself.
+   */
+  readonly fateOf: (changes: readonly Change[]) => CommitFate;
+  /** A service runs from now on, which may be another one than before. */
+  readonly onBegan: () => Promise<void>;
+}
+
+/** Most writes that are held. */
+const HELD = 500;
+
+/**
+ * Holds batched writes until their absence could show: at the next change for a client, at a read, or when the
+ * service ends or is killed. A day has thousands of such commits.
+ */
+class HeldWrites {
+  readonly #store: Store;
+  #held: { readonly tenantUuid: TenantUuid; readonly changes: readonly Change[] }[] = [];
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** False for changes that must not be held. */
+  hold(tenantUuid: TenantUuid, changes: readonly Change[]): boolean {
+    if (this.#held.length >= HELD || !changes.every(({ kind }) => BOOKKEEPING.has(kind))) return false;
+    this.#held.push({ tenantUuid, changes });
+    return true;
+  }
+
+  async write(): Promise<void> {
+    const held = this.#held;
+    this.#held = [];
+    await Promise.all(held.map(({ tenantUuid, changes }) => this.#store.append(tenantUuid, changes)));
+  }
+}
+
+/** Only the service writes to a world's database, so its ownership and changes by others need no query. */
+function mortalStore(
+  store: Store,
+  life: { readonly isLiving: boolean },
+  outstanding: Outstanding,
+  isDatabaseBusy: () => boolean,
+  { onWritten, fateOf }: LifeEvents,
+): Store {
+  const counted = <T>(work: () => Promise<T>) => outstanding.during(work);
+  const own = new HeldWrites(store);
+  let revision: ReturnType<Store['revisionSince']> | undefined;
+  return {
+    ...store,
+    append(tenantUuid, changes) {
+      if (!life.isLiving || isDatabaseBusy())
+        return Promise.reject(new StoreUnavailableError('the database is busy'));
+      const fate = fateOf(changes);
+      if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
+      if (own.hold(tenantUuid, changes)) return counted(() => nextTurn().then(() => onWritten(changes)));
+      return counted(async () => {
+        await Promise.all([own.write(), store.append(tenantUuid, changes)]);
+        onWritten(changes);
+        if (fate === 'diedAfter') throw new StoreUnavailableError('the service is dead');
+      });
+    },
+    isOwner: () => Promise.resolve(true),
+    revisionSince(since) {
+      revision ??= counted(() => store.revisionSince(since));
+      return revision.then((first) =>
+        since === undefined ? first : { ...first, tenants: [], credentialsChanged: false },
+      );
+    },
+    loadTenant: (tenantUuid) =>
+      counted(async () => {
+        await own.write();
+        return store.loadTenant(tenantUuid);
+      }),
+    async alarms(tenantUuid, filter) {
+      await own.write();
+      return store.alarms(tenantUuid, filter);
+    },
+    async powerHistory(tenantUuid, locationId, window, stepMs) {
+      await own.write();
+      return store.powerHistory(tenantUuid, locationId, window, stepMs);
+    },
+    forgetPowerBefore: (beforeMs) =>
+      counted(async () => {
+        await own.write();
+        await store.forgetPowerBefore(beforeMs);
+      }),
+    // No rule of a world depends on the uses of credentials, and each would be a commit.
+    noteCredentialUses: async () => {},
+    async close() {
+      await own.write();
+      await store.close();
+    },
+  };
+}
 
 export const NO_ANSWER: RestAnswer = { status: 0, body: undefined };
 
@@ -76,35 +191,35 @@ export class ServiceIds {
   }
 }
 
+interface WorldServiceOptions {
+  readonly config: Config;
+  /** The API key of each tenant. */
+  readonly keys: ReadonlyMap<string, string>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly outstanding: Outstanding;
+  readonly createActors?: Seams['createActors'];
+}
+
 export class WorldService implements ServiceHost {
   isDatabaseBusy = false;
   readonly hasBroker = true;
   readonly fates = ['diedBefore', 'diedAfter'] as const;
   readonly ids = new ServiceIds();
-  readonly #config: Config;
-  readonly #keys: ReadonlyMap<string, string>;
-  readonly #clock: Clock;
-  readonly #log: Log;
-  readonly #outstanding: Outstanding;
-  readonly #createActors: Seams['createActors'] | undefined;
+  readonly #options: WorldServiceOptions;
   readonly #ca: string | undefined;
-  #life: ServiceLife | undefined;
+  #life:
+    | {
+        readonly httpUrl: string;
+        readonly metrics: Metrics;
+        /** Ends the service at once: no timer fires, no write and no message leaves. */
+        kill(): Promise<void>;
+        stop(): Promise<void>;
+      }
+    | undefined;
 
-  /** @param options.keys the API key of each tenant */
-  constructor(options: {
-    readonly config: Config;
-    readonly keys: ReadonlyMap<string, string>;
-    readonly clock: Clock;
-    readonly log: Log;
-    readonly outstanding: Outstanding;
-    readonly createActors: Seams['createActors'] | undefined;
-  }) {
-    this.#config = options.config;
-    this.#keys = options.keys;
-    this.#clock = options.clock;
-    this.#log = options.log;
-    this.#outstanding = options.outstanding;
-    this.#createActors = options.createActors;
+  constructor(options: WorldServiceOptions) {
+    this.#options = options;
     this.#ca = authorityOf(options.config);
   }
 
@@ -121,19 +236,34 @@ export class WorldService implements ServiceHost {
   }
 
   async start(carrier: Carrier, events: LifeEvents): Promise<void> {
-    const opened = carrier.open();
-    this.#life = await startService({
-      config: this.#config,
-      clock: this.#clock,
-      log: this.#log,
-      outstanding: this.#outstanding,
-      carrier: opened,
-      createActors: this.#createActors,
+    const { config, clock, log, outstanding, createActors } = this.#options;
+    const metrics = createMetrics();
+    const life = { isLiving: true };
+    const carried = carrier.open();
+    const service = new Service(config, {
+      clock: mortal(clock, life),
+      log,
+      metrics,
       newId: () => this.ids.next(),
-      isDatabaseBusy: () => this.isDatabaseBusy,
-      onWritten: events.onWritten,
-      fateOf: events.fateOf,
+      ...carried.seams,
+      ...(createActors && { createActors }),
+      wrapStore: (store) => mortalStore(store, life, outstanding, () => this.isDatabaseBusy, events),
     });
+    const { httpUrl } = await service.start();
+    this.#life = {
+      httpUrl,
+      metrics,
+      async kill() {
+        life.isLiving = false;
+        carried.end();
+        // Only sockets and files remain to be closed, as the host does for a dead process.
+        await service.stop();
+      },
+      async stop() {
+        await service.stop();
+        life.isLiving = false;
+      },
+    };
     await events.onBegan();
   }
 
@@ -151,7 +281,7 @@ export class WorldService implements ServiceHost {
   async ask(question: Question, tenantUuid: string): Promise<RestAnswer> {
     const asked = this.#life;
     if (asked === undefined) return NO_ANSWER;
-    const answer = await callService(asked.httpUrl, this.#keys.get(tenantUuid) ?? '', question, {
+    const answer = await callService(asked.httpUrl, this.#options.keys.get(tenantUuid) ?? '', question, {
       ca: this.#ca,
     });
     return this.#life === asked ? answer : NO_ANSWER;

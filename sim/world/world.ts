@@ -1,28 +1,92 @@
 // A simulated world: the production service on a virtual clock, its chargers, the wires between them, and the checks.
+
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import { longestLeaseMsOf } from '../../machines/power/grant.js';
+import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { Config } from '../../src/config.js';
+import { createMetrics } from '../../src/metrics.js';
+import type { Log } from '../../src/ports/log.js';
 import type { Change } from '../../src/ports/store.js';
-import type { BilledPeak } from '../checks/billed-watch.js';
-import type { Checks } from '../checks/checks.js';
-import type { ImportOver } from '../checks/import-watch.js';
-import type { FaultKind } from '../log/trace-event.js';
+import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import type { Seams } from '../../src/service.js';
+import type { ChargerTraits } from '../charger/traits.js';
+import type { Visitors } from '../charger/virtual-connector.js';
+import { Checks } from '../checks/checks.js';
+import type { BilledPeak, ImportOver } from '../checks/import-watch.js';
+import { OperatorWatch } from '../checks/operator-watch.js';
+import { createReached } from '../checks/reached.js';
+import { createSiteBooks } from '../checks/site-book.js';
+import { fillSecrets } from '../scenario/fill-secrets.js';
+import type { Building, GridLine } from '../scenario/scenario.js';
+import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import type { Agenda } from './agenda.js';
 import { BridgedCharger } from './bridged-charger.js';
+import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
+import { SiteImports } from './building.js';
+import { type BookEvents, CallBook } from './call-book.js';
+import type { Carrier, CarrierEvents } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
-import { RECONNECT_MS } from './connections.js';
-import type { FuseLoad } from './fuse-watch.js';
-import type { LimitOracle } from './limit-oracle.js';
-import type { PowerWatch, Violation } from './power-watch.js';
-import type { RestAnswer } from './rest-client.js';
-import { BOOKKEEPING, type CommitFate } from './service-life.js';
-import type { NodeFault } from './world-nodes.js';
-import type { WorldOptions } from './world-options.js';
-import { WorldParts } from './world-parts.js';
-import { provisionWorld } from './world-provision.js';
-import { NO_ANSWER } from './world-service.js';
+import { Connections, RECONNECT_MS } from './connections.js';
+import { InProcessCarrier } from './in-process-carrier.js';
+import { LimitOracle, type NewProfile } from './limit-oracle.js';
+import { Outstanding, Pace } from './pace.js';
+import { type FuseLoad, type PowerWatch, SitePower } from './power-watch.js';
+import type { Question, RestAnswer } from './rest-client.js';
+import { Supply } from './supply.js';
+import { type OcppOf, WorldChargers } from './world-chargers.js';
+import { WorldGateway } from './world-gateway.js';
+import { type NodeFault, WorldNodes } from './world-nodes.js';
+import { configOf, keysOf, longestHorizonMs, makeWorldFolder, provisionWorld } from './world-provision.js';
+import { type Report, type Violation, WorldRecord } from './world-record.js';
+import {
+  authorityOf,
+  BOOKKEEPING,
+  type CommitFate,
+  NO_ANSWER,
+  type ServiceHost,
+  WorldService,
+} from './world-service.js';
 
 const CONNECT_SPREAD_MS = 5_000;
+
+/** The sites and chargers of a world, their cars, the transport of messages, and the listeners. */
+export interface WorldOptions {
+  readonly tenants: readonly TenantEntry[];
+  readonly seed: number;
+  readonly startMs: EpochMs;
+  /** Cars of the charger's connectors; times of cars are ms since the start of the world. */
+  readonly visitorsOf: (charger: ChargerAddress) => Visitors;
+  /** Traits of each charger, drawn or given; traits that are left out are honest. */
+  readonly traitsOf?: (charger: ChargerAddress, random: RandomGenerator) => Partial<ChargerTraits>;
+  /** OCPP traits of each charger behind the gateway; undefined for a charger with MQTT. */
+  readonly ocppOf?: OcppOf;
+  /** Lines that feed its locations; a location on no line has the voltage of its rating. */
+  readonly grid?: readonly GridLine[];
+  /** Other loads at its locations, with a meter at the connection. */
+  readonly buildings?: readonly Building[];
+  /** Settings of the service as environment variables. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /**
+   * Transport of messages: as objects within the process, or as bytes through the production broker. The same seed
+   * gives the same run with both.
+   */
+  readonly transport?: 'inProcess' | 'mqtt';
+  /** Receives every event, in order. */
+  readonly onEvent?: (event: TraceEvent) => void;
+  /** Number of nodes that stand by for each other, in this process. Their broker belongs to none of them. */
+  readonly nodes?: number;
+  /** The nodes share the tenants instead of standing by. */
+  readonly isSharded?: boolean;
+  /** Required by `checks.probes.tellAgain`. */
+  readonly keepsMessages?: boolean;
+  /** Listens to the service from within. Errors of the service are violations with or without a listener. */
+  readonly seams?: Pick<Seams, 'log' | 'createActors'>;
+}
+
 /** Provisions the world, starts its service, and connects its chargers one after another. */
 export async function createWorld(options: WorldOptions): Promise<World> {
   const world = new World(options);
@@ -31,92 +95,213 @@ export async function createWorld(options: WorldOptions): Promise<World> {
 }
 
 export class World {
-  readonly #parts: WorldParts;
+  readonly oracle = new LimitOracle();
+  readonly checks: Checks;
+  /** Numbers of messages that chargers and service exchanged: meter values, limits and acks. */
+  readonly counts = { fromChargers: 0, toChargers: 0 };
+  /** Work on the agenda happens between the events of the service. */
+  readonly agenda: Agenda;
+  readonly report: Report;
+  readonly #tenants: readonly TenantEntry[];
+  readonly #grid: readonly GridLine[];
+  readonly #dataDir = makeWorldFolder();
+  readonly #config: Config;
+  readonly #keys: ReadonlyMap<string, string>;
+  readonly #horizonMs: number;
+  readonly #clock: VirtualClock;
+  readonly #pace: Pace;
+  readonly #outstanding = new Outstanding();
+  readonly #record: WorldRecord;
+  readonly #log: Log;
+  readonly #gateway: WorldGateway;
+  readonly #chargers: WorldChargers;
+  readonly #power: SitePower;
+  readonly #imports: SiteImports;
+  readonly #carrier: Carrier;
+  readonly #service: ServiceHost;
+  /** The same object as `#service`, if the service has several nodes. */
+  readonly #nodes: WorldNodes | undefined;
+  readonly #connections: Connections;
+  readonly #book: CallBook;
+  readonly #operators: OperatorWatch;
   #doom: { readonly fate: CommitFate; readonly downMs: number } | undefined;
 
+  /** Creates the parts in the order of their dependencies. */
   constructor(options: WorldOptions) {
-    this.#parts = new WorldParts(options);
-  }
-
-  /** Work on the agenda happens between the events of the service. */
-  get agenda(): Agenda {
-    return this.#parts.pace.agenda;
-  }
-
-  get oracle(): LimitOracle {
-    return this.#parts.oracle;
+    const { seed, startMs, onEvent, transport = 'inProcess', seams, grid = [], buildings = [] } = options;
+    const outstanding = this.#outstanding;
+    const tenants = fillSecrets({ tenants: [...options.tenants] }).tenants;
+    const keys = keysOf(tenants);
+    const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
+    const config = configOf(this.#dataDir, { ...options.environment, ...ofTransport });
+    const clock = createVirtualClock(startMs);
+    const pace = new Pace(clock, outstanding);
+    const record = new WorldRecord(onEvent, () => clock.nowMs());
+    const log = record.log(seams?.log);
+    const times = {
+      leaseMs: longestLeaseMsOf({ ttlMs: 1000 * config.leaseTtlS }),
+      settleMs: 1000 * config.settleS,
+      heartbeatMs: 1000 * config.heartbeatS,
+    };
+    const [{ agenda }, { tracer, report }, { oracle }] = [pace, record, this];
+    this.#tenants = tenants;
+    this.#grid = grid;
+    this.#config = config;
+    this.#keys = keys;
+    this.#horizonMs = longestHorizonMs(tenants, config);
+    this.#clock = clock;
+    this.#pace = pace;
+    this.agenda = agenda;
+    this.#record = record;
+    this.report = report;
+    this.#log = log;
+    this.#gateway = new WorldGateway({ tenants, heartbeatMs: times.heartbeatMs, clock, log });
+    this.#gateway.start();
+    const chargers = new WorldChargers({
+      ...options,
+      gateway: this.#gateway,
+      agenda,
+      said: ({ charger, wire }, message) => {
+        this.counts.fromChargers++;
+        this.checks.said(charger, message);
+        this.#carrier.say(wire, message);
+      },
+      changed: (run) => {
+        this.#power.noteChange(run);
+        this.checks.changed(run);
+      },
+      visited: (charger, connectorId, note) => record.visit(charger, connectorId, note),
+      brokerSideOf: (run) => this.#connections.brokerSideOf(run),
+      settle: () => pace.soon(async () => {}),
+    });
+    const { runs } = chargers;
+    this.#chargers = chargers;
+    this.#power = new SitePower({ tenants, oracle, runs, agenda, tracer, report });
+    const { watch } = this.#power;
+    const books = createSiteBooks(tenants, times);
+    // Everything that the checks need of the world; each check takes the parts that it names.
+    const checked = {
+      tenants,
+      buildings,
+      runs,
+      oracle,
+      watch,
+      books,
+      sites: books.sites,
+      times,
+      horizonMs: this.#horizonMs,
+      nowMs: () => clock.nowMs(),
+      monotonicMs: () => clock.monotonicMs(),
+      at: (atMs: EpochMs, work: () => void) => agenda.at(atMs - startMs, work),
+      soon: pace.soon.bind(pace),
+      ask: (question: Question, tenantUuid: string) => this.#service.ask(question, tenantUuid),
+      isServiceUp: () => this.#service.isUp,
+      drawnW: (locationId: string) => this.#power.drawnW(locationId),
+      reached: createReached(),
+      report,
+    };
+    this.#imports = new SiteImports({
+      ...checked,
+      seed,
+      agenda,
+      drawnW: (locationId) => watch.powerW(locationId),
+      say: (topic, message) => this.#service.isUp && this.#carrier.receiveOfSite(topic, message),
+    });
+    this.#carrier = this.#createCarrier(transport);
+    const parts = { config, keys, clock, outstanding, log, report, soon: checked.soon };
+    const { nodes: count, isSharded = false } = options;
+    this.#nodes = count === undefined ? undefined : new WorldNodes({ ...parts, count, isSharded });
+    this.#service = this.#nodes ?? new WorldService({ ...seams, ...parts });
+    this.#connections = new Connections({
+      agenda,
+      runs,
+      carrier: this.#carrier,
+      soon: checked.soon,
+      onChange: (run) => this.#power.noteChange(run),
+      isServiceUp: () => this.#service.isUp || !this.#service.hasBroker,
+    });
+    this.#book = new CallBook({ ...checked, events: this.#bookEvents() });
+    this.#operators = new OperatorWatch({
+      ...checked,
+      allowedW: (locationId, limitW) => this.checks.late.allowedW(locationId, limitW),
+    });
+    const carrier = this.#carrier;
+    this.checks = new Checks({
+      ...checked,
+      book: this.#book,
+      keepsMessages: options.keepsMessages ?? false,
+      deliver: carrier.sayAgain && ((run, message) => carrier.sayAgain?.(run.wire, message)),
+      pendingTimers: () => clock.pendingTimers(),
+      waiting: () => agenda.length,
+      metrics: () => this.#service.metrics,
+      stoodStill: () => this.#nodes?.stoodStill === true,
+      shards: this.#nodes?.shards ?? 0,
+      operatorW: (locationId) => this.#operators.leastW(locationId),
+      areOrdersExpected: (locationId) => this.#operators.areOrdersExpected(locationId),
+    });
   }
 
   get watch(): PowerWatch {
-    return this.#parts.power.watch;
+    return this.#power.watch;
   }
 
   get runs(): readonly ChargerRun[] {
-    return this.#parts.chargers.runs;
+    return this.#chargers.runs;
   }
 
   get violations(): readonly Violation[] {
-    return this.#parts.record.violations;
-  }
-
-  get checks(): Checks {
-    return this.#parts.checks;
-  }
-
-  /** Numbers of messages that chargers and service exchanged: meter values, limits and acks. */
-  get counts(): Readonly<WorldParts['counts']> {
-    return this.#parts.counts;
+    return this.#record.violations;
   }
 
   /** For each site whose average import is limited, since the beginning. */
   get billedPeaks(): readonly BilledPeak[] {
-    return this.#parts.imports.billed.peaks;
+    return this.#imports.billed.peaks;
   }
 
   /** For each site with a building, since the beginning. */
   get imports(): readonly ImportOver[] {
-    return this.#parts.imports.connection.over;
+    return this.#imports.connection.over;
   }
 
   /** For each phase of each fuse, since the beginning. */
   get fuses(): readonly FuseLoad[] {
-    return this.#parts.power.fuses.loads;
+    return this.#power.fuses.loads;
   }
 
   /** Must be called once, before anything else. */
   async begin(): Promise<void> {
-    const { config, tenants, keys, power, chargers: fleet, connections, grid } = this.#parts;
-    await provisionWorld(config, tenants, keys);
-    const events = this.#parts.chargerEvents();
-    for (const { tenantUuid, locations } of tenants) {
+    await provisionWorld(this.#config, this.#tenants, this.#keys);
+    for (const { tenantUuid, locations } of this.#tenants) {
       for (const { locationId, permanentLimitKw, gridLimitKw, chargers } of locations) {
         this.oracle.addLocation(locationId, permanentLimitKw, gridLimitKw ?? null);
-        power.look(locationId);
+        this.#power.look(locationId);
         for (const { controllerUuid, connectors, timing } of chargers)
-          fleet.add({ tenantUuid, locationId, controllerUuid }, connectors, events, timing);
+          this.#chargers.add({ tenantUuid, locationId, controllerUuid }, connectors, timing);
       }
     }
-    for (const line of grid) this.#parts.createSupply(line).begin();
+    const { runs, agenda } = this;
+    const { tracer } = this.#record;
+    for (const line of this.#grid) new Supply(line, { runs, agenda, tracer }).begin();
     await this.#live();
-    this.#parts.imports.begin();
-    for (const run of this.runs) {
+    this.#imports.begin();
+    for (const run of runs) {
       const afterMs = uniformInt(run.luck, 0, CONNECT_SPREAD_MS);
       if (run.charger instanceof BridgedCharger) run.charger.arriveIn(afterMs);
-      else connections.connectLater(run, afterMs);
+      else this.#connections.connectLater(run, afterMs);
     }
   }
 
   nowMs(): EpochMs {
-    return this.#parts.clock.nowMs();
+    return this.#clock.nowMs();
   }
 
   monotonicMs(): number {
-    return this.#parts.clock.monotonicMs();
+    return this.#clock.monotonicMs();
   }
 
   /** Lets time pass; each due event happens at its own instant. */
   advance(ms: number): Promise<void> {
-    return this.#parts.pace.advance(ms);
+    return this.#pace.advance(ms);
   }
 
   travelTo(instant: EpochMs): Promise<void> {
@@ -131,61 +316,60 @@ export class World {
     method: string,
     path: string,
     body?: unknown,
-    tenantUuid: string = this.#parts.tenants[0]?.tenantUuid ?? '',
+    tenantUuid: string = this.#tenants[0]?.tenantUuid ?? '',
     name?: string,
   ): Promise<RestAnswer> {
-    const { service, book, pace, operators } = this.#parts;
+    const [service, book] = [this.#service, this.#book];
     if (!service.isUp) return NO_ANSWER;
     const call = { method, path, body };
     book.before(call);
     const answer = await service.ids.during(name, () => service.ask(call, tenantUuid, 'client'));
-    await pace.untilIdle();
+    await this.#pace.untilIdle();
     // A planned death applies to this call or to none.
     this.#doom = undefined;
     book.after(call, answer);
-    operators.called(call, answer);
+    this.#operators.called(call, answer);
     await this.checks.called(call, tenantUuid, answer);
     return answer;
   }
 
   /** Kills the service, and starts it again `downMs` later. */
   crash(downMs: number): void {
-    const { service, pace, connections } = this.#parts;
-    const bury = service.die();
+    const bury = this.#service.die();
     if (bury === undefined) return;
     this.checks.ended();
-    this.#parts.operators.disturbed();
-    pace.soon(bury);
-    if (service.hasBroker) connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
-    pace.agenda.at(this.monotonicMs() + downMs, () => pace.soon(() => this.#live()));
+    this.#operators.disturbed();
+    this.#pace.soon(bury);
+    if (this.#service.hasBroker) this.#connections.loseAll(downMs, [RECONNECT_MS, 2 * RECONNECT_MS]);
+    this.agenda.after(downMs, () => this.#pace.soon(() => this.#live()));
   }
 
   /** Possible outcomes of a commit during which the service dies or freezes. */
   get fates(): readonly CommitFate[] {
-    return this.#parts.service.fates;
+    return this.#service.fates;
   }
 
   /** Number of nodes, the active one included; 0 for a single service. */
   get nodeCount(): number {
-    return this.#parts.nodes?.count ?? 0;
+    return this.#nodes?.count ?? 0;
   }
 
   /** Number of times that another node became active, the first included. */
   get terms(): number {
-    return this.#parts.nodes?.writers.terms ?? 0;
+    return this.#nodes?.writers.terms ?? 0;
   }
 
   /**
    * Starts a fault of the node at `place`, or of the active one, for `ms`; `ahead` is the sign of a clock's error.
    */
   strikeNode(fault: NodeFault, place: number | 'active', ms: number, ahead: 1 | -1): void {
-    const end = this.#parts.nodes?.strike(fault, place, ahead);
+    const end = this.#nodes?.strike(fault, place, ahead);
     if (end !== undefined) this.#sufferFor(ms, end);
   }
 
   /** Ends all faults of the living nodes. */
   endNodeFaults(): void {
-    const { nodes } = this.#parts;
+    const nodes = this.#nodes;
     if (nodes !== undefined) this.#sufferFor(0, () => nodes.endFaults());
   }
 
@@ -196,30 +380,29 @@ export class World {
 
   /** The broker is down for `downMs`, and every session ends. */
   restartBroker(downMs: number): void {
-    this.#parts.operators.disturbed();
-    this.#parts.connections.restartBroker(downMs);
+    this.#operators.disturbed();
+    this.#connections.restartBroker(downMs);
   }
 
   get isDatabaseBusy(): boolean {
-    return this.#parts.service.isDatabaseBusy;
+    return this.#service.isDatabaseBusy;
   }
 
   setDatabaseBusy(isBusy: boolean): void {
-    this.#parts.service.isDatabaseBusy = isBusy;
+    this.#service.isDatabaseBusy = isBusy;
     this.checks.setDatabaseBusy(isBusy);
   }
 
   /** Kills the gateway, and starts it again `downMs` later. */
   crashGateway(downMs: number): void {
-    const { gateway, pace, connections } = this.#parts;
-    gateway.die();
-    this.#parts.operators.disturbed();
+    this.#gateway.die();
+    this.#operators.disturbed();
     for (const run of this.runs) {
       if (!(run.charger instanceof BridgedCharger)) continue;
-      connections.cut(run);
+      this.#connections.cut(run);
       run.charger.gatewayDied();
     }
-    pace.agenda.at(this.monotonicMs() + downMs, () => gateway.start());
+    this.agenda.after(downMs, () => this.#gateway.start());
   }
 
   /** Restarts the charger at once. */
@@ -229,9 +412,9 @@ export class World {
       run.reboot();
       return;
     }
-    this.#parts.connections.cut(run);
+    this.#connections.cut(run);
     run.reboot();
-    this.#parts.connections.connectLater(run, uniformInt(run.luck, 0, RECONNECT_MS));
+    this.#connections.connectLater(run, uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
   /** Breaks the charger's connection, which is made again `downMs` later. */
@@ -242,47 +425,43 @@ export class World {
 
   /** Breaks the connection to the broker: the charger's own, or that of its gateway session. */
   breakSession(run: ChargerRun, downMs: number): void {
-    this.#parts.connections.cut(run);
-    this.#parts.connections.connectLater(run, downMs + uniformInt(run.luck, 0, RECONNECT_MS));
+    this.#connections.cut(run);
+    this.#connections.connectLater(run, downMs + uniformInt(run.luck, 0, RECONNECT_MS));
   }
 
   /** A fault of `target` begins or ends; '' stands for the service. */
   noteFault(fault: FaultKind, target: string, isOn: boolean): void {
     this.noteTrouble();
-    this.#parts.record.fault(fault, target, isOn);
+    this.#record.fault(fault, target, isOn);
   }
 
   /** A fault affects chargers or the service now. */
   noteTrouble(): void {
-    this.#parts.imports.disturbed();
+    this.#imports.disturbed();
   }
 
   noteAction(name: string, answer: RestAnswer): void {
-    this.#parts.record.action(name, answer);
-  }
-
-  report(violation: Omit<Violation, 'atMs'>): void {
-    this.#parts.record.report(violation);
+    this.#record.action(name, answer);
   }
 
   async close(): Promise<void> {
-    await this.#parts.pace.untilIdle();
-    await this.#parts.service.stop();
-    await this.#parts.carrier.close();
-    rmSync(this.#parts.dataDir, { recursive: true, force: true });
+    await this.#pace.untilIdle();
+    await this.#service.stop();
+    await this.#carrier.close();
+    rmSync(this.#dataDir, { recursive: true, force: true });
   }
 
   async #live(): Promise<void> {
-    await this.#parts.service.start(this.#parts.carrier, {
+    await this.#service.start(this.#carrier, {
       onWritten: (changes) => {
-        this.#parts.record.alarms?.written(changes);
-        this.#parts.imports.written(changes);
+        this.#record.alarms?.written(changes);
+        this.#imports.written(changes);
         this.checks.written(changes);
       },
       fateOf: (changes) => this.#fateOf(changes),
       onBegan: async () => {
         // No crash came before: the active node received none of the messages that another node received.
-        if (!this.#parts.service.hasBroker) this.checks.ended();
+        if (!this.#service.hasBroker) this.checks.ended();
         await this.#began();
       },
     });
@@ -290,22 +469,20 @@ export class World {
 
   /** Ends a node's fault after `ms`. Its delayed work is then complete before a check asks for the result. */
   #sufferFor(ms: number, end: () => void): void {
-    const { service, pace, outstanding } = this.#parts;
-    if (!service.isUp) this.checks.setDatabaseBusy(true);
-    pace.agenda.at(this.monotonicMs() + ms, () => {
+    if (!this.#service.isUp) this.checks.setDatabaseBusy(true);
+    this.agenda.after(ms, () => {
       end();
-      pace.soon(async () => {
-        await outstanding.idle();
+      this.#pace.soon(async () => {
+        await this.#outstanding.idle();
         await this.#began();
       });
     });
   }
 
   async #began(): Promise<void> {
-    const { service, operators } = this.#parts;
-    if (!service.isUp) return;
-    operators.restarted();
-    this.checks.setDatabaseBusy(service.isDatabaseBusy);
+    if (!this.#service.isUp) return;
+    this.#operators.restarted();
+    this.checks.setDatabaseBusy(this.#service.isDatabaseBusy);
     await this.checks.began();
   }
 
@@ -315,12 +492,68 @@ export class World {
     const { fate, downMs } = this.#doom;
     this.#doom = undefined;
     if (fate === 'frozenBefore' || fate === 'frozenAfter') {
-      const thaw = this.#parts.nodes?.freezeActive();
+      const thaw = this.#nodes?.freezeActive();
       if (thaw !== undefined) this.#sufferFor(downMs, thaw);
       return fate;
     }
     this.crash(downMs);
     this.checks.reached.note(fate === 'diedBefore' ? 'diedBeforeCommit' : 'diedAfterCommit');
     return fate;
+  }
+
+  #createCarrier(transport: 'inProcess' | 'mqtt'): Carrier {
+    const [record, clock] = [this.#record, this.#clock];
+    const events: CarrierEvents = {
+      limitLeft: (connector, limit) => {
+        this.counts.toChargers++;
+        this.checks.limitLeft(connector, limit);
+        record.tracer?.granted(connector, limit);
+      },
+      received: (from, message) => {
+        if (this.#service.isListening) this.checks.received(from, message);
+      },
+      cutOff: (charger) => {
+        const run = this.#chargers.find(charger);
+        if (run === undefined) return;
+        this.#connections.cut(run);
+        this.#connections.connectLater(run, RECONNECT_MS);
+      },
+    };
+    const wireOf = (charger: ChargerAddress) => this.#chargers.find(charger)?.wire;
+    const parts = { wireOf, clock, log: this.#log, events };
+    if (transport === 'inProcess') return new InProcessCarrier({ ...parts, metrics: createMetrics() });
+    return new BrokerCarrier({
+      ...parts,
+      tenants: this.#tenants,
+      ca: authorityOf(this.#config),
+      topicsOf: (charger) => this.#chargers.topicsOf(charger),
+      outstanding: this.#outstanding,
+    });
+  }
+
+  #bookEvents(): BookEvents {
+    return {
+      profile: (target, profile) => this.#submitted(target, profile),
+      cancelled: (target, priority) => this.#record.profileCancelled(target, priority),
+      changed: (locationIds) => {
+        for (const locationId of locationIds) {
+          this.#power.look(locationId);
+          this.#lookAgainAt(locationId, this.nowMs() + this.#horizonMs);
+        }
+      },
+    };
+  }
+
+  #lookAgainAt(locationId: string, atMs: EpochMs): void {
+    const inMs = atMs - this.nowMs();
+    if (this.oracle.locationIds.includes(locationId) && inMs > 0)
+      this.agenda.after(inMs, () => this.#power.look(locationId));
+  }
+
+  #submitted(target: string, { startTime, endTime, limitKw, priority = 0 }: NewProfile): void {
+    const profile = { startTime, endTime, limitKw, priority };
+    this.#record.profile(target, profile);
+    for (const at of [startTime, endTime]) this.#lookAgainAt(target, Date.parse(at));
+    this.checks.submitted(target, profile);
   }
 }

@@ -11,7 +11,7 @@ import type {
   MeteredValues,
 } from '../../machines/session/gateway-request.js';
 import type { Proofs } from '../../machines/session/lease-verification.js';
-import { ProfileStore } from '../../sim/charger/profile-store.js';
+import { ProfileStore } from '../../sim/charger/ocpp-evse.js';
 
 export interface Behaviour {
   readonly abilities?: Partial<ChargerAbilities>;

@@ -7,7 +7,7 @@ import type {
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
 import type { Proofs } from '../../machines/session/lease-verification.js';
-import { ProfileStore } from '../../sim/charger/profile-store.js';
+import { ProfileStore } from '../../sim/charger/ocpp-evse.js';
 import { TestCharger } from './ocpp-charger.js';
 
 const FIRMWARE = 'Maker Model 1.0';

@@ -3,8 +3,8 @@
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../sim/scenario/scenario.js';
-import { createArrivals } from '../../sim/sessions/arrivals.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
+import { createArrivals } from '../../sim/sessions/visit.js';
 import { createWorld, type World } from '../../sim/world/world.js';
 import { createActorSystem } from '../../src/actor-system.js';
 import type { Metrics } from '../../src/metrics.js';

@@ -1,7 +1,7 @@
 // Sessions of the energy bench: the sessions of a recorded file that arrive within a window, cut off at its end.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { TIME_ZONE_RULE, TimeZone } from '../../sim/scenario/time-zone.js';
+import { TIME_ZONE_RULE, TimeZone } from '../../sim/scenario/moment.js';
 import {
   type RecordedSession,
   readSessionFile,

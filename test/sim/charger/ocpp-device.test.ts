@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import type { TransactionRef } from '../../../machines/session/gateway-request.js';
 import type { ConnectorId } from '../../../machines/values/ids.js';
 import { OcppDevice, type OcppDeviceOptions } from '../../../sim/charger/ocpp-device.js';
-import { OCPP_PROTOCOLS, type OcppProtocol } from '../../../sim/charger/ocpp-traits.js';
 import type { Words } from '../../../sim/charger/ocpp-words.js';
 import { EVERYDAY } from '../../../sim/charger/traffic.js';
+import { OCPP_PROTOCOLS, type OcppProtocol } from '../../../sim/charger/traits.js';
 
 const NOBODY = { ...EVERYDAY, firstArrivalS: [86_400, 86_400] as const };
 

@@ -53,9 +53,9 @@ beforeEach(() => {
   ]);
   nowMs = 0;
   oracle = new LimitOracle();
-  const drawnW = (book: ConnectorBook) => WATTS * (drawnA.get(book) ?? 0);
-  const clock = { monotonicMs: () => nowMs, wallMs: () => nowMs };
-  watch = new LateWatch({ sites: new Map([['quay', site]]), oracle, drawnW, ...clock });
+  const connectorW = (book: ConnectorBook) => WATTS * (drawnA.get(book) ?? 0);
+  const clock = { monotonicMs: () => nowMs, nowMs: () => nowMs };
+  watch = new LateWatch({ sites: new Map([['quay', site]]), oracle, connectorW, ...clock });
   for (const book of [late, other]) {
     book.receive(0, true);
     book.give(told(1, 20), 0, 0);

@@ -77,7 +77,7 @@ function build(behindFeeder: readonly string[]): void {
   lock('q1/1');
   watch = new LockWatch({
     oracle,
-    wallMs: () => nowMs,
+    nowMs: () => nowMs,
     monotonicMs: () => nowMs,
     drawnA: () => 0,
     soundSinceMs: () => 0,

@@ -1,7 +1,9 @@
 // The check of the grid operator's limit (P18) accepts exactly the orders that the service must accept.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OperatorWatch } from '../../../sim/checks/operator-watch.js';
+import { createReached } from '../../../sim/checks/reached.js';
 import { hostileSiteOf } from '../../../sim/world/hostile-site.js';
+import { LimitOracle } from '../../../sim/world/limit-oracle.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
 import { toInstant } from '../../../src/wire/instants.js';
 
@@ -84,7 +86,7 @@ describe('Of an order that nobody answered the check', () => {
       nowMs: () => nowMs,
       horizonMs: 71_200,
       isServiceUp: () => true,
-      lockKw: () => undefined,
+      oracle: new LimitOracle(),
       ask: async () => ({ status: 200, body: held }),
       soon(work) {
         isAsked = true;
@@ -96,7 +98,7 @@ describe('Of an order that nobody answered the check', () => {
           work();
         };
       },
-      reached: { note() {} },
+      reached: createReached(),
       report({ target, detail }) {
         if (target === 'south') details.push(detail);
       },

@@ -5,8 +5,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CellRun } from '../../../sim/run/cell-run.js';
 import { rehearse } from '../../../sim/run/rehearse.js';
 import { runFutures, runScenario } from '../../../sim/run/run-scenario.js';
-import { branched, parseBranch } from '../../../sim/scenario/parse-branch.js';
-import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
+import { branched, parseBranch, parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { casesOf, onlyWithAllCases } from '../../seeds.js';
 
 type Rehearsal = Awaited<ReturnType<typeof rehearse>>;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readBuildingFile } from '../../../sim/scenario/building-file.js';
+import { TimeZone } from '../../../sim/scenario/moment.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
-import { TimeZone } from '../../../sim/scenario/time-zone.js';
 import { buildingWAt } from '../../../sim/world/building.js';
 import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
 

@@ -5,8 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { type ConnectorId, connectorKey } from '../../../machines/values/ids.js';
 import type { CarNote } from '../../../sim/charger/car.js';
 import { VirtualCharger } from '../../../sim/charger/virtual-charger.js';
-import { createArrivals } from '../../../sim/sessions/arrivals.js';
 import type { Visit } from '../../../sim/sessions/visit.js';
+import { createArrivals } from '../../../sim/sessions/visit.js';
 import { ADDRESS } from '../charger-rig.js';
 
 const ZERO_AT_MS = Date.UTC(2026, 5, 1);

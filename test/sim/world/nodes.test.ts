@@ -6,8 +6,8 @@ import { HUNGRY } from '../../../sim/charger/traffic.js';
 import { WriterWatch } from '../../../sim/checks/writer-watch.js';
 import { createTraceHash } from '../../../sim/log/event-codec.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
-import type { Violation } from '../../../sim/world/power-watch.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
+import type { Violation } from '../../../sim/world/world-record.js';
 import { provisioningSchema } from '../../../src/provisioning/provisioning-schema.js';
 import { minutesOf, onlyWithAllCases, testCases } from '../../seeds.js';
 

@@ -4,7 +4,8 @@ import { describe, expect, it } from 'vitest';
 import { rehearse } from '../../../sim/run/rehearse.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { GridLine } from '../../../sim/scenario/scenario.js';
-import { baseKwOf, voltagesOf } from '../../../sim/world/supply.js';
+import { kwAt } from '../../../sim/world/building.js';
+import { voltagesOf } from '../../../sim/world/supply.js';
 
 const LINE: GridLine = {
   name: 'street',
@@ -58,7 +59,9 @@ describe('The voltage of a line', () => {
   });
 
   it('follows what others draw, from the first step on', () => {
-    expect([0, 1_000, 1_999, 2_000, 9_000].map((atMs) => baseKwOf(LINE, atMs))).toEqual([10, 10, 10, 40, 40]);
+    expect([0, 1_000, 1_999, 2_000, 9_000].map((atMs) => kwAt(LINE.base, atMs))).toEqual([
+      10, 10, 10, 40, 40,
+    ]);
   });
 });
 

@@ -13,7 +13,7 @@ const USUAL_MS = 50;
  */
 function ordered() {
   let nowMs = 0;
-  const agenda = new Agenda(() => nowMs);
+  const agenda = new Agenda({ nowMs: () => nowMs, monotonicMs: () => nowMs });
   const heard: { readonly word: string; readonly atMs: number }[] = [];
   const wire = new Wire({
     address: {
@@ -23,7 +23,6 @@ function ordered() {
     },
     receiver: { limit() {}, sync() {}, answer() {} },
     agenda,
-    monotonicMs: () => nowMs,
     seed: 1,
     isOrdered: true,
   });
