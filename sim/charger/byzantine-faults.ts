@@ -6,7 +6,7 @@ import { topicPrefixOf } from '../../src/wire/topics.js';
 import { type ChargerMessage, onTopic, withPayload } from './charger-message.js';
 import type { Misbehaviour } from './traits.js';
 
-export interface ByzantineFaults {
+interface ByzantineFaults {
   /** Returns the meter value as the charger reports it. */
   meter(message: MeterMessage): MeterMessage;
   /** False for a charger that reports `powerW` and nothing else. */

@@ -5,7 +5,7 @@ import type { ChargerMessage } from './charger-message.js';
 import type { VirtualCharger } from './virtual-charger.js';
 import { deliver, topicsFor } from './virtual-charger.js';
 
-export interface ChargerLogin {
+interface ChargerLogin {
   readonly url: string;
   /** `{tenantUuid}/{controllerUuid}` unless the broker has logins of its own. */
   readonly username: string | undefined;

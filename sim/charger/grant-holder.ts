@@ -18,34 +18,9 @@ export interface HeldLimit {
 }
 
 /** A limit message without its DC values, which the connector converts to A first. */
-export type TakenLimit = Omit<LimitMessage, 'limitW' | 'thenW'>;
+type TakenLimit = Omit<LimitMessage, 'limitW' | 'thenW'>;
 
-/** Times are true ms of one monotonic clock, and never decrease from call to call. */
-export interface GrantHolder {
-  /** Limit that the hardware took. */
-  readonly applied: HeldLimit;
-  /** Limit after a restart, A per phase. */
-  readonly failsafeA: number;
-  /** Instant of the next change by `advance`; Infinity if none is due. */
-  readonly nextDueMs: number;
-  /** Records that the heartbeat `hb` leaves now; each `hb` is one more than the one before. */
-  noteHeartbeat(hb: number, nowMs: number): void;
-  /**
-   * Takes a limit, in A per phase. Returns the answer to send at once. Undefined means that the answer follows once
-   * the hardware has taken the limit.
-   */
-  receive(limit: TakenLimit, nowMs: number): AckResult | undefined;
-  /** Performs at most one due change. True if the hardware took another limit; a grant then needs an ack. */
-  advance(nowMs: number): boolean;
-  /** Ends the limit for a session after the car left or used other phases. True if there was such a limit. */
-  endSession(): boolean;
-  /** Restarts the charger as `boot`: grants are lost, and the fail-safe that survived applies at once. */
-  restart(boot: string): void;
-  /** In seconds of the charger's own clock; undefined without a lease. */
-  leaseLeftS(nowMs: number): number | undefined;
-}
-
-export interface GrantHolderOptions {
+interface GrantHolderOptions {
   readonly boot: string;
   readonly lease: LeaseKind;
   readonly maxCurrentA: number;
@@ -64,8 +39,11 @@ export interface GrantHolderOptions {
 const REMEMBERED_HEARTBEATS = 64;
 const NEVER = Number.POSITIVE_INFINITY;
 
-class Holder implements GrantHolder {
+/** Times are true ms of one monotonic clock, and never decrease from call to call. */
+export class GrantHolder {
+  /** Limit that the hardware took. */
   applied: HeldLimit;
+  /** Limit after a restart, A per phase. */
   failsafeA: number;
   readonly #options: GrantHolderOptions;
   readonly #sentAtMs: number[] = [];
@@ -84,15 +62,21 @@ class Holder implements GrantHolder {
     this.applied = this.#target = this.#fallback(this.failsafeA);
   }
 
+  /** Instant of the next change by `advance`; Infinity if none is due. */
   get nextDueMs(): number {
     return Math.min(this.#appliesAtMs, this.#target.endsAtMs);
   }
 
+  /** Records that the heartbeat `hb` leaves now; each `hb` is one more than the one before. */
   noteHeartbeat(hb: number, nowMs: number): void {
     this.#sentAtMs[hb % REMEMBERED_HEARTBEATS] = nowMs;
     this.#lastHb = hb;
   }
 
+  /**
+   * Takes a limit, in A per phase. Returns the answer to send at once. Undefined means that the answer follows once
+   * the hardware has taken the limit.
+   */
   receive(limit: TakenLimit, nowMs: number): AckResult | undefined {
     if (limit.boot !== this.#boot || !this.#isNewer(limit)) return 'STALE';
     if (!this.#isOfferable(limit.limitA) || !this.#isOfferable(limit.thenA) || limit.ref > this.#lastHb)
@@ -109,6 +93,7 @@ class Holder implements GrantHolder {
     return undefined;
   }
 
+  /** Performs at most one due change. True if the hardware took another limit; a grant then needs an ack. */
   advance(nowMs: number): boolean {
     // The accepted limit ended before the hardware took it, or at the same instant: the end takes precedence.
     if (this.#target.endsAtMs <= nowMs && this.#target.endsAtMs <= this.#appliesAtMs) {
@@ -125,6 +110,7 @@ class Holder implements GrantHolder {
     return true;
   }
 
+  /** Ends the limit for a session after the car left or used other phases. True if there was such a limit. */
   endSession(): boolean {
     if (this.#target.reallocated !== undefined) {
       this.#appliesAtMs = NEVER;
@@ -137,6 +123,7 @@ class Holder implements GrantHolder {
     return true;
   }
 
+  /** Restarts the charger as `boot`: grants are lost, and the fail-safe that survived applies at once. */
   restart(boot: string): void {
     this.#boot = boot;
     this.#lastHb = 0;
@@ -146,6 +133,7 @@ class Holder implements GrantHolder {
     this.applied = this.#target = this.#fallback(this.failsafeA);
   }
 
+  /** In seconds of the charger's own clock; undefined without a lease. */
   leaseLeftS(nowMs: number): number | undefined {
     const { endsAtMs } = this.applied;
     if (endsAtMs === NEVER) return undefined;
@@ -197,8 +185,4 @@ class Holder implements GrantHolder {
     const delayMs = target.limitA === this.applied.limitA ? 0 : this.#options.pilotDelayMs;
     this.#appliesAtMs = this.#after(nowMs, delayMs);
   }
-}
-
-export function createGrantHolder(options: GrantHolderOptions): GrantHolder {
-  return new Holder(options);
 }

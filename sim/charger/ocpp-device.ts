@@ -4,8 +4,7 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { CarNote } from './car.js';
 import { OcppEvse, type OcppEvseSpec, OcppOwnClock, type RunningTransaction } from './ocpp-evse.js';
 import type { Device, OcppWords, Words } from './ocpp-words.js';
-import { Ocpp16Words } from './ocpp16-words.js';
-import { Ocpp201Words } from './ocpp201-words.js';
+import { Ocpp16Words, Ocpp201Words } from './ocpp-words.js';
 import { type OcppBehaviour, type OcppTraits, PLAIN_OCPP } from './traits.js';
 import type { Visitors } from './virtual-connector.js';
 

@@ -3,7 +3,7 @@ import type { GatewayRequest, ProfileSlot, TransactionRef } from '../../machines
 import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
 import type { CarNote, PerPhase } from './car.js';
 import type { SetProfile, Shown } from './ocpp-words.js';
-import { createOutlet, type Outlet } from './outlet.js';
+import { Outlet } from './outlet.js';
 import type { OcppBehaviour } from './traits.js';
 import { nextCarsOf, type VirtualConnectorSpec, type Visitors } from './virtual-connector.js';
 
@@ -190,7 +190,7 @@ export class OcppEvse {
       ignoresStart: behaviours.has('ignores-start'),
     });
     if (options.isInstalled) this.#install();
-    this.#outlet = createOutlet({
+    this.#outlet = new Outlet({
       rating: spec,
       startsAtMs,
       lateMs,

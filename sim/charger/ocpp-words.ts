@@ -72,24 +72,24 @@ export interface OcppWords {
   answer(method: string, params: object, device: Device): Record<string, unknown>;
 }
 
-export const ACCEPTED = { status: 'Accepted' };
-export const REJECTED = { status: 'Rejected' };
+const ACCEPTED = { status: 'Accepted' };
+const REJECTED = { status: 'Rejected' };
 
 /** Fields of a charging profile's schedule that are alike in all versions. */
-export interface SentSchedule {
+interface SentSchedule {
   readonly startSchedule: string;
   readonly chargingRateUnit: RateUnit;
   readonly chargingSchedulePeriod: SetProfile['periods'];
 }
 
 /** Fields of a charging profile that are alike in all versions. */
-export interface SentProfile {
+interface SentProfile {
   readonly stackLevel: number;
   readonly chargingProfilePurpose: string;
   readonly transactionId?: TransactionRef;
 }
 
-export function setProfile(
+function setProfile(
   device: Device,
   { evse, id }: Pick<SetProfile, 'evse' | 'id'>,
   { stackLevel, chargingProfilePurpose, transactionId }: SentProfile,
@@ -112,7 +112,7 @@ export function setProfile(
  * The parts of an answer to `GetCompositeSchedule` that are alike in all versions. Undefined for a charger that hides
  * its schedule.
  */
-export function compositeOf(device: Device, evse: number, params: object) {
+function compositeOf(device: Device, evse: number, params: object) {
   const { duration, chargingRateUnit = 'A' } = params as { duration: number; chargingRateUnit?: RateUnit };
   const composite = device.composite(evse, duration, chargingRateUnit);
   if (composite === undefined) return undefined;
@@ -124,7 +124,7 @@ export function compositeOf(device: Device, evse: number, params: object) {
 }
 
 /** Answers the calls that are alike in all versions. */
-export function answerAlike(method: string, params: object, device: Device): Record<string, unknown> {
+function answerAlike(method: string, params: object, device: Device): Record<string, unknown> {
   if (method !== 'TriggerMessage') return REJECTED;
   const { requestedMessage, connectorId, evse } = params as {
     requestedMessage: string;
@@ -136,7 +136,7 @@ export function answerAlike(method: string, params: object, device: Device): Rec
 }
 
 /** Samples by measurand, unit and phase, in A, V, W and Wh. */
-export function samplesOf(shown: Shown): readonly {
+function samplesOf(shown: Shown): readonly {
   readonly measurand: string;
   readonly unit: string;
   readonly phase?: string;
@@ -159,4 +159,247 @@ export function samplesOf(shown: Shown): readonly {
     })),
     { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
   ];
+}
+
+const UNIT_NAMES = { A: 'Current', W: 'Power' } as const;
+
+function settingsOf({ units, maxPeriods }: Device): ReadonlyMap<string, string> {
+  return new Map([
+    ['SupportedFeatureProfiles', 'Core,SmartCharging,RemoteTrigger'],
+    ['ChargingScheduleAllowedChargingRateUnit', units.map((unit) => UNIT_NAMES[unit]).join(',')],
+    ['ChargeProfileMaxStackLevel', '8'],
+    ['ChargingScheduleMaxPeriods', String(maxPeriods)],
+  ]);
+}
+
+interface Profile16 extends SentProfile {
+  readonly chargingProfileId: number;
+  readonly chargingSchedule: SentSchedule;
+}
+
+export class Ocpp16Words implements OcppWords {
+  readonly ownName = undefined;
+
+  boot(): Words {
+    return ['BootNotification', { chargePointVendor: 'Virtual', chargePointModel: 'OCPP' }];
+  }
+
+  status({ evse: connectorId, status, ownTime: timestamp }: Shown): Words {
+    return ['StatusNotification', { connectorId, errorCode: 'NoError', status, timestamp }];
+  }
+
+  started({ evse: connectorId, energyWh, ownTime: timestamp }: Shown): Words {
+    const meterStart = Math.round(energyWh);
+    return ['StartTransaction', { connectorId, idTag: 'VIRTUAL', meterStart, timestamp }];
+  }
+
+  transactionOf(answer: unknown): number {
+    return (answer as { transactionId: number }).transactionId;
+  }
+
+  values(transactionId: number, shown: Shown): Words {
+    const sampledValue = samplesOf(shown).map((sample) => ({ ...sample, value: String(sample.value) }));
+    const meterValue = [{ timestamp: shown.ownTime, sampledValue }];
+    return ['MeterValues', { connectorId: shown.evse, transactionId, meterValue }];
+  }
+
+  ended(transactionId: number, { energyWh, ownTime: timestamp }: Shown): Words {
+    return ['StopTransaction', { transactionId, meterStop: Math.round(energyWh), timestamp }];
+  }
+
+  answer(method: string, params: object, device: Device): Record<string, unknown> {
+    switch (method) {
+      case 'GetConfiguration': {
+        const settings = settingsOf(device);
+        const { key: keys = [...settings.keys()] } = params as { key?: string[] };
+        const known = keys.filter((key) => settings.has(key));
+        return {
+          configurationKey: known.map((key) => ({ key, readonly: true, value: settings.get(key) })),
+          unknownKey: keys.filter((key) => !settings.has(key)),
+        };
+      }
+      case 'ChangeConfiguration': {
+        const { key, value } = params as { key: string; value: string };
+        if (key === 'MeterValueSampleInterval') device.reportEvery(1000 * Number(value));
+        return ACCEPTED;
+      }
+      case 'SetChargingProfile': {
+        const { connectorId: evse, csChargingProfiles: profile } = params as {
+          connectorId: number;
+          csChargingProfiles: Profile16;
+        };
+        const of = { evse, id: profile.chargingProfileId };
+        return setProfile(device, of, profile, profile.chargingSchedule);
+      }
+      case 'ClearChargingProfile':
+        return { status: device.clearProfile((params as { id: number }).id) ? 'Accepted' : 'Unknown' };
+      case 'GetCompositeSchedule': {
+        const { connectorId } = params as { connectorId: number };
+        const composite = compositeOf(device, connectorId, params);
+        if (composite === undefined) return REJECTED;
+        const { schedule: chargingSchedule, scheduleStart } = composite;
+        return { status: 'Accepted', connectorId, scheduleStart, chargingSchedule };
+      }
+      default:
+        return answerAlike(method, params, device);
+    }
+  }
+}
+
+// The messages of a virtual charger in OCPP 2.0.1 and 2.1.
+
+/** Variables of the component `SmartChargingCtrlr`. */
+function variablesOf({ units, maxPeriods }: Device): ReadonlyMap<string, string> {
+  return new Map([
+    ['Enabled', 'true'],
+    ['RateUnit', units.join(',')],
+    ['ProfileStackLevel', '8'],
+    ['PeriodsPerSchedule', String(maxPeriods)],
+  ]);
+}
+
+const STATES = new Map([
+  ['Charging', 'Charging'],
+  ['SuspendedEV', 'SuspendedEV'],
+  ['SuspendedEVSE', 'SuspendedEVSE'],
+]);
+const CONNECTOR = 1;
+
+interface Variable {
+  readonly component: { readonly name: string };
+  readonly variable: { readonly name: string };
+  readonly attributeValue: string;
+}
+interface Profile201 extends SentProfile {
+  readonly id: number;
+  readonly chargingSchedule: readonly SentSchedule[];
+}
+
+export class Ocpp201Words implements OcppWords {
+  readonly #newTransaction: () => string;
+  #transaction = '';
+  /** Next sequence number of each running transaction. */
+  readonly #seqNos = new Map<string, number>();
+
+  /** @param newTransaction returns an id that no transaction had before */
+  constructor(newTransaction: () => string) {
+    this.#newTransaction = newTransaction;
+  }
+
+  boot(): Words {
+    const chargingStation = { vendorName: 'Virtual', model: 'OCPP' };
+    return ['BootNotification', { reason: 'PowerUp', chargingStation }];
+  }
+
+  status({ evse: evseId, status, ownTime: timestamp }: Shown): Words {
+    const connectorStatus = status === 'Available' ? 'Available' : 'Occupied';
+    return ['StatusNotification', { timestamp, connectorStatus, evseId, connectorId: CONNECTOR }];
+  }
+
+  started(shown: Shown): Words {
+    this.#transaction = this.#newTransaction();
+    const more = {
+      evse: { id: shown.evse, connectorId: CONNECTOR },
+      idToken: { idToken: 'VIRTUAL', type: 'Central' },
+    };
+    return this.#event('Started', 'CablePluggedIn', this.#transaction, shown, more);
+  }
+
+  get ownName(): string {
+    return this.#transaction;
+  }
+
+  transactionOf(): string {
+    return this.#transaction;
+  }
+
+  values(transaction: string, shown: Shown): Words {
+    return this.#event('Updated', 'MeterValuePeriodic', transaction, shown, {});
+  }
+
+  ended(transaction: string, shown: Shown): Words {
+    const words = this.#event('Ended', 'EVCommunicationLost', transaction, shown, {});
+    this.#seqNos.delete(transaction);
+    return words;
+  }
+
+  #event(eventType: string, triggerReason: string, transactionId: string, shown: Shown, more: object): Words {
+    const seqNo = this.#seqNos.get(transactionId) ?? 0;
+    this.#seqNos.set(transactionId, seqNo + 1);
+    const chargingState = STATES.get(shown.status) ?? 'EVConnected';
+    const sampledValue = samplesOf(shown).map(({ unit, ...sample }) => ({
+      ...sample,
+      unitOfMeasure: { unit },
+    }));
+    return [
+      'TransactionEvent',
+      {
+        eventType,
+        triggerReason,
+        timestamp: shown.ownTime,
+        seqNo,
+        transactionInfo: { transactionId, chargingState },
+        meterValue: [{ timestamp: shown.ownTime, sampledValue }],
+        ...more,
+      },
+    ];
+  }
+
+  answer(method: string, params: object, device: Device): Record<string, unknown> {
+    switch (method) {
+      case 'GetVariables':
+        return {
+          getVariableResult: this.#variables(params as { getVariableData: readonly Variable[] }, device),
+        };
+      case 'SetVariables':
+        return {
+          setVariableResult: this.#change(params as { setVariableData: readonly Variable[] }, device),
+        };
+      case 'SetChargingProfile': {
+        const { evseId: evse, chargingProfile: profile } = params as {
+          evseId: number;
+          chargingProfile: Profile201;
+        };
+        const [schedule] = profile.chargingSchedule;
+        if (schedule === undefined) return REJECTED;
+        return setProfile(device, { evse, id: profile.id }, profile, schedule);
+      }
+      case 'ClearChargingProfile': {
+        const { chargingProfileId = 0 } = params as { chargingProfileId?: number };
+        return { status: device.clearProfile(chargingProfileId) ? 'Accepted' : 'Unknown' };
+      }
+      case 'GetCompositeSchedule': {
+        const { evseId } = params as { evseId: number };
+        const composite = compositeOf(device, evseId, params);
+        if (composite === undefined) return REJECTED;
+        const { schedule, scheduleStart } = composite;
+        return { status: 'Accepted', schedule: { ...schedule, evseId, scheduleStart } };
+      }
+      default:
+        return answerAlike(method, params, device);
+    }
+  }
+
+  #variables(
+    { getVariableData }: { readonly getVariableData: readonly Variable[] },
+    device: Device,
+  ): readonly object[] {
+    const variables = variablesOf(device);
+    return getVariableData.map(({ component, variable }) => {
+      const value = component.name === 'SmartChargingCtrlr' ? variables.get(variable.name) : undefined;
+      return value === undefined
+        ? { attributeStatus: 'UnknownVariable', component, variable }
+        : { attributeStatus: 'Accepted', attributeValue: value, component, variable };
+    });
+  }
+
+  #change(
+    { setVariableData }: { readonly setVariableData: readonly Variable[] },
+    device: Device,
+  ): readonly object[] {
+    return setVariableData.map(({ component, variable, attributeValue }) => {
+      if (variable.name === 'TxUpdatedInterval') device.reportEvery(1000 * Number(attributeValue));
+      return { attributeStatus: 'Accepted', component, variable };
+    });
+  }
 }

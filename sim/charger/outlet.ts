@@ -101,40 +101,14 @@ class LateReaction implements Reaction {
   }
 }
 
-/** Currents are in A per phase in use, times in ms. `advance` and `offer` never go back in time. */
-export interface Outlet {
-  /** Lets time pass up to `nowMs`. The timeline does not depend on the number of steps. */
-  advance(nowMs: number): void;
-  /** The pilot offers `offeredA` to the car from `nowMs` on. */
-  offer(offeredA: number, nowMs: number): void;
-  /** The charger opens its contactor: no current flows, and the car begins anew at the next offer. */
-  cut(): void;
-  /** Phase-to-neutral voltages from `nowMs` on; until then, and without a grid, the rating's voltage applies. */
-  supply(voltagesV: PerPhase, nowMs: number): void;
-  /** Instant of the next change of its mode, or of its draw if that changes faster than by taper. */
-  readonly nextDueMs: number;
-  readonly status: ChargingStatus;
-  /** A DC connector holds a power instead: `drawnA` is its current at the lowest voltage. */
-  readonly drawnA: number;
-  /** Physical current in each of the phases that carry current. */
-  readonly currentA: number;
-  /** Mean of the phases that carry current. */
-  readonly voltageV: number;
-  /** Physical power from the grid. */
-  readonly powerW: number;
-  /** The contactors connect the first `connected` phases to the car; `phases` of them carry current. */
-  connected: number;
-  readonly phases: number;
-  /** Meter register, at the car; it only rises. */
-  readonly energyWh: number;
-}
-
 const STEP_MS = 1000;
 const CABLE_TAKES_MS = 2000; // to recognise a car, and to unplug one
 const MS_PER_HOUR = 3_600_000;
 
-class VirtualOutlet implements Outlet {
+/** Currents are in A per phase in use, times in ms. `advance` and `offer` never go back in time. */
+export class Outlet {
   // The fields start as NaN: at the first fraction V8 would recompile all code that it had compiled for integers.
+  /** A DC connector holds a power instead: `drawnA` is its current at the lowest voltage. */
   drawnA = Number.NaN;
   #registerWh = Number.NaN;
   #storedWh = Number.NaN;
@@ -142,6 +116,7 @@ class VirtualOutlet implements Outlet {
   /** Instants of the next stop and of the next due work; NaN while unknown. */
   #stopMs = Number.NaN;
   #dueMs = Number.NaN;
+  /** The contactors connect the first `connected` phases to the car; `phases` of them carry current. */
   connected: number;
   #nowMs: number;
   readonly #options: OutletOptions;
@@ -183,22 +158,26 @@ class VirtualOutlet implements Outlet {
     return this.#mode === 'available' ? 0 : phases;
   }
 
+  /** Mean of the phases that carry current. */
   get voltageV(): number {
     if (this.#supplyV === undefined) return this.#rating.voltageV;
     const inUseV = this.#supplyV.slice(0, Math.max(1, this.phases));
     return inUseV.reduce((sum, phaseV) => sum + phaseV, 0) / inUseV.length;
   }
 
+  /** Physical power from the grid. */
   get powerW(): number {
     const heldV = this.#rating.dc == null ? this.voltageV : countedV(this.#rating);
     return this.drawnA * heldV * this.phases;
   }
 
+  /** Physical current in each of the phases that carry current. */
   get currentA(): number {
     if (this.#rating.dc == null) return this.drawnA;
     return this.phases === 0 || this.voltageV === 0 ? 0 : this.powerW / (this.phases * this.voltageV);
   }
 
+  /** Instant of the next change of its mode, or of its draw if that changes faster than by taper. */
   get nextDueMs(): number {
     if (Number.isNaN(this.#dueMs)) this.#dueMs = this.#findDueMs();
     return this.#dueMs;
@@ -212,21 +191,25 @@ class VirtualOutlet implements Outlet {
     return isSteady ? dueMs : Math.min(dueMs, this.#nextStepMs);
   }
 
+  /** Meter register, at the car; it only rises. */
   get energyWh(): number {
     return this.#registerWh + this.#flowedWh(this.#nowMs);
   }
 
+  /** Lets time pass up to `nowMs`. The timeline does not depend on the number of steps. */
   advance(nowMs: number): void {
     if (nowMs > this.#nowMs) this.#nowMs = nowMs;
     for (let stopMs = this.#nextStopMs; stopMs <= nowMs; stopMs = this.#nextStopMs) this.#passTo(stopMs);
   }
 
+  /** Phase-to-neutral voltages from `nowMs` on; until then, and without a grid, the rating's voltage applies. */
   supply(voltagesV: PerPhase, nowMs: number): void {
     this.#countUpTo(nowMs);
     this.#supplyV = voltagesV;
     this.#forgetInstants();
   }
 
+  /** The pilot offers `offeredA` to the car from `nowMs` on. */
   offer(offeredA: number, nowMs: number): void {
     this.#countUpTo(nowMs);
     if (this.#isOffer(offeredA) !== this.#isOffer(this.#offeredA)) {
@@ -239,6 +222,7 @@ class VirtualOutlet implements Outlet {
     this.#forgetInstants();
   }
 
+  /** The charger opens its contactor: no current flows, and the car begins anew at the next offer. */
   cut(): void {
     if (this.#isOffer(this.#offeredA))
       this.#tell({ type: 'offer.withdrawn', isStubborn: this.#car.isStubborn });
@@ -394,8 +378,4 @@ interface OutletOptions {
   readonly overdraw: number;
   /** If set, the car raises its draw at once, and lowers it only this many ms after a lower offer. */
   readonly lateMs: number | undefined;
-}
-
-export function createOutlet(options: OutletOptions): Outlet {
-  return new VirtualOutlet(options);
 }

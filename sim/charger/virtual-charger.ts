@@ -25,27 +25,6 @@ import {
   type Visitors,
 } from './virtual-connector.js';
 
-// The messages of a virtual charger and their instants: heartbeats, changes at once, acks and its state, within its
-// message budget.
-
-/** Times are ms of the monotonic clock; `wallMs`, for `at`, is epoch ms. */
-interface ChargerVoice {
-  /** The connection is up: the state and a value of each connector are due. Acks from before are obsolete. */
-  connected(): void;
-  /** Makes the state and a value of each connector due. */
-  sync(): void;
-  acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void;
-  restart(boot: string): void;
-  /** Returns the due messages that the budget allows. */
-  take(nowMs: number, wallMs: number): readonly ChargerMessage[];
-  /** Instant of the next message, unless something changes before. */
-  nextDueMs(nowMs: number): number;
-  /** The charger opens its contactors before it goes, so that no reader takes its last draw for a present one. */
-  goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[];
-  /** Message that the broker publishes if the connection breaks; undefined for none. */
-  lastWill(): ChargerMessage | undefined;
-}
-
 /**
  * The broker accepts 5 messages a second and 20 at once from one client; the margin allows for clocks that differ.
  */
@@ -84,7 +63,11 @@ function isChange(told: Told, connector: VirtualConnector): boolean {
   return Math.abs(connector.measuredPowerW() - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
 }
 
-class Voice implements ChargerVoice {
+/**
+ * The messages of a charger and their instants: heartbeats, changes at once, acks and its state, within its message
+ * budget. Times are ms of the monotonic clock; `wallMs`, for `at`, is epoch ms.
+ */
+class ChargerVoice {
   readonly #address: ChargerAddress;
   readonly #traits: ChargerTraits;
   readonly #lines: readonly Line[];
@@ -117,11 +100,13 @@ class Voice implements ChargerVoice {
     }));
   }
 
+  /** The connection is up: the state and a value of each connector are due. Acks from before are obsolete. */
   connected(): void {
     this.#acks = [];
     this.sync();
   }
 
+  /** Makes the state and a value of each connector due. */
   sync(): void {
     this.#isStateDue = true;
     for (const line of this.#lines) line.told = undefined;
@@ -143,6 +128,7 @@ class Voice implements ChargerVoice {
     this.connected();
   }
 
+  /** Returns the due messages that the budget allows. */
   take(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     const taken: ChargerMessage[] = [];
     while (this.#acks.length > 0 && this.#budget.take(nowMs)) {
@@ -160,12 +146,14 @@ class Voice implements ChargerVoice {
     return taken;
   }
 
+  /** Instant of the next message, unless something changes before. */
   nextDueMs(nowMs: number): number {
     let dueMs = this.#acks.length > 0 || this.#isStateDue ? nowMs : Number.POSITIVE_INFINITY;
     for (const line of this.#lines) dueMs = Math.min(dueMs, this.#dueAtMs(line));
     return Math.max(dueMs, nowMs + this.#budget.waitMs(nowMs));
   }
 
+  /** The charger opens its contactors before it goes, so that no reader takes its last draw for a present one. */
   goodbye(nowMs: number, wallMs: number): readonly ChargerMessage[] {
     const taken: ChargerMessage[] = [];
     for (const line of this.#lines) {
@@ -177,6 +165,7 @@ class Voice implements ChargerVoice {
     return taken;
   }
 
+  /** Message that the broker publishes if the connection breaks; undefined for none. */
   lastWill(): ChargerMessage | undefined {
     const said: ChargerMessage[] = [];
     this.#lies.tell(this.#stateMessage({ v: 1, online: false, boot: this.#boot }), said);
@@ -260,10 +249,6 @@ interface VoiceOptions {
   readonly traits: ChargerTraits;
 }
 
-function createChargerVoice(options: VoiceOptions): ChargerVoice {
-  return new Voice(options);
-}
-
 /** Physical state of a connector, beyond the readings of its meter. */
 export type OutletState = Pick<
   VirtualConnector,
@@ -321,7 +306,7 @@ export class VirtualCharger {
       const ofIts = { boot, traits, traffic, startsAtMs, seed: seed * 1009 + i, onApplied, onCar };
       return new VirtualConnector(plainSpecOf(spec), ofIts);
     });
-    this.#voice = createChargerVoice({ address, boot, connectors: this.#parts, traits });
+    this.#voice = new ChargerVoice({ address, boot, connectors: this.#parts, traits });
   }
 
   /** Lets time pass up to `nowMs`; an earlier instant has no effect. */

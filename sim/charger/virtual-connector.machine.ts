@@ -1,5 +1,5 @@
 // The modes of a virtual connector: a car arrives, is recognised, charges, is paused, fills up and leaves.
-import { type ActorRefFrom, setup } from 'xstate';
+import { setup } from 'xstate';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 
 /** Events at the connector. `outlet.ts` counts their instants and the energy between them. */
@@ -12,8 +12,6 @@ export type VirtualConnectorEvent =
   /** The charger offers at least 6 A again. */
   | { readonly type: 'offer.made' }
   | { readonly type: 'offer.withdrawn'; readonly isStubborn: boolean };
-
-export type VirtualConnectorActor = ActorRefFrom<typeof virtualConnectorMachine>;
 
 export const virtualConnectorMachine = setup({
   types: { events: {} as VirtualConnectorEvent },

@@ -7,8 +7,8 @@ import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
-import { createGrantHolder, type GrantHolder } from './grant-holder.js';
-import { createOutlet, type Outlet } from './outlet.js';
+import { GrantHolder } from './grant-holder.js';
+import { Outlet } from './outlet.js';
 import { drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
@@ -270,7 +270,7 @@ function drawnCars(traffic: Traffic, seed: number): NextCar {
 function holderOf(spec: VirtualConnectorSpec, traits: ChargerTraits, boot: string): GrantHolder {
   const does = new Set(traits.misbehaviours);
   const acksAtOnce = does.has('late-reaction') || does.has('false-ack');
-  return createGrantHolder({
+  return new GrantHolder({
     boot,
     lease: does.has('power-only') ? 'none' : traits.lease,
     maxCurrentA: spec.maxCurrentA,
@@ -301,7 +301,7 @@ function outletOf(
 ): Outlet {
   const does = new Set(traits.misbehaviours);
   const nextCar = nextCarsOf(traffic, spec.connectorId, seed);
-  return createOutlet({
+  return new Outlet({
     rating: spec,
     startsAtMs,
     offeredA,
