@@ -2,6 +2,7 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { LocationId } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import {
   GROUP_RULE,
@@ -13,7 +14,8 @@ import {
 } from '../../src/provisioning/field-schemas.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
-import { type LoadStep, readBuildingFile } from './building-file.js';
+import { readCsv } from '../sessions/csv-table.js';
+import type { TimeZone } from './moment.js';
 import { durationSchema, type Moment, momentSchema, resolveMoment, type ScenarioSpan } from './moment.js';
 import type { Building } from './scenario.js';
 import { fromMsOf, timeZoneSchema, writtenTimeSchema } from './session-schema.js';
@@ -129,6 +131,34 @@ export function buildingsOf(
         }),
       },
     ];
+  });
+}
+
+/** From `fromMs` on the building draws `kw`; a negative value feeds power back. */
+interface LoadStep {
+  readonly fromMs: EpochMs;
+  readonly kw: number;
+}
+
+const COLUMNS = { time: ['time'], kW: ['kW'] } as const;
+
+/**
+ * The load of a building from a CSV file: each line has a time and a power that applies until the next line.
+ * @param timeZone of times without an offset
+ * @throws UnusableFileError with up to twenty problems, each with its line and, if one column is wrong, with the
+ * column.
+ */
+export function readBuildingFile(path: string, timeZone: TimeZone | undefined): readonly LoadStep[] {
+  let fromMs: EpochMs = Number.NEGATIVE_INFINITY;
+  return readCsv(path, {
+    columns: COLUMNS,
+    needed: ['time', 'kW'],
+    timeZone,
+    content: 'line',
+    lineOf(fields): LoadStep {
+      fromMs = fields.instantAfter('time', fromMs, '{} must be later than the line before');
+      return { fromMs, kw: fields.number('kW', -MOST_KW, MOST_KW, 'kW') };
+    },
   });
 }
 

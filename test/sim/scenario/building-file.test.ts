@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readBuildingFile } from '../../../sim/scenario/building-file.js';
+import { readBuildingFile } from '../../../sim/scenario/building-schema.js';
 import { TimeZone } from '../../../sim/scenario/moment.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { buildingWAt } from '../../../sim/world/building.js';
