@@ -41,7 +41,7 @@ class Allowances {
     this.#all.push({ atMs: now, chargersW });
   }
 
-  /** Highest of those that the service may have used for limits still in force, or `leastW`. */
+  /** Highest allowance from which a limit in force may come, or `leastW`. */
   mostW(leastW: number): number {
     let mostW = leastW;
     for (const { chargersW } of this.#all) mostW = Math.max(mostW, chargersW);

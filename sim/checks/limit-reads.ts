@@ -5,7 +5,7 @@ import { type NewProfile, type Submission, submissionOf } from '../world/limit-o
 import type { Question } from '../world/rest-client.js';
 import type { CheckedWorld } from './checked-world.js';
 
-export interface ProfileView {
+interface ProfileView {
   readonly priority: number;
   readonly limitKw: number;
   readonly startTime: string;

@@ -80,7 +80,7 @@ const SUBJECTS: Readonly<Record<Measure | 'reason' | 'alarmOpen' | 'alarmClosed'
   lockedThrottledS: ['location', 'connector', 'any'],
   violations: ['any'],
 };
-export type MeasureName = keyof typeof SUBJECTS;
+type MeasureName = keyof typeof SUBJECTS;
 const MEASURE_NAMES = Object.keys(SUBJECTS) as MeasureName[];
 const OF_THE_RUN: ReadonlySet<string> = new Set(RUN_MEASURES);
 

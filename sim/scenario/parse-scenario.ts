@@ -24,8 +24,14 @@ import {
   type Transport,
   type VehicleClass,
 } from './scenario.js';
-import { additionProblems, provisionCrossCheck, scenarioProblems, spanOf } from './scenario-checks.js';
-import { type ScenarioFile, scenarioSchema } from './scenario-schema.js';
+import {
+  additionProblems,
+  provisionCrossCheck,
+  type ScenarioFile,
+  scenarioProblems,
+  scenarioSchema,
+  spanOf,
+} from './scenario-schema.js';
 import type { SessionsEntry, VehicleEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
 import { type SitePlan, sitePlanOf } from './site-plan.js';

@@ -1,18 +1,58 @@
 // Checks of a scenario across its fields: unknown names, times outside the run, overlapping visits.
+
+import { z } from 'zod';
 import type { EpochMs } from '../../machines/values/time.js';
 import { crossCheck, type FieldPath, type FieldProblem } from '../../src/provisioning/cross-checks.js';
-import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
+import { GROUP_RULE, listSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
+import { type ProvisioningFile, provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
 import type { EndpointDescription } from '../../src/wire/openapi.js';
-import { type ActionEntry, actionProblems, OPERATIONS, parseKept } from './action-schema.js';
-import { buildingProblems } from './building-schema.js';
-import { expectationProblems } from './expectation-schema.js';
-import { gridProblems } from './grid-schema.js';
-import { type Moment, resolveMoment, type ScenarioSpan } from './moment.js';
-import { ocppProblems } from './ocpp-schema.js';
-import type { ScenarioFile } from './scenario-schema.js';
-import type { VisitEntry } from './session-schema.js';
-import { provisionSites } from './site-generator.js';
+import { type ActionEntry, actionProblems, actionSchema, OPERATIONS, parseKept } from './action-schema.js';
+import { buildingProblems, buildingsSchema } from './building-schema.js';
+import { LARGEST_SEED } from './draw.js';
+import { expectationProblems, expectationSchema } from './expectation-schema.js';
+import { faultsSchema } from './fault-schema.js';
+import { gridProblems, gridSchema } from './grid-schema.js';
+import {
+  durationSchema,
+  localInstantSchema,
+  type Moment,
+  resolveMoment,
+  type ScenarioSpan,
+} from './moment.js';
+import { ocppProblems, ocppSchema } from './ocpp-schema.js';
+import { TRANSPORTS } from './scenario.js';
+import { sessionsSchema, type VisitEntry, vehicleSchema } from './session-schema.js';
+import { provisionSites, sitesSchema } from './site-generator.js';
 import { provisionProblems, type SitePlan, sitePlanOf, unknownName } from './site-plan.js';
+
+// Schema of the scenario file, with bounds and defaults. Each error message states the rule for its field.
+const SECOND_MS = 1000;
+
+export const scenarioSchema = z.strictObject(
+  {
+    name: textSchema(200),
+    seed: wholeSchema(0, LARGEST_SEED).default(1),
+    start: localInstantSchema,
+    duration: durationSchema(SECOND_MS),
+    meterPeriod: durationSchema(SECOND_MS).default(10 * SECOND_MS),
+    transport: z.enum(TRANSPORTS, `must be one of ${TRANSPORTS.join(', ')}`).default('inProcess'),
+    provision: provisioningSchema.optional(),
+    sites: sitesSchema.optional(),
+    ocpp: ocppSchema,
+    keepsThen: z.boolean('must be true or false').default(true),
+    endsWithSession: z.boolean('must be true or false').default(false),
+    switchesPhases: z.boolean('must be true or false').default(false),
+    grid: gridSchema,
+    buildings: buildingsSchema,
+    sessions: sessionsSchema,
+    vehicles: listSchema(vehicleSchema).min(1, 'must name at least one class').optional(),
+    actions: listSchema(actionSchema).default([]),
+    faults: faultsSchema,
+    expect: listSchema(expectationSchema).default([]),
+  },
+  `${GROUP_RULE}, beginning with "name:"`,
+);
+export type ScenarioFile = z.output<typeof scenarioSchema>;
 
 // Finds calls that the service can only refuse, because the scenario provisions no such target. The user gets these
 // errors before the run.

@@ -58,7 +58,7 @@ export interface GeneratedSessions {
 }
 
 /** A visit that the file lists. Without `vehicle`, the class is drawn. */
-export interface NamedVisit {
+interface NamedVisit {
   readonly connectorKey: string;
   readonly arrivesAtMs: EpochMs;
   readonly leavesAtMs: EpochMs;
@@ -66,7 +66,7 @@ export interface NamedVisit {
   readonly vehicle: string | undefined;
 }
 
-export interface ListedSessions {
+interface ListedSessions {
   readonly kind: 'visits';
   readonly visits: readonly NamedVisit[];
 }
@@ -134,7 +134,7 @@ export interface GridLine {
 }
 
 /** A load that is on for `lastsMs` once in each `everyMs`. */
-export interface Repeated {
+interface Repeated {
   readonly kw: number;
   readonly everyMs: number;
   readonly lastsMs: number;

@@ -34,7 +34,7 @@ export const sitesSchema = z
     path: ['failsafeA'],
     error: FAILSAFE_RULE,
   });
-export type Sites = z.output<typeof sitesSchema>;
+type Sites = z.output<typeof sitesSchema>;
 
 function numbered<T>(count: number, make: (n: number) => T): readonly T[] {
   return Array.from({ length: count }, (_, i) => make(i + 1));

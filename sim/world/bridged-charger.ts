@@ -244,7 +244,7 @@ const LINGERS_MS = 1_000;
 const REASONS_KEPT = 64;
 const HALF_A = 0.5;
 
-export interface BridgedChargerOptions {
+interface BridgedChargerOptions {
   readonly address: ChargerAddress;
   readonly device: Omit<OcppDeviceOptions, 'controllerUuid' | 'traits'>;
   readonly traits: Partial<OcppTraits>;
