@@ -4,7 +4,6 @@ import type { ConnectorName, EventOf, TraceState } from '../log/trace-state.js';
 import type { Summary } from '../report/summary.js';
 import type { FaultInput } from '../scenario/fault-schema.js';
 import type { BranchInput } from '../scenario/parse-scenario.js';
-import type { ConnectorName, EventOf, TraceState } from '../trace/trace-state.js';
 import type { RestAnswer } from '../world/rest-client.js';
 
 /**

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { GROUP_RULE, idSchema, listSchema } from '../../src/provisioning/field-schemas.js';
-import { FAULT_KINDS } from '../trace/trace-event.js';
+import { FAULT_KINDS } from '../log/trace-event.js';
 import { durationRangeSchema, momentSchema, numberRangeSchema } from './moment.js';
 
 // Predefined sets of faults for `faults: light` and `faults: heavy`, in the notation of a scenario.

@@ -5,7 +5,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import type { OcppTraits } from '../charger/traits.js';
-import type { FaultKind } from '../trace/trace-event.js';
+import type { FaultKind } from '../log/trace-event.js';
 import type { Range } from './draw.js';
 import type { ScenarioSpan, TimeZone } from './moment.js';
 

@@ -7,7 +7,7 @@ import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { STEADY_MS } from '../../machines/session/charger-clock.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { RareBranch } from '../checks/reached.js';
-import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import type { FaultKind, TraceEvent } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import { FAR, type HostileSite, hostileSiteOf, OTHER_TENANT, oneOf, TENANT, YARD } from './hostile-site.js';
 import { CALM, type Weather, type Wire } from './wire.js';

@@ -11,7 +11,7 @@ import type { Change } from '../../src/ports/store.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, PerPhase } from '../charger/car.js';
 import type { OutletState } from '../charger/virtual-charger.js';
-import type { FaultKind, TraceEvent } from '../trace/trace-event.js';
+import type { FaultKind, TraceEvent } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import type { NewProfile } from './limit-oracle.js';
 import type { RestAnswer } from './rest-client.js';

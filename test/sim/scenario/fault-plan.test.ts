@@ -1,6 +1,7 @@
 // Faults from a seed: the same each time, within their windows and ranges, for the intended chargers.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { FAULT_KINDS } from '../../../sim/log/trace-event.js';
 import { faultPlanOf } from '../../../sim/scenario/fault-plan.js';
 import { FAULT_LEVELS } from '../../../sim/scenario/fault-schema.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';

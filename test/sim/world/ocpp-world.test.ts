@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import { HUNGRY, type Traffic } from '../../../sim/charger/traffic.js';
 import { LEASELESS, type OcppBehaviour, type OcppTraits } from '../../../sim/charger/traits.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createTraceHash } from '../../../sim/log/event-codec.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import { createWorld, type World } from '../../../sim/world/world.js';

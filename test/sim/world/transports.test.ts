@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../../sim/charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../../../sim/charger/traits.js';
-import { createTraceHash } from '../../../sim/trace/trace-hash.js';
+import { createTraceHash } from '../../../sim/log/event-codec.js';
 import { RandomFaults } from '../../../sim/world/hostile-hours.js';
 import type { WorldOptions } from '../../../sim/world/world.js';
 import { createWorld, type World } from '../../../sim/world/world.js';
