@@ -44,16 +44,17 @@ export async function existingTenant(administration: Administration, text: strin
   const tenantUuid = asId<TenantUuid>(text);
   const tenants = await administration.listTenants();
   if (tenantUuid === undefined || !tenants.some((tenant) => tenant.tenantUuid === tenantUuid)) {
-    throw new OperatorError(`there is no tenant "${text}"; "headroom tenant list" shows those there are`);
+    throw new OperatorError(`there is no tenant "${text}"; "headroom tenant list" lists all`);
   }
   return tenantUuid;
 }
 
 export function scopeOption(): Option {
   const named = NAMED_SCOPES.join(', ').replace(/, (?=[^,]*$)/, ' and ');
-  return new Option('--scope <scope...>', `what it may do (default: everything but ${named})`).choices(
-    SCOPES,
-  );
+  return new Option(
+    '--scope <scope...>',
+    `a scope of the credential (default: everything but ${named})`,
+  ).choices(SCOPES);
 }
 
 export interface NewCredentialFlags {
@@ -63,7 +64,7 @@ export interface NewCredentialFlags {
 }
 
 export function expiryOption(): Option {
-  const about = 'when it ends, such as 2027-01-01T00:00:00Z (default: never)';
+  const about = 'end of its validity, such as 2027-01-01T00:00:00Z (default: never)';
   return new Option('--expires <instant>', about).argParser(parseExpiry);
 }
 
@@ -78,7 +79,7 @@ function parseExpiry(text: string): EpochMs {
 }
 
 export function nameOption(): Option {
-  return new Option('--name <name>', 'what lists show it by').argParser((text) => {
+  return new Option('--name <name>', 'its name in lists').argParser((text) => {
     const parsed = credentialNameSchema.safeParse(text);
     if (!parsed.success) throw new InvalidArgumentError(`It must be ${CREDENTIAL_NAME_RULE}.`);
     return parsed.data;

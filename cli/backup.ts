@@ -8,7 +8,7 @@ import { configOf } from './settings-flags.js';
 
 export function backupCommand(): Command {
   return administrationCommand('backup', 'copy a live SQLite database')
-    .argument('<file>', 'where to write the copy; it must not exist yet')
+    .argument('<file>', 'file of the copy; it must not exist yet')
     .action(async (file: string, flags: AdministrationFlags) => {
       const { backupDatabase } = await import('../src/outbound/knex/backup.js');
       await backupDatabase(databaseUrlOf(configOf(flags)), resolve(file));

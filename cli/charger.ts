@@ -124,7 +124,7 @@ function tlsOf({ url, ca, cert, key }: ChargerFlags): ChargerTls {
 function run(flags: ChargerFlags): void {
   if (flags.switchesPhases && !flags.endsWithSession)
     throw new OperatorError(
-      '--switches-phases needs --ends-with-session: no other charger is told to switch',
+      '--switches-phases needs --ends-with-session: only such chargers may switch phases',
     );
   const members =
     flags.file === undefined ? madeUpMembers(flags) : membersOfFile(readProvisioningFile(flags.file), flags);
@@ -170,14 +170,14 @@ function withTraits(command: Command): Command {
     .addOption(
       new Option(
         '--lease <kind>',
-        'how leases are counted: from the heartbeat sent, from receipt, or not at all',
+        'begin of a lease: sending of the heartbeat, receipt of the limit, or no leases',
       )
         .choices(LEASE_KINDS)
         .default(HONEST.lease),
     )
     .option(
       '--drift <percent>',
-      'how much too slow their clocks run, below 0 too fast; the service allows for 2',
+      'percent by which their clocks run too slow, below 0 too fast; the service allows for 2',
       numberBetween(-50, 50, false),
       0,
     )
@@ -189,13 +189,16 @@ function withTraits(command: Command): Command {
     )
     .option(
       '--ends-with-session',
-      'limits with a session end with it, so that phases no car uses are lent to others',
+      'limits with a session end with it, so that others may use phases that no car uses',
     )
-    .option('--switches-phases', 'told so, they charge a car on one phase; with --ends-with-session')
+    .option(
+      '--switches-phases',
+      'a limit for one phase lets them charge a car on one; with --ends-with-session',
+    )
     .addOption(misbehaveOption())
     .option(
       '--overdraw-factor <x>',
-      'with --misbehave overdraw: how many times its limit a charger draws',
+      'with --misbehave overdraw: multiple of its limit that a charger draws',
       numberBetween(1, 100, false),
       HONEST.overdrawFactor,
     );
@@ -203,7 +206,7 @@ function withTraits(command: Command): Command {
 
 export function chargerCommand(): Command {
   const runCommand = new Command('run')
-    .description('run virtual chargers until a signal ends them; they keep to the limits they are sent')
+    .description('run virtual chargers until a signal ends them; they keep to their limits')
     .requiredOption('--url <url>', 'broker, such as mqtt://127.0.0.1:1883', parseBrokerUrl)
     .option(
       '--ca <file>',
@@ -211,7 +214,11 @@ export function chargerCommand(): Command {
     )
     .option('--cert <file>', 'PEM file with the certificate to present; it must name each of the chargers')
     .option('--key <file>', 'PEM file with its private key')
-    .option('--count <n>', 'how many (default: all in the file, else 1)', numberBetween(1, 10_000, true))
+    .option(
+      '--count <n>',
+      'number of chargers (default: all in the file, else 1)',
+      numberBetween(1, 10_000, true),
+    )
     .option('--file <file>', 'provisioning file: simulate its chargers, with their passwords')
     .option('--tenant <tenant>', 'tenantUuid, without a file')
     .option('--location <location>', 'locationId, without a file')

@@ -78,7 +78,7 @@ async function disable(clientId: string, flags: AdministrationFlags): Promise<vo
     administration.disableOauthClient(clientId, systemClock.nowMs()),
   );
   if (flags.json) printJson({ clientId, state: 'disabled' });
-  else printNote(`Client ${clientId} is disabled, and the tokens it holds with it.`);
+  else printNote(`Client ${clientId} is disabled, with all its tokens.`);
 }
 
 export function clientCommand(): Command {

@@ -79,7 +79,7 @@ export const COMMANDS: readonly Listed[] = [
   },
   {
     name: 'doctor',
-    about: 'look at an installation, before and while it runs; changes nothing',
+    about: 'check an installation, before and while it runs; changes nothing',
     load: async () => (await import('./doctor.js')).doctorCommand(),
   },
   {

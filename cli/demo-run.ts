@@ -130,7 +130,7 @@ ${bold('Read its limits')}, again and again: SCHEDULED, ACTIVE, EXPIRED, and the
 
 curl -sS ${httpUrl}/v1/locations/${locationId}/limits ${key}
 
-${bold('See what the cars draw')} right now, per location and together, in kW:
+${bold('Read the power of the cars')} right now, per location and together, in kW:
 
 curl -sS ${httpUrl}/v1/clusters/${clusterId} ${key}
 `;

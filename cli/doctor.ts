@@ -22,7 +22,7 @@ function printFinding({ check, status, message, wayOut }: NamedFinding): void {
 
 function printCount(findings: readonly NamedFinding[]): void {
   const count = (wanted: Status) => findings.filter(({ status }) => status === wanted).length;
-  printNote(`${count('ok')} well, ${count('warn')} to look at, ${count('fail')} failed`);
+  printNote(`${count('ok')} ok, ${count('warn')} warnings, ${count('fail')} failed`);
 }
 
 /** The settings, or the problem with them. */
@@ -30,7 +30,7 @@ function settingsOf(flags: SettingsFlags): Config | NamedFinding {
   try {
     return configOf(flags);
   } catch (error) {
-    return { check: 'settings', ...fail(messageOf(error), 'correct it; nothing else was looked at') };
+    return { check: 'settings', ...fail(messageOf(error), 'correct it; nothing else was checked') };
   }
 }
 
@@ -65,8 +65,8 @@ async function doctor(provisioningFile: string | undefined, flags: DoctorFlags):
 
 export function doctorCommand(): Command {
   const command = new Command('doctor')
-    .description('look at an installation, before and while it runs; changes nothing')
-    .argument('[file]', 'a provisioning file to look at too')
+    .description('check an installation, before and while it runs; changes nothing')
+    .argument('[file]', 'a provisioning file to check too')
     .option('--json', 'print JSON for scripts')
     .option('--ntp <server>', 'compare the clock with a time server (host or host:port, one packet)')
     .action(doctor);

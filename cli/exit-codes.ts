@@ -4,4 +4,4 @@ export const FAILED = 1;
 export const NOT_BEGUN = 2;
 
 export const EXIT_CODES_HELP = `
-Exit codes: 0 done; ${FAILED} it failed, or a run was not as expected; ${NOT_BEGUN} a wrong argument, setting or file: nothing was started.`;
+Exit codes: 0 done; ${FAILED} it failed, or a run missed its expectations; ${NOT_BEGUN} a wrong argument, setting or file: nothing was started.`;

@@ -114,12 +114,12 @@ async function checkCharger(path: string, controllerUuid: string, flags: CheckFl
 export function gatewayCheckCommand(): Command {
   const check = new Command('check')
     .description(
-      'accept one charger: stand in for the gateway, and judge what the charger does with leases of the running service; docs/ocpp-chargers.md has the rest',
+      'accept one charger: take the place of the gateway, and judge how the charger keeps leases of the running service; docs/ocpp-chargers.md has the rest',
     )
     .argument('<file>', 'the provisioning file of the service')
     .argument('<charger>', 'its controllerUuid')
-    .option('--connector <id>', 'the connector at which a car is; the first one that charges if left out')
-    .option('--wait <seconds>', 'how long to wait for the charger, and then for a car', parseSeconds, 300)
+    .option('--connector <id>', 'the connector with a car; the first one that charges if left out')
+    .option('--wait <seconds>', 'longest wait for the charger, and then for a car', parseSeconds, 300)
     .option('--json', 'print JSON for scripts')
     .action(checkCharger);
   return addGatewayFlags(check, CHECK_SETTINGS);

@@ -33,15 +33,15 @@ const SETTINGS: readonly SettingKey[] = [...CHECK_SETTINGS, 'metricsToken'];
 /** Meanings that differ from those of the service. */
 const MEANINGS: OtherMeanings = {
   mqttUrl:
-    'where chargers reach the service: its own broker or the one that it uses; mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out',
+    "address of the service's broker: its own or the one that it uses; mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out",
   mqttCa:
-    "PEM file with the authority of the certificate that is shown there; the system's own authorities if left out",
+    "PEM file with the authority of that broker's certificate; the system's own authorities if left out",
   tlsCert:
     "PEM file with the gateway's own certificate, and the intermediate ones after it; with it chargers connect by wss://",
-  dataDir: 'what has to outlast a restart (ocpp-*.json); one gateway uses it at a time',
-  metricsToken: 'bearer token that /metrics asks for at --metrics-port',
+  dataDir: 'directory of files that outlast a restart (ocpp-*.json); one gateway uses it at a time',
+  metricsToken: 'bearer token that /metrics requires at --metrics-port',
   heartbeatS:
-    "seconds between a charger's meter values, where the file gives it no heartbeat; as the service has it",
+    "seconds between a charger's meter values, if the file gives it no heartbeat; as for the service",
 };
 
 export function parsePort(text: string): number {

@@ -76,7 +76,7 @@ async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log
   } catch (error) {
     log.warn(
       { mqttUrl: withoutSecrets(mqttUrl), err: error },
-      'Headroom cannot be reached: no charger is let in before it can',
+      'Headroom cannot be reached: no charger is admitted before that',
     );
   }
 }
@@ -89,7 +89,7 @@ function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
   if (unfit.length > 0)
     log.warn(
       { count: unfit.length, controllers },
-      'passwords of chargers in the file do not have the 16 to 40 characters that OCPP wants: some chargers take no others',
+      'passwords of chargers in the file do not have the 16 to 40 characters that OCPP requires: some chargers take no others',
     );
 }
 
@@ -147,16 +147,16 @@ export function gatewayCommand(): Command {
     .description(
       'let chargers that speak OCPP 1.6J, 2.0.1 or 2.1 join a running service; docs/ocpp.md has the rest',
     )
-    .argument('<file>', 'the provisioning file of the service: which chargers there are, and where')
+    .argument('<file>', 'the provisioning file of the service, with its chargers')
     .option('--metrics-port <port>', 'serve /metrics at this port', parsePort)
     .option('--metrics-host <address>', 'address for that port', '127.0.0.1')
     .option(
       '--id-tags <rule>',
-      'who may charge: all (the default), a file with one id tag per line, or a webhook http(s)://…; with --csms only while that is away',
+      'cars that may charge: all (the default), a file with one id tag per line, or a webhook http(s)://…; with --csms it decides only while that is unreachable',
     )
     .option(
       '--csms <url>',
-      'stand in front of this CSMS (ws:// or wss://, the identity of each charger is appended): everything passes, and its charging profiles are kept below the grants',
+      'stand in front of this CSMS (ws:// or wss://, the identity of each charger is appended): all messages pass, and its charging profiles are kept below the grants',
       parseCsmsUrl,
     )
     .action(runGateway);

@@ -78,7 +78,7 @@ function withoutSecrets({ issued, ...outcome }: TenantOutcome) {
 function warningOf(file: string): string | undefined {
   // The demo file is public, independent of its mode.
   if (isDemoFile(file))
-    return `the secrets in ${file} are public: use it only where nobody else reaches the service`;
+    return `the secrets in ${file} are public: use it only if nobody else reaches the service`;
   return exposureOf(file);
 }
 
@@ -136,7 +136,7 @@ export function provisionCommand(): Command {
     'create and update tenants, sites and credentials from a YAML file',
   )
     .argument('<file>', 'the provisioning file')
-    .option('--dry-run', 'show what would happen and write nothing')
+    .option('--dry-run', 'show the changes and write nothing')
     .option(
       '--write-secrets <file>',
       'write the provisioning file with its generated secrets to this file (mode 0600) instead of printing them; it may be the provisioning file itself',

@@ -39,15 +39,15 @@ function tell(backup: string | undefined, restored: Restored, isDryRun: boolean,
         : `The database that was there is kept: ${replaced}`,
     );
   printLine(
-    `The epoch went from ${epoch.before} to ${epoch.after}: chargers take what the next service tells them.`,
+    `The epoch rose from ${epoch.before} to ${epoch.after}: chargers accept the limits of the next service.`,
   );
   printLine(
-    `The maximum of ${counted(connectors, 'connector')} is reserved until old promises are over: ${reservedS} s from the start, with this lease and settling time.`,
+    `The maximum of ${counted(connectors, 'connector')} is reserved until earlier grants have ended: ${reservedS} s from the start, with this lease and settling time.`,
   );
   printLine('You may start the service now.');
   if (backup !== undefined)
     printNote(
-      'What was written since the backup is gone: limits, profiles, keys and revocations. Write it again before you let clients in.',
+      'Writes since the backup are lost: limits, profiles, keys and revocations. Repeat them before you admit clients.',
     );
 }
 
@@ -74,7 +74,7 @@ export function restoreCommand(): Command {
   );
   return addSettingsFlags(command, TIMING_SETTINGS)
     .argument('[file]', 'a file that "headroom backup" wrote')
-    .option('--as-is', 'take the database as it is: after pg_restore, or to go on without what was lost')
+    .option('--as-is', 'take the present database: after pg_restore, or to go on without lost writes')
     .option('--dry-run', 'check the backup and change nothing')
     .action(restore);
 }

@@ -43,7 +43,7 @@ async function serveFront(flags: SettingsFlags): Promise<void> {
 
 async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
   if (front === true) {
-    if (record !== undefined) throw new OperatorError('--record: a front decides nothing; record a node');
+    if (record !== undefined) throw new OperatorError('--record: a front decides nothing; use it at a node');
     return serveFront(flags);
   }
   const config = configOf(flags);
@@ -52,7 +52,7 @@ async function serve({ record, front, ...flags }: ServeFlags): Promise<void> {
   await checkPorts(config);
   if (record !== undefined && config.sharded)
     throw new OperatorError(
-      '--record: a node that shares the tenants with others runs several parts, and a recording is of one',
+      '--record: a node that shares the tenants with others runs several parts, and a recording has one',
     );
   const recorder = record === undefined ? undefined : await openRecorder(record, config);
   const closeRecording = async () => {
@@ -87,13 +87,13 @@ export function serveCommand(): Command {
   command.addOption(
     new Option(
       '--front',
-      'run what chargers connect to beside nodes on one NATS (HEADROOM_BUS_URL) and one PostgreSQL, and no tenants',
+      'run the part that chargers connect to, beside nodes on one NATS (HEADROOM_BUS_URL) and one PostgreSQL, and no tenants',
     ),
   );
   command.addOption(
     new Option(
       '--record <file>',
-      'write what reaches the service and what it decides there, for sim replay; appends, holds no secrets',
+      'write inputs and decisions of the service there, for sim replay; appends, holds no secrets',
     ),
   );
   return addSettingsFlags(command, ALL_SETTINGS);

@@ -18,8 +18,8 @@ function print([first, second]: readonly [Named, Named], comparison: Comparison)
   const { differsAtMs } = comparison;
   printLine(
     differsAtMs === undefined
-      ? 'all is the same'
-      : `the same until ${toInstant(differsAtMs)}, where they part`,
+      ? 'the two runs are the same'
+      : `the same until ${toInstant(differsAtMs)}, then different`,
   );
   for (const { locationId, figures } of comparedLocations(comparison.first, comparison.second)) {
     printLine('');

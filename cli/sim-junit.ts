@@ -32,9 +32,9 @@ export function writeRunJunit(
     first &&
     `${counted(summary.violations, 'violation')}, first ${first.invariant} at ${toInstant(first.atMs)}, ${first.target}: ${first.detail}`;
   const cases: readonly JunitCase[] = [
-    { name: 'nothing happens that must never happen', problem: told, again },
+    { name: 'no invariant is broken', problem: told, again },
     {
-      name: 'calls are answered as the scenario says',
+      name: 'calls have their expected answers',
       problem: calls.length === 0 ? undefined : calls.map(formatFailure).join('; '),
       again,
     },

@@ -33,7 +33,7 @@ function rowOf({ controllerUuid, connectorId, ...connector }: ConnectorAt): read
   ];
 }
 
-const HEAD = ['connector', 'state', 'kW', 'limit', 'reason', 'lease', 'online', 'last told', 'session'];
+const HEAD = ['connector', 'state', 'kW', 'limit', 'reason', 'lease', 'online', 'last limit', 'session'];
 
 function printState(state: TraceState): void {
   printLine(toInstant(state.atMs));
@@ -77,7 +77,7 @@ function show(trace: Trace, { at, connector, json }: ReplayFlags): void {
   }
   if (json) printJson({ ...subject, ...state });
   else printState(state);
-  if (trace.hash === undefined) printNote(`the run was cut short; its trace ends at ${toInstant(endsAtMs)}`);
+  if (trace.hash === undefined) printNote(`the run ended early; its trace ends at ${toInstant(endsAtMs)}`);
 }
 
 // A recording of a service: its decisions, made again, and its state at an instant.
@@ -128,8 +128,8 @@ function printOutcome({ lives, turns, startsAtMs, endsAtMs, ...outcome }: Record
     `a service that was started ${started}, from ${toInstant(startsAtMs)} to ${toInstant(endsAtMs)}: ${counted(turns, 'event')}`,
   );
   printLine(`${counted(agreed, 'limit agrees', 'limits agree')}, ${counted(differing, 'differs', 'differ')}`);
-  if (cutAtLine !== undefined) printNote(`cut off within line ${cutAtLine}; read up to there`);
-  if (first !== undefined) printNote(`first that differs: ${formatDifference(first)}`);
+  if (cutAtLine !== undefined) printNote(`incomplete at line ${cutAtLine}; read up to there`);
+  if (first !== undefined) printNote(`first difference: ${formatDifference(first)}`);
 }
 
 /** Exit code 1 if a decision differs. @throws OperatorError if the file or the instant cannot be used. */
@@ -144,7 +144,7 @@ async function replayService(path: string, { at, connector, json }: ReplayFlags)
   if (connector !== undefined && shown.length === 0)
     throw new OperatorError(
       at === undefined
-        ? '--connector shows a state: say at which instant with --at'
+        ? '--connector shows a state: give its instant with --at'
         : `there is no connector ${connector.controllerUuid}/${connector.connectorId} at that instant; replay without --connector lists all`,
     );
   if (json) printJson({ ...compared, ...(locations === undefined ? {} : { locations: shown }) });

@@ -23,7 +23,7 @@ const HEAD = [
   'peak kW',
   'limit kW',
   'delivered',
-  'of kWh',
+  'of requested kWh',
   'utilised',
   'limit changes',
   'starts/session',
@@ -109,7 +109,7 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
   printLine('');
   for (const line of legendLines()) printLine(line);
   for (const failure of failures.slice(0, SHOWN_FAILURES))
-    printNote(`not as expected: ${formatFailure(failure)}`);
+    printNote(`unmet expectation: ${formatFailure(failure)}`);
   if (failures.length > SHOWN_FAILURES) printNote(`and ${failures.length - SHOWN_FAILURES} more`);
   const [first] = violations;
   if (first !== undefined)

@@ -53,7 +53,7 @@ function replayCommand(): Command {
     .description(
       'show the state of a run at an instant, with the reason of every limit; for a recording, check that the service decides the same again (exit 1 if not)',
     )
-    .argument('<file>', 'trace.log, the folder a run wrote it to, or what serve --record wrote')
+    .argument('<file>', 'trace.log, the folder of a run, or a recording of serve --record')
     .option('--at <instant>', 'such as 2026-06-01T17:00:03Z (default: the end)', instant)
     .option('--connector <connector>', 'one connector alone, such as q1-a/1', connectorName)
     .option('--json', 'print the state as JSON for scripts')
@@ -69,9 +69,9 @@ function branchCommand(): Command {
     .description(
       'compare two futures of a scenario from one instant: as planned, and with more calls and faults; exit 1 if an invariant fails',
     )
-    .argument('<scenario.yaml>', 'the day as it is planned')
-    .argument('<branch.yaml>', 'what happens differently: actions and faults, as in a scenario')
-    .requiredOption('--at <instant>', 'when the two futures part, such as 2026-06-01T17:00:00Z', instant)
+    .argument('<scenario.yaml>', 'the planned day')
+    .argument('<branch.yaml>', 'its changes: actions and faults, as in a scenario')
+    .requiredOption('--at <instant>', 'begin of the difference, such as 2026-06-01T17:00:00Z', instant)
     .addOption(seedOption())
     .addOption(daysOption())
     .addOption(transportOption())
@@ -87,12 +87,14 @@ function branchCommand(): Command {
 
 function compareCommand(): Command {
   return new Command('compare')
-    .description('compare two runs: from when they differ, and energy, limits and starts of each location')
-    .argument('<run>', 'the folder that sim run --out wrote, or its trace.log')
+    .description(
+      'compare two runs: begin of their difference, and energy, limits and starts of each location',
+    )
+    .argument('<run>', 'the folder of sim run --out, or its trace.log')
     .argument('<other>', 'another')
     .option(
       '--out <file.html>',
-      'write the report of the first run, with the figures of the second beside its own',
+      'write the report of the first run, with the figures of the second beside them',
     )
     .option('--json', 'print the comparison as JSON for scripts')
     .action(

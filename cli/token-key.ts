@@ -10,7 +10,7 @@ import { addSettingsFlags, configOf, type SettingsFlags } from './settings-flags
 function rotate(flags: SettingsFlags): void {
   const { tokenKeys, dataDir } = configOf(flags);
   if (tokenKeys?.trimStart().startsWith('{')) {
-    throw new OperatorError('the token keys are given as JSON: rotate them where that JSON comes from');
+    throw new OperatorError('the token keys are given as JSON: rotate them at the source of that JSON');
   }
   const file = tokenKeys ?? join(dataDir, 'token-keys.json');
   if (tokenKeys === undefined && !existsSync(file)) {

@@ -81,7 +81,7 @@ export class Checkup {
     try {
       return await look();
     } catch (error) {
-      return [fail(messageOf(error), 'look at what it names')];
+      return [fail(messageOf(error), 'check the file or directory that it names')];
     }
   }
 
@@ -113,7 +113,7 @@ export class Checkup {
 
   async #checkOwner(): Promise<readonly Finding[]> {
     const inspection = this.#inspection;
-    if (inspection === undefined) return [ok('not looked at')];
+    if (inspection === undefined) return [ok('not checked')];
     const { config, host } = this.#options;
     this.#owner = await inspection.owner();
     return [
@@ -143,7 +143,7 @@ export class Checkup {
   }
 
   #checkSites(): readonly Finding[] {
-    if (this.#inspection === undefined) return [ok('not looked at')];
+    if (this.#inspection === undefined) return [ok('not checked')];
     return checkSites(sitesOfDatabase(this.#locations), 'of the database');
   }
 
@@ -186,7 +186,7 @@ function checkSettings(config: Config): readonly Finding[] {
   if (config.logLevel === 'silent' || config.logLevel === 'fatal')
     found.push(
       warn(
-        `${variableOf('logLevel')} is ${config.logLevel}: failures leave no word`,
+        `${variableOf('logLevel')} is ${config.logLevel}: the log lacks failures`,
         'set it to warn or info',
       ),
     );

@@ -22,11 +22,13 @@ const CLOCKS_APART_AT_MOST_MS = 2_000;
 /** Findings about a database that cannot be opened. */
 export function checkUnopened(error: unknown): readonly Finding[] {
   if (error instanceof UnreadableWithoutWritingError)
-    return [warn(error.message, 'start the service, then look again')];
+    return [warn(error.message, 'start the service, then check again')];
   return [
     fail(
       messageOf(error),
-      error instanceof DatabaseLostError ? 'as it says' : 'bring it back, or correct HEADROOM_DATABASE_URL',
+      error instanceof DatabaseLostError
+        ? 'see its message'
+        : 'bring it back, or correct HEADROOM_DATABASE_URL',
     ),
   ];
 }
@@ -46,7 +48,7 @@ export async function checkDatabase(inspection: Inspection, clock: Clock): Promi
   const found: Finding[] = server === undefined ? [ok('SQLite, whole')] : [...judgeServer(server)];
   if (missing.length > 0)
     found.push(
-      warn(`its schema is older (lacks ${missing.join(', ')})`, 'headroom migrate, or the next start'),
+      warn(`its schema is older (lacks ${missing.join(', ')})`, 'run headroom migrate, or start the service'),
     );
   if (server !== undefined) found.push(judgeRoundTrip(await inspection.roundTripMs(clock)));
   return found;
@@ -58,7 +60,7 @@ export function judgeServer({ isReplica, flushes, asynchronousReplicas }: SeenSe
   if (!flushes)
     return [
       fail(
-        'PostgreSQL with fsync off: what was acknowledged may be lost',
+        'PostgreSQL with fsync off: acknowledged writes may be lost',
         'set fsync = on in its postgresql.conf',
       ),
     ];
@@ -73,33 +75,33 @@ export function judgeServer({ isReplica, flushes, asynchronousReplicas }: SeenSe
 }
 
 export function judgeRoundTrip(ms: number): Finding {
-  const said = `a question takes ${ms.toFixed(1)} ms there and back`;
+  const said = `a query takes ${ms.toFixed(1)} ms there and back`;
   if (ms < SLOW_ROUND_TRIP_MS) return ok(said);
   return warn(said, 'a write takes several of these: run service and database in one data centre');
 }
 
 export function judgeOwner(owner: SeenOwner, isStandby: boolean): Finding {
   const { ownerTerm, nodeUrl, leaseLeftMs, isConnected, isVacant } = owner;
-  const term = ownerTerm === 0 ? 'nobody ever ran on it' : `term ${ownerTerm}`;
+  const term = ownerTerm === 0 ? 'no service has run on it' : `term ${ownerTerm}`;
   const node = nodeUrl ?? 'a node';
   if (leaseLeftMs !== undefined && leaseLeftMs <= 0)
     return warn(
-      `${term}: the lease of ${node} ended ${Math.round(-leaseLeftMs / 1000)} s ago, and nobody took over`,
-      'start a node; the log of those that stand by says why they do not run',
+      `${term}: the lease of ${node} ended ${Math.round(-leaseLeftMs / 1000)} s ago, and no node took over`,
+      'start a node; the log of standby nodes has the reason why they do not run',
     );
   if (leaseLeftMs !== undefined && !isStandby)
     return warn(
-      `${term}: ${node} runs on it, and lets others stand by`,
+      `${term}: ${node} runs on it, with standby nodes`,
       'set HEADROOM_STANDBY=true: a service without it takes the database from that node',
     );
   if (leaseLeftMs !== undefined) return ok(`${term}, ${node} runs on it`);
   if (isConnected === true && isStandby)
     return warn(
       `${term}: a service without HEADROOM_STANDBY runs on it`,
-      'set it there too: with a lease, it is known to be gone as soon as it ends',
+      'set it there too: with a lease, other nodes notice its end at once',
     );
   if (isConnected === true) return ok(`${term}, a service runs on it`);
-  return ok(isVacant && ownerTerm > 0 ? `${term}, nobody runs on it` : term);
+  return ok(isVacant && ownerTerm > 0 ? `${term}, no service runs on it` : term);
 }
 
 /** @param aheadMs lead of the database's clock; undefined if it has no clock of its own. */
@@ -109,5 +111,5 @@ export function judgeDatabaseClock(aheadMs: number | undefined, isStandby: boole
   if (Math.abs(aheadMs) <= CLOCKS_APART_AT_MOST_MS) return [ok(apart)];
   const wayOut = 'synchronize both (NTP)';
   if (isStandby) return [fail(`${apart}: this node would not take over`, wayOut)];
-  return [warn(`${apart}: one of both is wrong`, wayOut)];
+  return [warn(`${apart}: one of the two clocks is wrong`, wayOut)];
 }

@@ -23,7 +23,7 @@ export function checkFiles(config: Config, provisioningFile: string | undefined)
   const there = [...new Set([...written, ...secret])].filter((path) => existsSync(path));
   const found = [...new Set(written.map(placeOf))].flatMap(writable).concat(there.flatMap(exposed));
   if (found.length > 0) return found;
-  return [ok(there.length === 0 ? 'there are none yet' : `their owner alone can read ${there.join(', ')}`)];
+  return [ok(there.length === 0 ? 'there are none yet' : `only their owner can read ${there.join(', ')}`)];
 }
 
 /** Files of an SQLite database, with the files that SQLite creates next to it during use. */
@@ -67,7 +67,7 @@ export function checkTokenKeys(config: Config): readonly Finding[] {
     return [ok(file === undefined ? 'given as JSON' : `${file} is readable`)];
   } catch (error) {
     return [
-      fail(messageOf(error), 'put the right ones there; without, no access token is issued or accepted'),
+      fail(messageOf(error), 'put the right ones there; without them, no access token is issued or accepted'),
     ];
   }
 }
@@ -88,7 +88,7 @@ function plainText(config: Config): Finding {
   if (exposed.length === 0) return ok('none; nothing but this host can reach the service');
   return warn(
     `none, and the service listens on ${exposed.join(', ')}: keys and passwords travel unencrypted`,
-    `let nobody but a TLS proxy reach it, or set ${variableOf('tlsCert')} and ${variableOf('tlsKey')}`,
+    `let only a TLS proxy reach it, or set ${variableOf('tlsCert')} and ${variableOf('tlsKey')}`,
   );
 }
 

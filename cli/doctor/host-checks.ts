@@ -23,9 +23,9 @@ export function checkTimeZone({ timeZone }: Host): readonly Finding[] {
   try {
     new Intl.DateTimeFormat('en', { timeZone: 'Europe/Berlin' });
   } catch {
-    return [warn('this Node knows no time zones', 'install one with full ICU: days of scenarios need it')];
+    return [warn('this Node knows no time zones', 'install one with full ICU: scenarios need time zones')];
   }
-  return [ok(`${timeZone}; windows, log and API are in UTC whatever it is`)];
+  return [ok(`${timeZone}; windows, log and API always use UTC`)];
 }
 
 const APART_AT_MOST_MS = 2_000;
@@ -35,14 +35,11 @@ const SYNCHRONIZE = 'synchronize it: systemd-timesyncd, chrony or another NTP cl
 export async function checkClock(host: Host, ntpServer: string | undefined): Promise<readonly Finding[]> {
   if (ntpServer !== undefined) return [await compareWith(host, ntpServer)];
   const isSynchronized = await host.isSynchronized();
-  if (isSynchronized === true) return [ok('synchronized, says the system')];
+  if (isSynchronized === true) return [ok('synchronized, as the system reports')];
   if (isSynchronized === false)
-    return [warn('not synchronized, says the system: windows begin when this clock says so', SYNCHRONIZE)];
+    return [warn('not synchronized, as the system reports: windows begin by this clock', SYNCHRONIZE)];
   return [
-    warn(
-      'nothing here tells whether it is synchronized',
-      'name a time server to compare it with: --ntp HOST',
-    ),
+    warn('the system does not report its synchronization', 'compare it with a time server: --ntp HOST'),
   ];
 }
 
@@ -69,7 +66,7 @@ export function checkOpenFiles(
   pid: number | undefined,
 ): readonly Finding[] {
   const files = host.openFiles(pid);
-  if (files === undefined) return [ok('the system does not say how many may be open')];
+  if (files === undefined) return [ok('the system does not report its limit of open files')];
   const http = Math.min(needs.http, Math.ceil(HTTP_PART * files));
   const room = Math.max(files - http - OWN_FILES, 0);
   const who = pid === undefined ? '' : ` by the service that runs`;
@@ -101,7 +98,7 @@ export function checkDisk(host: Host, directory: string): readonly Finding[] {
 
 function checkSync(host: Host, directory: string): Finding {
   const times = [...(host.syncTimesMs(directory) ?? [])].sort((a, b) => a - b);
-  if (times.length === 0) return ok('its speed cannot be told without a trace');
+  if (times.length === 0) return ok('its speed can only be measured with a trace');
   const [median = 0, worst = 0] = [times[times.length >> 1], times.at(-1)];
   const said = `a durable write takes ${median.toFixed(1)} ms, at worst ${worst.toFixed(1)} ms of ${times.length}`;
   if (worst < SLOW_MS) return ok(said);

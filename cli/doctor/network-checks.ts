@@ -118,7 +118,7 @@ export function checkService(running: RunningService | undefined): readonly Find
   const found: Finding[] = [];
   if (failing.length > 0)
     found.push(
-      fail(`${who}: ${failing.join(', ')} failing`, 'its log says why; the other lines here may, too'),
+      fail(`${who}: ${failing.join(', ')} failing`, 'its log has the reason; so may the other lines here'),
     );
   if (health.version !== VERSION)
     found.push(warn(`${who}, and this is version ${VERSION}`, 'restart the service to finish the upgrade'));
@@ -142,7 +142,7 @@ async function checkPort(
   running: RunningService | undefined,
 ): Promise<Finding> {
   const name = `${key === 'httpPort' ? 'REST' : 'MQTT'} ${host}:${port}`;
-  const wayOut = `choose another with ${flagOf(key)} or ${variableOf(key)}, or end what holds it`;
+  const wayOut = `choose another with ${flagOf(key)} or ${variableOf(key)}, or end the process that holds it`;
   if (port === 0) return ok(`${key === 'httpPort' ? 'REST' : 'MQTT'}: a free one is picked`);
   const error = await listeningError(host, port);
   if (error === undefined) return ok(`${name} is free`);
@@ -158,7 +158,7 @@ function isSame(one: Holder | undefined, other: Holder | undefined): boolean {
   return one?.pid === other?.pid;
 }
 
-const WAY_OUT = `see ${variableOf('mqttUrl')}; chargers hear nothing until the service reaches its broker`;
+const WAY_OUT = `see ${variableOf('mqttUrl')}; chargers receive nothing until the service reaches its broker`;
 
 /**
  * @param isOwned a service runs on the database. In that case the check does not sign in: some brokers use the user's
@@ -177,7 +177,9 @@ export async function checkBroker(
     const found = [await checkConnection(mqttUrl, ca, clock)];
     if (found[0]?.status !== 'fail')
       found.push(
-        isOwned ? ok('not signed in to beside the service that runs') : await signIn(mqttUrl, ca, clock),
+        isOwned
+          ? ok('not checked beside the running service, because only one may sign in')
+          : await signIn(mqttUrl, ca, clock),
       );
     return found;
   } catch (error) {
@@ -195,20 +197,20 @@ async function checkConnection(mqttUrl: string, ca: string | undefined, clock: C
 function signIn(url: string, ca: string | undefined, clock: Clock): Promise<Finding> {
   return listenTo(
     (log) => new ExternalBroker({ url, ca, clientId: `headroom-doctor-${randomUUID()}`, clock, log }),
-    'signed in, and heard the topics of chargers',
+    'signed in, and received topics of chargers',
     WAY_OUT,
   );
 }
 
 /** The same over NATS, which separates any number of connections. */
 async function checkBus({ busCa }: Config, url: string, clock: Clock): Promise<Finding> {
-  const wayOut = `see ${variableOf('busUrl')}; nodes and fronts do not hear each other until both reach it`;
+  const wayOut = `see ${variableOf('busUrl')}; nodes and fronts cannot exchange messages until both reach it`;
   try {
     const ca = busCa === undefined ? undefined : readCertificates(variableOf('busCa'), busCa);
     const metrics = createMetrics();
     return await listenTo(
       (log) => new NatsBus({ url, ca, name: 'headroom doctor', clock, log, metrics }),
-      'NATS is reached, and took the sign-in',
+      'NATS is reached, and accepted the sign-in',
       wayOut,
     );
   } catch (error) {

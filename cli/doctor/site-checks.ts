@@ -32,7 +32,7 @@ interface SiteConnector extends FailsafeShape {
 
 const TOLD_AT_MOST = 10;
 const WAY_OUT =
-  'lower failsafeA (0 pauses a charger that loses the service) or raise the limit: until then some pause that should go on';
+  'lower failsafeA (0 pauses a charger that loses the service) or raise the limit: until then some connectors pause that could go on';
 const FEEDER_WAY_OUT =
   'correct maxCurrentA or the feeder: the connector never gets more than its fuse carries';
 
@@ -45,7 +45,7 @@ export function checkSites(sites: readonly Site[], where: string): readonly Find
   if (others <= 0) return found;
   return [
     ...found.slice(0, TOLD_AT_MOST),
-    warn(`${others} more like these ${where}`, 'correct the ones above first'),
+    warn(`${others} more of this kind ${where}`, 'correct the ones above first'),
   ];
 }
 

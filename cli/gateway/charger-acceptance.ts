@@ -48,7 +48,7 @@ const TOLERANCE = { share: 0.05, currentA: 0.5 } as const;
 /** Reactive power and rounding make power and currents differ by up to this share. */
 const POWER_FITS_SHARE = 0.2;
 const CARRIES_A = 1;
-const RESTART = 'restart the charger while this runs';
+const RESTART = 'restart the charger during the check';
 
 interface MeterValue {
   readonly body: MeterBody;
@@ -138,7 +138,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     return refusals.length === 0
       ? fail(
           'it did not connect',
-          'enter the address of this gateway and its identity in the charger; look at network and firewall',
+          'enter the address of this gateway and its identity in the charger; check network and firewall',
         )
       : fail(
           `it was refused: ${refusals.join(', ')}`,
@@ -155,14 +155,14 @@ export class ChargerAcceptance implements BridgeMonitor {
     yield {
       check: 'start',
       ...(this.#firmware === undefined
-        ? unknown('it did not start while this ran, so its firmware is unknown', RESTART)
+        ? unknown('it did not start during the check, so its firmware is unknown', RESTART)
         : pass(`BootNotification came: ${this.#firmware}`)),
     };
     yield { check: 'profiles', ...judgeAbilities(this.#answers.readAbilities) };
     yield {
       check: 'configuration',
       ...judgeAnswer(this.#answers.sample, {
-        done: 'it takes measurands and interval of its meter values',
+        done: 'it accepts measurands and interval of its meter values',
         refused:
           'let the maker unlock MeterValuesSampledData and MeterValueSampleInterval (2.0.1: SampledDataCtrlr)',
       }),
@@ -170,7 +170,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     yield {
       check: 'fail-safe',
       ...judgeAnswer(this.#answers.setFailsafe, {
-        done: 'it takes a TxDefaultProfile without end',
+        done: 'it accepts a TxDefaultProfile without end',
         refused: 'it needs the profile SmartCharging and TxDefaultProfile at stack level 0: ask its maker',
       }),
     };
@@ -202,7 +202,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     if (!(await this.#until(() => this.#valuesOf(connectorId).length > before, withinMs)))
       return fail(
         `none came within ${withinMs / 1000} s`,
-        'set the interval of its meter values to the heartbeat; where it is locked, provision a longer heartbeatS and leaseTtlS',
+        'set the interval of its meter values to the heartbeat; if it is locked, provision a longer heartbeatS and leaseTtlS',
       );
     const last = this.#valuesOf(connectorId).at(-1)?.body;
     const missing = [
@@ -214,7 +214,7 @@ export class ChargerAcceptance implements BridgeMonitor {
     if (last?.currentA === undefined && phases > 1)
       return unknown(
         `${message}, without ${missing.join(', ')}`,
-        'all its phases are counted as used: choose these measurands in the charger if it has them',
+        'all its phases count as used: choose these measurands in the charger if it has them',
       );
     return pass(
       missing.length === 0
@@ -226,7 +226,7 @@ export class ChargerAcceptance implements BridgeMonitor {
   #checkPhases({ connectorId, phases, voltageV }: BridgedConnector): Outcome {
     const last = this.#valuesOf(connectorId).at(-1)?.body;
     if (last?.currentA === undefined)
-      return unknown('it measures no currents', 'look at a site meter while a car charges');
+      return unknown('it measures no currents', 'read a site meter while a car charges');
     const carrying = last.currentA.flatMap((currentA, i) => (currentA > CARRIES_A ? [`L${i + 1}`] : []));
     if (phases === 1 && carrying.length > 1)
       return fail(
@@ -240,10 +240,10 @@ export class ChargerAcceptance implements BridgeMonitor {
     if (Math.abs(fromCurrents - last.powerW) > POWER_FITS_SHARE * Math.max(fromCurrents, last.powerW))
       return fail(
         `${last.powerW} W, but its currents make ${Math.round(fromCurrents)} W`,
-        'units or phases of its meter are wrong: ask its maker; look at the number of phases in the file',
+        'units or phases of its meter are wrong: ask its maker; check the number of phases in the file',
       );
     return unknown(
-      `current on ${carrying.join(', ')} fits ${last.powerW} W; the wiring to the phases of the site shows in no charger`,
+      `current on ${carrying.join(', ')} fits ${last.powerW} W; no charger shows its wiring to the phases of the site`,
       'compare with the site meter while a car of one phase charges, and provision rotation',
     );
   }
@@ -261,11 +261,11 @@ export class ChargerAcceptance implements BridgeMonitor {
     return whyNot === undefined
       ? fail(
           'the service sent it no lease',
-          'see that the service runs and knows this charger: its log, and /live of the location',
+          'check that the service runs and has this charger: its log, and /live of the location',
         )
       : fail(
           whyNot,
-          'docs/ocpp-chargers.md lists what a lease needs; ask the maker for a firmware that has it',
+          'docs/ocpp-chargers.md lists the requirements of a lease; ask the maker for a firmware that meets them',
         );
   }
 
@@ -283,13 +283,13 @@ export class ChargerAcceptance implements BridgeMonitor {
         check: 'follows',
         ...fail(
           `it draws ${rounded(drawnA)} A under a limit of ${held.limitA} A`,
-          'it does not do what its composite schedule shows: keep it out of operation, and ask its maker',
+          'it does not follow its composite schedule: keep it out of operation, and ask its maker',
         ),
       };
       return;
     }
     if (!hasMore()) {
-      const message = `the car draws ${rounded(drawnA)} A, and may have ${held.thenA} A after the lease`;
+      const message = `the car draws ${rounded(drawnA)} A; ${held.thenA} A apply after the lease`;
       const wayOut = 'repeat it with a car that takes more, under a higher limit';
       yield { check: 'falls back', ...unknown(message, wayOut) };
       yield { check: 'follows', ...unknown(message, wayOut) };
@@ -331,8 +331,8 @@ export class ChargerAcceptance implements BridgeMonitor {
       );
     }
     return fail(
-      `it draws ${rounded(this.#drawnA(connector) ?? 0)} A after the end of its lease, and may have ${thenA} A`,
-      'it does not do what its composite schedule shows: keep it out of operation, and ask its maker',
+      `it draws ${rounded(this.#drawnA(connector) ?? 0)} A after the end of its lease; ${thenA} A apply`,
+      'it does not follow its composite schedule: keep it out of operation, and ask its maker',
     );
   }
 

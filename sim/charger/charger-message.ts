@@ -91,7 +91,7 @@ export function publishedMessage(topic: string, body: object, to = parseTopic(to
   if (to?.kind === 'state') return chargerState(topic, stateSchema.parse(body));
   if (to?.kind === 'meter') return meterValue(topic, to.connectorId, meterSchema.parse(body), undefined);
   if (to?.kind === 'ack') return acknowledgement(topic, to.connectorId, ackSchema.parse(body));
-  throw new Error(`no charger may say anything on ${topic}`);
+  throw new Error(`no charger may publish on ${topic}`);
 }
 
 /** The same kind of message with other bytes, which may not be a valid message. */

@@ -86,7 +86,7 @@ export class CampaignLog {
   add(outcome: SeedOutcome): void {
     if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) !== this.#sizeBytes)
       throw new OperatorError(
-        `${this.#path}: is written by another campaign, too; run one at a time, or each with a file of its own`,
+        `${this.#path}: another campaign writes it, too; run one at a time, or each with a file of its own`,
       );
     this.#outcomes.set(outcome.seed, outcome);
     const line = Buffer.from(`${JSON.stringify({ ...this.#subject, ...outcome })}\n`);
@@ -96,9 +96,7 @@ export class CampaignLog {
 }
 
 function noOutcome(where: string): OperatorError {
-  return new OperatorError(
-    `${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one`,
-  );
+  return new OperatorError(`${where}: is no outcome of a seed; name the file of a campaign, or a new one`);
 }
 
 function parsed(text: string, where: string): Line {

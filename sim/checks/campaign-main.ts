@@ -54,9 +54,7 @@ function parseSeeds(text: string): readonly number[] {
   const [, from = '', to = from] = /^(\d{1,9})(?:\.\.(\d{1,9}))?$/.exec(text) ?? [];
   if (from === '' || Number(to) < Number(from)) throw new InvalidArgumentError('must be such as 7 or 1..200');
   if (Number(to) - Number(from) >= MOST_SEEDS)
-    throw new InvalidArgumentError(
-      `must be ${MOST_SEEDS} seeds at most; --for goes on for as long as you say`,
-    );
+    throw new InvalidArgumentError(`must be ${MOST_SEEDS} seeds at most; --for adds more for a given time`);
   return Array.from({ length: Number(to) - Number(from) + 1 }, (_, i) => Number(from) + i);
 }
 
@@ -210,19 +208,19 @@ async function searchPlanted({ seeds, hours, chargers, planted }: Options): Prom
 const command = new Command('sim:campaign')
   .description('Runs hostile days by the hundred and holds them to every invariant')
   .addOption(
-    new Option('--seeds <a..b>', 'which seeds')
+    new Option('--seeds <a..b>', 'seeds to run')
       .argParser(parseSeeds)
       .default(parseSeeds(ALL_SEEDS), ALL_SEEDS),
   )
-  .option('--hours <h>', 'virtual hours of each', parsePositive, 24)
-  .option('--chargers <n>', 'at each of two locations', parsePositive, 2)
-  .option('--nodes <n>', 'that stand by for each other; one service if left out', parsePositive)
-  .option('--sharded', 'they share the tenants instead')
-  .option('--ocpp', 'its chargers speak OCPP, and the gateway speaks for them')
-  .option('--for <duration>', 'so long, such as 8h, with seeds beyond those of --seeds', parseTime)
+  .option('--hours <h>', 'virtual hours of each run', parsePositive, 24)
+  .option('--chargers <n>', 'chargers at each of two locations', parsePositive, 2)
+  .option('--nodes <n>', 'nodes that stand by for each other; one service if left out', parsePositive)
+  .option('--sharded', 'the nodes share the tenants instead')
+  .option('--ocpp', 'the chargers speak OCPP to the gateway')
+  .option('--for <duration>', 'time to go on, such as 8h, with seeds beyond those of --seeds', parseTime)
   .option(
     '--keep <file>',
-    'what came of each seed, a line of JSON each; those it has of the same code are not run again',
+    'outcome of each seed, a line of JSON each; seeds that it has of the same code are not run again',
   )
   .option('--planted [name]', 'plant each known bug instead, and find the first seed that catches it', false)
   .action((options: Options) => (options.planted === false ? runSeeds(options) : searchPlanted(options)));

@@ -219,9 +219,9 @@ export class Checks {
     const { pendingTimers, waiting, metrics, stoodStill, shards, sites, report } = this.#world;
     const connectors = [...sites.values()].reduce((sum, site) => sum + site.connectors.length, 0);
     if (pendingTimers() > TIMERS + TIMERS_OF_A_SHARD * shards)
-      report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers wait` });
+      report({ invariant: 'P13', target: 'timers', detail: `${pendingTimers()} timers are pending` });
     if (waiting() > WAITING + WAITING_PER_CONNECTOR * connectors)
-      report({ invariant: 'P13', target: 'world', detail: `${waiting()} things wait to happen` });
+      report({ invariant: 'P13', target: 'world', detail: `${waiting()} events are pending` });
     if (stoodStill()) return;
     const lag = await metrics()?.boundaryLagSeconds.get();
     const count = lag?.values.find(({ metricName }) => metricName?.endsWith('_count'))?.value ?? 0;
@@ -256,7 +256,7 @@ export class Checks {
   }
 
   async #tellAgain(locationId: string): Promise<void> {
-    if (!this.#world.keepsMessages) throw new Error('a world that keeps no messages cannot tell them again');
+    if (!this.#world.keepsMessages) throw new Error('a world that keeps no messages cannot repeat them');
     await this.#doubled.tellAgain(locationId);
   }
 

@@ -100,14 +100,20 @@ export class ExchangeWatch {
   ) {
     const before = book.taken;
     if (before !== undefined && before.boot === ack.boot && !isOlder(before, ack))
-      this.#violate(book, `${ack.epoch}/${ack.seq} was taken after ${before.epoch}/${before.seq}`);
+      this.#violate(book, `${ack.epoch}/${ack.seq} was applied after ${before.epoch}/${before.seq}`);
     book.taken = ack;
     const given = book.given(ack);
     if (given === undefined) return;
     if (given.boot !== ack.boot)
-      this.#violate(book, `${ack.epoch}/${ack.seq} was taken by ${ack.boot}, and is for ${given.boot}`);
+      this.#violate(
+        book,
+        `${ack.epoch}/${ack.seq} was applied by boot ${ack.boot}, and is for ${given.boot}`,
+      );
     if (given.session !== undefined && given.session !== outlet?.session)
-      this.#violate(book, `${ack.epoch}/${ack.seq} was taken, and is for ${given.session}, which is over`);
+      this.#violate(
+        book,
+        `${ack.epoch}/${ack.seq} was applied, and is for session ${given.session}, which has ended`,
+      );
     const applied = outlet?.holder.applied;
     if (applied?.seq !== ack.seq || applied.epoch !== ack.epoch) return;
     if ((this.#saidLease.get(book) ?? book.lease) !== 'heartbeat') return;

@@ -66,7 +66,7 @@ export class GrantWatch {
       this.#violate(
         'P7',
         book,
-        `limit ${limit.seq} answers heartbeat ${limit.ref} of ${limit.boot}, never heard`,
+        `limit ${limit.seq} answers heartbeat ${limit.ref} of ${limit.boot}, which never arrived`,
       );
     return receivedAtMs ?? this.#world.monotonicMs();
   }
@@ -82,14 +82,18 @@ export class GrantWatch {
   /** A limit for fewer phases needs a session that used no more of them, or a charger that switches phases. */
   #judgeReallocated(book: ConnectorBook, { boot, session, phases, limitA, thenA }: LimitMessage): void {
     if ((session === undefined) !== (phases === undefined))
-      this.#violate('P7', book, 'it is told a session without phases, or phases without a session');
+      this.#violate('P7', book, 'its limit has a session without phases, or phases without a session');
     if (session === undefined || phases === undefined) return;
     this.#world.reached.note('phasesLent');
     const { id, seenPhases = 0 } = book.sessions.in(boot) ?? {};
     // A service that has just started answers a late message, and the charger refuses that answer.
     if (session !== id && book.sessions.isLate(boot, session)) return;
     if (session !== id)
-      this.#violate('P7', book, `${limitA} A, then ${thenA} A for ${session}, and ${id} is there`);
+      this.#violate(
+        'P7',
+        book,
+        `${limitA} A, then ${thenA} A for session ${session}, and session ${id} is there`,
+      );
     else if (book.switchesPhases) this.#world.reached.note('phasesSwitched');
     else if (seenPhases === 0 || seenPhases > phases)
       this.#violate('P7', book, `it is for ${phases} phases, and its car was seen to use ${seenPhases}`);

@@ -153,7 +153,7 @@ export class ImportWatch {
   doubted(locationId: string): void {
     const site = this.#sites.get(locationId);
     if (site === undefined || this.#world.nowMs() - site.untrueAtMs < WRITTEN_MS) return;
-    const detail = 'the service doubts its meter, which has shown what flows';
+    const detail = 'the service distrusts its meter, though its readings are right';
     this.#world.report({ invariant: 'P17', target: locationId, detail });
   }
 
@@ -194,7 +194,7 @@ export class ImportWatch {
     if (overW > 0 && isBroken) site.brokenWms += overW * elapsedMs;
     else if (overW > 0) site.excusedWms += overW * elapsedMs;
     if (isBroken && !site.isOver) {
-      const detail = `${importW} W imported of ${building.connectionKw} kW: the chargers draw ${Math.round(drawnW)} W, ${Math.round(allowedW)} W were left for them`;
+      const detail = `${importW} W imported of ${building.connectionKw} kW: the chargers draw ${Math.round(drawnW)} W, ${Math.round(allowedW)} W remained for them`;
       this.#world.report({ invariant: 'P17', target: building.locationId, detail });
     }
     site.isOver = isBroken;
@@ -327,7 +327,7 @@ export class BilledWatch {
     site.highestMeanW = Math.max(site.highestMeanW, meanW);
     const toleranceWms = TOLERANCE_SHARE * limitW * windowMs;
     if (meanW * windowMs <= limitW * windowMs + toleranceWms || unlawfulWms <= toleranceWms) return;
-    const detail = `${Math.round(meanW)} W imported on average of ${limitW} W in the window from ${new Date(site.startsAtMs).toISOString()}: chargers drew ${Math.round(unlawfulWms / 1e6)} kW s beyond what was left for them`;
+    const detail = `${Math.round(meanW)} W imported on average of ${limitW} W in the window from ${new Date(site.startsAtMs).toISOString()}: chargers drew ${Math.round(unlawfulWms / 1e6)} kW s beyond the power left for them`;
     this.#world.report({ invariant: 'P20', target: locationId, detail });
   }
 }

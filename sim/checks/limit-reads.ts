@@ -169,7 +169,7 @@ export class LimitReads {
         ? Math.abs(budgetKw - lowestKw(fromMs)) <= TOLERANCE_KW
         : budgetKw <= lowestKw(fromMs) + TOLERANCE_KW;
     if (isAsOf(nowMs) || isAsOf(nowMs - DECIDED_MS)) return;
-    const detail = `${budgetKw} kW may be promised, the lowest limit ahead is ${lowestKw(nowMs)} kW`;
+    const detail = `${budgetKw} kW may be granted, the lowest limit ahead is ${lowestKw(nowMs)} kW`;
     this.#world.report({ invariant: 'P6', target: locationId, detail });
   }
 
@@ -196,7 +196,7 @@ export class LimitReads {
       this.#world.report({
         invariant: 'P9',
         target: clusterId,
-        detail: 'nobody was told that it was created',
+        detail: 'nobody received the answer that it was created',
       });
   }
 }

@@ -111,14 +111,17 @@ export class LockWatch {
       phases === undefined && this.#world.monotonicMs() - book.reallocatedAtMs <= MADE_ROOM_MS;
     const isTooLow = limitA < leastA - TOLERANCE_LEAST_A && this.#isOwedLeast(book);
     if (isTooLow && this.#isSteady(book) && !isTakenBack && !this.#isPausedForOperator(book))
-      this.#violate(book, `${limitA} A for a locked connector that is in reach (${reason})`);
+      this.#violate(book, `${limitA} A for a reachable locked connector (${reason})`);
     const owedA = Math.min(maxA, Math.max(leastA, (1000 * lockKw) / wattsPerA));
     const isBelow =
       reason === 'lock' && limitA < owedA - TOLERANCE_A && this.#world.drawnA(book) > limitA - TOLERANCE_A;
     standing.belowLock = isBelow ? standing.belowLock + 1 : 0;
     if (standing.belowLock >= STEADY_LIMITS && this.#isSteady(book)) {
       standing.belowLock = 0;
-      this.#violate(book, `${limitA} A of the ${owedA.toFixed(1)} A its lock allows, with no last resort`);
+      this.#violate(
+        book,
+        `${limitA} A of the ${owedA.toFixed(1)} A that its lock allows, with no last resort`,
+      );
     }
     // After a further lock, another fuse may be the short one: until that connector has been raised, no fuse is full.
     const isLastResort = reason === 'lastResort' && limitA < owedA - TOLERANCE_A;
@@ -215,7 +218,7 @@ export class LockWatch {
     for (const sibling of this.#lowerableBeside(book, STEADY_LIMITS))
       this.#violate(
         book,
-        `last resort while ${sibling.facts.key}, not locked, is told ${sibling.told?.limitA} A`,
+        `last resort while ${sibling.facts.key}, not locked, has ${sibling.told?.limitA} A`,
       );
   }
 

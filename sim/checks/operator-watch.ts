@@ -214,7 +214,7 @@ export class OperatorWatch {
       this.#world.report({
         invariant: 'P18',
         target: site.locationId,
-        detail: `${Math.round(drawnW)} W are drawn, the grid operator allows ${heldW} W, and ${Math.round(mostW)} W with those that have not taken their limits`,
+        detail: `${Math.round(drawnW)} W are drawn, the grid operator allows ${heldW} W, and ${Math.round(mostW)} W with chargers that have not applied their limits`,
       });
     site.isOver = isOver;
   }

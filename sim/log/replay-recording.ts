@@ -96,7 +96,7 @@ class Replay {
     } catch (error) {
       if (!(error instanceof ReplayLostError)) throw error;
       this.#isLost = true;
-      this.#differ(turn.input.at, `the service cannot be told the rest of this life: ${error.message}`);
+      this.#differ(turn.input.at, `the service cannot replay the rest of this life: ${error.message}`);
     }
   }
 
@@ -141,7 +141,7 @@ function differenceOf(
   if (shown === undefined) return undefined;
   if (recorded !== undefined && made !== undefined && isSame(recorded, made)) return undefined;
   const name = `${shown.controllerUuid}/${shown.connectorId} of ${shown.locationId}`;
-  return `${name} was told ${toldAs(recorded, shown)}, and is now told ${toldAs(made, shown)}`;
+  return `${name} received ${toldAs(recorded, shown)}, and now receives ${toldAs(made, shown)}`;
 }
 
 function isSame(a: DecidedLimit, b: DecidedLimit): boolean {
@@ -209,7 +209,7 @@ class ReplayedClock implements Clock {
   /** @throws ReplayLostError if timer `n` is not set. */
   fire(n: number): void {
     const callback = this.#timers.get(n);
-    if (callback === undefined) throw new ReplayLostError('it does not wait for the time that had come');
+    if (callback === undefined) throw new ReplayLostError('it does not wait for the instant that was due');
     this.#timers.delete(n);
     callback();
   }
@@ -287,7 +287,7 @@ class ReplayedLife {
       case 'stored':
       case 'unstored':
         if (!this.#store.answer(input))
-          throw new ReplayLostError(`it does not ask the database for ${input.method}`);
+          throw new ReplayLostError(`it does not call the database for ${input.method}`);
         break;
       case 'message':
         this.#telemetry.receive(input.topic, payloadOf(input));

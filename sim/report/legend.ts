@@ -26,16 +26,16 @@ const INVARIANTS: Readonly<Record<string, string>> = {
 
 /** One line of text for each term. */
 export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
-  ['delivered', 'energy that cars got, of what they wanted while they were there'],
-  ['starts/session', 'how often charging began for each car: 1 is best, more means that cars were paused'],
+  ['delivered', 'energy for cars, of the energy that they wanted during their visits'],
+  ['starts/session', 'times that charging began for each car: 1 is best, more means that cars were paused'],
   [
     'fairness',
-    'Jain’s index over the share of its energy that each car got: 1 where all got the same share, near 0 where few got all',
+    'Jain’s index over the shares of energy that cars got: 1 if all got the same share, near 0 if few got all',
   ],
-  ['throttled', 'how long a car, or a locked connector, was held below what it could have used'],
+  ['throttled', 'time for which a car, or a locked connector, was held below its possible power'],
   [
     'P1 to P20',
-    `what must never happen, checked at every event: ${Object.entries(INVARIANTS)
+    `rules that must never break, checked at every event: ${Object.entries(INVARIANTS)
       .map(([number, subject]) => `${number} ${subject}`)
       .join(', ')}`,
   ],

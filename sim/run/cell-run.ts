@@ -139,8 +139,10 @@ function createActionCaller(world: World): ActionCaller {
       if (keepAs !== undefined) kept.set(keepAs, answer.body);
       if (answer.status !== status) {
         const said =
-          answer.status === 0 ? 'nothing: the service was down' : `${answer.status} ${errorOf(answer.body)}`;
-        const message = `${operationId} was answered ${said}, expected ${status}`;
+          answer.status === 0
+            ? 'no answer: the service was down'
+            : `${answer.status} ${errorOf(answer.body)}`;
+        const message = `${operationId} had the answer ${said}, expected ${status}`;
         failures.push({ where, atMs: world.nowMs(), message });
       }
       return true;

@@ -366,14 +366,14 @@ class RecordedRehearsal implements Rehearsal {
     const nowMs = this.nowMs();
     if (instant >= this.startsAtMs && instant <= nowMs) return;
     throw new RangeError(
-      `${toInstant(instant)} has not been: it is ${toInstant(nowMs)}, and the beginning was ${toInstant(this.startsAtMs)}`,
+      `${toInstant(instant)} is outside the run so far: it is ${toInstant(nowMs)}, and the run began at ${toInstant(this.startsAtMs)}`,
     );
   }
 
   /** Runs the requests to a rehearsal one after another. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     return this.#queue.add(() => {
-      if (this.#isClosed) throw new Error('this rehearsal is closed; what has been can still be read');
+      if (this.#isClosed) throw new Error('this rehearsal is closed; its past can still be read');
       return task();
     });
   }

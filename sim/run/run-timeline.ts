@@ -184,7 +184,7 @@ export class RunTimeline {
       await again.goOn(this.#done, atMs);
       const differsAtMs = firstDifference(recorded, again.memory, atMs);
       if (differsAtMs !== undefined)
-        throw new Error(`The past cannot be entered again: it differs at ${toInstant(differsAtMs)}`);
+        throw new Error(`The past cannot be repeated: it differs at ${toInstant(differsAtMs)}`);
       this.#memory = again.memory;
       this.#done = again.done;
       this.#end = again.end;

@@ -82,7 +82,7 @@ function schemaProblems(
   const issues = schema?.safeParse(value, { error: plainRule }).error?.issues ?? [];
   return issues.map(({ path, message }) => ({
     path: [field, ...path.filter((step) => typeof step !== 'symbol')],
-    message: `would be refused: ${message}; say "status: 400" where that is meant`,
+    message: `would be refused: ${message}; add "status: 400" if that is intended`,
   }));
 }
 
@@ -113,7 +113,7 @@ export function actionProblems(action: ActionEntry, span: ScenarioSpan): readonl
   const isRefusalMeant = (action.status ?? endpoint.status) >= 400;
   if (isRefusalMeant) return problems;
   if (action.body !== undefined && endpoint.requestSchema === undefined) {
-    return [...problems, { path: ['body'], message: `is nothing that ${action.call} takes; leave it out` }];
+    return [...problems, { path: ['body'], message: `is no field of ${action.call}; leave it out` }];
   }
   return [
     ...problems,

@@ -180,7 +180,7 @@ function recordedBase(
   const first = steps.findLastIndex((step) => step.fromMs <= startsAtMs);
   if (first < 0)
     throw new UnusableFileError([
-      `${filePath}: begins only after the scenario does; say with "from" which instant of the file happens at the start`,
+      `${filePath}: begins only after the scenario; name with "from" the instant of the file that is the start`,
     ]);
   return steps.slice(first).filter((step) => step.fromMs < endsAtMs);
 }
@@ -225,7 +225,12 @@ export function buildingProblems(
             },
           ]),
       ...(csv !== undefined && entries[i]?.baseKw !== undefined
-        ? [{ path: [...path, 'baseKw'], message: 'must be left out beside csv: the file says what it draws' }]
+        ? [
+            {
+              path: [...path, 'baseKw'],
+              message: "must be left out beside csv: the file has the building's power",
+            },
+          ]
         : []),
       ...(isTwice ? [{ path: [...path, 'location'], message: `${location} has a building already` }] : []),
       ...steps.flatMap(({ at }, s) => outside(at, [...path, 'baseKw', s, 'at'])),

@@ -119,12 +119,15 @@ export function expectationProblems(entry: ExpectationEntry): readonly FieldProb
     const subjects = SUBJECTS[name];
     if (!subjects.includes(subjectOf(entry))) {
       const needed = subjects.map((subject) => NAMED[subject]).join(' or ');
-      problems.push({ path: [name], message: `is said of ${NAMED[subjectOf(entry)]}; it needs ${needed}` });
+      problems.push({
+        path: [name],
+        message: `is given for ${NAMED[subjectOf(entry)]}; it needs ${needed}`,
+      });
     }
     if (isTimed && OF_THE_RUN.has(name)) {
       problems.push({
         path: [name],
-        message: 'is counted over the whole run; say it without at, from and until',
+        message: 'is counted over the whole run; leave out at, from and until',
       });
     }
   }

@@ -211,7 +211,7 @@ function inactive(
   path: FieldPath,
 ): readonly FieldProblem[] {
   if (status === 'ACTIVE' || !errors.includes('TARGET_INACTIVE')) return [];
-  return [{ path, message: `would be refused: ${name} is ${status}; say "status: 400" where that is meant` }];
+  return [{ path, message: `would be refused: ${name} is ${status}; add "status: 400" if that is intended` }];
 }
 
 interface Context {
@@ -414,7 +414,7 @@ export function additionProblems(
       ? [
           {
             path: ['faults', i, 'kind'],
-            message: 'is clockDrift, which is so from the first instant on; it must stand in the scenario',
+            message: 'is clockDrift, which applies from the first instant on; it must stand in the scenario',
           },
         ]
       : [],

@@ -137,7 +137,7 @@ export const vehicleSchema = z
       !ideal || [taper, reaction, stubborn].every((field) => field === undefined),
     {
       path: ['ideal'],
-      error: 'must not stand beside taper, reaction or stubborn, which an ideal car has not',
+      error: 'must not stand beside taper, reaction or stubborn, which an ideal car lacks',
     },
   );
 export type VehicleEntry = z.output<typeof vehicleSchema>;

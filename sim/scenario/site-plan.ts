@@ -45,7 +45,10 @@ export function provisionProblems({ tenants }: ProvisioningFile): readonly Field
     const first = seen.get(id) ?? owner;
     seen.set(id, first);
     if (first !== owner)
-      problems.push({ path, message: `"${id}" is of another tenant too; it must be unique in a scenario` });
+      problems.push({
+        path,
+        message: `"${id}" belongs to another tenant too; it must be unique in a scenario`,
+      });
   };
   tenants.forEach(({ locations }, t) => {
     locations.forEach(({ locationId, chargers }, l) => {

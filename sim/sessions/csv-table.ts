@@ -151,7 +151,7 @@ export class CsvFields<C extends string> {
       instantsOf(written, this.#timeZone) ??
       this.fail(
         column,
-        `${quote(text)} says no offset from UTC; add one, such as Z or +02:00, or name the time zone of the file (timeZone)`,
+        `${quote(text)} has no offset from UTC; add one, such as Z or +02:00, or name the time zone of the file (timeZone)`,
       );
     return instants.find((atMs) => atMs > beforeMs) ?? this.fail(column, rule.replace('{}', quote(text)));
   }

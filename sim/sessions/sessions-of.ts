@@ -68,9 +68,9 @@ function absenceProblem(
   const latest = arrivals.reduce((most, atMs) => Math.max(most, atMs), Number.NEGATIVE_INFINITY);
   const [from, until] = [fromMs, fromMs + endsAtMs - startsAtMs].map(toInstant);
   return (
-    `${path}: none of its ${counted(sessions.length, 'session')} arrives in the time that is simulated, from ${from} to ${until}; ` +
+    `${path}: none of its ${counted(sessions.length, 'session')} arrives in the simulated time, from ${from} to ${until}; ` +
     `the first arrives at ${toInstant(earliest)}, the last at ${toInstant(latest)}. ` +
-    'Let start, or "from" beside the file, be a time when cars came, and duration reach one'
+    'Choose start, or "from" beside the file, and duration so that cars arrive'
   );
 }
 

@@ -307,7 +307,7 @@ export class BrokerCarrier implements Carrier {
     const { address, receiver } = wire;
     const charger = { address, receiveLimit: receiver.limit, receiveSync: receiver.sync };
     if (!deliver(charger, topic, payload.toString(), this.#options.clock.monotonicMs()))
-      this.#options.log.error({ topic }, 'a charger cannot read what it was sent');
+      this.#options.log.error({ topic }, 'a charger cannot read its message');
   }
 
   #wrap(bus: MessageBus, isLiving: () => boolean): MessageBus {

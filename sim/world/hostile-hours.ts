@@ -493,10 +493,10 @@ async function heal(world: World, { locationIds, isHungry }: HostileSite): Promi
   }
   // A charger may give up its lease as its car leaves, and get the next one within a second: one sample is too few.
   for (const target of leaseless.filter((each) => before.has(each)))
-    world.report({ invariant: 'P12', target, detail: 'it holds no lease though nothing went wrong lately' });
+    world.report({ invariant: 'P12', target, detail: 'it holds no lease though no fault occurred lately' });
   for (const [target, share] of best) {
     if (share >= BEST_SHARE) continue;
-    const detail = `it draws ${(100 * share).toFixed(1)} % of the best possible though nothing went wrong lately`;
+    const detail = `it draws ${(100 * share).toFixed(1)} % of the best possible though no fault occurred lately`;
     world.report({ invariant: 'P12', target, detail });
   }
 }

@@ -52,7 +52,7 @@ describe('The command line', () => {
   });
 
   it.each([
-    [['key', 'issue', 'nobody'], /^headroom: there is no tenant "nobody"; "headroom tenant list" shows/],
+    [['key', 'issue', 'nobody'], /^headroom: there is no tenant "nobody"; "headroom tenant list" lists/],
     [['key', 'issue', TENANT, '--scope', 'all'], /'all' is invalid\. Allowed choices are locations:read/],
     [
       ['key', 'issue', TENANT, '--expires', 'tomorrow'],

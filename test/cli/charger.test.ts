@@ -173,7 +173,7 @@ describe('headroom charger run', () => {
     ],
     [
       ['--url', 'mqtt://x', '--tenant', 't', '--location', 'l', '--switches-phases'],
-      /^headroom: --switches-phases needs --ends-with-session: no other charger is told to switch\n$/,
+      /^headroom: --switches-phases needs --ends-with-session: only such chargers may switch phases\n$/,
     ],
     [['--url', 'not a url'], /It must be a broker address such as mqtt:/],
     [['--url', 'http://x'], /It must be a broker address such as mqtt:/],

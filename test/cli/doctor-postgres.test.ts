@@ -61,13 +61,11 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
     expect(unwell(found)).toEqual([]);
     expect(found.map(({ message }) => message)).toContain('term 1, http://node-1.example runs on it');
     expect(unwell(await look(databaseUrl, 'false'))).toEqual([
-      expect.stringMatching(
-        /^warn owner: term 1: http:\/\/node-1\.example runs on it, and lets others stand by$/,
-      ),
+      expect.stringMatching(/^warn owner: term 1: http:\/\/node-1\.example runs on it, with standby nodes$/),
     ]);
     await store.ownership.release();
     expect((await look(databaseUrl, 'true')).map(({ message }) => message)).toContain(
-      'term 1, nobody runs on it',
+      'term 1, no service runs on it',
     );
   });
 

@@ -121,7 +121,7 @@ describe('headroom doctor', () => {
     expect(failed.code).toBe(1);
     expect(failed.stdout).toMatch(/^ok {4}node +v/m);
     expect(failed.stdout).toMatch(/^fail {2}file +.*bad\.yaml.*: correct the file$/m);
-    expect(failed.stderr).toMatch(/^\d+ well, \d+ to look at, 1 failed$/m);
+    expect(failed.stderr).toMatch(/^\d+ ok, \d+ warnings, 1 failed$/m);
     const json = await run(['doctor', '--json'], { ...environment, HEADROOM_HTP_PORT: '1' });
     expect(json.code).toBe(0);
     expect(JSON.parse(json.stdout)).toMatchObject({
@@ -200,7 +200,7 @@ describe('of the machine headroom doctor sees', () => {
       findingsOf({ dataDir }, { host: { isSynchronized: async () => isSynchronized } });
     expect(unwell(await clock(false))).toEqual([expect.stringMatching(/^warn clock: not synchronized/)]);
     expect(unwell(await clock(undefined))).toEqual([
-      expect.stringMatching(/^warn clock: nothing here tells/),
+      expect.stringMatching(/^warn clock: the system does not report its/),
     ]);
     const host = { ntpAheadMs: async () => 2_400 };
     expect(unwell(await findingsOf({ dataDir }, { host, ntpServer: 'ntp.example' }))).toEqual([
@@ -247,7 +247,7 @@ describe('of an installation headroom doctor sees', () => {
     const found = unwell(await findingsOf({ dataDir, databaseUrl, standby: 'true', logLevel: 'silent' }));
     expect(found.slice(0, 2)).toEqual([
       'warn settings: HEADROOM_TOKEN_KEYS is not set: access tokens end when another node takes over',
-      'warn settings: HEADROOM_LOG_LEVEL is silent: failures leave no word',
+      'warn settings: HEADROOM_LOG_LEVEL is silent: the log lacks failures',
     ]);
     expect(found.slice(2)).toEqual([expect.stringMatching(/^fail database: the database is unavailable/)]);
     expect(found.join()).not.toContain('secret');

@@ -77,7 +77,7 @@ describe('headroom provision', () => {
     symlinkSync(realpathSync('cli/demo/harbour.yaml'), link);
     for (const file of ['cli/demo/harbour.yaml', link]) {
       const { code, stderr } = await run(['provision', file], environment);
-      const warning = `warning: the secrets in ${file} are public: use it only where nobody else reaches the service\n`;
+      const warning = `warning: the secrets in ${file} are public: use it only if nobody else reaches the service\n`;
       expect({ code, stderr }).toEqual({ code: 0, stderr: warning });
     }
   });

@@ -6,8 +6,8 @@ it('says how long old promises are reserved, with the settings of the service', 
   const database = ['--data-dir', temporaryDirectory()];
   expect(await run(['migrate', ...database])).toMatchObject({ code: 0 });
   const usual = await run(['restore', '--as-is', ...database]);
-  expect(usual.stdout).toContain('until old promises are over: 72 s from the start');
+  expect(usual.stdout).toContain('until earlier grants have ended: 72 s from the start');
   const flags = ['--heartbeat-s', '5', '--lease-ttl-s', '30'];
   const short = await run(['restore', '--as-is', ...database, ...flags], { HEADROOM_SETTLE_S: '4' });
-  expect(short.stdout).toContain('until old promises are over: 35 s from the start');
+  expect(short.stdout).toContain('until earlier grants have ended: 35 s from the start');
 });

@@ -55,7 +55,7 @@ describe('headroom serve --record', () => {
 
     const { code, stdout, stderr } = await run(['sim', 'replay', recording]);
     // A killed service may leave half a block.
-    expect(stderr).toMatch(/^(cut off within line \d+; read up to there\n)?$/);
+    expect(stderr).toMatch(/^(incomplete at line \d+; read up to there\n)?$/);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^a service that was started 2 times, from .* to .*: \d+ events\n/);
     expect(stdout).toContain(`\n${limitsIn(recording)} limits agree, 0 differ\n`);
@@ -88,10 +88,10 @@ describe('headroom serve --record', () => {
     const found = await run(['sim', 'replay', changed]);
     expect(found.code).toBe(1);
     expect(found.stdout).toContain(`\n${limitsIn(recording) - 1} limits agree, 1 differs\n`);
-    expect(found.stderr).toContain(`first that differs: ${instant} q1-a/1 of quay-1 was told 31.9 A`);
+    expect(found.stderr).toContain(`first difference: ${instant} q1-a/1 of quay-1 was told 31.9 A`);
     for (const [flags, words] of [
       [['--at', '2020-01-01T00:00:00Z'], '--at lies before the recording, which begins at'],
-      [['--connector', 'q1-a/1'], 'say at which instant with --at'],
+      [['--connector', 'q1-a/1'], 'give its instant with --at'],
       [['--at', instant, '--connector', 'q1-a/9'], 'there is no connector q1-a/9'],
     ] as const) {
       const refused = await run(['sim', 'replay', recording, ...flags]);

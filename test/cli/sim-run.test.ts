@@ -36,7 +36,7 @@ describe('headroom sim run', () => {
     expect(stdout).toMatch(/ starts\/session +fairness /);
     for (const text of [stdout, help.stdout])
       for (const words of [
-        'starts/session: how often charging began',
+        'starts/session: times that charging began',
         'fairness: Jain’s index',
         'P20 average',
       ])
@@ -194,7 +194,7 @@ expect:
     expect(xml).toMatch(
       /^<\?xml [^\n]+\n<testsuites tests="8" failures="1" errors="0" time="\d+\.\d{3}">\n {2}<testsuite name="Small yard, seed 1" tests="8" failures="1"/,
     );
-    expect(xml).toContain('name="nothing happens that must never happen"/>');
+    expect(xml).toContain('name="no invariant is broken"/>');
     expect(xml).toMatch(
       /name="[^"]*small\.yaml:\d+:\d+ expect\[2\]\.powerKw">\n {6}<failure message="[^"]*site-1 drew \d[^"]* kW, expected at least 15 at [^"]*">again: headroom sim run \S*small\.yaml --seed 1<\/failure>/,
     );
@@ -212,7 +212,7 @@ expect:
     const file = scenarioFile({ expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 } }' });
     const first = await run(['sim', 'run', file, '--seed', '3', '--days', '0.03']);
     expect(first.code).toBe(1);
-    const unmet = `not as expected: ${file}:19:5 expect[2].powerKw: site-1 drew `;
+    const unmet = `unmet expectation: ${file}:19:5 expect[2].powerKw: site-1 drew `;
     expect(first.stderr).toContain(unmet);
     expect(first.stderr).toMatch(/expected at least 15 at 2026-06-01T12:30:00\.000Z/);
     const again = /^again: headroom (.*)$/m.exec(first.stderr)?.[1] ?? '';
@@ -346,7 +346,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     expect(readdirSync(out)).toEqual(['trace.log']);
     const replayed = await run(['sim', 'replay', out]);
     expect(replayed.code).toBe(0);
-    expect(replayed.stderr).toMatch(/^the run was cut short; its trace ends at 2026-06-\S+Z\n$/);
+    expect(replayed.stderr).toMatch(/^the run ended early; its trace ends at 2026-06-\S+Z\n$/);
   });
 
   it('ends at once at Ctrl-C, as a shell expects it, and leaves nothing in memory or on disk', async () => {

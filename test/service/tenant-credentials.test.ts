@@ -188,7 +188,7 @@ describe('an API key that is created', () => {
       expect(answers.map(({ status }) => status).sort()).toEqual([201, 400]);
       const refused = answers.find(({ status }) => status === 400);
       if (refused)
-        expect(refusalOf(refused, 'INVALID_REQUEST_BODY')).toMatch(/^name: another active .* has it/);
+        expect(refusalOf(refused, 'INVALID_REQUEST_BODY')).toMatch(/^name: another active .* uses it/);
     }
     const twice = (await keys()).find(({ name }) => /twice/i.test(name ?? ''));
     await service.call('DELETE', `${KEYS}/${twice?.keyId}`);
@@ -200,7 +200,7 @@ describe('an API key that is created', () => {
     const issued = [];
     for (let i = provisioned; i < 100; i++) issued.push(await newKey({ name: `Key ${i}` }));
     const more = await create(KEYS, { name: 'One more', scopes: ['locations:read'] });
-    expect(refusalOf(more, 'INVALID_REQUEST_BODY')).toMatch(/100 active API keys are the most/);
+    expect(refusalOf(more, 'INVALID_REQUEST_BODY')).toMatch(/at most 100 active API keys/);
     const rival = { name: 'Another tenant', scopes: ['locations:read'] };
     expect((await create(KEYS, rival, { 'x-api-key': apiKeyOf(RIVAL) })).status).toBe(201);
     for (const { keyId } of issued) {

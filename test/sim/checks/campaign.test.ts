@@ -89,7 +89,7 @@ it('begins no more seeds once its time is over', async () => {
 });
 
 it('misses no branch that several nodes cannot reach, and says which those are', async () => {
-  const unreachable = "what a site drew was held against a grid operator's limit";
+  const unreachable = "power of a site was checked against a grid operator's limit";
   const [one, several] = [
     await campaign('--seeds', '1', '--for', '1ms'),
     await campaign('--seeds', '1', '--for', '1ms', '--nodes', '3'),
@@ -121,7 +121,7 @@ it('counts a violation that was kept, and says what is no outcome', async () => 
     const { code, stderr } = await campaign('--seeds', '1', '--keep', path);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `${path}:${where}: is no outcome of a seed; name a file that a campaign wrote, or a new one\n`,
+      stderr: `${path}:${where}: is no outcome of a seed; name the file of a campaign, or a new one\n`,
     });
     expect(readFileSync(path, 'utf8')).toBe(text);
   }
@@ -164,7 +164,7 @@ it('ends where another campaign writes to its file, and leaves no process behind
       ours.add(outcome);
     },
   });
-  await expect(campaign).rejects.toThrow(`${path}: is written by another campaign, too`);
+  await expect(campaign).rejects.toThrow(`${path}: another campaign writes it, too`);
   expect(seedsIn(path)).toHaveLength(1);
   await eventually(() => {
     const left = process.getActiveResourcesInfo().filter((name) => name === 'ProcessWrap').length;

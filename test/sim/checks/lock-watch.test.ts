@@ -88,7 +88,7 @@ function build(behindFeeder: readonly string[]): void {
 
 beforeEach(() => build([]));
 
-const NOTHING_FOR_A_LOCK = 'P4 0 A for a locked connector that is in reach (waiting)';
+const NOTHING_FOR_A_LOCK = 'P4 0 A for a reachable locked connector (waiting)';
 
 /** A limit of 0 A (`seq`) for the locked connector is allowed after `ms`, and a violation a millisecond later. */
 function expectOwedAfter(ms: number, seq: number, away?: ConnectorBook): void {
@@ -281,7 +281,7 @@ describe('A lock that is told less than its limit in last resort', () => {
     tellUntil(49, 10, 30);
     expect(told).toEqual([]);
     tellUntil(50, 10, 30);
-    expect(told).toEqual(['P4 last resort while q3/1, not locked, is told 15 A']);
+    expect(told).toEqual(['P4 last resort while q3/1, not locked, has 15 A']);
   });
 
   it('is not while one behind its feeder that kept no lease is out of reach before it has taken a limit; else it is', () => {
@@ -311,12 +311,12 @@ describe('A lock that is told less than its limit in last resort', () => {
     tellWithout(undefined, 41, 12);
     expect(told).toEqual([]);
     tellWithout(undefined, 53, 1);
-    expect(told).toEqual(['P4 last resort while q3/1, not locked, is told 15 A']);
+    expect(told).toEqual(['P4 last resort while q3/1, not locked, has 15 A']);
   });
 
   it('is wronged beside one that runs behind its feeder, full or not', () => {
     build(['q1/1', 'q2/1']);
     for (let seq = 1; seq <= 20; seq++) tell(seq, 13, 32, 0);
-    expect(new Set(told)).toEqual(new Set(['P4 last resort while q2/1, not locked, is told 32 A']));
+    expect(new Set(told)).toEqual(new Set(['P4 last resort while q2/1, not locked, has 32 A']));
   });
 });

@@ -178,7 +178,7 @@ describe('a rehearsal', () => {
     await rehearsal.rewindTo(at('08:05:00'));
     const hash = rehearsal.hash();
     await expect(rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 })).rejects.toThrow(
-      /The past cannot be entered again: it differs at 2026-06-01T08:0\d/,
+      /The past cannot be repeated: it differs at 2026-06-01T08:0\d/,
     );
     expect(rehearsal.nowMs()).toBe(at('08:05:00'));
     expect(rehearsal.hash()).toBe(hash);

@@ -86,7 +86,7 @@ describe('The recording of a building', () => {
     [
       'a time without an offset',
       ['time,kW', '2026-06-01 08:00,1'],
-      'building.csv:2 column time: "2026-06-01 08:00" says no offset',
+      'building.csv:2 column time: "2026-06-01 08:00" has no offset',
     ],
     [
       'a power that is none',
@@ -116,7 +116,7 @@ describe('The recording of a building', () => {
     [
       'a file of another day, and no word of when it begins',
       'csv: { file: later.csv }',
-      'begins only after the scenario does',
+      'begins only after the scenario',
     ],
     [
       'a base load beside it',

@@ -397,7 +397,7 @@ describe('A scenario file that is wrong', () => {
     [
       'a body where none is taken',
       ['$yard.clusterId }', '$yard.clusterId }\n    body: {}'],
-      'actions[2].body: is nothing that getCluster takes',
+      'actions[2].body: is no field of getCluster',
     ],
     [
       'a query nobody reads',
@@ -437,7 +437,7 @@ describe('A scenario file that is wrong', () => {
     [
       'a location that is inactive',
       ['name: Quay\n          permanent', 'name: Quay\n          status: INACTIVE\n          permanent'],
-      'actions[0].params.locationId: would be refused: location quay is INACTIVE; say "status: 400"',
+      'actions[0].params.locationId: would be refused: location quay is INACTIVE; add "status: 400"',
     ],
     [
       'a charger nobody has in a call',
@@ -504,7 +504,7 @@ describe('A scenario file that is wrong', () => {
     [
       'a limit of no location',
       ['{ at: "17:00", location: quay, ', '{ at: "17:00", '],
-      'expect[0].effectiveLimitKw: is said of neither location nor connector; it needs a location',
+      'expect[0].effectiveLimitKw: is given for neither location nor connector; it needs a location',
     ],
     [
       'bounds that bound nothing',

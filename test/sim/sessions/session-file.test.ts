@@ -62,9 +62,9 @@ describe('A file of recorded sessions', () => {
   it('of which no car comes in the time that is simulated is refused in one line, with both times', () => {
     const problem = problemsOf(() => visitsAt('2026-06-01T00:00:00Z', 'file: plain.csv'));
     expect(problem).toBe(
-      `${join(folder, 'plain.csv')}: none of its 3 sessions arrives in the time that is simulated, ` +
+      `${join(folder, 'plain.csv')}: none of its 3 sessions arrives in the simulated time, ` +
         'from 2026-06-01T00:00:00.000Z to 2026-06-03T00:00:00.000Z; the first arrives at 2019-03-09T14:20:00.000Z, ' +
-        'the last at 2019-03-10T09:30:00.000Z. Let start, or "from" beside the file, be a time when cars came, and duration reach one',
+        'the last at 2019-03-10T09:30:00.000Z. Choose start, or "from" beside the file, and duration so that cars arrive',
     );
     const later = "file: plain.csv, from: '2019-03-11T00:00:00Z'";
     expect(problemsOf(() => visitsAt('2026-06-01T00:00:00Z', later))).toContain(
@@ -223,7 +223,7 @@ describe('A file whose times have no offset', () => {
   it('is refused without a zone, line by line; and so is a "from" of the kind', () => {
     const without = problemsOf(() => visitsAt('2019-06-01T00:00:00Z', 'file: clock.csv'));
     expect(without.split('\n')).toHaveLength(5);
-    expect(without).toMatch(/clock\.csv:3 column arrival: "2019-06-01 12:00" says no offset/);
+    expect(without).toMatch(/clock\.csv:3 column arrival: "2019-06-01 12:00" has no offset/);
     expect(
       problemsOf(() => visitsAt('2019-06-01T00:00:00Z', 'file: clock.csv, from: "2019-06-01T00:00:00"')),
     ).toMatch(/recorded\.yaml:5:\d+ sessions\.csv\.from: .*timeZone must name a zone/);
@@ -255,7 +255,7 @@ describe('A file of recorded sessions that is broken', () => {
     [
       'a time without an offset',
       `${HEAD}\n${ROW.replace('20:00Z', '20:00')}`,
-      /:2 column arrival: "2019-03-09T14:20:00" says no offset from UTC; add one, such as Z/,
+      /:2 column arrival: "2019-03-09T14:20:00" has no offset from UTC; add one, such as Z/,
     ],
     [
       'a day that is none',
