@@ -73,7 +73,7 @@ beforeEach(() => {
   hear(locked, 0, { status: 'Available' });
 });
 
-describe('A lock beside a charger without a lease that was told 6 A, and is out of reach', () => {
+describe('A lock beside an unreachable charger without a lease whose last limit was 6 A', () => {
   let other: Placed;
 
   beforeEach(() => {
@@ -93,7 +93,7 @@ describe('A lock beside a charger without a lease that was told 6 A, and is out 
     expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
   });
 
-  it('waits, once that is back, until it has followed what it is told for the lock', () => {
+  it('waits after its return until it has followed its limit for the lock', () => {
     lock();
     expect(toldAt(LOCKED_AT_MS)).toEqual({});
     hear(other, LOCKED_AT_MS + 1_000, { limitA: 6 });

@@ -82,8 +82,8 @@ function check(each: (given: Case, found: ReturnType<typeof allocationOf>) => vo
   );
 }
 
-describe('A location with fuses (who gets how much)', () => {
-  it('loads no pole with more than it can carry, but for what is held for somebody anyway', () => {
+describe('A location with fuses (allocation)', () => {
+  it('loads no circuit phase above its capacity, apart from unconditional reserves', () => {
     check((given, { lockedW, unlockedW }) => {
       const { locked, unlocked, capacitiesTenthsA } = given;
       const all = [...locked, ...unlocked];
@@ -100,7 +100,7 @@ describe('A location with fuses (who gets how much)', () => {
     });
   });
 
-  it('gives each claim what is held for it, or at least its floor and at most what it asks for', () => {
+  it('gives each claim its unconditional reserve, or at least its floor and at most its demand', () => {
     check(({ locked, unlocked }, { lockedW, unlockedW }) => {
       for (const [i, { heldW, floorW, mostW }] of [...locked, ...unlocked].entries()) {
         const shareW = [...lockedW, ...unlockedW][i] ?? Number.NaN;
@@ -110,7 +110,7 @@ describe('A location with fuses (who gets how much)', () => {
     });
   });
 
-  it('shares among those that run as linear programs do that raise the smallest share until none can rise', () => {
+  it('shares among running claims as linear programs do that raise the smallest share until none can rise', () => {
     let bound = 0;
     check((given, found) => {
       if (found.isLastResort || found.isUnattainable) return;
@@ -143,7 +143,7 @@ describe('A location with fuses (who gets how much)', () => {
     expect(bound).toBeGreaterThan(50);
   });
 
-  it('lowers a lock only for what other locks use, and what is held: nobody else loads what it lacks (3)', () => {
+  it('lowers a lock only for other locks and for reserves: no other claim loads its missing current (3)', () => {
     let lowered = 0;
     let goOn = 0;
     check(({ locked, unlocked, availableW, capacitiesTenthsA }, { lockedW, unlockedW, lastResort }) => {
@@ -173,7 +173,7 @@ describe('A location with fuses (who gets how much)', () => {
     expect(Math.min(lowered, goOn)).toBeGreaterThan(50);
   });
 
-  it('gives a lock no floor that a fuse does not carry, and says that it is unattainable', () => {
+  it('gives a lock no floor that a fuse does not carry, and reports it as unattainable', () => {
     const onL1 = (held: number): Claim => ({
       heldW: held,
       floorW: 1_380,

@@ -87,8 +87,8 @@ function expectWithinAWatt(sharesW: readonly number[], fairestW: readonly number
   }
 }
 
-describe('The power of a location (who gets how much)', () => {
-  it('is never promised twice: the shares fit what is available, unless the location is unattainable', () => {
+describe('The power of a location (allocation)', () => {
+  it('is never granted twice: the shares fit the available power, unless the location is unattainable', () => {
     check(({ availableW }, { lockedW, unlockedW, isUnattainable }) => {
       if (!isUnattainable) expect(sum([...lockedW, ...unlockedW])).toBeLessThanOrEqual(availableW);
     });
@@ -105,7 +105,7 @@ describe('The power of a location (who gets how much)', () => {
     });
   });
 
-  it('is given to an unlocked claim from its floor up, or it keeps what is held for it: nothing between', () => {
+  it('is given to an unlocked claim from its floor up, or the claim keeps its reserve: nothing between', () => {
     check(({ unlocked }, { unlockedW }) => {
       expect(unlockedW.length).toBe(unlocked.length);
       for (const [i, { heldW, floorW, mostW }] of unlocked.entries()) {
@@ -127,7 +127,7 @@ describe('The power of a location (who gets how much)', () => {
     });
   });
 
-  it('is unattainable exactly where floors of locks and what is held for the others exceed it; floors stay (4)', () => {
+  it('is unattainable exactly if floors of locks and reserves of the others exceed it; floors stay (4)', () => {
     check(({ availableW, locked, unlocked }, { lockedW, isUnattainable }) => {
       const leastW = sum(locked.map(({ floorW }) => floorW)) + sum(unlocked.map(({ heldW }) => heldW));
       expect(isUnattainable).toBe(leastW > availableW);
@@ -135,7 +135,7 @@ describe('The power of a location (who gets how much)', () => {
     });
   });
 
-  it('lets run, in the order given, whoever fits beside the floors of those before', () => {
+  it('lets each claim run, in the given order, that fits beside the floors of earlier ones', () => {
     check(({ availableW, locked, unlocked }, { unlockedW, isLastResort, isUnattainable }) => {
       if (isLastResort || isUnattainable) return;
       let takenW = sum(locked.map(({ mostW }) => mostW)) + sum(unlocked.map(({ heldW }) => heldW));
@@ -188,7 +188,7 @@ describe('The power of a location (who gets how much)', () => {
     );
   });
 
-  it('leaves less than a watt for each who still wants more', () => {
+  it('leaves less than a watt for each claim that still needs more', () => {
     check((given, { lockedW, unlockedW, isUnattainable }) => {
       if (isUnattainable) return;
       const shares = [
@@ -201,7 +201,7 @@ describe('The power of a location (who gets how much)', () => {
     });
   });
 
-  it('tells the level that everybody who shares is held to', () => {
+  it('returns the level that all sharing claims are held to', () => {
     check((given, found) => {
       if (found.isLastResort || found.isUnattainable) return;
       const { running, sharesW } = runningOf(given, found);

@@ -177,8 +177,8 @@ function compare(found: readonly Shortfall[], built: Built, era: number, isAsked
   }
 }
 
-describe('What is short after a write', () => {
-  it('of a profile is told exactly where it or the one it replaced decides, from now on', () => {
+describe('The shortage after a write', () => {
+  it('of a profile is reported exactly where it or the replaced one decides, from now on', () => {
     const seen = new Set<string>();
     fc.assert(
       fc.property(site, profileWithin(SPAN_MS), (given, chosen) => {
@@ -201,7 +201,7 @@ describe('What is short after a write', () => {
     expect([...seen].sort()).toEqual(['lastResort', 'turns', 'unattainable']);
   });
 
-  it('of the permanent limit is told exactly where no profile decides, from now on without end', () => {
+  it('of the permanent limit is reported exactly where no profile decides, from now on without end', () => {
     fc.assert(
       fc.property(site, (given) => {
         const built = build(given);

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { ChargerClock } from '../../machines/session/charger-clock.js';
 
-it('A clock that was known by late timestamps is known better by the next, and jumps only after it was asked', () => {
+it('A clock estimated by late timestamps is estimated better by the next, and jumps only after a request', () => {
   const clock = new ChargerClock();
   expect(clock.note(20_000, 0)).toBe('steady');
   expect(clock.note(101_000, 1_000)).toBe('lateBefore');
@@ -11,7 +11,7 @@ it('A clock that was known by late timestamps is known better by the next, and j
   expect(clock.note(123_000, 3_000)).toBe('jumped');
 });
 
-it('A clock that failed is not trusted by a timestamp that says only that those before were late, but by the next', () => {
+it('A failed clock is not trusted after a timestamp that only shows earlier ones as late, but after the next', () => {
   const clock = new ChargerClock();
   clock.note(100_000, 0);
   clock.note(90_000, 20_000);

@@ -15,7 +15,7 @@ function idle(...options: ConstructorParameters<typeof TestCharger>): TestCharge
 }
 
 describe('A charger that starts', () => {
-  it('gets its fail-safe below everything else, and is told to report every heartbeat', () => {
+  it('gets its fail-safe below everything else, and the setting to report every heartbeat', () => {
     const charger = new TestCharger().connect().boot().pass(2);
     expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10 });
     expect(charger.requests).toContainEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 6 });
@@ -27,7 +27,7 @@ describe('A charger that starts', () => {
     expect(charger.lease).toMatchObject({ lease: 'none', failsafeA: 6, keepsThen: true });
   });
 
-  it('loses what it kept of leases of its life before, and nothing of anybody else', () => {
+  it('loses its leases of an earlier life, and nothing of other software', () => {
     const charger = new TestCharger().connect().boot().pass(2);
     const cleared = charger.requests.filter(({ kind }) => kind === 'clear');
     expect(cleared).toEqual([
@@ -36,7 +36,7 @@ describe('A charger that starts', () => {
     ]);
   });
 
-  it('says heartbeats of an idle connector while it is alive, and none when it no longer answers', () => {
+  it('sends heartbeats of an idle connector while it is alive, and none once it no longer answers', () => {
     const charger = new TestCharger().connect().boot().pass(35);
     expect(charger.meters().length).toBeGreaterThanOrEqual(4);
     expect(charger.meters().at(-1)).toMatchObject({ status: 'Available', powerW: 0, epoch: 0, seq: 0 });
@@ -106,7 +106,7 @@ describe('A grant', () => {
     expect(charger.limit).toBe(16);
   });
 
-  it('that renews for a shorter time than the charger was told is written at once: it would keep to it for too long', () => {
+  it('that renews for a shorter time than the current one is written at once: the charger would keep it for too long', () => {
     const charger = charging().grant(16, 6).pass(1);
     const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
     const before = writes();
@@ -173,7 +173,7 @@ describe('A grant', () => {
     expect(charger.limit).toBe(16);
   });
 
-  it('is told in the unit and the steps that the charger takes, rounded down', () => {
+  it('is sent in the unit and the steps of the charger, rounded down', () => {
     expect(charging({ wholeAmperes: true }).grant(14.7, 6).limit).toBe(14);
     expect(charging({ only: 'W', abilities: { units: ['W'] } }).grant(14.4, 6).limit).toBe(9936);
     const learnt = charging({ only: 'W' }).grant(14.4, 6).pass(1);
@@ -181,7 +181,7 @@ describe('A grant', () => {
     expect(learnt.acks().at(-1)).toMatchObject({ result: 'APPLIED' });
   });
 
-  it('of a transaction that the charger refuses, because that is over, says nothing of its unit', () => {
+  it('of a transaction that the charger refuses, because that is over, shows nothing about its unit', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.refusing = 'setLease';
     charger.grant(10.5, 6).pass(3);
@@ -220,7 +220,7 @@ describe('A grant', () => {
     [3, 6_200],
     [3, 9_900],
   ] as const)(
-    'in watts counts %i phases of a car that draws %i W, where 10 A is said for all of them',
+    'in watts counts %i phases of a car that draws %i W, if 10 A is reported for all of them',
     (phases, powerW) => {
       const charger = charging({ only: 'W', abilities: { units: ['W'] } })
         .unplug()
@@ -232,7 +232,7 @@ describe('A grant', () => {
     },
   );
 
-  it('in watts counts no phases where one current is said for all of them, and no power', () => {
+  it('in watts counts no phases if one current is reported for all of them, and no power', () => {
     const charger = charging({ only: 'W', abilities: { units: ['W'] } })
       .unplug()
       .plugIn(78)
@@ -242,7 +242,7 @@ describe('A grant', () => {
     expect(charger.limit).toBe(24 * 230);
   });
 
-  it('in watts is what one phase may carry until the car has shown how many it uses, or what three of them need to begin', () => {
+  it('in watts is the power of one phase until the car has shown its number of phases, or of three if they need it to begin', () => {
     const charger = new TestCharger({ only: 'W', abilities: { units: ['W'] } }).connect().boot().pass(11);
     charger.grant(32, 6);
     expect(charger.limit).toBe(32 * 230);
@@ -250,7 +250,7 @@ describe('A grant', () => {
     expect(charger.limit).toBe(3 * 6 * 230);
   });
 
-  it('that the charger rounds down is reported as what it shows: one that draws all of that wants more', () => {
+  it('that the charger rounds down is reported as it shows it: a car that draws all of that needs more', () => {
     const charger = charging({ roundsDown: true }).grant(8.9, 6);
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 8 });
     charger.pass(10);
@@ -262,7 +262,7 @@ describe('A grant', () => {
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
-  it('of a transaction ends with it: then the fail-safe holds, and the service is told so', () => {
+  it('of a transaction ends with it: then the fail-safe holds, and the service receives that', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.unplug().pass(2);
     expect(charger.limit).toBe(6);
@@ -271,7 +271,7 @@ describe('A grant', () => {
 });
 
 describe('A lease of before a transaction', () => {
-  it('does not hold again with its end, even where nobody knows whether the charger took it', () => {
+  it('does not hold again with its end, even if its acceptance by the charger is unknown', () => {
     const charger = new TestCharger().connect().boot().pass(12);
     charger.behaviour = { losesAnswers: true };
     charger.grant(30, 6).pass(1);
@@ -336,14 +336,14 @@ describe('A lease is not claimed', () => {
     expect(alarm(charger)).toBeUndefined();
   });
 
-  it('only where the charger never showed it: of one that did and does not answer now what it holds ends by itself', () => {
+  it('only if the charger never showed it: the limits of one that did and does not answer now end by themselves', () => {
     const charger = charging().grant(16, 6).pass(1);
     charger.failing = 'setLease';
     charger.grant(12, 6).renewed(40, 12, 6);
     expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
   });
 
-  it('of a charger that begins its schedule when it is told, and not when it should', () => {
+  it('of a charger that begins its schedule at its receipt, and not at its start', () => {
     const charger = charging({ ignoresStart: true });
     charger.grant(32, 6);
     expect(charger.lease?.lease).toBe('none');
@@ -365,7 +365,7 @@ describe('A lease is not claimed', () => {
     expect(charger.lease?.lease).toBe('none');
   });
 
-  it('where the fall-back is no lower, it is made to fall back to nothing until it has shown that it does', () => {
+  it('if the fall-back is no lower, it has to fall back to nothing until it has shown that it does', () => {
     const charger = charging().grant(6, 6).pass(1);
     const [first] = charger.requests.filter((request) => request.kind === 'setLease');
     expect(first).toMatchObject({ schedule: { limit: 6, thenLimit: 0 } });
@@ -397,7 +397,7 @@ describe('A proven lease is lost', () => {
     }
   });
 
-  it('by its clock, and comes back while it is told 0 A: that it lowers itself it has shown, and what it holds it shows again', () => {
+  it('by its clock, and comes back while its limit is 0 A: it has shown that it lowers itself, and it shows its limits again', () => {
     const charger = proven().renewed(40, 16, 6);
     charger.ownOffsetMs -= 30_000;
     charger.renewed(200, 0, 0);
@@ -419,7 +419,7 @@ describe('A proven lease is lost', () => {
     }
   });
 
-  it('by its clock, and not before that has shown that it ran steadily: nobody heard of it meanwhile, and it may have forgotten all', () => {
+  it('by its clock, and not before that has run steadily: without contact meanwhile, it may have lost all', () => {
     const charger = proven().renewed(40, 16, 6);
     charger.ownOffsetMs -= 30_000;
     charger.renewed(25, 16, 6);
@@ -452,7 +452,7 @@ describe('A proven lease is lost', () => {
     expect(charger.lease?.lease).toBe('heartbeat');
   });
 
-  it('and its maximum is what it does by itself, when it forgot its fail-safe at a start', () => {
+  it('and its maximum is its own fail-safe, when it lost the configured one at a start', () => {
     const charger = new TestCharger().connect().boot().pass(12).grant(16, 6).pass(1);
     expect(charger.lease?.lease).toBe('heartbeat');
     charger.store.clearAll();
@@ -474,7 +474,7 @@ describe('A proven lease is lost', () => {
     expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 6 });
   });
 
-  it('when it loses a period, and the grant is refused unless its meter shows that it is kept to', () => {
+  it('when it loses a period, and the grant is refused unless its meter shows that it follows the limit', () => {
     const charger = proven().change({ losesPeriods: true });
     charger.grant(10, 6).pass(1);
     expect(charger.lease?.lease).toBe('none');
@@ -493,7 +493,7 @@ describe('A proven lease is lost', () => {
 });
 
 describe('A charger that does not show its schedule', () => {
-  it('is asked for its meter values, so that it can show what it does however rarely it reports', () => {
+  it('is asked for its meter values, so that it can show its draw however rarely it reports', () => {
     const charger = charging({ hidesSchedule: true });
     const say = charger.values.bind(charger);
     charger.values = () => {};
@@ -509,7 +509,7 @@ describe('A charger that does not show its schedule', () => {
     expect(charger.requests.slice(length).map(({ kind }) => kind)).not.toContain('askValues');
   });
 
-  it('and says no values, though it is asked twice, is refused its grant after 15 s', () => {
+  it('and sends no values after two requests, is refused its grant after 15 s', () => {
     const charger = charging({ hidesSchedule: true });
     charger.values = () => {};
     charger.grant(10, 6).pass(14);
@@ -527,7 +527,7 @@ describe('A clock that is set back by two seconds', () => {
     return charger.pass(1);
   };
 
-  it('costs no lease, and what the charger holds is counted by it from the next grant on', () => {
+  it("costs no lease, and the charger's limits are counted by it from the next grant on", () => {
     const charger = set(charging().renewed(60, 16, 6)).renewed(12, 16, 6);
     expect(charger.lease?.lease).toBe('heartbeat');
     const newest = charger.requests.findLast(({ kind }) => kind === 'setLease');
@@ -536,7 +536,7 @@ describe('A clock that is set back by two seconds', () => {
     expect(charger.ownMs - countsFromOwnMs).toBeLessThan(12_000);
   });
 
-  it('makes no lease of an idle charger longer, whose heartbeats count from what its clock was known to read', () => {
+  it('makes no lease of an idle charger longer, whose heartbeats count by the earlier reading of its clock', () => {
     const charger = new TestCharger().connect().boot().pass(12).grant(16, 6).pass(1);
     set(charger.status('Available').status('Preparing'));
     const { hb } = charger;
@@ -551,11 +551,11 @@ describe('A clock that is set back by two seconds', () => {
   });
 });
 
-describe('A charger that asks what time it is', () => {
+describe('A charger that requests the time', () => {
   const charging16 = () => charging().renewed(60, 16, 6);
   const isEndOpen = (charger: TestCharger) => charger.meters().at(-1)?.isEndOpen === true;
 
-  it('is told once the service has answered a heartbeat that says that its lease may end later, which goes for all until it is looked at', () => {
+  it('receives it once the service has answered a heartbeat with open ends of leases, which holds for all until its clock is checked', () => {
     const charger = charging16();
     expect(isEndOpen(charger)).toBe(false);
     charger.failing = 'readSchedule';
@@ -566,14 +566,14 @@ describe('A charger that asks what time it is', () => {
     expect(charger.lease?.lease).toBe('heartbeat');
   });
 
-  it('is not told by an answer to an earlier heartbeat, nor by one to a life of before', () => {
+  it('does not receive it by an answer to an earlier heartbeat, nor by one to an earlier life', () => {
     const charger = charging16();
     const { hb } = charger;
     expect(charger.asksTime(() => charger.grant(16, 6, { ref: hb }))).toBe(false);
     expect(charger.asksTime(() => charger.grant(16, 6, { boot: 'boot-0' }))).toBe(false);
   });
 
-  it('is not told while the service does not hear of it, and goes on with its lease', () => {
+  it('does not receive it while no heartbeat reaches the service, and goes on with its lease', () => {
     const charger = charging16();
     expect(charger.asksTime(() => {})).toBe(false);
     expect(isEndOpen(charger.pass(11))).toBe(false);
@@ -582,14 +582,14 @@ describe('A charger that asks what time it is', () => {
     expect(charger.renewed(20, 16, 6).acks().at(-1)?.seq).toBeGreaterThan(seq);
   });
 
-  it('is told all the same where the last lease that it may have taken ended so long ago that no answer brings it back', () => {
+  it('receives it if the last lease that it may have taken ended so long ago that no answer renews it', () => {
     const charger = charging16();
     const asks = (seconds: number) => charger.pass(seconds).asksTime(() => {});
     expect([20, 50, 15].map(asks)).toEqual([false, false, false]);
     expect(asks(30)).toBe(true);
   });
 
-  it('is not told while an answer might bring a lease back that has ended: the service may count on it no more, and hear of it in vain', () => {
+  it('does not receive it while an answer might renew an ended lease: the service may count on it no more', () => {
     const charger = charging16();
     const asks = (seconds: number) => charger.pass(seconds).asksTime(() => charger.grant(0, 0));
     expect(asks(65)).toBe(false);
@@ -599,7 +599,7 @@ describe('A charger that asks what time it is', () => {
     expect(asks(1)).toBe(true);
   });
 
-  it('is not told where its lease ends before the service has heard of it', () => {
+  it('does not receive it if its lease ends before the service receives that', () => {
     const charger = charging16().pass(1).grant(10, 6, { ttlS: 15 }).pass(1);
     const { endsAtMs = 0 } = charger.session.leaseAt(1)?.held ?? {};
     // The lease ends before that second is over, by the slowest clock, too.
@@ -608,7 +608,7 @@ describe('A charger that asks what time it is', () => {
     expect(isEndOpen(charger)).toBe(true);
   });
 
-  it('is not told where a lease has ended that it may have taken after the one it keeps to', () => {
+  it('does not receive it if a lease has ended that it may have taken after the present one', () => {
     const charger = charging16();
     charger.failing = 'setLease';
     charger.grant(20, 6, { ttlS: 15 }).pass(1);
@@ -617,14 +617,14 @@ describe('A charger that asks what time it is', () => {
     expect(charger.asksTime(() => charger.grant(10, 6))).toBe(false);
   });
 
-  it('is told where a lease has ended and it is said to keep none: its maximum is reserved', () => {
+  it('receives it if a lease has ended and it is reported without lease: its maximum is reserved', () => {
     const charger = charging({ hidesSchedule: true }).grant(16, 6, { ttlS: 15 }).pass(25);
     expect(charger.lease?.lease).toBe('none');
     expect(charger.asksTime(() => {})).toBe(false);
     expect(charger.pass(1).asksTime(() => charger.grant(6, 6))).toBe(true);
   });
 
-  it('is told, whenever its lease ends, where the service counts on that already', () => {
+  it('receives it, whenever its lease ends, if the service counts on that already', () => {
     const charger = charging16();
     // The charger takes no limit between 0 and 6 A.
     expect(charger.asksTime(() => charger.grant(3, 0))).toBe(true);
@@ -664,7 +664,7 @@ describe('A charger that asks what time it is', () => {
   });
 });
 
-describe('A charger that is told what time it is', () => {
+describe('A charger that receives the time', () => {
   const charging16 = () => charging().renewed(60, 16, 6);
   /** A proof reads a longer schedule, so this counts the other reads. */
   const looks = ({ requests }: TestCharger) =>
@@ -677,7 +677,7 @@ describe('A charger that is told what time it is', () => {
     return charger;
   };
 
-  it('and whose connection breaks before its clock was looked at says that its lease may end later until it was', () => {
+  it('and whose connection breaks before its clock was checked reports open ends of leases until it was', () => {
     const charger = sent(charging16(), 0).cut().connect();
     charger.failing = 'readSchedule';
     expect(charger.pass(5).meters().at(-1)).toMatchObject({ isEndOpen: true });
@@ -746,10 +746,10 @@ describe('A charger whose clock is set back by a late answer to its start', () =
   );
 });
 
-describe('What a charger starts with', () => {
+describe('The start of a charger', () => {
   const failsafes = ({ requests }: TestCharger) => requests.filter(({ kind }) => kind === 'setFailsafe');
 
-  it('is what its newest grant falls back to, set before that is acknowledged', () => {
+  it('has the fail-safe of its newest grant, set before that is acknowledged', () => {
     const charger = charging().grant(16, 0).pass(1);
     expect(charger.requests.at(-1)).toEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 0 });
     expect(charger.acks()).toMatchObject([{ seq: 1, result: 'APPLIED' }]);
@@ -791,7 +791,7 @@ describe('What a charger starts with', () => {
   });
 });
 
-describe('A charger that shows what it was told from its beginning on, and not from now', () => {
+describe("A charger that shows its limit from the schedule's begin on, and not from now", () => {
   it('has a lease while it is idle, though its clock was estimated to a part of a second', () => {
     const charger = new TestCharger({ showsFromStart: true });
     charger.ownOffsetMs += 137;
@@ -800,7 +800,7 @@ describe('A charger that shows what it was told from its beginning on, and not f
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
-  it('has it again, by the clock that it has then, once it has said a timestamp after it was told the time', () => {
+  it('has it again, by its present clock, once it has sent a timestamp after it received the time', () => {
     const charger = idle({ showsFromStart: true }).renewed(40, 16, 6);
     expect(charger.asksTime(() => charger.grant(16, 6))).toBe(true);
     // The answer took 20 s.
@@ -876,7 +876,7 @@ describe('A charger that goes on while the gateway is another', () => {
       message.kind === 'state' ? (message.body.connectors ?? []).map(({ lease }) => lease) : [],
     );
 
-  it('is never said to keep no lease: nobody else is paused for it', () => {
+  it('is never reported without lease: no other connector is paused for it', () => {
     const charger = takenOver(charging().grant(16, 6).pass(1)).pass(14);
     expect(leases(charger)).toEqual(['heartbeat']);
     expect(charger.said[0]).toMatchObject({ kind: 'meter' });
@@ -885,14 +885,14 @@ describe('A charger that goes on while the gateway is another', () => {
     expect(leases(charger)).not.toContain('none');
   });
 
-  it('is left with the fail-safe that it was told last', () => {
+  it('keeps the fail-safe that it received last', () => {
     const charger = takenOver(charging().grant(16, 0).pass(1)).pass(14);
     expect(charger.lease).toMatchObject({ lease: 'heartbeat', failsafeA: 0, keepsThen: true });
     charger.store.clear('transaction');
     expect(charger.limit).toBe(0);
   });
 
-  it('is told what time it is once it keeps to a lease of this one: of those of before nobody knows the end', () => {
+  it('receives the time once it keeps to a lease of this gateway: the end of earlier ones is unknown', () => {
     const charger = takenOver(charging().grant(16, 6).pass(1)).pass(3);
     expect(charger.asksTime(() => charger.grant(16, 6))).toBe(false);
     charger.renewed(30, 16, 6);
@@ -910,7 +910,7 @@ describe('A charger that goes on while the gateway is another', () => {
     expect(leases(charger).at(-1)).toBe('none');
   });
 
-  it('and is slow to answer is never said to keep no lease either, and goes on with the next', () => {
+  it('and is slow to answer is never reported without lease either, and goes on with the next', () => {
     const before = charging().grant(16, 6).pass(1);
     before.behaviour = { answersAfterS: 8 };
     const charger = takenOver(before);
@@ -919,7 +919,7 @@ describe('A charger that goes on while the gateway is another', () => {
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedA: 16 });
   });
 
-  it('and does not answer once is asked again before anything is said of it', () => {
+  it('and does not answer once is asked again before anything is reported', () => {
     const before = charging().grant(16, 6).pass(1);
     const charger = takenOver(before);
     charger.failing = 'readAbilities';
@@ -951,7 +951,7 @@ describe('A charger that goes on while the gateway is another', () => {
   });
 });
 
-describe('A connector that is said to be free while its transaction runs', () => {
+describe('A connector that is reported free while its transaction runs', () => {
   /** The charger reports its connector free, by default for long enough that the gateway accepts this. */
   function interrupted(seconds = 4): TestCharger {
     return charging().grant(16, 6).renewed(2, 16, 6).status('Available').renewed(seconds, 16, 6);
@@ -1006,7 +1006,7 @@ describe('A connector that is said to be free while its transaction runs', () =>
     expect(charger.limit).toBe(16);
   });
 
-  it('is free at once when the end of that is said, and after 3 s where nobody says it', () => {
+  it('is free at once after a report of its end, and after 3 s without one', () => {
     const charger = charging().status('Available').pass(1);
     charger.session.transactionEnded(77, charger.nowMs);
     charger.transaction = undefined;
@@ -1032,7 +1032,7 @@ describe('A connector that is said to be free while its transaction runs', () =>
     expect(runs(charger)).toBeUndefined();
   });
 
-  it('has lost it where another transaction has begun, or its end is said', () => {
+  it('has lost it if another transaction has begun, or its end is reported', () => {
     const other = interrupted().plugIn(78);
     other.values({ transaction: 77 });
     expect(runs(other)).toBe(78);
@@ -1059,7 +1059,7 @@ describe('The connection of a charger', () => {
   it.each([
     ['the same: its car draws what it drew', 77, 690 * 16],
     ['another: its car begins at 0', 78, 0],
-  ])('is new, and it says on that which transaction runs, %s', (_, transaction, powerW) => {
+  ])('is new, and it reports on that which transaction runs, %s', (_, transaction, powerW) => {
     const charger = charging().grant(16, 6).pass(12);
     charger.cut();
     charger.connect();
@@ -1080,7 +1080,7 @@ describe('The connection of a charger', () => {
     expect(charger.meters().length).toBe(before);
   });
 
-  it('may break while a grant is on its way: it is not acknowledged, as nobody knows what became of it', () => {
+  it('may break while a grant is on its way: it is not acknowledged, as its outcome is unknown', () => {
     const charger = charging().change({ neverAnswers: true });
     charger.grant(16, 6).pass(1);
     charger.cut();
@@ -1088,7 +1088,7 @@ describe('The connection of a charger', () => {
     expect(charger.acks()).toEqual([]);
   });
 
-  it('delivers what was kept back: values of long ago are no heartbeat', () => {
+  it('delivers stored messages: old values are no heartbeat', () => {
     const charger = charging();
     const before = charger.meters().length;
     charger.values({ ownMs: charger.ownMs - 60_000 });
@@ -1096,7 +1096,7 @@ describe('The connection of a charger', () => {
     expect(charger.meters().length).toBe(before);
   });
 
-  it('has nothing due for a service that cannot hear it, and all of it once that can', () => {
+  it('has nothing due for an unreachable service, and all of it once that is back', () => {
     const charger = charging().grant(16, 6);
     charger.nowMs += 2_000;
     charger.values();
@@ -1116,7 +1116,7 @@ describe('The connection of a charger', () => {
     expect(charger.lease).toMatchObject({ lease: 'heartbeat' });
   });
 
-  it('delivers what was kept back of a transaction that is over, ever more slowly: nothing runs again, and its clock is right', () => {
+  it('delivers stored messages of an ended transaction, ever more slowly: nothing runs again, and its clock is right', () => {
     const charger = charging().grant(16, 6).pass(1);
     const keptOwnMs = charger.ownMs - 60_000;
     charger.unplug().pass(2);
@@ -1141,7 +1141,7 @@ describe('The connection of a charger', () => {
     expect(charger.session.leaseAt(1)?.transaction).toBe(77);
   });
 
-  it('says what the service asks for', () => {
+  it('sends everything that the service requests', () => {
     const charger = charging();
     const before = charger.said.length;
     charger.session.receiveSync();

@@ -135,7 +135,7 @@ describe('A cluster (sections 2.8 and 3.2)', () => {
     expect(changes.size).toBe(4);
   });
 
-  it('shares as the contract says after every event in every state, and takes every transition it has', () => {
+  it('shares by the contract after every event in every state, and takes every transition it has', () => {
     const watch = watchTransitions(clusterMachine);
     for (const { events } of walks) holdsAfter(events, watch.inspect);
     expect(watch.untaken()).toEqual([]);
@@ -180,7 +180,7 @@ describe("A cluster's shares (section 2.8)", () => {
     }
   });
 
-  it('are released for the location that is removed, and grow for those that stay', () => {
+  it('are released for the removed location, and grow for the others', () => {
     expect(run([...CAPPED, configured(60, { a: 50, b: 30 })]).effects.at(-1)).toEqual([
       {
         type: 'shares.changed',
@@ -201,13 +201,13 @@ describe("A cluster's shares (section 2.8)", () => {
     });
   });
 
-  it('are told to nobody again when nothing about them changed', () => {
+  it('are sent to no member again if nothing about them changed', () => {
     for (const again of [ACTIVATED, changed({ a: 50 }), configured(60, { a: 50, b: 30, c: 20 })]) {
       expect(run([...CAPPED, again]).effects.at(-1)).toEqual([]);
     }
   });
 
-  it('rise only as far as what the chargers of other members may still draw leaves room under the cap', () => {
+  it('rise only as far as the entitlements of other members leave capacity under the cap', () => {
     const crowded = { reservedW: 40_000, neededW: 0, lastingW: () => 40_000, isReleasing: false };
     const members = [member('a', 50, crowded), member('b', 50, NOTHING)];
     const after = run([{ type: 'cluster.configured', limitKw: 60, members }, ACTIVATED]);
@@ -218,7 +218,7 @@ describe("A cluster's shares (section 2.8)", () => {
     expect(Object.fromEntries(wattsOf(later.context.shares))).toEqual({ a: 30_000, b: 30_000 });
   });
 
-  it('leave a member what it cannot be lowered below: the others are due less, and it waits until they have followed', () => {
+  it('leave a member its lowest possible power: the others get less, and it waits until they have followed', () => {
     const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isReleasing: false };
     const full = { reservedW: 37_200, neededW: 0, lastingW: () => 37_200, isReleasing: false };
     const members = [member('south', 5, locked), member('north', 50, full)];
@@ -240,7 +240,7 @@ describe("A cluster's shares (section 2.8)", () => {
     });
   });
 
-  it('let everybody have what nobody can be lowered below where that is more than the cap', () => {
+  it('let each member have its lowest possible power if the sum exceeds the cap', () => {
     const locked = { reservedW: 4_140, neededW: 4_140, lastingW: () => 4_140, isReleasing: false };
     const members = [member('a', 10, locked), member('b', 10, locked)];
     const { context } = run([{ type: 'cluster.configured', limitKw: 8, members }, ACTIVATED]);
@@ -248,7 +248,7 @@ describe("A cluster's shares (section 2.8)", () => {
       expect(context.shares.get(id)).toMatchObject({ shareW: 4_000, roomW: Number.POSITIVE_INFINITY });
   });
 
-  it('and has it wait while another member lets go of what it had, or has yet to be told: that is no need', () => {
+  it('and it waits while another member gives up its share, or is still to receive it: that is no need', () => {
     const locked = { reservedW: 0, neededW: 4_140, lastingW: () => 0, isReleasing: false };
     const started = { reservedW: 22_080, neededW: 22_080, lastingW: () => 22_080, isReleasing: false };
     const falling = { reservedW: 16_000, neededW: 0, lastingW: () => 0, isReleasing: false };
@@ -283,7 +283,7 @@ describe("A cluster's shares (section 2.8)", () => {
     expect(lost.get('north')?.raisesToW).toBe(30_000);
   });
 
-  it('keep the members within the cap at every step, and end with what each needs, whatever their chargers take', () => {
+  it('keep the members within the cap at every step, and end with the need of each, whatever their chargers take', () => {
     const power = fc.integer({ min: 0, max: 50_000 });
     const drawn = fc.array(
       fc.record({ setLimitKw: limitKw, neededW: power, reservedW: power, heldW: fc.option(power) }),

@@ -28,7 +28,7 @@ describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () =
     expect(compliance.isNonCompliant).toBe(true);
   });
 
-  it('is forgiven what passes within 7 s, however often', () => {
+  it('is forgiven excess that passes within 7 s, however often', () => {
     const compliance = createCompliance();
     for (let atMs = 0; atMs < 600_000; atMs += 5_000) {
       foldCompliance(compliance, atMs % 10_000 === 0 ? 320 : 100, 100, atMs);
@@ -97,7 +97,7 @@ describe('A connector that did not comply', () => {
     expect(isTrustedAfter(6, 100_000, 60_000)).toBe(true);
   });
 
-  it('is trusted a minute after a restart told it anything, where it keeps to that', () => {
+  it('is trusted a minute after its first limit since a restart, if it keeps to it', () => {
     place({ isDistrusted: true }, 0);
     expect(isTrustedAfter(6, 0, 60_000)).toBe(false);
     expect(isTrustedAfter(6, 70_000, 0)).toBe(true);

@@ -54,6 +54,6 @@ it('takes a voltage that cannot be one for no measurement: it makes no room for 
   expect(reservedW([230, 230, 230], [0, 0, 0])).toEqual([4140, 4140]);
 });
 
-it('believes no more than 15 % above the nominal voltage', () => {
+it('accepts no more than 15 % above the nominal voltage', () => {
   expect(reservedW([400, 400, 400])).toEqual([265 * 18]);
 });

@@ -73,7 +73,7 @@ describe('A connector', () => {
     expect(demand.chargedMs).toBe(10_000);
   });
 
-  it('forgets what the car before wanted', () => {
+  it('forgets the demand of the previous car', () => {
     const demand = withCar();
     draw(demand, [100, 320], [10_000, 60_000]);
     expect(demand.mostTenthsA).toBeLessThan(320);
@@ -92,7 +92,7 @@ describe('A car that draws 90 % of its limit or more', () => {
     expect(foldDemand(demand, { ...CHARGING, drawnTenthsA: 90, limitTenthsA: 100 }, 80_000)).toBe(false);
   });
 
-  it('is no longer believed to be lowering', () => {
+  it('no longer counts as lowering', () => {
     const demand = withCar();
     draw(demand, [100, 320], [10_000, 30_000]);
     draw(demand, [300, 320], [39_000, 39_000]);
@@ -101,7 +101,7 @@ describe('A car that draws 90 % of its limit or more', () => {
 });
 
 describe('A car that draws clearly less than its limit', () => {
-  it('is lowered after 30 s, not before, to what it draws and a step', () => {
+  it('is lowered after 30 s, not before, to its draw and a step', () => {
     const demand = withCar();
     expect(draw(demand, [100, 320], [10_000, 39_999])).toBe(false);
     expect(demand.mostTenthsA).toBe(320);
@@ -117,7 +117,7 @@ describe('A car that draws clearly less than its limit', () => {
     expect(demand.mostTenthsA).toBe(233);
   });
 
-  it('is lowered with every reading as it takes less and less, to what it drew 30 s before', () => {
+  it('is lowered with every reading as it takes less and less, to its draw of 30 s before', () => {
     for (const everyMs of [10_000, 1_000]) {
       const demand = withCar();
       const drawnAt = (atMs: number) => Math.round(320 - atMs / 500);
@@ -151,7 +151,7 @@ describe('A car that draws clearly less than its limit', () => {
     expect(demand).toMatchObject({ mostTenthsA: 60, isResting: false });
   });
 
-  it('can always show that it wants more: what it is left with is never taken for a wish', () => {
+  it('can always show a higher demand: its reduced limit never counts as its demand', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 320 }), (drawn) => {
         const demand = withCar();
@@ -178,7 +178,7 @@ describe('A car that does not charge though it may', () => {
     expect(demand).toMatchObject({ isResting: true, mostTenthsA: 60 });
   });
 
-  it('is lowered to 6 A at once where its charger says that it stopped, and rests after 30 s as others do', () => {
+  it('is lowered to 6 A at once if its charger reports a stop, and rests after 30 s as others do', () => {
     const demand = withCar();
     const stopped: DrawnReading = { ...CHARGING, status: 'SuspendedEV' };
     foldDemand(demand, { ...CHARGING, drawnTenthsA: 320 }, 5_000);
@@ -189,7 +189,7 @@ describe('A car that does not charge though it may', () => {
     expect(demand).toMatchObject({ mostTenthsA: 60, isResting: true });
   });
 
-  it('is left the time to begin that it needs, whatever its charger calls that', () => {
+  it('has the time that it needs to begin, whatever status its charger reports', () => {
     const demand = createDemand(320);
     foldDemand(demand, { ...CHARGING, status: 'Preparing' }, 0);
     expect(foldDemand(demand, { ...CHARGING, status: 'SuspendedEV' }, 1_000)).toBe(false);
@@ -206,7 +206,7 @@ describe('A car that does not charge though it may', () => {
     expect(demand).toMatchObject({ isResting: false, mostTenthsA: 320 });
   });
 
-  it('is believed to want to again half an hour later, where it is paused', () => {
+  it('counts as demanding again half an hour later, if it is paused', () => {
     const demand = withCar();
     draw(demand, [0, 60], [10_000, 40_000]);
     expect(draw(demand, [0, 0], [50_000, 1_830_000])).toBe(false);
@@ -267,7 +267,7 @@ describe('A car that was there before the service started', () => {
     expect(patient.isResting).toBe(false);
   });
 
-  it('rests whatever is doubted once it was seen to', () => {
+  it('rests in spite of any doubt once it was served', () => {
     const demand = createDemand(320);
     foldDemand(demand, { ...CHARGING, limitTenthsA: 0, heldTenthsA: 0 }, 0);
     draw(demand, [0, 60], [10_000, 60_000]);

@@ -135,7 +135,7 @@ describe('A connector', () => {
     expect(changes).toEqual(expected);
   });
 
-  it('is what the contract says after every event in every state, and takes every transition it has', () => {
+  it('is as in the contract after every event in every state, and takes every transition it has', () => {
     const watch = watchTransitions(connectorMachine);
     for (const { events, to } of walks) {
       const { snapshot } = run(events, watch.inspect);
@@ -152,7 +152,7 @@ describe('A connector', () => {
     expect(watch.count).toBe(15);
   });
 
-  it('tells its location of every lock, of its limit, and of its end, each once (section 1)', () => {
+  it('notifies its location of every lock, of its limit, and of its end, each once (section 1)', () => {
     for (const { events } of walks) {
       const reported = run(events).effects.map((effect) =>
         effect.type === 'connector.locked' ? effect.limitKw : effect.type,
@@ -208,7 +208,7 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
     });
   });
 
-  it('is there from the first where the rows say so at start', () => {
+  it('is there from the first if the rows have it at start', () => {
     const actor = createActor(locationMachine, {
       input: {
         permanentLimitKw: 50,
@@ -226,7 +226,7 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
     expect(effects).toEqual([{ type: 'connector.locked', key: KEY, limitKw: 10 }]);
   });
 
-  it('leaves what the location is held to alone', () => {
+  it('leaves the limit of the location alone', () => {
     expect(run([submit(LOW, 120)]).location.context.limit.effectiveLimitKw).toBe(50);
   });
 });

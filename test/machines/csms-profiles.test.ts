@@ -39,7 +39,7 @@ describe('A profile of a management system', () => {
     ]);
   });
 
-  it('counts with its lowest limit within a span, since a lease tells one limit', () => {
+  it('counts with its lowest limit within a span, since a lease has one limit', () => {
     const periods = [
       { startS: 0, limit: 16 },
       { startS: 60, limit: 8 },
@@ -119,14 +119,14 @@ describe('A profile of a management system', () => {
     expect(profiles.all.map(({ id }) => id)).toEqual([1, 2, 202]);
   });
 
-  it('outlasts that its transaction is not known for a while, as after a start of the charger', () => {
+  it('outlasts a time in which its transaction is unknown, as after a start of the charger', () => {
     const profiles = kept([profile({ purpose: 'transaction', transaction: 7 })]);
     expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
     expect(at(profiles, NOON_MS)).toBe(Number.POSITIVE_INFINITY);
     expect(at(profiles, NOON_MS, { transaction: 7 })).toBe(16);
   });
 
-  it('is cleared by what matches, and replaced by its id or its place in the stack', () => {
+  it('is cleared by a matching filter, and replaced by its id or its place in the stack', () => {
     const profiles = kept([profile(), profile({ id: 2, stackLevel: 5 })]);
     profiles.put(profile({ id: 3, stackLevel: 5 }));
     expect(profiles.all.map(({ id }) => id)).toEqual([1, 3]);

@@ -5,7 +5,7 @@ import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 
 const THREE: FailsafeShape = { phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 };
 
-describe('What the fail-safes of a site need', () => {
+describe('The power for the fail-safes of a site', () => {
   it('is their current on all phases at the highest voltage, and no more than a connector can take', () => {
     expect(failsafeNeedOf([THREE], NO_FUSES)).toEqual({ neededW: 6 * 3 * 253, overloaded: [] });
     expect(failsafeNeedOf([{ ...THREE, failsafeA: 40 }], NO_FUSES).neededW).toBe(32 * 3 * 253);

@@ -87,7 +87,7 @@ const connectorEvent: fc.Arbitrary<ConnectorEvent> = fc.oneof(
 );
 
 describe('An actor that begins without entering its states', () => {
-  it('is where its profile’s window says, and goes where that goes', () => {
+  it('is in the state of its profile’s window, and leaves it with that', () => {
     fc.assert(
       fc.property(
         profileWithin(SPAN_MS),

@@ -76,7 +76,7 @@ function survive(seed: number, attack: Attack): Happened {
 
 describe('The fuses of a location under attack (P1 on every phase)', () => {
   for (const hasLocks of [false, true]) {
-    it(`carry no more than they can, through faults, reboots and crashes${hasLocks ? ', and whatever is locked' : ''}`, () => {
+    it(`carry no more than they can, through faults, reboots and crashes${hasLocks ? ', and with any locks' : ''}`, () => {
       let [played, raises, crashes, locks] = [0, 0, 0, 0];
       for (const seed of seedsUpTo(60)) {
         played++;
@@ -123,14 +123,14 @@ describe('Cars of one phase behind a connection of 63 A', () => {
     expect(rig.ableTenthsA()[0]).toBeLessThanOrEqual(630);
   });
 
-  it('share 63 A of each phase where they are wired in rotation, and said to be', () => {
+  it('share 63 A of each phase if they are wired in rotation, and provisioned so', () => {
     const rig = twelve((i) => i % 3, true);
     const [l1 = 0, l2 = 0, l3 = 0] = rig.ableTenthsA();
     expect(Math.min(l1, l2, l3)).toBeGreaterThan(620);
     expect(Math.max(l1, l2, l3)).toBeLessThanOrEqual(630);
   });
 
-  it('count on every phase while nobody says which they hang on', () => {
+  it('count on every phase while their rotation is unknown', () => {
     const rig = twelve((i) => i % 3, false);
     const sum = rig.places.reduce((total, { charger }) => total + charger.limitTenthsA, 0);
     expect(sum).toBeLessThanOrEqual(630);
@@ -138,7 +138,7 @@ describe('Cars of one phase behind a connection of 63 A', () => {
   });
 });
 
-it('knows each feeder that carries what hangs on one, with and without fuses of the connection', () => {
+it('counts the connectors of a feeder on all feeders above it, with and without fuses of the connection', () => {
   const currentA = [40, 40, 40] as const;
   const feeders = [
     { name: 'corner', currentA, parent: 'hall' },

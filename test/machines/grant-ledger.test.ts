@@ -43,7 +43,7 @@ function boundsAt(ledger: GrantLedger, account: LedgerAccount, ...atMs: number[]
   });
 }
 
-describe('What a charger may be entitled to (rule 1)', () => {
+describe('The entitlement of a charger (rule 1)', () => {
   it('is its fail-safe before any grant', () => {
     const { ledger, account } = ledgerWith();
     expect(account).toMatchObject({ boundTenthsA: 60, entitledTenthsA: 60, failsafeTenthsA: 60, lastSeq: 0 });
@@ -60,7 +60,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(horizonMsOf(TIMING)).toBe(LEASE_MS + SETTLE_MS);
   });
 
-  it('is what was granted before until settle after the acknowledgement of what is newer', () => {
+  it('is the earlier grant until the settling time after the acknowledgement of a newer one', () => {
     const { ledger, account } = ledgerWith();
     grant(ledger, account, 320);
     const seq = grant(ledger, account, 100);
@@ -111,14 +111,14 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(boundsAt(ledger, account, 10_000_000)).toEqual([320]);
   });
 
-  it('is what was on disk for one horizon from the start (rule 6)', () => {
+  it('is the stored one for one horizon from the start (rule 6)', () => {
     const { ledger, account } = ledgerWith();
     ledger.restore(account, { limitTenthsA: 200, thenTenthsA: 0 }, 1_000);
     const endsAtMs = 1_000 + LEASE_MS + SETTLE_MS;
     expect(boundsAt(ledger, account, 1_000, endsAtMs - 1, endsAtMs)).toEqual([200, 200, 60]);
   });
 
-  it('never ends by itself where its charger kept to no lease before the start, though it says now that it does', () => {
+  it('never ends by itself if its charger kept no lease before the start, even if it reports one now', () => {
     const { ledger, account } = ledgerWith({ lease: 'none' });
     ledger.restore(account, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
     ledger.describe(account, { lease: 'heartbeat', keepsThen: true });
@@ -131,7 +131,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(boundsAt(ledger, account, 10_000_000 + SETTLE_MS)).toEqual([100]);
   });
 
-  it('ends a lease after its acknowledgement where its charger, that kept none when it was told, says by then that it does', () => {
+  it('ends a lease after its acknowledgement if its charger, without lease at its receipt, reports one by then', () => {
     const { ledger, account } = ledgerWith({ lease: 'none' });
     const seq = grant(ledger, account, 320);
     ledger.describe(account, { lease: 'heartbeat', keepsThen: true });
@@ -143,7 +143,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(leaseToStore(account)).toBe('heartbeat');
   });
 
-  it('goes to disk as one of a charger without a lease, until that has taken another since it says that it keeps leases', () => {
+  it('goes to disk as one of a charger without a lease, until that has taken another since it reports leases', () => {
     const { ledger, account } = ledgerWith({ lease: 'none' });
     grant(ledger, account, 200);
     ledger.describe(account, { lease: 'heartbeat', keepsThen: true });
@@ -154,7 +154,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(leaseToStore(account)).toBe('heartbeat');
   });
 
-  it('is less than its own fail-safe where less was on disk, until its charger says that it keeps nothing', () => {
+  it('is less than its own fail-safe if less was stored, until its charger reports that it keeps no limit', () => {
     const { ledger, account } = ledgerWith({ keepsThen: false });
     ledger.restore(account, { limitTenthsA: 0, thenTenthsA: 0 }, 0);
     expect(account.boundTenthsA).toBe(0);
@@ -164,7 +164,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(account.boundTenthsA).toBe(60);
   });
 
-  it('is its own fail-safe where its charger says nothing for too long, which is no room for a grant', () => {
+  it('is its own fail-safe if its charger is silent for too long, which leaves no capacity for a grant', () => {
     const { ledger, account } = ledgerWith({ keepsThen: false });
     ledger.restore(account, { limitTenthsA: 0, thenTenthsA: 0 }, 0);
     ledger.reserveOwnFailsafe(account);
@@ -172,7 +172,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(ledger.grantableTenthsA(account, 0)).toBe(0);
   });
 
-  it('is expected to last as long as its charger says that it holds what was on disk, and no room for a grant', () => {
+  it('is expected to last as long as its charger reports the stored limit, and leaves no capacity for a grant', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     ledger.restore(account, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
     const lastsW = (tenthsA: number) => expect(ledger.lastingW()).toBe(wattsOfTenths(tenthsA, 69_000));
@@ -184,7 +184,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(() => grant(ledger, account, 150, { budgetW: 0, thenTenthsA: 0 })).toThrow(LedgerError);
   });
 
-  it('is expected to last at the voltage that what was on disk was counted with at the least, until it is granted anew', () => {
+  it('is expected to last at the voltage of the stored entitlement at the least, until it has a new grant', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true, leastMilliwattsOnPhase: 60_000 });
     ledger.restore(account, { limitTenthsA: 200, thenTenthsA: 0 }, 0);
     ledger.noteHeld(account, 200);
@@ -194,7 +194,7 @@ describe('What a charger may be entitled to (rule 1)', () => {
     expect(ledger.lastingW()).toBe(wattsOfTenths(100, 69_000));
   });
 
-  it('is its maximum in the worst case, and what it was granted again afterwards (rules 7 and 8)', () => {
+  it('is its maximum in the worst case, and its new grant afterwards (rules 7 and 8)', () => {
     const { ledger, account } = ledgerWith();
     grant(ledger, account, 100);
     ledger.setWorstCase(account, true);
@@ -219,14 +219,14 @@ describe('What a charger may be entitled to (rule 1)', () => {
   });
 });
 
-describe('What a charger falls back to (rule 7)', () => {
-  it('is reserved for ever where it keeps nothing: its own fail-safe, and what it was told', () => {
+describe('The fall-back of a charger (rule 7)', () => {
+  it('is reserved for ever if it keeps nothing: its own fail-safe, and its last limit', () => {
     const { ledger, account } = ledgerWith();
     ledger.acknowledge(account, grant(ledger, account, 100, { thenTenthsA: 0 }), 0);
     expect(boundsAt(ledger, account, 10_000_000)).toEqual([60]);
   });
 
-  it('is what the newest grant said that it took, where it keeps that', () => {
+  it('is the fall-back of the newest grant that it applied, if it keeps that', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     const seq = grant(ledger, account, 100, { thenTenthsA: 0 });
     expect(boundsAt(ledger, account, 10_000_000)).toEqual([60]);
@@ -236,7 +236,7 @@ describe('What a charger falls back to (rule 7)', () => {
     expect(account.failsafeTenthsA).toBe(0);
   });
 
-  it('is the largest of what unacknowledged grants said since', () => {
+  it('is the largest of all unacknowledged grants since', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     ledger.acknowledge(account, grant(ledger, account, 100, { thenTenthsA: 0 }), 0);
     grant(ledger, account, 100, { thenTenthsA: 80 });
@@ -244,7 +244,7 @@ describe('What a charger falls back to (rule 7)', () => {
     expect(account.failsafeTenthsA).toBe(80);
   });
 
-  it('is more where the charger says so itself', () => {
+  it('is higher if the charger itself reports more', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     ledger.describe(account, { failsafeTenthsA: 160 });
     expect(account.failsafeTenthsA).toBe(160);
@@ -254,7 +254,7 @@ describe('What a charger falls back to (rule 7)', () => {
 });
 
 describe('A charger that started anew', () => {
-  it('holds no grant: none is given because of what the start before was promised, which counts on', () => {
+  it('holds no grant: none is given on the entitlement of an earlier start, which counts on', () => {
     const { ledger, account } = ledgerWith();
     ledger.describe(account, { keepsThen: false });
     grant(ledger, account, 200);
@@ -265,7 +265,7 @@ describe('A charger that started anew', () => {
     expect(() => grant(ledger, account, 200, { budgetW: 0 })).toThrow(LedgerError);
   });
 
-  it('falls back to what it was told only where it keeps that', () => {
+  it('falls back to its last limit only if it keeps that', () => {
     const grantableTenthsA = (keepsThen: boolean) => {
       const { ledger, account } = ledgerWith();
       ledger.describe(account, { keepsThen });
@@ -276,7 +276,7 @@ describe('A charger that started anew', () => {
     expect([true, false].map(grantableTenthsA)).toEqual([80, 60]);
   });
 
-  it('has what it says that it is at, until it is granted anew, and again once that is over', () => {
+  it('has its reported limit, until it has a new grant, and again after that', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     grant(ledger, account, 200, { thenTenthsA: 0 });
     expect(isWithoutGrant(account)).toBe(false);
@@ -293,8 +293,8 @@ describe('A charger that started anew', () => {
   });
 });
 
-describe('Where fail-safes that chargers have of their own do not fit together', () => {
-  it('only what they were told is reserved, and their own once they start anew', () => {
+describe('If the own fail-safes of chargers do not fit together', () => {
+  it('only their last limits are reserved, and their own once they start anew', () => {
     const { ledger, account } = ledgerWith();
     ledger.acknowledge(account, grant(ledger, account, 100, { thenTenthsA: 0 }), 0);
     ledger.reserveOwnFailsafes(false);
@@ -309,7 +309,7 @@ describe('Where fail-safes that chargers have of their own do not fit together',
 });
 
 describe('A grant leaves only if it fits (rule 2)', () => {
-  it('beside what the others may be entitled to, to the watt', () => {
+  it('beside the entitlements of the others, to the watt', () => {
     const ledger = new GrantLedger(TIMING);
     const [one, other] = [ledger.add('a', CHARGER), ledger.add('b', CHARGER)];
     grant(ledger, one, 320);
@@ -322,7 +322,7 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(ledger.totalW).toBe(budgetW);
   });
 
-  it('or lowers, or repeats, what the charger was told last', () => {
+  it("or lowers, or repeats, the charger's last limit", () => {
     const { ledger, account } = ledgerWith();
     grant(ledger, account, 320);
     expect(ledger.grantableTenthsA(account, 0)).toBe(320);
@@ -331,7 +331,7 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(ledger.grantableTenthsA(account, 0)).toBe(100);
   });
 
-  it('while what is on its way out is no room for it: it would last a whole lease longer', () => {
+  it('while an ending entitlement is no capacity for it: it would last a whole lease longer', () => {
     const { ledger, account } = ledgerWith();
     grant(ledger, account, 320);
     grant(ledger, account, 100);
@@ -356,7 +356,7 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     grant(ledger, account, 60, { budgetW: 0, thenTenthsA: 0 });
   });
 
-  it('whatever the charger says of itself, which may be older than what it was told', () => {
+  it('whatever limit the charger reports, which may be older than its last one', () => {
     const { ledger, account } = ledgerWith({ keepsThen: true });
     ledger.acknowledge(account, grant(ledger, account, 0, { thenTenthsA: 0 }), 0);
     ledger.describe(account, { failsafeTenthsA: 60, keepsThen: true });
@@ -364,13 +364,13 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     expect(ledger.grantableTenthsA(account, 0)).toBe(0);
   });
 
-  it('counting what the charger falls back to afterwards', () => {
+  it("counting the charger's later fall-back", () => {
     const { ledger, account } = ledgerWith({ failsafeTenthsA: 0 });
     expect(() => grant(ledger, account, 0, { thenTenthsA: 60, budgetW: 4_139 })).toThrow(LedgerError);
     grant(ledger, account, 0, { thenTenthsA: 60, budgetW: 4_140 });
   });
 
-  it('and beside what may be on other phases, where it is not sure that as much is on all that it is for', () => {
+  it('and beside entitlements on other phases, unless it is certain that as much is on all of its own', () => {
     const onThree = { circuitPhasesOfPhases: [[], [], []], keepsThen: true };
     const restored = ledgerWith(onThree);
     restored.ledger.restore(restored.account, { limitTenthsA: 141, thenTenthsA: 0 }, 0);
@@ -449,7 +449,7 @@ describe('The memory of a ledger (P13)', () => {
 describe('The least that a lock is owed, W', () => {
   const THREE_PHASES = { failsafeTenthsA: 0, circuitPhasesOfPhases: [[], [], []] };
 
-  it('is what it adds to phases on which nothing may be in force, beside all that may be on the others', () => {
+  it('is its addition on phases on which nothing may be in force, beside all that may be on the others', () => {
     const { ledger, account } = ledgerWith(THREE_PHASES);
     ledger.useOn(account, 1);
     grant(ledger, account, 253, { thenTenthsA: 0 });

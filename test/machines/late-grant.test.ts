@@ -57,7 +57,7 @@ beforeEach(() => {
   expect(charging.sentTenthsA).toBeGreaterThan(60);
 });
 
-it('prolongs what is in force, room or none, until that has ended', () => {
+it('prolongs the limit in force, with or without capacity, until that has ended', () => {
   const decided = prolonged();
   supervisor.ledger.setWorstCase(other.account, true);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LIMIT_W);

@@ -8,7 +8,7 @@ const LIMIT_W = 13_000;
 /** A lease and the settling time. */
 const OVER_AT_MS = 75_000;
 
-it('A charger without a lease is not told 6 A for the current that it says, late, it is at, until the others have made room', () => {
+it('A charger without a lease is not sent 6 A for a current that it reports late, until the others have made room', () => {
   const supervisor = newSupervisor();
   let hb = 0;
   const [late, other] = [placeInReach(supervisor, 'late'), placeInReach(supervisor, 'other')];

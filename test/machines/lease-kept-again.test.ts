@@ -15,7 +15,7 @@ const SETTLE_MS = TIMING.settleMs;
 /** End of a lease that answers a heartbeat at 0. */
 const LEASE_ENDS_AT_MS = longestLeaseMsOf(TIMING);
 
-describe('A lock beside a charger that kept no lease for a while, and takes nothing that it is told', () => {
+describe('A lock beside a charger that kept no lease for a while, and applies no limit', () => {
   /** More than the 6 A of the lock, and less than these plus the other charger's grant. */
   const LOW_W = 4_600;
   const NONE_AT_MS = 20_000;
@@ -68,14 +68,14 @@ describe('A lock beside a charger that kept no lease for a while, and takes noth
     lockAt(locked.actor, 11);
   });
 
-  it('has its 6 A once what that was granted before has ended, if it has said by then that it keeps leases', () => {
+  it('has its 6 A once the earlier grant of that charger has ended, if it has reported leases by then', () => {
     keepAgain(NONE_AT_MS + 5_000);
     expect(lockIsToldA(NONE_AT_MS + 5_000)).toBe(0);
     expect(lockIsToldA(LEASE_ENDS_AT_MS + SETTLE_MS - 1)).toBe(0);
     expect(lockIsToldA(LEASE_ENDS_AT_MS + SETTLE_MS)).toBe(6);
   });
 
-  it('has them a settling time after it says so where that has ended before: it may have held it until then', () => {
+  it('has them a settling time after that report if the grant ended before: it may have held until then', () => {
     const againAtMs = LEASE_ENDS_AT_MS + 100_000;
     keepAgain(againAtMs);
     expect(lockIsToldA(againAtMs)).toBe(0);
@@ -85,7 +85,7 @@ describe('A lock beside a charger that kept no lease for a while, and takes noth
   });
 });
 
-describe('What a charger was granted that keeps no lease from then on, and later does again', () => {
+describe('The grant of a charger that keeps no lease from then on, and later does again', () => {
   const AGAIN_AT_MS = 1_000_000;
 
   let ledger: GrantLedger;
@@ -113,7 +113,7 @@ describe('What a charger was granted that keeps no lease from then on, and later
     ledger.describe(account, { lease: 'none' }, 0);
   });
 
-  it('ends, as it should have, a settling time after it says so, and no start has to wait for its word', () => {
+  it('ends, as it should have, a settling time after that report, and no start has to wait for its message', () => {
     ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
     expect(leaseToStore(account)).toBe('heartbeat');
     expect([AGAIN_AT_MS + SETTLE_MS - 1, AGAIN_AT_MS + SETTLE_MS].map(boundTenthsAAt)).toEqual([320, 0]);
@@ -131,7 +131,7 @@ describe('What a charger was granted that keeps no lease from then on, and later
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(200);
   });
 
-  it('ends a lease after it acknowledged it, where it was told while it kept none', () => {
+  it('ends a lease after its acknowledgement, if it was sent while the charger kept none', () => {
     const ackedAtMs = AGAIN_AT_MS - 1_000;
     ledger.acknowledge(account, grant(320), ackedAtMs);
     ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
@@ -139,7 +139,7 @@ describe('What a charger was granted that keeps no lease from then on, and later
     expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
-  it('counts until it has taken something newer where it was told while it kept none and has not acknowledged it', () => {
+  it('counts until the charger has applied a newer one, if it was sent while it kept none and is not acknowledged', () => {
     grant(100);
     ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
     expect([AGAIN_AT_MS + SETTLE_MS, 10 * AGAIN_AT_MS].map(boundTenthsAAt)).toEqual([100, 100]);
@@ -152,7 +152,7 @@ describe('What a charger was granted that keeps no lease from then on, and later
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });
 
-  it('counts so where it says that it counts from receipt: what it was told then began at no known time', () => {
+  it('counts so if it counts leases from receipt: the begin of its earlier limits is unknown', () => {
     ledger.describe(account, { lease: 'receipt' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });

@@ -133,7 +133,7 @@ describe('A composite schedule', () => {
     expect(shown([[0, 16]], { durationS: 30 })).toBe('unkept');
   });
 
-  it('of a clock that reads earlier than the value the lease counts from is not believed', () => {
+  it('of a clock that reads earlier than the value the lease counts from is not accepted', () => {
     expect(
       shown(
         [

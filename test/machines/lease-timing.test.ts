@@ -94,7 +94,7 @@ describe('A charger with a lease of its own', () => {
     expect(new Site(null).supervisor.horizonMs).toBe(horizonMsOf(TIMING));
   });
 
-  it('is told again after two thirds of its own heartbeat, and is stale after three of them', () => {
+  it('is sent again after two thirds of its own heartbeat, and is stale after three of them', () => {
     const site = new Site();
     site.hear(0);
     const seq = site.decide(0)?.seq ?? 0;
@@ -107,7 +107,7 @@ describe('A charger with a lease of its own', () => {
     expect(site.fallsSilentBy(21_000 + 90_000)).toBe(true);
   });
 
-  it('that is given another one keeps what it was promised, and nothing is granted before the next decision', () => {
+  it('that gets another one keeps its entitlement, and nothing is granted before the next decision', () => {
     const site = new Site(null);
     site.hear(0);
     expect(site.decide(0)?.ttlMs).toBe(60_000);
@@ -121,7 +121,7 @@ describe('A charger with a lease of its own', () => {
   });
 });
 
-describe('What is on disk', () => {
+describe('The stored entitlement', () => {
   const STORED = { limitTenthsA: 320, thenTenthsA: 0, lease: 'heartbeat' } as const;
 
   it('is reserved after a start for as long as it was promised, also where leases are shorter now', () => {
@@ -130,7 +130,7 @@ describe('What is on disk', () => {
     expect(site.reservedW(193_600)).toBe(0);
   });
 
-  it('must say so before a longer lease leaves, and what cannot wait for that lasts no longer than it says', () => {
+  it('must be written before a longer lease leaves, and a grant that cannot wait for that lasts no longer than it', () => {
     const site = new Site(SLOW, { ...STORED, ttlMs: 60_000 });
     site.hear(4_000);
     const { grants } = site.supervisor.decide(ROOMY, 4_000);

@@ -295,7 +295,7 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
     );
   });
 
-  it('grants after a start exactly what fits beside what a charger surely holds from before, on whichever phases that is', () => {
+  it('grants after a start exactly as much as fits beside the certain earlier limits of chargers, on any phases', () => {
     fc.assert(
       fc.property(
         spec,

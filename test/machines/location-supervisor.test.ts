@@ -134,7 +134,7 @@ describe('A location under attack (P1, P2, P3, P4, P7, P8, P12)', () => {
     expectHappened(surviveAll(120, {}), ...ALWAYS);
   });
 
-  it('keeps its limit through crashes of the service, and starts from what was stored', () => {
+  it('keeps its limit through crashes of the service, and starts from the stored entitlements', () => {
     expectHappened(surviveAll(120, { hasCrashes: true, isFailsafeKept: true }), ...ALWAYS, 'crashes');
   });
 

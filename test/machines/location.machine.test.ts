@@ -172,7 +172,7 @@ const isLimitChange = ({ type }: LocationEffect) =>
 describe('A location', () => {
   const walks = everyWalk(locationMachine, graph);
 
-  it('is what the contract says after every event in every state, and takes every transition it has', () => {
+  it('is as in the contract after every event in every state, and takes every transition it has', () => {
     const watch = watchTransitions(locationMachine);
     for (const { events } of walks) {
       const { context, effects } = run(events, { inspect: watch.inspect });
@@ -219,7 +219,7 @@ describe('The effective limit of a location (section 1)', () => {
     ]);
   });
 
-  it('is told to nobody when what ends is followed by the same limit', () => {
+  it('is sent to nobody if the same limit follows the ended one', () => {
     const stack = [
       { priority: 0, limitKw: 10, startsAtMs: 200, endsAtMs: 300 },
       { priority: 5, limitKw: 10, startsAtMs: 100, endsAtMs: 200 },
@@ -301,7 +301,7 @@ describe('A location and its connectors', () => {
     expect(effects.map(({ type }) => type)).toEqual(['connector.locked', 'connector.unlocked']);
   });
 
-  it('knows the next boundary of all of them', () => {
+  it('returns the next boundary of all of them', () => {
     const { context } = run([lock(50), submit(LATER, 50)]);
     expect([50, 100, 200, 300, 400].map((now) => nextLocationBoundary(context, now))).toEqual([
       100,
@@ -333,7 +333,7 @@ describe('A location decides', () => {
 
   const READING = { powerW: 9_000, boot: 'b', hb: 1, status: 'Charging' } as const;
 
-  it('when it is told to, by its limit and what its connectors report, and says as data what is to be sent', () => {
+  it('when its event is due, by its limit and the reports of its connectors, and returns the messages as data', () => {
     const { effects, supervisor } = decided([3_000]);
     expect(effects).toMatchObject([
       { type: 'decided', grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }] },
@@ -343,14 +343,14 @@ describe('A location decides', () => {
     expect(supervisor.reservedW).toBeGreaterThan(20_000);
   });
 
-  it('and says so where its chargers may be entitled to less than before, or need more', () => {
+  it('and reports it if its chargers may be entitled to less than before, or need more', () => {
     const { actor, effects, supervisor } = decided([3_000]);
     supervisor.keepOnly(new Set());
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
     expect(effects.slice(2)).toMatchObject([{ type: 'decided', grants: [] }, { type: 'reserved.changed' }]);
   });
 
-  it('and a defect in that ends what was decided before, and nothing else', () => {
+  it('and a defect in that ends the earlier decisions, and nothing else', () => {
     const { actor, effects, supervisor } = decided([3_000]);
     expect(supervisor.validUntilMs).toBe(Number.POSITIVE_INFINITY);
     const defect = new Error('a defect');
@@ -363,7 +363,7 @@ describe('A location decides', () => {
     expect(actor.getSnapshot().status).toBe('active');
   });
 
-  it('with what it knew of its connectors before it was built anew', () => {
+  it('with its facts about its connectors before it was built anew', () => {
     const { supervisor } = decided([3_000]);
     const before = supervisor.controls.get(KEY);
     const rebuilt = createActor(locationMachine, { input: { ...locationInput(), supervisor } }).start();
@@ -393,13 +393,13 @@ describe('The grid operator', () => {
     expect(limitAfter(orderedBy(4)).effectiveLimitKw).toBe(PERMANENT_KW);
   });
 
-  it('frees the location at the millisecond it is lost for good, or says so', () => {
+  it('frees the location at the millisecond of the final loss, or later at its report', () => {
     expect(limitAfter(orderedBy(4), orderedBy(undefined, 150)).limitKw).toBe(PERMANENT_KW);
     expect(limitAfter(at(119_999)).limitKw).toBe(2);
     expect(limitAfter(at(120_000)).limitKw).toBe(PERMANENT_KW);
   });
 
-  it('tells each change once, before the limit that follows', () => {
+  it('emits each change once, before the limit that follows', () => {
     const { effects } = run([orderedBy(4), orderedBy(4)], { from: { operator } });
     expect(effects).toEqual([
       expect.objectContaining({
@@ -419,7 +419,7 @@ describe("The site's meter", () => {
   const limitAfter = (...events: readonly LocationEvent[]) =>
     run(events, { from: { buildingLoad: newLoad() } }).context.limit;
 
-  it('limits the location before its first reading, to what the building at its maximum leaves', () => {
+  it('limits the location before its first reading, to the rest beside the building at its maximum', () => {
     expect(limitAfter()).toMatchObject({ limitKw: 20, cause: { kind: 'building' } });
   });
 
@@ -436,14 +436,14 @@ describe("The site's meter", () => {
     });
   });
 
-  it('takes nothing of what is fed back, or all, as it is provisioned; then more than the connection may be used', () => {
+  it('uses nothing of the export, or all, as provisioned; then more than the connection may be used', () => {
     const fedBack = (pvRaisesHeadroom: boolean) =>
       run([readAs(-30_000), permanent(500, 150)], { from: { buildingLoad: newLoad({ pvRaisesHeadroom }) } });
     expect(fedBack(false).context.limit.limitKw).toBe(75);
     expect(fedBack(true).context.limit.limitKw).toBe(105);
   });
 
-  it('tells each change once, before the limit that follows', () => {
+  it('emits each change once, before the limit that follows', () => {
     const { effects } = run([readAs(50_000), readAs(50_000, 150)], { from: { buildingLoad: newLoad() } });
     expect(effects).toEqual([
       expect.objectContaining({ type: 'siteMeter.changed', state: 'fresh', headroomW: 25_000 }),
@@ -451,7 +451,7 @@ describe("The site's meter", () => {
     ]);
   });
 
-  it('goes on where the location is built anew, with what it heard', () => {
+  it('goes on after the location is built anew, with its readings', () => {
     const buildingLoad = newLoad();
     run([readAs(50_000)], { from: { buildingLoad } });
     expect(run([], { from: { buildingLoad, now: 200 } }).context.limit.limitKw).toBe(25);
@@ -463,7 +463,7 @@ describe('A location whose average import is limited', () => {
   const limitAfter = (...events: LocationEvent[]) =>
     run(events, { from: { billedWindow: newWindow() } }).context.limit;
 
-  it('has what the window leaves as its limit, whatever asks for more', () => {
+  it('has the rest of the window as its limit, whatever asks for more', () => {
     // Uncounted time counts with the highest import of the site.
     expect(limitAfter(permanent(500, 120))).toMatchObject({ limitKw: 19.8, cause: { kind: 'peakShaving' } });
     expect(limitAfter(permanent(10, 120))).toMatchObject({ limitKw: 10, cause: { kind: 'permanentLimit' } });

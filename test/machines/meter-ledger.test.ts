@@ -67,7 +67,7 @@ describe('the measured power', () => {
   });
 });
 
-describe('what is news', () => {
+describe('which values are new', () => {
   it('refuses a doubled and an overtaken value of the same boot', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 10, boot: 'x', hb: 5 }, 0);
@@ -104,7 +104,7 @@ describe('what is news', () => {
     expect(ledger.record(slot, { powerW: 99, boot: 'x', hb: 9 }, STALE_AFTER_MS + 2)).toBe('refused');
   });
 
-  it('gives a charger that just started time for its first value: until then a late one of the boot before tells nothing', () => {
+  it('gives a charger that just started time for its first value: until then a late one of the earlier boot changes nothing', () => {
     const { ledger, slot } = oneConnector();
     ledger.record(slot, { powerW: 20, boot: 'x', hb: 9 }, 0);
     ledger.recordState(slot, { online: false, boot: 'x' }, 1);

@@ -35,19 +35,19 @@ function site() {
   return { hear, took, reservedW };
 }
 
-it('One that says it took the lower limit, and is at more, has given nothing up', () => {
+it('A charger that acknowledges the lower limit, and applies more, has given nothing up', () => {
   const { took, reservedW } = site();
   expect(took(2, 32, 12_600)).toBe('taken');
   expect(reservedW()).toBe(RESERVED_W);
 });
 
-it('So it is where its heartbeat says that', () => {
+it('A heartbeat that reports this has the same effect', () => {
   const { hear, reservedW } = site();
   hear(12_600, { seq: 2, limitA: 32 });
   expect(reservedW()).toBe(RESERVED_W);
 });
 
-it('One that is at no more than that has given up what is above it, whether it says what it is at or not', () => {
+it('A charger at no more than that has given up the excess, with or without a reported limit', () => {
   for (const appliedA of [0, undefined]) {
     const { took, reservedW } = site();
     expect(took(2, appliedA, 12_600)).toBe('news');

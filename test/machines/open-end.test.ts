@@ -34,7 +34,7 @@ function site() {
   return { supervisor, one, other, hear, decide, ack };
 }
 
-it('What it holds stays reserved, however long it is silent, until it has taken something newer', () => {
+it('Its limit stays reserved, however long it is silent, until it has applied a newer one', () => {
   const { supervisor, one, other, hear, decide, ack } = site();
   const shared = [one.sentTenthsA, other.sentTenthsA];
   hear(one, 10_000, { isEndOpen: true });
@@ -54,7 +54,7 @@ it('What it holds stays reserved, however long it is silent, until it has taken 
   expect(other.sentTenthsA).toBeGreaterThan(shared[1] ?? 0);
 });
 
-it('What one holds that does not say so is free once its lease is over', () => {
+it('The limit of a charger that does not report so is free once its lease is over', () => {
   const { supervisor, one, other, hear, decide } = site();
   const sharedTenthsA = other.sentTenthsA ?? 0;
   hear(one, 10_000);
@@ -65,7 +65,7 @@ it('What one holds that does not say so is free once its lease is over', () => {
   expect(other.sentTenthsA).toBeGreaterThan(sharedTenthsA);
 });
 
-it('It is answered at once, whatever it was told a moment before, and a start of the service waits for its word, too', () => {
+it('It is answered at once, even shortly after a limit, and a start of the service waits for its message, too', () => {
   const { supervisor, one, hear } = site();
   hear(one, 8_000);
   expect(supervisor.renew(one, 8_000)).toBeUndefined();
@@ -90,7 +90,7 @@ it('Its own acknowledgement gives it no end again, however late that comes', () 
   expect(one.account.boundTenthsA).toBe(boundTenthsA);
 });
 
-it('That its charger counts from its heartbeats gives it no end again, where it says so only then', () => {
+it('Counting from its heartbeats gives it no end again, if the charger reports it only then', () => {
   for (const isEndOpen of [false, true]) {
     const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
     const spec = {
@@ -138,7 +138,7 @@ it('The answer leaves once that is on disk, a lower limit at once, and no later 
   expect(supervisor.renew(one, 29_000)?.mustStore).toBe(false);
 });
 
-it('The first word of it asks for a decision, which writes it, whatever the answer does', () => {
+it('Its first report asks for a decision, which writes it, whatever the answer does', () => {
   const { one, hear } = site();
   hear(one, 8_000);
   const said = [false, true, true, false].map((isEndOpen, i) => hear(one, 9_000 + i, { isEndOpen }));

@@ -14,7 +14,7 @@ function minuteOfOneKw() {
   return minute;
 }
 
-it('leaves to the next minute what is drawn after its end, though the timer comes 5 s late', () => {
+it('leaves power after its end to the next minute, though the timer comes 5 s late', () => {
   const minute = minuteOfOneKw();
   minute.notePower(measured(9_000), MINUTE_MS + 2_000);
   minute.noteLimit(4_000, MINUTE_MS + 3_000);
@@ -35,7 +35,7 @@ it('leaves to the next minute what is drawn after its end, though the timer come
   expect(next).toMatchObject({ meanW: 8_733, maxW: 9_000, limitW: 4_000, meanLimitW: 4_300 });
 });
 
-it('ends when the clock says so where nothing was noted since', () => {
+it('ends by the clock if nothing was noted since', () => {
   const minute = minuteOfOneKw();
   expect(minute.end(0, MINUTE_MS, 2 * MINUTE_MS)).toMatchObject({
     meanW: 1_000,
@@ -46,7 +46,7 @@ it('ends when the clock says so where nothing was noted since', () => {
   expect(next?.meanW).toBe(2_000);
 });
 
-it('says nothing of a minute of which nothing is known', () => {
+it('returns nothing for a minute without any record', () => {
   const minute = new PowerMinute();
   expect(minute.end(0, 60_000, 120_000)).toBeUndefined();
 });
@@ -69,7 +69,7 @@ it('has the mean and the highest current of each phase, weighed by the time that
   });
 });
 
-it('has what flowed through each feeder, since it was provisioned as it is', () => {
+it('has the current through each feeder, since it was provisioned as it is', () => {
   const minute = new PowerMinute();
   const through = (names: readonly string[], ...tenthsA: (readonly [number, number, number])[]) => ({
     ...measured(1_000),
@@ -92,7 +92,7 @@ it('has what flowed through each feeder, since it was provisioned as it is', () 
   expect(minute.end(2 * MINUTE_MS, 3 * MINUTE_MS, 4 * MINUTE_MS)?.feeders).toEqual([]);
 });
 
-it('weighs the time only in which the currents were known', () => {
+it('weighs only the time in which the currents were recorded', () => {
   const minute = new PowerMinute();
   minute.noteLimit(50_000, 0);
   minute.notePower(measured(1_000), 0);
@@ -102,7 +102,7 @@ it('weighs the time only in which the currents were known', () => {
   expect(minute.end(MINUTE_MS, 2 * MINUTE_MS, 3 * MINUTE_MS)?.currents).toBeNull();
 });
 
-it('has what a building took and what was kept free for it, weighed by the time, and the most at any moment', () => {
+it('has the building load and its reserve, weighed by the time, and the highest at any moment', () => {
   const minute = new PowerMinute();
   minute.noteLimit(50_000, 0);
   minute.notePower(measured(1_000), 0);

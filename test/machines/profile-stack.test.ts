@@ -58,7 +58,7 @@ describe('A stack of profiles (section 1)', () => {
     });
   });
 
-  it('is not changed by a submission: the one before it stays what it was', () => {
+  it('is not changed by a submission: the earlier stack stays the same', () => {
     fc.assert(
       fc.property(profiles, profileWithin(SPAN_MS), (submitted, next) => {
         const { stack } = stackAndHistory(submitted);
@@ -88,7 +88,7 @@ describe('A stack of profiles (section 1)', () => {
     ]);
   });
 
-  it('knows the first instant at which anything begins or ends', () => {
+  it('returns the first instant at which a window begins or ends', () => {
     forAllStacks(({ stack, history, era }) => {
       for (let t = era - 1; t <= era + SPAN_MS + 16; t++) {
         expect(nextBoundaryAfter(stack, t)).toBe(boundariesAfter(history, ['quay-1'], t)[0]);
@@ -96,7 +96,7 @@ describe('A stack of profiles (section 1)', () => {
     });
   });
 
-  it('never changes what applies between two boundaries', () => {
+  it('never changes its effective limit between two boundaries', () => {
     forAllStacks(({ stack, era }) => {
       const next = nextBoundaryAfter(stack, era - 1) ?? era;
       for (let t = era - 1; t < next; t++) {
@@ -106,7 +106,7 @@ describe('A stack of profiles (section 1)', () => {
   });
 });
 
-describe('What crossed a boundary (section 3.1)', () => {
+describe('The crossings of a boundary (section 3.1)', () => {
   it('is every profile whose status changed, with its new status, ends before starts', () => {
     const instants = fc.tuple(fc.integer({ min: -1, max: 60 }), fc.integer({ min: 0, max: 30 }));
     fc.assert(
@@ -157,7 +157,7 @@ describe('The composite timeline', () => {
     });
   });
 
-  it('says of every millisecond what the oracle says', () => {
+  it('agrees with the oracle at every millisecond', () => {
     forAllTimelines(({ stack, history, fromMs, toMs }) => {
       const segments = compositeTimeline(stack, FALLBACK_KW, { startsAtMs: fromMs, endsAtMs: toMs });
       const moments = segments.flatMap(({ startsAtMs, endsAtMs, limitKw, priority }) =>

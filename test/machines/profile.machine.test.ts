@@ -52,7 +52,7 @@ describe('A profile (section 3.1)', () => {
     );
   });
 
-  it('is where the contract says after every event in every state, and takes every transition it has', () => {
+  it("is in the contract's state after every event in every state, and takes every transition it has", () => {
     const watch = watchTransitions(profileMachine);
     for (const { events } of everyWalk(profileMachine, graph)) {
       expect(run(events, BEFORE, watch.inspect).value).toBe(stateAfter(events, BEFORE));
@@ -61,7 +61,7 @@ describe('A profile (section 3.1)', () => {
     expect(watch.count).toBe(3);
   });
 
-  it('is where the contract says along every simple path, and goes on living in every state', () => {
+  it("is in the contract's state along every simple path, and goes on living in every state", () => {
     const paths = getSimplePaths(profileMachine, graph);
     expect(paths.length).toBeGreaterThan(5);
     for (const { steps } of paths) {

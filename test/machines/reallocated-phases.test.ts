@@ -160,7 +160,7 @@ describe('Cars of one phase at connectors of three', () => {
     expect(happened.reallocated).toBe(0);
   });
 
-  it('leave nothing to the next car that nobody heard of: it gets 0 until it is granted something on all phases', () => {
+  it('leave nothing to the next unreported car: it gets 0 until it has a grant on all phases', () => {
     const rig = cars(8, 50_000, { endsWithSession: true });
     const [first] = rig.places;
     if (first === undefined) throw new Error('no charger');
@@ -175,7 +175,7 @@ describe('Cars of one phase at connectors of three', () => {
     expect(first.charger.ableTenthsA(800_000, 2)).toBeGreaterThanOrEqual(60);
   });
 
-  it('are lent to no next car by a late word of the one before, which is the first that a new service hears', () => {
+  it('are reallocated to no next car by a late message of the earlier one, which a new service receives first', () => {
     const rig = cars(8, 50_000, { endsWithSession: true });
     const [first] = rig.places;
     if (first === undefined) throw new Error('no charger');
@@ -237,7 +237,7 @@ describe('Cars of one phase at connectors of three', () => {
 
 describe('Chargers of one phase that end limits with the session', () => {
   for (const keepsThen of [true, false]) {
-    it(`are limited by a new service that has less than is in force${keepsThen ? '' : ', whatever they keep over a restart'}`, () => {
+    it(`are limited by a new service with less than is in force${keepsThen ? '' : ', with any fail-safe over a restart'}`, () => {
       const traits = {
         phases: 1,
         rotation: 'R',
@@ -306,7 +306,7 @@ describe('Cars of three phases at chargers that can switch', () => {
     expect(rig.happened.narrowed).toBe(0);
   });
 
-  it('share what there is on one phase each, where three for some would leave nothing for others', () => {
+  it('share the power on one phase each, if three for some would leave nothing for others', () => {
     const rig = threePhaseCars(3, 10_000, { switchesPhases: true });
     rig.run(SWITCHED_MS);
     for (const { charger } of rig.places) {

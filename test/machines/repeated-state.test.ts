@@ -44,8 +44,8 @@ beforeEach(() => {
   for (let i = 0; i < 12; i++) beat('a');
 });
 
-describe('A charger that keeps what it is told, without a car', () => {
-  it('has nothing reserved, whatever it said at its start and however often that comes again', () => {
+describe('A charger that keeps its last limit, without a car', () => {
+  it('has nothing reserved, whatever its first state and however often that comes again', () => {
     expect(supervisor.reservedW).toBe(0);
     supervisor.describe(control, { ...KEEPING, failsafeA: 0, boot: 'a' }, nowMs);
     for (const failsafeA of [6, 0, 6, 3])
@@ -53,7 +53,7 @@ describe('A charger that keeps what it is told, without a car', () => {
     expect(supervisor.reservedW).toBe(0);
   });
 
-  it('has its fail-safe reserved where it starts anew and says so, or says a higher one than ever', () => {
+  it('has its fail-safe reserved if it starts anew and reports that, or reports a higher one than ever', () => {
     supervisor.describe(control, { ...KEEPING, boot: 'b' }, nowMs);
     expect(supervisor.reservedW).toBeGreaterThan(4_000);
     for (let i = 0; i < 12; i++) beat('b');
@@ -62,7 +62,7 @@ describe('A charger that keeps what it is told, without a car', () => {
     expect(supervisor.reservedW).toBeGreaterThan(5_000);
   });
 
-  it('has it reserved where it says that it does not keep it any more', () => {
+  it('has it reserved if it reports that it no longer keeps it', () => {
     supervisor.describe(control, { ...KEEPING, keepsThen: false, boot: 'a' }, nowMs);
     expect(supervisor.reservedW).toBeGreaterThan(4_000);
   });

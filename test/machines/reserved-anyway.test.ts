@@ -75,8 +75,8 @@ function happenOnce({ rig, dice }: Site): void {
   )();
 }
 
-describe('A connector for which something is reserved whatever it is told', () => {
-  it('has that at least, locks or not, or a reason that says why not', () => {
+describe('A connector with an unconditional reserve', () => {
+  it('has at least that, with or without locks, or a reason against it', () => {
     let [besideLastResort, excused] = [0, 0];
     for (const seed of seedsUpTo(40)) {
       const site = siteOf(seed);

@@ -54,7 +54,7 @@ beforeEach(() => {
 });
 
 describe('A locked charger that started anew, where the others have made no room yet', () => {
-  it('is told the 6 A that it is at', () => {
+  it('is sent its present 6 A', () => {
     expect(toldA({})).toBe(6);
   });
 
@@ -62,7 +62,7 @@ describe('A locked charger that started anew, where the others have made no room
     expect(toldA({ session: 'one', currentA: [0, 0, 0] })).toBeUndefined();
   });
 
-  it('is told 0 A where it is at less', () => {
+  it('is sent 0 A if it is at less', () => {
     expect(toldA({ limitA: 0 })).toBe(0);
   });
 });
@@ -120,7 +120,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     expect(toldAt(LOWERED_AT_MS)).toEqual({ other: 0 });
   });
 
-  it('waits until what the other had has settled, and no longer, though its maximum is reserved', () => {
+  it("waits until the other's current has settled, and no longer, though its maximum is reserved", () => {
     take('a', LOWERED_AT_MS);
     startOther();
     expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
@@ -128,7 +128,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     expect(toldAt(LOWERED_AT_MS + SETTLE_MS)).toEqual({ locked: 6 });
   });
 
-  it('waits, where it had not taken that before, until it takes what it is told then', () => {
+  it('waits, if it had not applied that before, until it applies its new limit', () => {
     startOther();
     expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
     take('b', STARTED_AT_MS + 1_000);

@@ -54,7 +54,7 @@ function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
 }
 
 describe('The order in which floors are given', () => {
-  it('is: those in their turn, those who wait, those past their turn, those who could charge and do not', () => {
+  it('is: claims in their turn, waiting claims, claims past their turn, and claims that could charge and do not', () => {
     expect(
       orderOf({
         resting: { onSinceMs: NOW_MS - TURN_MS, isResting: true },
@@ -76,7 +76,7 @@ describe('The order in which floors are given', () => {
     ).toEqual(['a', 'b', 'c', 'd']);
   });
 
-  it('puts nobody further back than three hours for what it has charged', () => {
+  it('puts no claim further back than three hours for its charging', () => {
     const night = { pausedSinceMs: NOW_MS - 9_000_000, chargedMs: 100_000_000 };
     const threeHoursMs = 3 * 3_600_000;
     const orderWith = (ms: number) => orderOf({ night, came: { arrivedAtMs: NOW_MS - 9_000_000 + ms } });
@@ -86,7 +86,7 @@ describe('The order in which floors are given', () => {
     ]);
   });
 
-  it('lets go first of whoever has charged longest past its turn', () => {
+  it('first ends the turn of the claim that charged longest past it', () => {
     expect(
       orderOf({
         long: { onSinceMs: NOW_MS - 3 * TURN_MS },
@@ -95,7 +95,7 @@ describe('The order in which floors are given', () => {
     ).toEqual(['short', 'long']);
   });
 
-  it('is the same in every run where nothing tells two apart', () => {
+  it('is the same in every run if nothing distinguishes two claims', () => {
     expect(orderOf({ b: {}, a: {}, c: {} })).toEqual(['a', 'b', 'c']);
   });
 
@@ -120,7 +120,7 @@ describe('A turn', () => {
     ]);
   });
 
-  it('is taken once, and left once, by what decisions give', () => {
+  it('begins once, and ends once, by the decided limits', () => {
     const [control] = controlsOf({ a: {} });
     if (control === undefined) throw new Error('no control');
     const give = (targetTenthsA: number, nowMs: number) => {

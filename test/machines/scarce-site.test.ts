@@ -113,13 +113,13 @@ describe('A site whose floors do not all fit', () => {
   });
 });
 
-describe('A site whose floors fit its limit, but not beside what chargers out of reach hold still', () => {
+describe('A site whose floors fit its limit, but not beside the limits of unreachable chargers', () => {
   const EIGHT = Array.from({ length: 8 }, () => ({ failsafeTenthsA: 60 }));
   /** All chargers have more than 10 A. */
   const roomy = () => siteOf(87, EIGHT);
   const LOW_W = 51 * AMPERE_W;
 
-  it('stops nobody for a lease that ends before a limit that is known to fall does', () => {
+  it('stops no car for a lease that ends before a planned fall of the limit', () => {
     const rig = roomy();
     cut(rig, 0);
     cut(rig, 1);
@@ -136,7 +136,7 @@ describe('A site whose floors fit its limit, but not beside what chargers out of
     expect(leastOf(rig, 2 * MINUTE_MS)).toBe(60);
   });
 
-  it('stops nobody for a charger that had missed a heartbeat when the grid operator, who limits the site, orders less', () => {
+  it('stops no car for a charger that had missed a heartbeat when the grid operator, who limits the site, orders less', () => {
     const rig = roomy();
     rig.takeOrders();
     rig.run(rig.agenda.nowMs + 20_000);
@@ -199,7 +199,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 
-  it('tells one that comes back just before its lease would have ended no more than fits, until the others have followed', () => {
+  it('sends a charger that returns just before its lease would have ended no more than fits, until the others have followed', () => {
     const rig = siteOf(64, [{}, {}]);
     cut(rig, 0);
     // The charger has already fallen back, but its lease counts for some more seconds. No other charger makes room for
@@ -219,7 +219,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 
-  it('tells one that comes back with late words, for a moment, nothing beside another that cannot hear that it has to make room', () => {
+  it('sends a charger that returns with late messages, for a moment, nothing beside another that cannot be lowered', () => {
     const rig = siteOf(64, [{}, {}]);
     const [first, second] = rig.places;
     if (first === undefined || second === undefined) throw new Error('no chargers');
@@ -258,7 +258,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)[0]).toBe(0);
   });
 
-  it('stops neither of two that come back shortly before it falls: each keeps what it had until the other has made room', () => {
+  it('stops neither of two that return shortly before the fall: each keeps its limit until the other has made room', () => {
     const rig = siteOf(64, [{}, {}]);
     const lowFromMs = rig.agenda.nowMs + 105_000;
     rig.limitFrom(lowFromMs, 40 * AMPERE_W);
@@ -271,7 +271,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 
-  it('tells it again at once and not with its next heartbeat only, since messages get lost', () => {
+  it('sends it again at once and not only after its next heartbeat, since messages get lost', () => {
     const rig = siteOf(64, [{}, {}]);
     const [place] = rig.places;
     if (place === undefined) throw new Error('no charger');
@@ -303,7 +303,7 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(rig.servedW()).toBeLessThanOrEqual(31 * AMPERE_W + 1);
   });
 
-  it('stops them in time, too, where the next one is known to begin when its lease will have ended', () => {
+  it('stops them in time, too, if the next fall is planned for a time when its lease will have ended', () => {
     const rig = siteOf(60, [{}, {}, {}]);
     cut(rig, 0);
     lower(rig, 31);

@@ -240,12 +240,12 @@ function live(seed: number, strays?: Dice): void {
 
 describe('A charger behind a gateway', () => {
   it.each(Array.from({ length: COURSES }, (_, seed) => seed))(
-    'never may draw more than what is reserved for it: course %d',
+    'never may draw more than its reserve: course %d',
     (seed) => live(seed),
   );
 
   it.each(Array.from({ length: COURSES / 5 }, (_, seed) => seed))(
-    'never may do so where it says that its connector is free while its transaction runs: course %d',
+    'never may do so if it reports its connector free while its transaction runs: course %d',
     (seed) => live(seed, new Dice(1_000 + seed)),
   );
 });

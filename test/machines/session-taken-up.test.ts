@@ -47,7 +47,7 @@ function timesSaid(charger: TestCharger, lease: 'heartbeat' | 'none'): number {
 }
 
 describe('A charger that another gateway takes up', () => {
-  it('and that says first what it kept back, has its lease counted anew as soon as its clock is known', () => {
+  it('and that delivers stored messages first, has its lease counted anew as soon as its clock is known', () => {
     const charger = taken();
     const { session, nowMs } = charger.connect();
     session.receivedStatus(1, 'Charging', undefined, nowMs);
@@ -59,7 +59,7 @@ describe('A charger that another gateway takes up', () => {
     expect(charger.limit).toBe(16);
   });
 
-  it('and that says only that a car is there, is given no limit of before a transaction', () => {
+  it('and that reports only a car, gets no earlier limit before a transaction', () => {
     const charger = taken();
     charger.connect().status('Preparing');
     quietly(charger, () => charger.renewed(9, 16, 6));
@@ -72,7 +72,7 @@ describe('A charger that another gateway takes up', () => {
     );
   });
 
-  it('and whose car does not charge, is idle once it had the time to say values, and on its next connection at once', () => {
+  it('and whose car does not charge, is idle after its time to send values, and on its next connection at once', () => {
     const charger = takenIdle();
     charger.connect().status('Preparing').pass(12);
     expect(charger.meters()).toEqual([]);
@@ -96,21 +96,21 @@ describe('A charger that another gateway takes up', () => {
     expect(timesAsked(charger, 'askValues')).toBe(0);
   });
 
-  it('and that has said values, is not asked for them', () => {
+  it('and that has sent values, is not asked for them', () => {
     const charger = taken();
     charger.connect().status('Charging').pass(3);
     expect(timesAsked(charger, 'sample')).toBe(1);
     expect(timesAsked(charger, 'askValues')).toBe(0);
   });
 
-  it('and that starts, is asked for its values, though it says by itself that it charges', () => {
+  it('and that starts, is asked for its values, though it reports by itself that it charges', () => {
     const charger = taken();
     charger.connect().boot();
     quietly(charger, () => charger.pass(2));
     expect(timesAsked(charger, 'askValues')).toBe(1);
   });
 
-  it('and that does not say what it is asked to say, is made ready without, and asked again every 30 s', () => {
+  it('and that does not send the requested values, is made ready without, and asked again every 30 s', () => {
     const charger = taken();
     charger.failing = 'askStatus';
     charger.connect();
@@ -124,7 +124,7 @@ describe('A charger that another gateway takes up', () => {
     expect(timesAsked(charger, 'askStatus')).toBe(3);
   });
 
-  it('and that refuses to say what it is asked to say, is made ready without, and asked once more', () => {
+  it('and that refuses to send the requested values, is made ready without, and asked once more', () => {
     const charger = taken();
     charger.refusing = 'askStatus';
     charger.connect();
@@ -251,7 +251,7 @@ describe('A connector of a charger that another gateway takes up', () => {
     expect(charger.takenUp().leases).toEqual(['heartbeat', 'heartbeat']);
   });
 
-  it('keeps none where only is known that some connector does, as a gateway of an earlier version kept it', () => {
+  it('keeps none if the record only has that some connector does, as a gateway of an earlier version wrote it', () => {
     const charger = new TwoConnectors({ keepsSecond: true }).grant('1').grant('2');
     expect(charger.takenUp({}).leases).toEqual(['none', 'none']);
     expect(charger.grant('1').grant('2').leases).toEqual(['heartbeat', 'heartbeat']);

@@ -60,7 +60,7 @@ describe('The assignment of shards to nodes', () => {
     );
   });
 
-  it('is the same in whatever order the nodes are named', () => {
+  it('is the same in any order of the nodes', () => {
     fc.assert(
       fc.property(anyHoldings, fc.infiniteStream(fc.nat()), ({ living, holders }, draws) => {
         const shuffled = living
@@ -97,7 +97,7 @@ describe('The assignment of shards to nodes', () => {
     );
   });
 
-  it('moves only what a node had that goes, and only to a node that comes', () => {
+  it('moves only shards of a node that goes, and only to a node that comes', () => {
     fc.assert(
       fc.property(
         nodeIds.filter((living) => living.length > 1),

@@ -74,8 +74,8 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe('Whatever is submitted to a location and its connectors, and whenever boundaries arrive (sections 1 and 3.1)', () => {
-  it('limits, locks, crossings and actors are what the list of submissions says', () => {
+describe('With any submissions to a location and its connectors, and any times of boundaries (sections 1 and 3.1)', () => {
+  it('limits, locks, crossings and actors agree with the list of submissions', () => {
     holdsFor(fc.integer({ min: 0, max: 15 }), 150);
   });
 

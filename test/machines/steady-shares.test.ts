@@ -50,7 +50,7 @@ function alike(count: number, sentA: number, fairA: number): readonly SteadyClai
 }
 
 describe('Shares that are sent', () => {
-  it('are together no more than fair shares and what was left over', () => {
+  it('are together no more than fair shares and the unused rest', () => {
     check((claims, leftW, shares) => expect(overW(claims, shares)).toBeLessThanOrEqual(leftW + 1e-6));
   });
 
@@ -64,7 +64,7 @@ describe('Shares that are sent', () => {
     });
   });
 
-  it('are raised by an ampere or not at all, unless to what the hardware can', () => {
+  it('are raised by an ampere or not at all, unless to the maximum of the hardware', () => {
     check((claims, _, shares) => {
       for (const [i, { sentTenthsA, maxTenthsA }] of claims.entries()) {
         const share = shares[i] ?? 0;
@@ -74,7 +74,7 @@ describe('Shares that are sent', () => {
     });
   });
 
-  it('leave over less than a raise of whoever is below its fair share', () => {
+  it('leave unused less than a raise of any claim below its fair share', () => {
     check((claims, leftW, shares) => {
       const leftMw = 1000 * (leftW - overW(claims, shares));
       for (const [i, { sentTenthsA, fairTenthsA, mostTenthsA, milliwattsPerTenth }] of claims.entries()) {
@@ -100,7 +100,7 @@ describe('Shares that are sent', () => {
     expect(shares).toEqual([109, 109, 109, 96, 96, 96, 96, 96, 96, 96]);
   });
 
-  it('lower only whom they must where one more comes', () => {
+  it('lower only claims that must shrink when one more comes', () => {
     const shares = steadyShares([...alike(6, 9.6, 9.5), ...alike(4, 10.6, 9.5), ...alike(1, 0, 9.5)], 0);
     expect(shares.slice(0, 6)).toEqual([95, 95, 95, 95, 95, 95]);
     expect(shares.reduce((sum, share) => sum + share, 0)).toBeLessThanOrEqual(11 * 95);

@@ -65,7 +65,7 @@ describe('A location on a calm day', () => {
     expect(Math.max(...limitsOf(rig))).toBeLessThanOrEqual(60);
   });
 
-  it('gives what a full battery leaves to others within 60 s', () => {
+  it('gives the power that a full battery frees to others within 60 s', () => {
     const rig = siteOf(2, 40);
     placeOf(rig, 0).charger.wantsTenthsA = 60;
     pass(rig, 60_000);
@@ -93,7 +93,7 @@ describe('A location on a calm day', () => {
     expect(limitsOf(rig)).toEqual([60, 320]);
   });
 
-  it('runs a lock up to its limit while others share what is left', () => {
+  it('runs a lock up to its limit while others share the rest', () => {
     const rig = siteOf(3, 40);
     rig.lock(placeOf(rig, 0), 22 * 0.69);
     pass(rig, 40_000);
@@ -113,7 +113,7 @@ describe('A location on a calm day', () => {
     expect(limitsOf(rig)).toEqual([180, 0, 0]);
   });
 
-  it('keeps locks at 6 A where even their floors do not fit, and says so (4)', () => {
+  it('keeps locks at 6 A if even their floors do not fit, and reports it (4)', () => {
     const rig = siteOf(3, 40, 10);
     for (const place of rig.places) rig.lock(place, 22);
     rig.limitFrom(rig.agenda.nowMs, 10 * AMPERE_W);

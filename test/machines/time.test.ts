@@ -14,7 +14,7 @@ describe('The status of a window (section 3.1)', () => {
     ['a millisecond before its end', 3_599_999, 'ACTIVE'],
     ['at its end', 3_600_000, 'EXPIRED'],
     ['years after', 1e12, 'EXPIRED'],
-  ] as const)('%s is as the table says', (_, offsetMs, status) => {
+  ] as const)('%s is as in the table', (_, offsetMs, status) => {
     expect(statusAt(window, NOON + offsetMs)).toBe(status);
   });
 

@@ -26,7 +26,7 @@ describe('A location that no charger has connected to', () => {
     expect(supervisor.decide(BUDGET, 60_000)).toMatchObject({ grants: [], nextAtMs: 120_000 });
   });
 
-  it('says that its limit does not hold the fail-safes of those that cannot be told', () => {
+  it('reports that its limit does not hold the fail-safes of unreachable connectors', () => {
     const { supervisor, control } = site();
     const { unattainable } = supervisor.decide({ ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
     expect(unattainable).toContain('reserved for connectors that no limit reaches');

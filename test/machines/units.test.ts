@@ -29,7 +29,7 @@ describe('Current and power of a connector (section 8)', () => {
     expect(wattsOfTenths(MINIMUM_TENTHS_A, milliwattsPerTenthA(each.voltageV, each.phases))).toBe(floorW);
   });
 
-  it('tenths of an ampere are rounded down, save for what floating point made of whole tenths', () => {
+  it('tenths of an ampere are rounded down, apart from errors of floating point in whole tenths', () => {
     fc.assert(
       fc.property(tenthsA, (each) => {
         expect(tenthsAOf(each / 10)).toBe(each);

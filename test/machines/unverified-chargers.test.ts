@@ -30,7 +30,7 @@ function siteOf({ capacityTenthsA = 300 } = {}) {
   return { ledger, other, unreliable, most };
 }
 
-it('is nothing more than before while another holds what it would need, by the limit or on the fuse', () => {
+it('is nothing more than before while another holds the needed power, by the limit or on the fuse', () => {
   const { ledger, unreliable, most } = siteOf();
   // 25 A and 6 A are 21.4 kW.
   expect(most(21_389)).toBe(0);
@@ -41,7 +41,7 @@ it('is nothing more than before while another holds what it would need, by the l
   expect(most(0)).toBe(320);
 });
 
-it('is no more than it was told before, whatever it says it does by itself', () => {
+it('is no more than its last limit, whatever it reports of its own', () => {
   const { ledger, unreliable, most } = siteOf();
   // Its profile is lost, so the charger falls back to its maximum until it reports a new one.
   ledger.describe(unreliable, { failsafeTenthsA: 320, keepsThen: false });

@@ -56,7 +56,7 @@ beforeEach(() => {
   hb = 0;
 });
 
-describe('A lock beside one that was told its maximum, and has not taken that', () => {
+describe('A lock beside a connector whose limit is its maximum, and not applied yet', () => {
   let other: Control;
   let locked: Control;
 
@@ -89,7 +89,7 @@ describe('A lock beside one that was told its maximum, and has not taken that', 
   });
 });
 
-it('A lock waits for one that comes back, and is told less only after the lock', () => {
+it('A lock waits for a charger that returns, which gets less only after the lock', () => {
   const [back, leaseless, locked] = [place('back'), place('leaseless'), place('locked')];
   for (const control of [back, leaseless, locked]) hear(control, 0, { status: 'Available' });
   hear(back, 1_000);
@@ -149,7 +149,7 @@ it.each([
   ['takes nothing newer', () => {}, { other: 0 }],
   ['goes out of reach', leave, {}],
 ])(
-  'A lock waits no longer than for a lease where another says that its leases may end later, and %s',
+  'A lock waits no longer than for a lease if another charger reports open ends of leases, and %s',
   (_, happen, sent) => {
     const [other, locked] = [place('other'), place('locked')];
     hear(other, 0);

@@ -39,7 +39,7 @@ describe('The window that a tariff bills', () => {
     expect(window.usedWs).toBe(0);
   });
 
-  it('leaves what the building and its reserve do not take', () => {
+  it('leaves the power beside the building and its reserve', () => {
     const window = windowAt(0);
     expect(window.follow(15_050, START)).toBe(24_900);
     expect(window.leavesAtFirstW(15_000)).toBe(25_000);
@@ -52,7 +52,7 @@ describe('The window that a tariff bills', () => {
     expect(window.follow(20_000, START + 890 * S)).toBe(MOST_W - 20_000);
   });
 
-  it('counts what nobody has reported yet with the most that it can be, and by the reports once they come', () => {
+  it('counts unreported import with its highest possible value, and by the reports once they come', () => {
     const window = windowAt(0);
     window.note(...imports(10_000, 10, { mostW: 30_000 }));
     window.note(...imports(10_000, 20, { reportedSinceMs: START + 10 * S, mostW: 30_000 }));
@@ -76,14 +76,14 @@ describe('The window that a tariff bills', () => {
     expect(window.usedWs).toBe(MOST_W + 61 * 50_000);
   });
 
-  it('does not count what is fed back against what is imported: a tariff does not either', () => {
+  it('does not count export against import: a tariff does not either', () => {
     const window = windowAt(0);
     window.note(...imports(-50_000, 1, { mostW: 0 }));
     window.note(...imports(-50_000, 30, { mostW: 0 }));
     expect(window.usedWs).toBe(MOST_W);
   });
 
-  it('raises what the site may import every 30 s at most, and lowers it at once', () => {
+  it('raises the possible import of the site every 30 s at most, and lowers it at once', () => {
     const window = windowAt(0);
     window.follow(0, START);
     window.note(...imports(0, 0));
@@ -102,7 +102,7 @@ describe('The window that a tariff bills', () => {
 describe('A window after a restart', () => {
   const soFar = { startsAtMs: START, usedWs: 1_000_000, countedUntilMs: START + 300 * S };
 
-  it('goes on from what was counted, and takes what was not for the most that the site can import', () => {
+  it('goes on from the counted import, and counts the time without readings with the highest import of the site', () => {
     const window = windowAt(330, soFar);
     expect(window.usedWs).toBe(1_000_000 + 30 * MOST_W);
     window.note(...imports(1_000, 330));
@@ -128,7 +128,7 @@ describe('A window after a restart', () => {
   });
 });
 
-describe('Chargers that draw what is left for them', () => {
+describe('Chargers that draw all the remaining power', () => {
   const FOLLOWED_S = 15;
   const seconds = 1_800;
   const steps = fc.array(fc.record({ from: fc.nat(seconds), w: fc.nat(100_000) }), { maxLength: 12 });
@@ -138,7 +138,7 @@ describe('Chargers that draw what is left for them', () => {
       w: 0,
     }).w;
 
-  it('keep the average, whatever they want and whatever the building does within what it counts as', () => {
+  it('keep the average, at any demand of cars and any power of the building within its counted load', () => {
     fc.assert(
       fc.property(
         steps,

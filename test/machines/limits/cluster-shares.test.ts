@@ -21,7 +21,7 @@ describe("A cluster's scale (section 2.8)", () => {
     expect(clusterScale(100, 100)).toBe(1);
   });
 
-  it('keeps the members together within the cap, each in proportion to what it is set to', () => {
+  it('keeps the members together within the cap, each in proportion to its limit', () => {
     fc.assert(
       fc.property(kw, membersKw, (capKw, limitsKw) => {
         const scale = clusterScale(capKw, sumOf(limitsKw));

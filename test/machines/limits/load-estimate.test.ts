@@ -40,7 +40,7 @@ describe('A load behind a meter', () => {
     expect(estimate.counted).toBe(5_000);
   });
 
-  it('counts at once as what no charger may draw, reported or not', () => {
+  it('counts at once as power that no charger may draw, reported or not', () => {
     const estimate = estimateOf();
     estimate.receive(5_000, { measured: 0, most: 11_000 }, 0, S);
     estimate.confirm(0, 0, 0);
@@ -60,7 +60,7 @@ describe('A load behind a meter', () => {
     expect(estimate.counted).toBe(20_000);
   });
 
-  it('never counts so low that the import could exceed what is allowed for, whatever was reported', () => {
+  it('never counts so low that the import could exceed its limit, at any reports', () => {
     const reading = fc.record({
       buildingW: fc.integer({ min: 0, max: 60_000 }),
       drawnW: fc.integer({ min: 0, max: 40_000 }),
@@ -91,8 +91,8 @@ describe('A load behind a meter', () => {
   });
 });
 
-describe('What is kept free beside it', () => {
-  it('is the most that is allowed until an hour of its past is known', () => {
+describe('The reserve beside it', () => {
+  it('is its maximum until an hour of its past is recorded', () => {
     const rises = historyOf(1, 10);
     rises.add(from50(0), 3_599, 0);
     expect(rises.reserveAt(0, 50)).toBe(10);
@@ -125,7 +125,7 @@ describe('What is kept free beside it', () => {
     expect([10, 14, 17, 20, 30].map((counted) => rises.reserveAt(0, counted))).toEqual([6, 6, 3, 1, 1]);
   });
 
-  it('knows at which time of day it rises, and does not expect it to be on time', () => {
+  it('has its times of rising by day, and does not expect them to be on time', () => {
     const rises = historyOf(1, 10);
     for (let hour = 0; hour < 48; hour++) {
       rises.add(from50(0), 3_500, hour * HOUR_MS);
@@ -138,13 +138,13 @@ describe('What is kept free beside it', () => {
     expect([0, 23.9].map(at)).toEqual([1, 1]);
   });
 
-  it('counts all of the day where an hour is not known yet', () => {
+  it('counts all of the day while an hour has no record yet', () => {
     const rises = historyOf(1, 10);
     rises.add(from50(6), 3_600, 0);
     expect([0, 1, 5].map((hour) => rises.reserveAt(hour * HOUR_MS, 50))).toEqual([6, 6, 6]);
   });
 
-  it('forgets what was long ago', () => {
+  it('forgets rises of long ago', () => {
     const rises = historyOf(1, 10);
     rises.add(from50(9), 3_600, 0);
     expect(rises.reserveAt(0, 50)).toBe(9);

@@ -69,7 +69,7 @@ describe('Before its first order the operator', () => {
     expect(reached()).toEqual(INIT);
   });
 
-  it('tells that once, since when and how much; a restart tells it again only where the fail-safe limit is another', () => {
+  it('reports that once, since when and how much; a restart reports it again only if the fail-safe limit differs', () => {
     const { heard } = operatorOf(undefined, 7 * S);
     const first = {
       state: 'init',
@@ -91,11 +91,11 @@ describe('Before its first order the operator', () => {
     expect(reached(time(120_000))).toEqual(AUTONOMOUS);
   });
 
-  it('does so though heartbeats came: an order is what counts', () => {
+  it('does so though heartbeats came: an order counts', () => {
     expect(reached(beat(30 * S), beat(90 * S), time(120 * S))).toEqual(AUTONOMOUS);
   });
 
-  it('may limit it, or say that it does not', () => {
+  it('may limit it, or send that it does not', () => {
     expect(reached(order(5 * S, 10))).toEqual(limitedTo(10));
     expect(reached(order(5 * S, undefined))).toEqual(FREE);
   });
@@ -126,7 +126,7 @@ describe('An order', () => {
     expect(reached(order(10 * S, 10), order(20 * S, 30, { sentAtMs: 9 * S }))).toEqual(limitedTo(10));
   });
 
-  it('that differs from the last is taken though its clock tells the same second', () => {
+  it('that differs from the last is applied though its timestamp is of the same second', () => {
     expect(reached(order(10 * S, 10), order(10 * S, undefined))).toEqual(FREE);
     const lost = [order(0, 10), time(120 * S)];
     expect(reached(...lost, order(130 * S, 5, { sentAtMs: 0 }))).toEqual(FAILSAFE);
@@ -160,7 +160,7 @@ describe('Silence of the operator', () => {
     expect(reached(order(0, 10), beat(119 * S), time(239 * S))).toEqual(FAILSAFE);
   });
 
-  it('leads there from a limit that had ended meanwhile, told late of both', () => {
+  it('leads there from a limit that had ended meanwhile, both received late', () => {
     const { operator, heard } = operatorOf();
     operator.send(order(0, 10, { endsAtMs: 60 * S }));
     operator.send(time(500 * S));
@@ -172,7 +172,7 @@ describe('Silence of the operator', () => {
     ]);
   });
 
-  it('makes what was ordered before void (LPC-918)', () => {
+  it('makes earlier orders void (LPC-918)', () => {
     const { operator } = operatorOf();
     operator.send(order(0, 10));
     operator.send(time(120 * S));
@@ -240,20 +240,20 @@ describe('A restart', () => {
     expect(operatorStandingOf(late)).toMatchObject({ state: 'unlimitedControlled', sinceMs: 500 * S });
   });
 
-  it('gives the operator 120 s to be heard, and the fail-safe its rest', () => {
+  it('gives the operator 120 s to send a message, and the fail-safe its rest', () => {
     expect(nextOperatorBoundary(resume('init', 5000 * S))).toBe(5120 * S);
     expect(nextOperatorBoundary(resume('unlimitedControlled', 5000 * S))).toBe(5120 * S);
     expect(nextOperatorBoundary(resume('failsafe', 5000 * S))).toBe(7200 * S);
   });
 
-  it('does not take again what was taken before', () => {
+  it('does not apply an old order again', () => {
     const operator = resume('unlimitedControlled', 10 * S, { newestSentAtMs: 5 * S });
     operator.send(order(20 * S, 3, { sentAtMs: 5 * S }));
     expect(operatorStandingOf(operator).state).toBe('unlimitedControlled');
   });
 });
 
-describe('Whatever is sent', () => {
+describe('With any messages', () => {
   const arbitraryEvent = fc.record({
     afterMs: fc.oneof(fc.nat(70 * S), fc.nat(3 * 3600 * S)),
     kind: fc.constantFrom('beat', 'time', 'limit', 'release', 'old'),
@@ -261,7 +261,7 @@ describe('Whatever is sent', () => {
     durationS: fc.option(fc.nat(600), { nil: undefined }),
   });
 
-  it('no boundary passes unnoticed however late it is told: told each in time, it ends the same', () => {
+  it('no boundary passes unnoticed however late it is processed: in time or late, it ends the same', () => {
     fc.assert(
       fc.property(fc.array(arbitraryEvent, { maxLength: 30 }), (steps) => {
         const [late, timely] = [operatorOf(), operatorOf()];

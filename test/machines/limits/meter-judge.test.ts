@@ -61,26 +61,26 @@ const tenth = (importW: number) => importW / 10;
 const HOUR = 3_600;
 
 describe('A meter at the connection', () => {
-  it.each([1, 10, 60])('that is honest is believed, read every %i s', (cadenceS) => {
+  it.each([1, 10, 60])('that is right is accepted, read every %i s', (cadenceS) => {
     expect(doubtsOn({ building: noisy(8_000), chargers: cars, meter: honest, cadenceS }, HOUR)).toEqual([
       undefined,
     ]);
   });
 
-  it('is believed while chargers follow the building down and up', () => {
+  it('is accepted while chargers follow the building down and up', () => {
     const building = (second: number) => 10_000 + (Math.floor(second / 100) % 2) * 20_000;
     const chargers = (second: number) => 40_000 - building(Math.max(0, second - 12));
     expect(doubtsOn({ building, chargers, meter: honest }, HOUR)).toEqual([undefined]);
   });
 
-  it('is believed while the site feeds back where that is declared, clouds or not', () => {
+  it('is accepted while the site feeds back if that is declared, clouds or not', () => {
     const random = randomNumbers(3);
     const building = (second: number) => -60_000 + 15_000 * Math.sin(second / 50) + 8_000 * random();
     const site = { building, chargers: cars, meter: honest, mayFeedBack: true };
     expect(doubtsOn(site, 4 * HOUR)).toEqual([undefined]);
   });
 
-  it('is not believed to feed back where that is not declared', () => {
+  it('is not accepted as feeding back if that is not declared', () => {
     const building = (second: number) => (second < 600 ? 4_000 : -4_000);
     expect(doubtsOn({ building, chargers: () => 7_400, meter: honest }, HOUR)).toEqual([undefined, 'tooLow']);
     const alone = { building: () => -2_000, chargers: () => 0, meter: honest };
@@ -118,13 +118,13 @@ describe('A meter at the connection', () => {
     },
   );
 
-  it('that shows a tenth is believed while the building takes more than nine times what the chargers do', () => {
+  it('that shows a tenth is accepted while the building takes more than nine times the power of the chargers', () => {
     expect(doubtsOn({ building: noisy(60_000), chargers: () => 4_000, meter: tenth }, HOUR)).toEqual([
       undefined,
     ]);
   });
 
-  it('that shows too little once or twice is believed', () => {
+  it('that shows too little once or twice is accepted', () => {
     const meter = (importW: number, second: number) => (second % 300 < 2 ? -60_000 : importW);
     expect(doubtsOn({ building: noisy(8_000), chargers: () => 20_000, meter }, HOUR)).toEqual([undefined]);
   });
@@ -143,13 +143,13 @@ describe('A meter at the connection', () => {
     expect(doubtedS.slice(0, 5)).toEqual([60, 120, 240, 480, 960]);
   });
 
-  it('that is put right is believed again', () => {
+  it('that is put right is accepted again', () => {
     const meter = (importW: number, second: number) => (second < 1_000 ? -importW : importW);
     const doubts = doubtsOn({ building: noisy(8_000), chargers: cars, meter }, HOUR);
     expect(doubts).toEqual([undefined, 'signSwapped', undefined]);
   });
 
-  it('that is stuck is found out as soon as chargers change, and believed a minute after it moves', () => {
+  it('that is stuck is found as soon as chargers change, and accepted a minute after it moves', () => {
     const meter = (importW: number, second: number) => (second > 400 && second < 900 ? 12_345 : importW);
     expect(doubtsOn({ building: noisy(8_000), chargers: cars, meter }, HOUR)).toEqual([
       undefined,
@@ -158,13 +158,13 @@ describe('A meter at the connection', () => {
     ]);
   });
 
-  it('that shows the same because nothing changes is believed', () => {
+  it('that shows the same because nothing changes is accepted', () => {
     expect(doubtsOn({ building: () => 3_000, chargers: () => 7_400, meter: honest }, HOUR)).toEqual([
       undefined,
     ]);
   });
 
-  it('that jumps by more than the whole site can is not believed for a minute', () => {
+  it('that jumps by more than the whole site can is not accepted for a minute', () => {
     const meter = (importW: number, second: number) => (second === 500 ? 250_000 : importW);
     expect(doubtsOn({ building: noisy(8_000), chargers: cars, meter }, HOUR)).toEqual([
       undefined,
@@ -187,7 +187,7 @@ const HEARTBEAT_S = 10;
 const SILENT_AFTER_S = 30;
 
 describe('A meter at the connection that is right', () => {
-  it('is believed whatever chargers do, however late they and it report, and whatever their meters are off', () => {
+  it('is accepted at any power of chargers, however late they and it report, and at any tolerance of meters', () => {
     const site = fc.record({
       chargers: fc.array(chargerArbitrary, { minLength: 1, maxLength: 6 }),
       buildingW: fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 20 }),
