@@ -15,7 +15,7 @@ function submission(now: number) {
   return { type: 'profile.submitted', profile, now } as const;
 }
 
-describe('an event for a location whose boundary is due, but was not told yet', () => {
+describe('an event for a location whose boundary is due, but not processed yet', () => {
   it.each([
     ['a profile of the location', (now: number) => submission(now)],
     ['a permanent limit', (now: number) => ({ type: 'permanentLimit.set', limitKw: 45, now }) as const],

@@ -44,12 +44,12 @@ describe('a location whose actor threw', () => {
     directory.sendToLocation(quay(), { type: 'profile.submitted', profile: poison(), now: clock.nowMs() });
   });
 
-  it('is told of as a defect of its tenant, and does not take the caller down', () => {
+  it('is logged as a defect of its tenant, and does not take the caller down', () => {
     expect(statusOf(quay())).toBe('error');
     expect(defects).toEqual([new Error('a defect')]);
   });
 
-  it('still answers from what it knew, and the others live on', () => {
+  it('still answers from its last state, and the others live on', () => {
     expect(effectiveLimitKwOf(quay())).toBe(30);
     expect([...(directory.tenant(HARBOUR)?.locations.values() ?? [])].map(statusOf)).toEqual([
       'active',
@@ -57,7 +57,7 @@ describe('a location whose actor threw', () => {
     ]);
   });
 
-  it('is what its rows say once it is built again: limit, lock, share, readings and next boundary', () => {
+  it('agrees with its rows once it is built again: limit, lock, share, readings and next boundary', () => {
     const before = quay();
     effects.splice(0);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
@@ -82,7 +82,7 @@ describe('a location whose actor threw', () => {
     expect(defects).toHaveLength(1);
   });
 
-  it('takes what chargers say before and after, through the same way in', () => {
+  it('takes messages of chargers before and after, through the same way in', () => {
     // XState warns on the console of every event for a dead actor.
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     const meter = meterOf(QUAY, CRANE);

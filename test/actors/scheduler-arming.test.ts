@@ -70,7 +70,7 @@ describe('An entity that is armed again', () => {
     ]);
   });
 
-  it('100,000 times leaves no heap of what no longer counts', () => {
+  it('100,000 times leaves no heap of old entries', () => {
     let longest = 0;
     const push = FlatQueue.prototype.push;
     vi.spyOn(FlatQueue.prototype, 'push').mockImplementation(function (this: FlatQueue, id, rank) {
@@ -135,7 +135,7 @@ describe('Thousands of boundaries at one instant', () => {
 });
 
 describe('A scheduler on the monotonic clock', () => {
-  it('delivers keys that become due meanwhile in the same turn, up to its size, whatever the wall clock does', () => {
+  it('delivers keys that become due meanwhile in the same turn, up to its size, at any wall clock', () => {
     const clock = createVirtualClock(START);
     const scheduler = new Scheduler<string>(clock, 'monotonic');
     const turns: string[][] = [];
@@ -184,7 +184,7 @@ describe('A scheduler that is stopped', () => {
     expect(clock.pendingTimers()).toBe(0);
   });
 
-  it('hands on, once it is started again, what came due meanwhile', () => {
+  it('hands on, once it is started again, the keys that came due meanwhile', () => {
     const clock = createVirtualClock(START);
     const { scheduler, listener, names } = rig(clock);
     scheduler.stop();

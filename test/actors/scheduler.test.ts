@@ -84,7 +84,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
     expect(Math.max(...delays)).toBeLessThan(2 ** 31);
   });
 
-  it('says how late the oldest boundary is after the host stood still', () => {
+  it('reports the delay of the oldest boundary after the host stood still', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
     scheduler.schedule(target('b'), START + 900);
@@ -99,7 +99,7 @@ describe('Profiles are applied and rolled back at their instants (section 1)', (
 });
 
 describe('A wall clock that jumps', () => {
-  it('forward is noticed within a second, and what became due is handed on', () => {
+  it('forward is noticed within a second, and due keys are handed on', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
     scheduler.schedule(target('a'), START + 3_600 * SECOND);
@@ -110,7 +110,7 @@ describe('A wall clock that jumps', () => {
     expect(jumps.map(({ byMs }) => byMs)).toEqual([7_200 * SECOND]);
   });
 
-  it('back is told, and nothing is handed on before the clock says so', () => {
+  it('back is reported, and nothing is handed on before its time by the clock', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired, jumps } = rig(clock);
     scheduler.schedule(target('a'), START + 500);
@@ -123,7 +123,7 @@ describe('A wall clock that jumps', () => {
     expect(fired).toEqual([{ name: 'a', atMs: START + 500, lateMs: 0 }]);
   });
 
-  it('back does not delay what is armed afterwards', () => {
+  it('back does not delay keys armed afterwards', () => {
     const clock = createVirtualClock(START);
     const { scheduler, fired } = rig(clock);
     clock.jump(-3_600 * SECOND);
@@ -132,7 +132,7 @@ describe('A wall clock that jumps', () => {
     expect(fired).toHaveLength(1);
   });
 
-  it('is told once, with what it jumped by, and the time that passed is no jump', () => {
+  it('is reported once, with its length, and elapsed time is no jump', () => {
     const clock = createVirtualClock(START);
     const { jumps } = rig(clock);
     clock.advance(5 * SECOND);

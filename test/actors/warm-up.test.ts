@@ -41,7 +41,7 @@ describe('a rehearsal', () => {
     });
   });
 
-  it('builds what the rows say, and drops it when it ends', async () => {
+  it('builds actors from the rows, and drops them when it ends', async () => {
     await warmUp.start();
     expect(warmUp.connectors).toBe(1);
     expect(warnings).toEqual([]);
@@ -76,7 +76,7 @@ describe('a rehearsal', () => {
     expect(readings).toBe(1);
   });
 
-  it('says that the rows could not be read, and tries again', async () => {
+  it('reports unreadable rows, and tries again', async () => {
     rows = async () => {
       throw new StoreUnavailableError('the database is away');
     };
@@ -88,7 +88,7 @@ describe('a rehearsal', () => {
     expect(warmUp.connectors).toBe(1);
   });
 
-  it('says that what the rows say cannot be built', async () => {
+  it('reports rows from which nothing can be built', async () => {
     const poison = {
       ...ROWS.profiles[0],
       target: { kind: 'location', locationId: QUAY },

@@ -93,7 +93,7 @@ describe('a limit that makes room for others', () => {
   });
 });
 
-describe('what a charger says on topics that are not its own', () => {
+describe('messages of a charger on foreign topics', () => {
   it.each([
     { what: 'a meter value', rest: 'c/1/meter', message: { v: 1, powerW: 1, hb: 1_000_000, boot: 'x' } },
     { what: 'an acknowledgement', rest: 'c/1/ack', message: { v: 1, epoch: 1, seq: 1, result: 'APPLIED' } },

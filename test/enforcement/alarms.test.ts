@@ -57,7 +57,7 @@ describe('a charger', () => {
     ]);
   });
 
-  it('that was never heard of is OFFLINE three heartbeats after the start', async () => {
+  it('that never connected is OFFLINE three heartbeats after the start', async () => {
     await run({ isLastAbsent: true });
     expect(await told()).toEqual([]);
     await rig.pass(15);
@@ -66,7 +66,7 @@ describe('a charger', () => {
 });
 
 describe('an alarm that is open when the service ends', () => {
-  it('is open after it, is not told twice, and ends when the charger is back', async () => {
+  it('is open after it, is not raised twice, and ends when the charger is back', async () => {
     await run();
     const [offline, silent] = [rig.charger('quay-1'), rig.charger('quay-2')];
     await rig.cut(offline);
@@ -88,7 +88,7 @@ describe('an alarm that is open when the service ends', () => {
     expect((await told()).every(([, , isOver]) => isOver)).toBe(true);
   });
 
-  it('is over where what it told of is no longer so', async () => {
+  it('is over once its reason is gone', async () => {
     await run();
     await rig.lock('quay-1', 20);
     await rig.lock('quay-2', 20);

@@ -59,7 +59,7 @@ describe('a charger that draws more than it may (rule 8)', () => {
     },
   );
 
-  it('is trusted again a minute after it stopped: the alarm ends, and others have what was reserved', async () => {
+  it('is trusted again a minute after it stopped: the alarm ends, and others have the freed power', async () => {
     await runWith('ignore-limits', 120);
     rig.limitOf('quay').becomes(1000);
     rig.limitOf('quay').becomes(LIMIT_KW, 60);
@@ -101,18 +101,18 @@ describe('a charger that lies, floods or sends garbage', () => {
     expect(await rig.counted(of.counter, of.labels)).toBeGreaterThan(0);
   });
 
-  it('about its power has its maximum reserved for as long as it says so', async () => {
+  it('about its power has its maximum reserved for as long as it does so', async () => {
     await runWith('impossible-power');
     await othersAreServed(LIMIT_KW - MAXIMUM_KW);
     expect(await nonCompliant()).toEqual([{ controllerUuid: 'quay-1', isOver: false }]);
   });
 
-  it('never tells that it took a limit: what it had stays reserved for as long as its lease', async () => {
+  it('never acknowledges a limit: the earlier one stays reserved for as long as its lease', async () => {
     await runWith('no-ack');
     await othersAreServed(LIMIT_KW / 2);
   });
 
-  it('forgets over a restart what it falls back to: its own fail-safe is reserved', async () => {
+  it('loses its fall-back over a restart: its own fail-safe is reserved', async () => {
     await runWith('forget-then');
     await rig.limitLocation('quay', 15);
     rig.limitOf('quay').becomes(15, 15);

@@ -20,7 +20,7 @@ async function takesForAMinute(powerW: number): Promise<void> {
   }
 }
 
-it('keeps what the building took and what was kept free for it, and nothing where no meter is', async () => {
+it('keeps the building load and its reserve, and nothing without a meter', async () => {
   const siteMeter = {
     meterUuid: 'main',
     mqttSecretHash: hashSecret('only the meter knows this'),

@@ -54,7 +54,7 @@ describe('the members of a cluster', () => {
     await drawing({ east: 22, west: 22 }, 300);
   });
 
-  it('are told that their own limit binds, where the cap leaves each all of it', async () => {
+  it('have their own limit as the cause, if the cap leaves each all of it', async () => {
     rig = await createEnforcementRig(
       MEMBERS.map((locationId) => ({ locationId, permanentLimitKw: 22, chargers: [LATE, LATE] })),
     );

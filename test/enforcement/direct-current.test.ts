@@ -27,7 +27,7 @@ async function passUnder(fuseA: number, seconds: number): Promise<void> {
 }
 
 describe('DC chargers', () => {
-  it('take from the grid no more than the limit, though what their cars get is less', async () => {
+  it('take from the grid no more than the limit, though their cars get less', async () => {
     rig = await createEnforcementRig([
       { locationId: 'quay', permanentLimitKw: 60, chargers: [DC_CHARGER, DC_CHARGER, {}] },
     ]);
@@ -75,7 +75,7 @@ describe('DC chargers', () => {
     expect(drawnA()).toBeGreaterThan(78);
   });
 
-  it('that draw more than they were told are noticed by what they take from the grid', async () => {
+  it('that draw more than their limits are noticed by their draw from the grid', async () => {
     rig = await createEnforcementRig([
       {
         locationId: 'quay',

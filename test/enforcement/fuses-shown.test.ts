@@ -13,7 +13,7 @@ const SINGLE = { phases: 1, failsafeA: 0 } as const;
 const SHARES = 'the connector shares its';
 
 describe('The fuses of a location', () => {
-  it('are shown phase by phase, and a connector says which of them is full', async () => {
+  it('are shown phase by phase, and a connector shows the full one', async () => {
     rig = await createEnforcementRig([
       {
         locationId: 'quay',
@@ -78,7 +78,7 @@ describe('The fuses of a location', () => {
     expect(await rig.counted('fusePhases', { state: 'free' })).toBe(4);
   });
 
-  it('that cannot carry 6 A for every car are named to those that wait, and to locks that get none', async () => {
+  it('that cannot carry 6 A for every car are named to waiting connectors, and to locks that get none', async () => {
     rig = await createEnforcementRig([
       {
         locationId: 'quay',

@@ -50,7 +50,7 @@ describe('a scheduled decrease', () => {
     { startsInS: 75, cutS: 60 },
     { startsInS: 90, cutS: 50 },
   ])(
-    'costs none where it is told $startsInS s ahead at a site at rest, every charger cut off $cutS s before',
+    'costs none if it is announced $startsInS s ahead at a site at rest, every charger cut off $cutS s before',
     async (of) => {
       await runQuay(44);
       await rig.pass(125);
@@ -115,7 +115,7 @@ describe('an unscheduled decrease', () => {
 });
 
 describe('a limit that is held up on its way', () => {
-  it('has no effect once its lease would be over: what it allowed is used by others (rule 4)', async () => {
+  it('has no effect once its lease would be over: others use its power (rule 4)', async () => {
     await runQuay(44);
     const [first, ...others] = rig.chargers;
     const before = first?.heldA() ?? 0;
@@ -156,7 +156,7 @@ describe('a service that starts again', () => {
     }
   });
 
-  it('knows what it had promised to a charger that does not come back', async () => {
+  it('keeps its entitlement for a charger that does not come back', async () => {
     await runQuay(44);
     const [first] = rig.chargers;
     if (first === undefined) throw new Error('nobody');
@@ -168,7 +168,7 @@ describe('a service that starts again', () => {
     expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 44);
   });
 
-  it('knows a limit that became lower while it was down', async () => {
+  it('has a limit that became lower while it was down', async () => {
     await runQuay(44);
     await rig.limitLocation('quay', 20, { startsInS: 100 });
     rig.limitOf('quay').becomes(20, 100);

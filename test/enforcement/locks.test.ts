@@ -69,7 +69,7 @@ describe('a locked connector', () => {
     ]);
   });
 
-  it('is paused by a grid operator where the file allows it, and says why', async () => {
+  it('is paused by a grid operator if the file allows it, with the reason', async () => {
     const lostAfterMs = 7_200_000;
     const operator = { operatorUuid: 'dso', mqttSecretHash: undefined, failsafeKw: 5 };
     rig = await createEnforcementRig([

@@ -19,7 +19,7 @@ async function starve(seconds: number): Promise<void> {
 
 const heldA = () => rig.chargers.map((charger) => charger.heldA());
 
-it('a starved service raises no limit, then refuses who only reads, and goes on with decreases, renewals and writes', async () => {
+it('a starved service raises no limit, then refuses requests that only read, and goes on with decreases, renewals and writes', async () => {
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 60, chargers: [{}, {}] }]);
   await rig.until('both charge with all they want', () => rig.powerKw('quay') > 43, 120);
   await rig.limitLocation('quay', 16, { lastsS: 60 });

@@ -17,7 +17,7 @@ function charger(endsWithSession: boolean, rotation: 'RST' | 'STR') {
 }
 
 describe('Cars of one phase at connectors of three', () => {
-  it('use what a site has where their grants end with the session, and each says on which phase it is reserved', async () => {
+  it('use the power of a site if their grants end with the session, and each shows its reserved phase', async () => {
     const chargers = [charger(true, 'RST'), charger(true, 'STR')];
     rig = await createEnforcementRig([
       {
@@ -40,7 +40,7 @@ describe('Cars of one phase at connectors of three', () => {
     expect(rig.powerKw('quay')).toBeGreaterThan(13.4);
   });
 
-  it('are reserved on all phases where their chargers do not say so', async () => {
+  it('are reserved on all phases if their chargers do not report so', async () => {
     const chargers = [charger(false, 'RST'), charger(false, 'STR')];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 14, chargers }]);
     await rig.pass(90);

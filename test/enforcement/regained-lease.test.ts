@@ -17,7 +17,7 @@ async function reservedKw(): Promise<number> {
   return bodyOf(await rig.call('GET', '/locations/quay/live'), locationLiveSchema).reservedKw;
 }
 
-describe('A charger that was told its maximum while it kept no lease, and says then that it keeps leases', () => {
+describe('A charger whose limit is its maximum from a time without lease, and that then reports leases', () => {
   let charger: NaiveCharger;
 
   /** Sends heartbeats for `seconds`. The car draws nothing, and the charger acknowledges no new limit. */
@@ -49,7 +49,7 @@ describe('A charger that was told its maximum while it kept no lease, and says t
     await charger.stop();
   });
 
-  it('may be at that after a restart of the service, too, however long it says nothing', async () => {
+  it('may be at that after a restart of the service, too, however long it is silent', async () => {
     await rig.limitLocation('quay', 10);
     await charger.state({ lease: 'heartbeat', keepsThen: true, failsafeA: 0 });
     await talk(20);
@@ -61,7 +61,7 @@ describe('A charger that was told its maximum while it kept no lease, and says t
   });
 });
 
-it('is told to fall back to nothing until others have made room, where it has lost its profiles and is at its maximum by itself', async () => {
+it('has to fall back to nothing until others have made room, if it has lost its profiles and is at its maximum by itself', async () => {
   const chargers = [{ isAbsent: true }, {}, {}];
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers }]);
   const charger = await connectNaiveCharger(rig, 'quay', 'quay-1');

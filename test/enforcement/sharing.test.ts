@@ -13,7 +13,7 @@ afterEach(() => rig.stop());
 /** A car that becomes full after a while, and stays. */
 const FILLING: Traffic = { ...HUNGRY, batteryKwh: [1, 1] };
 
-describe('what a charger leaves', () => {
+describe('the unused power of a charger', () => {
   it('by a full battery is used by others within 60 s', async () => {
     const chargers = [{ traffic: FILLING }, {}, {}];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 24, chargers }]);
@@ -101,7 +101,7 @@ describe('cars that cannot all charge at once', () => {
 });
 
 describe('a car that was paused a moment ago', () => {
-  it('waits out the minute that a pause lasts, and is not told that the limit does not fit all once it does', async () => {
+  it('waits out the minute that a pause lasts, and does not report the limit as too low once it suffices', async () => {
     const chargers = [{ failsafeA: 0 }, { failsafeA: 0 }];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers }]);
     const [one, other] = rig.chargers;

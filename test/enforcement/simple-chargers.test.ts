@@ -31,7 +31,7 @@ describe('a charger that counts its lease from receipt', () => {
     expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 20);
   });
 
-  it('is believed to hold a limit that it never acknowledged, however late it comes', async () => {
+  it('counts as holding a limit that it never acknowledged, however late it comes', async () => {
     const receipt = { traits: { lease: 'receipt', misbehaviours: ['late-reaction'] } } as const;
     rig = await createEnforcementRig([
       { locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: [receipt, {}, {}] },
@@ -84,7 +84,7 @@ describe('a charger whose state was lost', () => {
 
 describe('a charger that keeps to no lease', () => {
   it.each([{ traits: { lease: 'none' } }, { traits: { misbehaviours: ['power-only'] } }] as const)(
-    'has its maximum reserved, and others share what is left: %o',
+    'has its maximum reserved, and others share the rest: %o',
     async (plan) => {
       rig = await createEnforcementRig([
         { locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: [plan, {}, {}] },
@@ -100,7 +100,7 @@ describe('a charger that keeps to no lease', () => {
     },
   );
 
-  it('is told to take less where its maximum does not fit, and the operator that the limit cannot be kept', async () => {
+  it('is sent less if its maximum does not fit, and the operator gets an alarm for the limit', async () => {
     const chargers = [{ traits: { lease: 'none' } } as const, {}];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers }]);
     await rig.pass(60);
@@ -111,7 +111,7 @@ describe('a charger that keeps to no lease', () => {
     expect(await rig.alarms('quay', 'LIMIT_UNATTAINABLE')).toHaveLength(1);
   });
 
-  it('is told nothing where its 6 A do not fit beside those of a lock, and keeps them where it is locked itself', async () => {
+  it('is sent nothing if its 6 A do not fit beside those of a lock, and keeps them if it is locked itself', async () => {
     const chargers = [{ traits: { lease: 'none' } } as const, {}];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers }]);
     await rig.pass(60);
@@ -136,7 +136,7 @@ describe('a charger that keeps to no lease', () => {
     ['limit', { permanentLimitKw: 14 }],
     ['fuse', { permanentLimitKw: 40, connection: { currentA: [60, 60, 60], voltageV: 230 } }],
   ] as const)(
-    'is offered its 6 A beside others like it that were told 0, though the %s does not carry their maxima',
+    'is offered its 6 A beside others like it at 0, though the %s does not carry their maxima',
     async (_, plan) => {
       const absent = { isAbsent: true, failsafeA: 0 };
       rig = await createEnforcementRig([{ locationId: 'quay', ...plan, chargers: [absent, absent, absent] }]);

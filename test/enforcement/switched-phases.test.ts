@@ -25,7 +25,7 @@ async function start(permanentLimitKw: number, ...chargers: readonly ReturnType<
 }
 
 describe('A charger that can switch phases', () => {
-  it('charges on one where three would be more than there is, says so, and on three again once there is enough', async () => {
+  it('charges on one if three would be more than there is, shows it, and on three again once there is enough', async () => {
     await start(3.6, charger());
     await rig.pass(120);
     expect(rig.powerKw('quay')).toBeGreaterThan(3.3);
@@ -69,7 +69,7 @@ describe('A charger that can switch phases', () => {
     ]);
   });
 
-  it('that lets its car go on on all phases is reserved on all of them, and not told to switch again', async () => {
+  it('that lets its car go on on all phases is reserved on all of them, and not switched again', async () => {
     await start(3.6, charger({ misbehaviours: ['keep-phases'] }));
     // The charger keeps all phases closed against its duty, so its draw exceeds the limit for a time.
     rig.limitOf('quay').becomes(1000);
@@ -81,7 +81,7 @@ describe('A charger that can switch phases', () => {
     expect(rig.powerKw('quay')).toBe(0);
   });
 
-  it('and does not end its limits with the session is told nothing of phases', async () => {
+  it('and does not end its limits with the session gets no phases in its limits', async () => {
     await start(3.6, charger({ endsWithSession: false }));
     await rig.pass(120);
     expect((await live()).connectors).toMatchObject([{ limitPhases: null, reason: 'paused', limitA: 0 }]);

@@ -48,7 +48,7 @@ async function expectAllBack(locationIds: readonly string[]): Promise<void> {
   }
 }
 
-it('has what was allowed and drawn back within 10 s of its start, and keeps it', async () => {
+it('has the allowed power drawn again within 10 s of its start, and keeps it', async () => {
   rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: LIMIT_KW, chargers: MIXED }]);
   await rig.pass(300);
   await expectAllBack(['quay']);

@@ -13,7 +13,7 @@ async function throttles(): Promise<readonly string[]> {
   return connectors.map(({ throttle }) => throttle);
 }
 
-it('a connector is free, limited, at its minimum or paused by what decisions give its car, and links go with its words', async () => {
+it("a connector is free, limited, at its minimum or paused by its car's share, and links go with its messages", async () => {
   const small: Traffic = { ...HUNGRY, maxCurrentsA: [10] };
   rig = await createEnforcementRig([
     { locationId: 'quay', permanentLimitKw: 60, chargers: [{}, { traffic: small }] },

@@ -72,7 +72,7 @@ describe('a charger that vanishes while its car charges', () => {
     expect((await power()).at(-1)).toMatchObject({ estimatedKw: 0 });
   });
 
-  it('counts alike after a restart of the service that it is not heard in', async () => {
+  it('counts alike after a restart of the service that receives nothing of it', async () => {
     await vanish(6);
     await rig.pass(300);
     await rig.restartService(5);

@@ -37,7 +37,7 @@ describe('A limit', () => {
     [[11], `${KW}, not a list`],
     [{ kw: 11 }, `${KW}, not a group of fields`],
     [undefined, `required: ${KW}`],
-  ])('of %j is refused everywhere, in words that say what it must be', async (limitKw, message) => {
+  ])('of %j is refused everywhere, with its rule in words', async (limitKw, message) => {
     const answers = [
       await service.call('POST', SCHEDULES, profile({ limitKw })),
       await service.call('PUT', '/locations/quay-1/limit', { limitKw }),
@@ -155,12 +155,12 @@ describe('PATCH of a cluster', () => {
     [{ locationIds: [7] }, 'locationIds.0: must be the id of a location, not 7'],
     [[], 'body: must be a group of fields: { … }, not a list'],
     ['"text"', 'body: must be a group of fields: { … }, not text'],
-  ])('says in plain words what %j must be', async (change, message) => {
+  ])('has the rule for %j in plain words', async (change, message) => {
     const answer = await service.call('PATCH', `/clusters/${clusterId}`, change);
     expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toBe(message);
   });
 
-  it('counts a field it knows beside one it does not', async () => {
+  it('counts a known field beside an unknown one', async () => {
     const answer = await service.call('PATCH', `/clusters/${clusterId}`, { colour: 'red', name: 'Renamed' });
     expect(bodyOf(answer, clusterSchema)).toMatchObject({ name: 'Renamed' });
   });

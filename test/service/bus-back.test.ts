@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import type { MessageBus } from '../../src/ports/telemetry.js';
 import { HARBOUR, runService, site, tenantWith } from './running-service.js';
 
-it('asks every charger to report when the bus says that it is back', async () => {
+it('asks every charger to report when the bus is back', async () => {
   const published: string[] = [];
   let tellBack = () => {};
   const bus: MessageBus = {

@@ -99,7 +99,7 @@ describe("DELETE of a location's profile", () => {
     expect(await limitsOf('past')).toMatchObject({ profiles: [{ status: 'EXPIRED' }] });
   });
 
-  it('leaves a history that tells the truth before and after (section 1)', async () => {
+  it('leaves a correct history before and after (section 1)', async () => {
     await submit(schedules('below'), { limitKw: 10, startsInMs: 0 });
     const submittedAtMs = service.clock.nowMs();
     service.clock.advance(5_000);
@@ -118,7 +118,7 @@ describe("DELETE of a location's profile", () => {
   });
 
   it.each(['11', '-1', 'x', '03', '1.0', '1e0', '0x1', '%20', '%31%30%30', '١'])(
-    'refuses the priority %s with 400, and says what it must be',
+    'refuses the priority %s with 400, and names the rule',
     async (priority) => {
       const answer = await service.call('DELETE', `/locations/twice/schedules/${priority}`);
       expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toBe('priority: must be a whole number from 0 to 10');
@@ -130,7 +130,7 @@ describe("DELETE of a location's profile", () => {
     refusalOf(await cancel(lockOf('closed'), 0), 'TARGET_INACTIVE');
   });
 
-  it('warns where what applies instead will not fit', async () => {
+  it('warns if the limit that applies instead will not fit', async () => {
     await service.call('PUT', '/locations/warned/limit', { limitKw: 5 });
     await submit(schedules('warned'), { limitKw: 40 });
     const answer = await cancel(schedules('warned'), 0);
@@ -201,8 +201,8 @@ describe("DELETE of an organization's profile", () => {
   });
 });
 
-describe('Whoever follows the stream', () => {
-  it('hears of a cancelled profile, and of what applies instead', async () => {
+describe('A reader of the stream', () => {
+  it('receives a cancelled profile, and the limit that applies instead', async () => {
     await submit(schedules('followed'), { limitKw: 9, startsInMs: 0, priority: 1 });
     await submit(lockOf('followed'), { limitKw: 7 });
     const headers = { 'x-api-key': apiKeyOf(HARBOUR) };
@@ -269,7 +269,7 @@ describe('DELETE of all schedules of a target', () => {
     ['/chargers/twice-a/connectors/1/schedules', 'DELETE …/schedules/{priority}'],
     ['/organizations/schedules', 'DELETE …/schedules/{priority}'],
     ['/clusters/any/schedules', 'DELETE /v1/locations/{locationId}/schedules/{priority} for each'],
-  ])('is 405, and says how profiles are cancelled: %s', async (path, advice) => {
+  ])('is 405, with the way to cancel profiles: %s', async (path, advice) => {
     const answer = await service.call('DELETE', path);
     expect(refusalOf(answer, 'METHOD_NOT_ALLOWED')).toContain(advice);
     expect(answer.headers.get('allow')).toContain('POST');

@@ -60,7 +60,7 @@ describe('13 POST /clusters/{clusterId}/schedules', () => {
     }
   });
 
-  it('replaces what a member had at the priority, and nothing else', async () => {
+  it("replaces a member's profile of the priority, and nothing else", async () => {
     const clusterId = await create(['quay-1', 'quay-2'], 10);
     const own = profile({ limitKw: 44, priority: 5 });
     await service.call('POST', '/locations/quay-1/schedules', own);
@@ -129,7 +129,7 @@ describe('13 POST /clusters/{clusterId}/schedules', () => {
     refusalOf(await post(clusterId, profile()), 'CLUSTER_INACTIVE');
   });
 
-  it('meets changes of the same cluster one after another: members are all told or all gone', async () => {
+  it('meets changes of the same cluster one after another: all members receive it or all have left', async () => {
     const clusterId = await create(['quay-1', 'quay-2', 'twin']);
     const request = profile({ limitKw: 3.5, priority: 9 });
     const [applied, removed] = await Promise.all([

@@ -136,7 +136,7 @@ describe('8 GET /clusters', () => {
 });
 
 describe('9 GET /clusters/{clusterId}', () => {
-  it('adds what members may draw under the cap, in proportion to what each is set to (2.8)', async () => {
+  it('adds the limits of members under the cap, in proportion to their effective limits (2.8)', async () => {
     const { clusterId } = await create(BOTH);
     expect((await detailOf(clusterId)).liveStatus).toEqual({
       actualTotalKw: 0,
@@ -150,13 +150,13 @@ describe('9 GET /clusters/{clusterId}', () => {
     });
   });
 
-  it('never raises a member above what it is set to: scale is at most 1', async () => {
+  it('never raises a member above its effective limit: scale is at most 1', async () => {
     const { clusterId } = await create({ ...BOTH, limitKw: 1000 });
     const { liveStatus } = await detailOf(clusterId);
     expect(liveStatus.locations.map(({ effectiveLimitKw }) => effectiveLimitKw)).toEqual([50, 30]);
   });
 
-  it('has no cap to tell where there is none: clusterLimitKw null, withinLimit true', async () => {
+  it('has no cap if there is none: clusterLimitKw null, withinLimit true', async () => {
     const { clusterId } = await create({ ...BOTH, limitKw: null });
     const { liveStatus } = await detailOf(clusterId);
     expect(liveStatus).toMatchObject({ clusterLimitKw: null, sumLocationLimits: 80, withinLimit: true });
@@ -193,7 +193,7 @@ describe('9 GET /clusters/{clusterId}', () => {
     expect((await detailOf(clusterId)).liveStatus.sumLocationLimits).toBe(2_000_000);
   });
 
-  it('knows no cluster that does not exist: 404 CLUSTER_NOT_FOUND', async () => {
+  it('has no cluster that does not exist: 404 CLUSTER_NOT_FOUND', async () => {
     for (const id of ['nothing', 'new', '__proto__', 'x'.repeat(300)]) {
       refusalOf(await service.call('GET', `/clusters/${id}`), 'CLUSTER_NOT_FOUND');
     }
@@ -221,7 +221,7 @@ describe('10 PATCH /clusters/{clusterId}', () => {
     expect(read).toEqual({ ...changed, updatedAt });
   });
 
-  it('keeps what was changed over a restart', async () => {
+  it('keeps the changes over a restart', async () => {
     const { clusterId } = await create(BOTH);
     const changed = await patch(clusterId, {
       name: 'Kept',
@@ -301,7 +301,7 @@ describe('10 PATCH /clusters/{clusterId}', () => {
 });
 
 describe('11 DELETE /clusters/{clusterId}', () => {
-  it('deletes the cluster, leaves its members alone, and knows it no more, after a restart either', async () => {
+  it('deletes the cluster, leaves its members alone, and has it no more, after a restart either', async () => {
     const { clusterId } = await create({ name: 'Gone', locationIds: ['many-5'], limitKw: 1 });
     const limits = async () =>
       bodyOf(await service.call('GET', '/locations/many-5/limits'), locationLimitsSchema);
@@ -334,7 +334,7 @@ describe('12 DELETE /clusters/{clusterId}/locations/{locationId}', () => {
     expect(left).toEqual({ ...made, locationIds: ['quay-2'] });
   });
 
-  it('gives the share of the removed to those that stay', async () => {
+  it('gives the share of the removed to the others', async () => {
     const { clusterId } = await create(BOTH);
     await service.call('DELETE', `/clusters/${clusterId}/locations/quay-1`);
     expect((await detailOf(clusterId)).liveStatus).toMatchObject({
@@ -349,7 +349,7 @@ describe('12 DELETE /clusters/{clusterId}/locations/{locationId}', () => {
     expect(await detailOf(made.clusterId)).toMatchObject(made);
   });
 
-  it('knows no member that is none: 404 LOCATION_NOT_FOUND, an existing location too', async () => {
+  it('has no member that is none: 404 LOCATION_NOT_FOUND, an existing location too', async () => {
     const { clusterId } = await create(BOTH);
     for (const id of ['closed', 'nowhere', 'rivals-only', '__proto__', '%2F', '..%2Fquay-1']) {
       refusalOf(await service.call('DELETE', `/clusters/${clusterId}/locations/${id}`), 'LOCATION_NOT_FOUND');

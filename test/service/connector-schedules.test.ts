@@ -75,7 +75,7 @@ describe('1 POST /chargers/{controllerUuid}/connectors/{connectorId}/schedules',
     ]);
   });
 
-  it('knows no charger or connector that does not exist: 404 CHARGER_NOT_FOUND', async () => {
+  it('has no charger or connector that does not exist: 404 CHARGER_NOT_FOUND', async () => {
     for (const path of [pathOf('nobody'), pathOf('quay-1-a', '3'), pathOf('quay-1', '1')]) {
       refusalOf(await service.call('POST', path, profile()), 'CHARGER_NOT_FOUND');
     }

@@ -145,7 +145,7 @@ describe.each(CASES)('$title', ({ number }) => {
     bodyOf(await knock(here(fresh), await bearer(scope)), schema, status);
   });
 
-  it('is closed to a tenant without the feature, whatever it asks: 403 FEATURE_NOT_ENABLED (5.5)', async () => {
+  it('is closed to a tenant without the feature, at any request: 403 FEATURE_NOT_ENABLED (5.5)', async () => {
     for (const body of [here().body, here().body && { limitKw: 'wrong' }]) {
       const request = { ...here(), ...(body && { body }) };
       refusalOf(await knock(request, { 'x-api-key': apiKeyOf(NOBODY) }), 'FEATURE_NOT_ENABLED');
@@ -272,8 +272,8 @@ describe('the rate of requests', () => {
   });
 });
 
-describe('what lies on the disk', () => {
-  it('is for its owner alone; the log says where it is not, and how to mend it', async () => {
+describe('the files of the service', () => {
+  it('are readable by their owner alone; the log names exceptions, and the way to mend them', async () => {
     const parent = mkdtempSync(join(tmpdir(), 'headroom-owner-'));
     const dataDir = join(parent, 'data');
     const warnings: string[] = [];
@@ -297,7 +297,7 @@ describe('what lies on the disk', () => {
 });
 
 describe('14 GET /health', () => {
-  it('needs no credential, answers at the root too, and tells of no tenant (5.1)', async () => {
+  it('needs no credential, answers at the root too, and has nothing of any tenant (5.1)', async () => {
     const answer = await service.send('GET', '/health');
     expect(bodyOf(answer, healthSchema)).toMatchObject({
       status: 'ok',

@@ -29,7 +29,7 @@ function enforcedAt(locationId: string): readonly unknown[] {
 }
 
 describe('the limit in force', () => {
-  it('is never above the physical connection, whatever is set (decisions)', async () => {
+  it('is never above the physical connection, at any limits (decisions)', async () => {
     await service.call('POST', '/locations/own/schedules', profile({ limitKw: 70 }));
     await service.call('POST', '/locations/own/schedules', profile({ limitKw: 200, priority: 1 }));
     await service.call('PUT', '/locations/own/limit', { limitKw: 300 });

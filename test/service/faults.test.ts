@@ -152,7 +152,7 @@ describe('a store that cannot be reached', () => {
     for (const answer of await callAll(cases)) expect([200, 201]).toContain(answer.status);
   });
 
-  it('does not end the looking for changes from outside: what changed meanwhile is seen once it is back', async () => {
+  it('does not end the search for changes from outside: later ones are seen once it is back', async () => {
     let away = true;
     const unreachable = (store: Store): Store => ({
       ...store,

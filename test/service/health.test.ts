@@ -134,7 +134,7 @@ describe('a probe that comes often', () => {
   });
   const database = async (report: ReturnType<typeof health>) => (await report).checks.database;
 
-  it('has one write a second under way at most, and hears "failing" of one that takes long', async () => {
+  it('has one write a second under way at most, and shows "failing" after one that takes long', async () => {
     const reports = Array.from({ length: 50 }, () => health());
     expect(asked).toHaveLength(1);
     clock.advance(1_500);

@@ -79,7 +79,7 @@ describe('meter values', () => {
     expect(await links()).toEqual({ online: 3, stale: 1, offline: 4 });
   });
 
-  it('say withinLimit up to the cap itself, and not a watt above it', async () => {
+  it('have withinLimit true up to the cap itself, and not a watt above it', async () => {
     const second = await charger('quay-2', { boot: 'boot-2' });
     await second.meter('1', { powerW: 11_600 });
     await drawing([8.4, 11.6]);
@@ -89,7 +89,7 @@ describe('meter values', () => {
     expect(await liveStatus()).toMatchObject({ withinLimit: false });
   });
 
-  it('never change what is set: limits follow profiles, actualKw follows chargers', async () => {
+  it('never change the limits: limits follow profiles, actualKw follows chargers', async () => {
     const request = profileAt(clock.nowMs(), { limitKw: 10, endsInMs: HEARTBEAT_MS });
     await service.call('POST', '/locations/quay-1/schedules', request);
     const { locations } = await liveStatus();
@@ -122,7 +122,7 @@ describe('a charger that falls silent', () => {
     return live.connectors.map(({ actualKw, isEstimated }) => [actualKw, isEstimated]);
   }
 
-  it('is stale after three heartbeats; then what its car drew last is an estimate, and told as one', async () => {
+  it('is stale after three heartbeats; then the last draw of its car is an estimate, and marked as one', async () => {
     const one = await charger('quay-1', { boot: 'boot-4' });
     await one.meter('1', { powerW: 500 });
     await one.meter('2', { powerW: 300 });
@@ -176,7 +176,7 @@ describe('a charger that falls silent', () => {
 });
 
 describe('a restart', () => {
-  it('counts a connector 0 until its first value, and says that it is an estimate (decisions)', async () => {
+  it('counts a connector 0 until its first value, and marks it as an estimate (decisions)', async () => {
     service = await service.restart({ clock });
     await drawing([0, 0]);
     expect((await liveStatus()).locations[0]).toMatchObject({ estimatedKw: 0 });

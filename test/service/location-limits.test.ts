@@ -58,7 +58,7 @@ describe('2 POST /locations/{locationId}/schedules', () => {
     expect(answer).toMatchObject({ status: 'SCHEDULED', effectiveLimitKw: 50 });
   });
 
-  it('lets the highest-priority active profile decide, in whatever order they came (1)', async () => {
+  it('lets the highest-priority active profile decide, in any order of submission (1)', async () => {
     expect(await submit('stacked', profile({ limitKw: 40, priority: 2 }))).toMatchObject({
       effectiveLimitKw: 40,
     });
@@ -111,7 +111,7 @@ describe('2 POST /locations/{locationId}/schedules', () => {
     expect(await limitsOf('raced')).toEqual(before);
   });
 
-  it('writes instants in UTC with milliseconds, whatever spelling of UTC came in (2)', async () => {
+  it('writes instants in UTC with milliseconds, for any spelling of UTC in requests (2)', async () => {
     const hour = toInstant(Date.parse(profile().endTime)).slice(0, 13);
     const spelt = { ...profile({ priority: 8 }), endTime: `${hour.replace('T', 't')}:00:00+00:00` };
     expect(await submit('odd', spelt)).toMatchObject({ endTime: `${hour}:00:00.000Z` });
@@ -128,7 +128,7 @@ describe('2 POST /locations/{locationId}/schedules', () => {
     expect((await limitsOf('precise')).profiles.map(({ limitKw }) => limitKw)).toEqual(answered);
   });
 
-  it('knows no location that does not exist: 404 LOCATION_NOT_FOUND', async () => {
+  it('has no location that does not exist: 404 LOCATION_NOT_FOUND', async () => {
     const answer = await service.call('POST', '/locations/nowhere/schedules', profile());
     expect(refusalOf(answer, 'LOCATION_NOT_FOUND')).toContain('nowhere');
   });
@@ -156,7 +156,7 @@ describe('3 PUT /locations/{locationId}/limit', () => {
     });
   });
 
-  it('does not change what holds while a profile is active', async () => {
+  it('does not change the effective limit while a profile is active', async () => {
     await submit('fallback', profile({ limitKw: 8 }));
     const answer = await service.call('PUT', '/locations/fallback/limit', { limitKw: 70 });
     expect(bodyOf(answer, permanentLimitSchema)).toMatchObject({ permanentLimitKw: 70, effectiveLimitKw: 8 });
@@ -181,7 +181,7 @@ describe('3 PUT /locations/{locationId}/limit', () => {
     expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(/^limitKw: /);
   });
 
-  it('knows no location that does not exist, and changes none that is inactive', async () => {
+  it('has no location that does not exist, and changes none that is inactive', async () => {
     refusalOf(await service.call('PUT', '/locations/nowhere/limit', { limitKw: 5 }), 'LOCATION_NOT_FOUND');
     refusalOf(await service.call('PUT', '/locations/closed/limit', { limitKw: 5 }), 'TARGET_INACTIVE');
     refusalOf(await service.call('PUT', '/locations/closed/limit', { limitKw: 0 }), 'INVALID_REQUEST_BODY');
@@ -208,7 +208,7 @@ describe('4 GET /locations/{locationId}/limits', () => {
     }
   });
 
-  it('knows no location that does not exist: 404 LOCATION_NOT_FOUND', async () => {
+  it('has no location that does not exist: 404 LOCATION_NOT_FOUND', async () => {
     refusalOf(await service.call('GET', '/locations/nowhere/limits'), 'LOCATION_NOT_FOUND');
   });
 });

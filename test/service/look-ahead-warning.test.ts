@@ -148,7 +148,7 @@ describe('A write that leads to a shortage of power', () => {
     );
   });
 
-  it('says nothing of what a higher priority decides, nor of the past', async () => {
+  it('ignores spans in which a higher priority decides, and the past', async () => {
     await limit('masked', '13:00', '15:00', 70, 9);
     expect(warningOf(await limit('masked', '13:00', '15:00', 1, 2))).toBeUndefined();
     const answer = await limit('past', '11:00', '13:00', 1);
@@ -208,7 +208,7 @@ describe('A write on a cluster', () => {
     expect(warningOf(await patch({ status: 'INACTIVE' }))).toBeUndefined();
   });
 
-  it('folds what it leads to at its members into one header (endpoint 13)', async () => {
+  it('folds its effects at its members into one header (endpoint 13)', async () => {
     const created = await service.call('POST', '/clusters', {
       name: 'Two',
       locationIds: ['west', 'east', 'closed'],

@@ -62,7 +62,7 @@ describe('GET /locations/{locationId}', () => {
   });
 
   it.each(['theirs', 'nowhere', 'quay-1%20', 'QUAY-1', '%00', 'q'.repeat(129), '..', '%7B%7D'])(
-    'knows no location %s',
+    'has no location %s',
     async (id) => {
       const answer = await service.call('GET', `/locations/${id}`);
       // A client resolves `..` itself, and so requests no location.

@@ -309,7 +309,7 @@ async function requireSameHistory({ service, clock, heard }: Sites): Promise<voi
   }
 }
 
-it('is one, however it is asked for and whatever was changed before', async () => {
+it('is one, for any way of asking and any earlier changes', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 30 }), async (steps) => {
       const sites = await openSites();

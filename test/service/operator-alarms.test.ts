@@ -45,7 +45,7 @@ async function idsOf(path: string): Promise<string[]> {
 }
 
 describe('GET /locations/{locationId}/alarms', () => {
-  it('lists what lasted in the last day, open ones included, the newest first', async () => {
+  it('lists alarms of the last day, open ones included, the newest first', async () => {
     const list = await service.read('/locations/quay-1/alarms', alarmListSchema);
     expect(list).toMatchObject({ from: '2026-05-31T12:00:00.001Z', nextCursor: null });
     expect(list.alarms).toEqual([
@@ -64,7 +64,7 @@ describe('GET /locations/{locationId}/alarms', () => {
     ]);
   });
 
-  it('lists what lasted in the span asked for', async () => {
+  it('lists alarms of the requested span', async () => {
     const path = '/locations/quay-1/alarms';
     expect(await idsOf(`${path}?from=2026-05-29T00:00:00Z&to=2026-05-30T12:00:00Z`)).toEqual(['long-ago']);
     expect(await idsOf(`${path}?to=${at('09:00')}`)).toEqual(['still-open']);

@@ -54,7 +54,7 @@ async function order(id: string, limitKw: number) {
 }
 
 describe('An order of the grid operator', () => {
-  it('is told to everybody who asks for as long as it holds, and its status is never empty', async () => {
+  it('is answered to every caller for as long as it holds, and its status is never empty', async () => {
     await order('shown', 8.4);
     expect(await service.read('/locations/shown/operator-limit', operatorLimitSchema)).toMatchObject({
       state: 'LIMITED',
@@ -94,7 +94,7 @@ describe('An order of the grid operator', () => {
     await charger.endAsync(true);
   });
 
-  it('limits the chargers and not what else is on the connection', async () => {
+  it('limits the chargers and no other load of the connection', async () => {
     await order('sauna', 10.5);
     const sentAt = new Date(service.clock.nowMs()).toISOString();
     await service.call('PUT', '/locations/sauna/site-meter', { at: sentAt, powerW: 9_000 });

@@ -35,7 +35,7 @@ const FIRST = { priority: 2, limitKw: 10, startTime: at('13:00'), endTime: at('1
 const SECOND = { priority: 2, limitKw: 20, startTime: at('12:30'), endTime: at('15:00') };
 
 describe('GET /locations/{locationId}/limits?at=', () => {
-  it('tells what was known at a past instant, with the statuses of then', async () => {
+  it('shows the state of a past instant, with the statuses of then', async () => {
     expect(await limitsAt(at('12:05'))).toEqual({
       locationId: 'quay-1',
       permanentLimitKw: 50,
@@ -54,7 +54,7 @@ describe('GET /locations/{locationId}/limits?at=', () => {
     expect(await limitsAt('2026-06-01T11:59:59.999Z')).toMatchObject({ profiles: [] });
   });
 
-  it('tells of a future instant what is known now', async () => {
+  it('shows the present state for a future instant', async () => {
     expect(await limitsAt(at('14:30'))).toEqual({
       locationId: 'quay-1',
       permanentLimitKw: 40,
@@ -67,7 +67,7 @@ describe('GET /locations/{locationId}/limits?at=', () => {
     });
   });
 
-  it('answers as the contract says where no instant is named (2.4)', async () => {
+  it('answers as in the contract if no instant is named (2.4)', async () => {
     const plain = await service.call('GET', '/locations/quay-1/limits');
     const odd = await service.call('GET', '/locations/quay-1/limits?as=of');
     expect(odd.body).toStrictEqual(plain.body);
@@ -83,7 +83,7 @@ describe('GET /locations/{locationId}/limits?at=', () => {
 });
 
 describe('GET /locations/{locationId}/history', () => {
-  it('tells every submission with when it came and when it was replaced, and the permanent limits', async () => {
+  it('has every submission with its instants of receipt and replacement, and the permanent limits', async () => {
     const history = await service.read(
       `/locations/quay-1/history?from=${at('12:00')}&to=${at('18:00')}`,
       locationHistorySchema,
@@ -104,7 +104,7 @@ describe('GET /locations/{locationId}/history', () => {
     });
   });
 
-  it('tells only of windows that meet the span', async () => {
+  it('has only windows that meet the span', async () => {
     const { submissions, permanentLimits } = await service.read(
       `/locations/quay-1/history?from=${at('14:00')}&to=${at('14:30')}`,
       locationHistorySchema,

@@ -62,7 +62,7 @@ async function order(id: string, limitKw: number | undefined, more: object = {})
 }
 
 describe('PUT /locations/{locationId}/operator-limit', () => {
-  it('limits the location at once, and says who did', async () => {
+  it('limits the location at once, and shows its source', async () => {
     expect(await read('rest')).toMatchObject({ state: 'INIT', limitKw: FAILSAFE_KW, source: null });
     const answer = await order('rest', 12.5);
     expect(answer).toMatchObject({ state: 'LIMITED', limitKw: 12.5, source: 'DSO box 17', endsAt: null });
@@ -159,7 +159,7 @@ describe('A grid operator on MQTT', () => {
 });
 
 describe('As time passes', () => {
-  it('an order without a duration lasts as long as the operator is heard, and its loss leads to the fail-safe', async () => {
+  it('an order without a duration lasts as long as heartbeats of the operator arrive, and its loss leads to the fail-safe', async () => {
     await order('lasting', 9);
     await order('lost', 30);
     for (let minute = 0; minute < 10; minute++) {

@@ -149,7 +149,7 @@ describe('GET /locations/{locationId}/live', () => {
     });
   });
 
-  it('says of a charger that was never heard of that it keeps to its fail-safe', async () => {
+  it('shows the fail-safe of a charger that never sent a message', async () => {
     const { connectors, reservedKw } = await live('e-quay');
     expect(connectors[0]).toMatchObject({
       controllerUuid: 'e-quay-a',
@@ -170,7 +170,7 @@ describe('GET /locations/{locationId}/live', () => {
     expect(reservedKw).toBeGreaterThan(0);
   });
 
-  it('shows limit, lease, draw and reason of a car that charges, and what a lock changes', async () => {
+  it('shows limit, lease, draw and reason of a car that charges, and the effect of a lock', async () => {
     await reportUntil(async () => {
       const [connector] = (await live('busy')).connectors;
       expect(connector).toMatchObject({ link: 'online', chargingStatus: 'Charging', actualKw: 11.04 });

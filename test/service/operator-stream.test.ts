@@ -54,7 +54,7 @@ async function submit(path: string, limitKw: number, from: number, to: number, t
 }
 
 describe('GET /stream', () => {
-  it('tells when a limit changes, and when a window begins and ends, at their instants', async () => {
+  it('has changes of a limit, and begins and ends of windows, at their instants', async () => {
     const reader = await follow('?locationId=quay-1');
     await submit('/locations/quay-1/schedules', 20, 1, 2);
     service.clock.advanceTo(NOW_MS + 120_000);
@@ -73,7 +73,7 @@ describe('GET /stream', () => {
     expect(ids).toEqual([...ids].sort((a, b) => a - b));
   });
 
-  it('tells of locks, their limit, and their end', async () => {
+  it('has locks, their limits, and their ends', async () => {
     const reader = await follow();
     await submit('/chargers/locking-a/connectors/2/schedules', 11, 0, 4);
     service.clock.advanceTo(NOW_MS + 240_000);
@@ -85,7 +85,7 @@ describe('GET /stream', () => {
     ]);
   });
 
-  it('tells nothing of other locations where one is named, and never of another tenant', async () => {
+  it('has nothing of other locations if one is named, and never of another tenant', async () => {
     const [mine, named, rivals] = [
       await follow(),
       await follow('?locationId=quay-2'),
@@ -116,7 +116,7 @@ describe('GET /stream', () => {
     }
   });
 
-  it('replays nothing and tells of no gap, whichever event a reader says it had last, of another tenant too', async () => {
+  it('replays nothing and reports no gap, for any last event id of a reader, of another tenant too', async () => {
     const mine = await follow();
     for (const limitKw of [23, 24]) await submit('/locations/quay-1/schedules', limitKw, 0, 60);
     await eventually(() => expect(mine.of('effectiveLimit')).toHaveLength(2));
@@ -136,7 +136,7 @@ describe('GET /stream', () => {
     expect(readers.flatMap(({ events }) => events).every(({ id }) => ids.includes(Number(id)))).toBe(true);
   });
 
-  it('tells the power of a location once a second at most, and only when it changed', async () => {
+  it('has the power of a location once a second at most, and only after a change', async () => {
     const charger = await connectCharger(service.mqttUrl, 'drawing');
     const reader = await follow('?locationId=drawing');
     const powers = () => dataOf(reader, 'power').map(({ actualKw }) => actualKw);
@@ -158,7 +158,7 @@ describe('GET /stream', () => {
     await charger.stop();
   });
 
-  it('tells the limit of a connector when it is another, not when it goes on, and its alarms', async () => {
+  it('has each new limit of a connector, not its renewals, and its alarms', async () => {
     const reader = await follow('?locationId=granted');
     const charger = await connectCharger(service.mqttUrl, 'granted');
     const limits = () => dataOf(reader, 'connectorLimit');

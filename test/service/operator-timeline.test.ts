@@ -121,7 +121,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await rowsOf('shared')).toEqual([['12:00', 50, 'permanentLimit']]);
   });
 
-  it('ends after a thousand segments, and says where to ask on', async () => {
+  it('ends after a thousand segments, with the begin of the next request', async () => {
     const crowd = Array.from({ length: 100 }, (_, i) => `crowd-${i}` as LocationId);
     const crowded = await runOperatedService([
       tenantWith(
@@ -157,7 +157,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     await again.stop();
   });
 
-  it('refuses a span that ends before it begins, one that is too long, and what is no instant', async () => {
+  it('refuses a span that ends before it begins, one that is too long, and malformed instants', async () => {
     const refused = async (query: string) =>
       refusalOf(await service.call('GET', `/locations/idle/timeline?${query}`), 'INVALID_REQUEST_BODY');
     expect(await refused(`from=${at('13:00')}&to=${at('13:00')}`)).toMatch(/^to: /);
@@ -172,7 +172,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     expect(await refused('from=&to=')).toMatch(/^from: .*; to: /);
   });
 
-  it('tells what a change would do, with the shares that follow from it, and writes nothing', async () => {
+  it('shows the effect of a change, with the shares that follow from it, and writes nothing', async () => {
     const cluster = { name: 'Tried', locationIds: ['tried', 'beside'], limitKw: 50 };
     await service.call('POST', '/clusters', cluster);
     const window = `withStartTime=${at('13:00')}&withEndTime=${at('14:00')}`;
@@ -213,7 +213,7 @@ describe('GET /locations/{locationId}/timeline', () => {
       'withLimitKw=5&withStartTime=2020-01-01T00:00:00Z&withEndTime=2020-01-02T00:00:00Z',
       /^withEndTime: must be in the future/,
     ],
-  ])('refuses to try what could not be submitted: %s', async (query, message) => {
+  ])('refuses to try an invalid change: %s', async (query, message) => {
     const answer = await service.call('GET', `/locations/plain/timeline?${query}`);
     expect(refusalOf(answer, 'INVALID_REQUEST_BODY')).toMatch(message);
   });

@@ -75,7 +75,7 @@ describe('a feature', () => {
 });
 
 describe('a location', () => {
-  it('that is provisioned is known, with its charger, and clusters may take it', async () => {
+  it('that is provisioned is there, with its charger, and clusters may take it', async () => {
     refusalOf(await service.call('GET', '/locations/new/limits'), 'LOCATION_NOT_FOUND');
     await provision(harbour({}, site('new', { permanentLimitKw: 12 })));
     await seen(async () => expect(await limitsOf('new')).toMatchObject({ permanentLimitKw: 12 }));
@@ -95,7 +95,7 @@ describe('a location', () => {
     await charger.stop();
   });
 
-  it('whose permanent limit is provisioned anew has it; one set over REST stays while the file says the same', async () => {
+  it('whose permanent limit is provisioned anew has it; one set over REST stays while the file has the same', async () => {
     await service.call('PUT', '/locations/quay-2/limit', { limitKw: 33 });
     await provision(harbour({ 'quay-1': { permanentLimitKw: 61 } }));
     await seen(async () => expect(await limitsOf('quay-1')).toMatchObject({ effectiveLimitKw: 61 }));
@@ -142,7 +142,7 @@ describe('a location', () => {
 });
 
 describe('a connector', () => {
-  it('that is provisioned at a charger that is connected makes it tell of itself again', async () => {
+  it('that is provisioned at a connected charger makes it send its state again', async () => {
     const charger = await connectCharger(service.mqttUrl, 'quay-1');
     await charger.client.subscribeAsync(charger.topic('sync'), { qos: 1 });
     const asked: string[] = [];

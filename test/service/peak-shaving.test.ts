@@ -50,7 +50,7 @@ async function readFor(seconds: number, powerW: number, ...ids: readonly string[
 }
 
 describe('A location that keeps to an average', () => {
-  it('leaves its chargers what the window leaves beside the building, and says why', async () => {
+  it('leaves its chargers the rest of the window beside the building, with the reason', async () => {
     await reads('shop', 20_000);
     const seen = await live('shop');
     expect(seen).toMatchObject({ gridLimitKw: 15, gridLimitCause: { kind: 'peakShaving' } });
@@ -69,7 +69,7 @@ describe('A location that keeps to an average', () => {
     expect((await live('plain')).peakShaving).toBeNull();
   });
 
-  it('leaves more where less was imported, and says in the timeline what the next window begins with', async () => {
+  it('leaves more after less import, and shows in the timeline the begin of the next window', async () => {
     await readFor(600, 20_000, 'shop', 'again');
     const { peakShaving, gridLimitKw } = await live('shop');
     // 3.33 of 10 kWh in ten minutes leave 80 kW for the other five, the rating of the connection. The building has 20
@@ -101,7 +101,7 @@ describe('A location that keeps to an average', () => {
     });
   });
 
-  it('counts a silent meter with the maximum of its building, and silent chargers with what they may draw', async () => {
+  it('counts a silent meter with the maximum of its building, and silent chargers with their entitlements', async () => {
     const { peakShaving } = await live('silent');
     // 30 kW of the building and twice 6 A are more than 40 kW on average.
     expect(peakShaving?.leavesKw).toBeLessThanOrEqual(10);
@@ -113,7 +113,7 @@ describe('A location that keeps to an average', () => {
     expect(text).toContain('headroom_peak_shaving_locations{state="bound"} 3');
   });
 
-  it('goes on after a restart with what was used, and the most for the time that nobody counted', async () => {
+  it('goes on after a restart with the recorded import, and the highest for the time without records', async () => {
     await readFor(300, 35_000, 'again');
     const before = (await live('again')).peakShaving?.usedKwh ?? 0;
     expect(before).toBeCloseTo((35 * 300) / 3600, 0);

@@ -120,7 +120,7 @@ describe('the service on PostgreSQL', needing(missingPostgres()), () => {
     expect(await limitsOf('quay-2')).toEqual(before);
   });
 
-  it('sees what is provisioned beside it, and loses nothing that is written at that moment', async () => {
+  it('sees sites provisioned beside it, and loses no write of that moment', async () => {
     await provision(service.config, tenantWith(HARBOUR, [...quays(), site('new')]));
     const written = profileAt(clock.nowMs(), { limitKw: 5.5, priority: 4 });
     clock.advance(1000);

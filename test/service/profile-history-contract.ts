@@ -88,7 +88,7 @@ export function describeProfileHistory(
       bodyOf(await get(`${history}?${query}`, tenantUuid), historySchema);
     const DAY = `from=${at('00:00')}&to=${at('23:00')}`;
 
-    it('has what was replaced, what was cancelled and what holds its slot, with when', async () => {
+    it('has replaced, cancelled and present profiles, with their instants', async () => {
       expect(await read(DAY)).toEqual({
         ...about,
         from: at('00:00'),
@@ -98,7 +98,7 @@ export function describeProfileHistory(
       });
     });
 
-    it('has only what meets the span, from inclusive to exclusive; all where none is named', async () => {
+    it('has only profiles that meet the span, from inclusive to exclusive; all if none is named', async () => {
       const limitsIn = async (query: string) => (await read(query)).submissions.map(({ limitKw }) => limitKw);
       expect(await limitsIn(`from=${at('14:00')}&to=${at('15:00')}`)).toEqual([9, 11]);
       expect(await limitsIn(`from=${at('15:00')}&to=${at('16:00')}`)).toEqual([11]);
@@ -139,7 +139,7 @@ export function describeProfileHistory(
       bodyOf(await get(`${held}?at=${instant}`, tenantUuid), heldSchema);
     const profilesAt = async (instant: string) => (await read(instant)).profiles;
 
-    it('are those that were known then, with the statuses of then', async () => {
+    it('are the profiles of then, with the statuses of then', async () => {
       const known = [
         { ...REPLACED, status: 'ACTIVE' },
         { ...CANCELLED, status: 'SCHEDULED' },
@@ -158,7 +158,7 @@ export function describeProfileHistory(
       expect(await limitsAt(at('12:20'))).toEqual([11]);
     });
 
-    it('are, of a future instant, those that are known now', async () => {
+    it('are, for a future instant, the present profiles', async () => {
       expect(await profilesAt(at('13:30'))).toEqual([{ ...REPLACING, status: 'ACTIVE' }]);
       expect(await profilesAt('9999-12-31T23:59:59.999Z')).toEqual([{ ...REPLACING, status: 'EXPIRED' }]);
     });
@@ -182,7 +182,7 @@ export function describeProfileHistory(
     );
   });
 
-  it('tells which lock decided at an instant', async () => {
+  it('shows the lock that decided at an instant', async () => {
     const lockAt = async (instant: string) =>
       bodyOf(await get(`${CONNECTOR}/schedules?at=${instant}`), connectorSchedulesSchema).lockLimitKw;
     expect(await lockAt(at('11:45'))).toBeNull();

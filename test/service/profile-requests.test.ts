@@ -106,7 +106,7 @@ describe.each(['connector', 'location', 'organization', 'cluster'])('a profile o
   });
 });
 
-describe('what was refused', () => {
+describe('a refused profile', () => {
   it('left nothing behind but the good requests', async () => {
     const limits = bodyOf(await service.call('GET', '/locations/quay-1/limits'), locationLimitsSchema);
     expect(limits.profiles).toEqual([{ ...good, status: 'ACTIVE' }]);

@@ -243,7 +243,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     expect(await statuses(admin, others)).toEqual([200, 200]);
   });
 
-  it('say in /health and at /metrics what each of them owns', async () => {
+  it('show in /health and at /metrics the shards of each', async () => {
     const [first, second] = (await startNodes(2)) as [Node, Node];
     for (const { url, held } of [first, second]) {
       expect(await (await fetch(`${url}/health`)).json()).toMatchObject({
@@ -259,7 +259,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     }
   });
 
-  it('hear the chargers of their own tenants alone, and answer them', async () => {
+  it('receive messages of the chargers of their own tenants alone, and answer them', async () => {
     const [first, second] = (await startNodes(2)) as [Node, Node];
     const charger = await connectAsync(broker.url);
     const limited = new Set<string>();
@@ -318,7 +318,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     for (const tenantUuid of TENANTS) expect(await limitOf(first, tenantUuid)).toBe(written.get(tenantUuid));
   });
 
-  it('refuse what the owner before of a shard writes, and nothing of its other shards', async () => {
+  it('refuse writes of the earlier owner of a shard, and nothing of its other shards', async () => {
     const [first] = (await startNodes(1)) as [Node];
     const before = [...first.held];
     const second = await startNode();
@@ -336,7 +336,7 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     await append(kept);
   });
 
-  it('give a node whose clock is off no tenants, and it forwards and says so', async () => {
+  it('give a node whose clock is off no tenants, and it forwards and reports it', async () => {
     const [first] = (await startNodes(1)) as [Node];
     const { systemClock } = await import('../../src/clock.js');
     const off = await startNode({ clock: { ...systemClock, nowMs: () => systemClock.nowMs() + 5_000 } });

@@ -86,7 +86,7 @@ async function connect(clientId: string, password: string): Promise<MqttClient> 
 }
 
 describe('PUT /locations/{locationId}/site-meter', () => {
-  it('leaves for the chargers what the building does not take, less the reserve, whatever asks for the limit', async () => {
+  it('leaves the rest beside the building for the chargers, less the reserve, at any other limit', async () => {
     expect(await read('rest')).toMatchObject({ state: 'STALE', buildingKw: 40, reserveKw: 0, leavesKw: 40 });
     expect((await live('rest')).gridLimitKw).toBe(40);
     const answer = await reads('rest', 23_400, { energyWh: 1_000_000 });
@@ -154,13 +154,13 @@ describe('PUT /locations/{locationId}/site-meter', () => {
     expect(other.status).toBe(404);
   });
 
-  it('uses nothing of what the site feeds back, unless that is provisioned', async () => {
+  it("uses nothing of the site's export, unless that is provisioned", async () => {
     expect(await reads('sunny', -30_000)).toMatchObject({ buildingKw: 0, leavesKw: 75 });
     expect(await reads('export', -30_000)).toMatchObject({ buildingKw: -30, leavesKw: 105 });
     expect((await live('export')).gridLimitKw).toBe(105);
   });
 
-  it('leaves amperes on each phase, where the connection is known in amperes', async () => {
+  it('leaves amperes on each phase, if the connection is provisioned in amperes', async () => {
     const { leavesA, leavesKw, connectionKw } = await reads('fused', 9_000, { currentA: [20, 10.2, 8] });
     expect(connectionKw).toBe(43.47);
     expect(leavesKw).toBe(29.47);
@@ -177,7 +177,7 @@ describe('PUT /locations/{locationId}/site-meter', () => {
 describe('A meter on MQTT', () => {
   const topicOf = (id: string) => `ems/v1/${HARBOUR}/${id}/site/meter`;
 
-  it('tells what its own location draws, and is not trusted with more', async () => {
+  it('reports the draw of its own location, and may do no more', async () => {
     const client = await connect('mqtt-meter', PASSWORD);
     const message = { v: 1, hb: 1, at: new Date(service.clock.nowMs()).toISOString(), powerW: 12_000 };
     await client.publishAsync(topicOf('mqtt'), JSON.stringify(message));
@@ -290,7 +290,7 @@ describe('As time passes', () => {
     expect((await reads('rising', 10_000)).leavesKw).toBe(65);
   });
 
-  it('raises an alarm of a meter that jumps by more than the site can, and believes it a minute later', async () => {
+  it('raises an alarm of a meter that jumps by more than the site can, and trusts it a minute later', async () => {
     await reads('alarmed', 10_000);
     service.clock.advance(1_000);
     expect(await reads('alarmed', -200_000)).toMatchObject({ state: 'DISTRUSTED', leavesKw: 40 });
@@ -310,7 +310,7 @@ describe('As time passes', () => {
     });
   });
 
-  it('a meter that was never heard is missed after a minute', async () => {
+  it('a meter that never sent a reading is missed after a minute', async () => {
     expect(await meterAlarms('ahead')).toMatchObject([{ kind: 'SITE_METER_STALE' }]);
   });
 

@@ -152,7 +152,7 @@ describe('several nodes', needing(missingPostgres()), () => {
     expect(await page.text()).toBe(await (await fetch(first.url)).text());
   });
 
-  it('say in /health and at /metrics which of them runs', async () => {
+  it('show in /health and at /metrics the active one', async () => {
     const [first, second] = await twoNodes();
     const healthOf = async ({ url }: Node) => (await fetch(`${url}/health`)).json();
     expect(await healthOf(first)).toMatchObject({
@@ -222,7 +222,7 @@ describe('several nodes', needing(missingPostgres()), () => {
     expect(written).toContain(((await limits.json()) as { permanentLimitKw: number }).permanentLimitKw);
   });
 
-  it('count failed sign-ins by the address of the client, and believe no client that names another', async () => {
+  it('count failed sign-ins by the address of the client, and trust no client that names another', async () => {
     const [first, second] = await twoNodes({ HEADROOM_TRUST_PROXY: '1' });
     const guess = (url: string, headers: Record<string, string>) =>
       fetch(`${url}/v1/clusters`, { headers: { 'x-api-key': 'wrong', ...headers } });
@@ -242,7 +242,7 @@ describe('several nodes', needing(missingPostgres()), () => {
     expect(await answer.json()).toMatchObject({ error: { code: 'SERVICE_UNAVAILABLE' } });
   });
 
-  it('read what they would run while they stand by, so that it takes them less when they do', async () => {
+  it('read their rows while they stand by, so that a takeover takes less time', async () => {
     await twoNodes();
     const readings: string[] = [];
     await startNode(

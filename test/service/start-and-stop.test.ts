@@ -54,7 +54,7 @@ describe('a start', () => {
 });
 
 describe('a stop', () => {
-  it('answers what it took, and a restart finds all that was acknowledged', async () => {
+  it('answers its accepted requests, and a restart finds all acknowledged writes', async () => {
     let service = await runService(tenants());
     const request = profile({ limitKw: 13 });
     const writes = SITES.map(async (id) => {

@@ -107,7 +107,7 @@ async function bearer(clientId: string, clientSecret: string): Promise<Record<st
 }
 
 describe('an API key that is created', () => {
-  it('opens what it was granted from the next request on, over a restart too, and is listed without its secret', async () => {
+  it('opens its scopes from the next request on, over a restart too, and is listed without its secret', async () => {
     const expiresAt = new Date(NOW_MS + HOUR_MS).toISOString();
     const answer = await create(KEYS, { name: '  Fleet back end ', scopes: ['locations:read'], expiresAt });
     const issued = bodyOf(answer, issuedApiKeySchema, 201);
@@ -143,7 +143,7 @@ describe('an API key that is created', () => {
     expect(await keys()).toContainEqual(expect.objectContaining({ keyId: issued.keyId, state: 'expired' }));
   });
 
-  it('is neither in the log nor in the database; the log names who created and who revoked it', async () => {
+  it('is neither in the log nor in the database; the log names its creator and revoker', async () => {
     const { apiKey, keyId } = await newKey();
     await service.call('DELETE', `${KEYS}/${keyId}`);
     const by = `apiKey:${HARBOUR.slice(0, 8)}`;
@@ -195,7 +195,7 @@ describe('an API key that is created', () => {
     await newKey({ name: 'Twice' });
   });
 
-  it('finds room for a hundred active ones; of those that ended a hundred are kept, and they stay ended', async () => {
+  it('finds room for a hundred active ones; of ended ones a hundred are kept, and they stay ended', async () => {
     const provisioned = (await keys()).length;
     const issued = [];
     for (let i = provisioned; i < 100; i++) issued.push(await newKey({ name: `Key ${i}` }));
@@ -409,7 +409,7 @@ describe('credentials of another tenant', () => {
 });
 
 describe('the last use of a credential', () => {
-  it('is known at once, costs a write a minute however many requests there are, and outlives a restart', async () => {
+  it('is recorded at once, costs a write a minute at any number of requests, and outlives a restart', async () => {
     let writes = 0;
     const wrapStore = (store: Store): Store => ({
       ...store,

@@ -183,7 +183,7 @@ describe('two tenants with the same ids', () => {
 });
 
 describe('the tenant comes from the credential alone (5.2)', () => {
-  it('whatever headers and query say', async () => {
+  it('at any headers and query', async () => {
     const headers = {
       'x-api-key': apiKeyOf(RIVAL),
       'x-tenant-uuid': HARBOUR,

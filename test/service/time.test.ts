@@ -133,7 +133,7 @@ describe('a window', () => {
     expect(effectiveLimits('far')).toEqual([2, 50]);
   });
 
-  it('is told exactly although the host is late and nothing has happened yet (decisions)', async () => {
+  it('is exact although the host is late and nothing has happened yet (decisions)', async () => {
     await submit('brink', { startsInMs: 400, endsInMs: 700, limitKw: 12, priority: 2 });
     expect((await stateOf('brink'))[0]).toBe(50);
     // A clock step fires no timer, so no actor notices it.
@@ -158,7 +158,7 @@ describe('a window', () => {
 });
 
 describe('several windows', () => {
-  it('that are adjacent leave no gap and tell no limit in between', async () => {
+  it('that are adjacent leave no gap and emit no limit in between', async () => {
     await submit('adjacent', { endsInMs: 1000, limitKw: 10, priority: 3 });
     await submit('adjacent', { startsInMs: 1000, endsInMs: 2000, limitKw: 20, priority: 2 });
     await submit('adjacent', { startsInMs: 2000, endsInMs: 3000, limitKw: 30, priority: 3 + 1 });
@@ -294,7 +294,7 @@ describe('clusters that are made in the same millisecond', () => {
 });
 
 describe('a wall clock that is set', () => {
-  it('forward makes what was skipped happen within a second', async () => {
+  it('forward makes skipped boundaries happen within a second', async () => {
     await submit('back', { startsInMs: HOUR_MS, endsInMs: 2 * HOUR_MS, limitKw: 9 });
     effects.clear();
     clock.jump(HOUR_MS + 5);

@@ -71,14 +71,14 @@ describe('The Access page', ON_PAGES, () => {
     await fill(dialog, 'Fleet back end', 'locations:read');
     await dialog.getByLabel('Expires').fill(inputOf(Date.now() + 3_600_000));
     await dialog.getByRole('button', { name: 'Create the API key' }).click();
-    await dialog.getByText('shown this once').waitFor();
+    await dialog.getByText('shown only once').waitFor();
     const apiKey = await dialog.getByRole('textbox', { name: 'API key' }).inputValue();
     expect(await statusOf(apiKey)).toBe(200);
     await dialog.getByRole('button', { name: 'Copy the API key' }).click();
     await page.getByText('API key copied.').waitFor();
     expect(await page.evaluate('navigator.clipboard.readText()')).toBe(apiKey);
     await expectAccessible(page);
-    await dialog.getByRole('button', { name: 'I have stored it' }).click();
+    await dialog.getByRole('button', { name: 'I have stored the secret' }).click();
 
     const secret = apiKey.slice(12);
     const places =
@@ -105,7 +105,7 @@ describe('The Access page', ON_PAGES, () => {
     await eventually(async () => {
       expect((await rowsOf(page, 'API keys')).flat().join()).not.toContain('Fleet back end');
     });
-    await page.getByRole('checkbox', { name: /that ended/ }).check();
+    await page.getByRole('checkbox', { name: /ended ones/ }).check();
     await eventually(async () => {
       const row = (await rowsOf(page, 'API keys')).find((cells) => cells[0]?.includes('Fleet back end'));
       expect(row?.[5]).toContain('revoked');
@@ -148,7 +148,7 @@ describe('The Access page', ON_PAGES, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Details of the API key onlycred' }).click();
     await dialog.getByRole('button', { name: 'Revoke' }).click();
-    await dialog.getByText('this signs you out').waitFor();
+    await dialog.getByText('this ends your sign-in').waitFor();
     await dialog.getByRole('button', { name: 'Revoke the API key' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });

@@ -24,7 +24,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
 
   const prioritiesIn = async (page: Page, table: string) =>
     (await rowsOf(page, table)).map(([priority]) => priority);
-  const firstChange = async (page: Page) => (await rowsOf(page, 'What changes'))[0]?.slice(2);
+  const firstChange = async (page: Page) => (await rowsOf(page, 'Changes'))[0]?.slice(2);
   const listed = async (path: string) => (await rig.service.call('GET', path)).body.profiles;
 
   it('ends it now, and the limit that applies without it is back at once', async () => {
@@ -95,7 +95,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await page.getByRole('button', { name: 'End it now' }).click();
     await page
       .getByRole('dialog')
-      .getByText(/^It was done, but: quay-2: .* the limit is 5 kW/)
+      .getByText(/^The change succeeded, but: quay-2: .* the limit is 5 kW/)
       .waitFor();
     await page.keyboard.press('Escape');
     await eventually(async () => expect(await prioritiesIn(page, 'Profiles')).not.toContain('4'));

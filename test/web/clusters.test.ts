@@ -139,7 +139,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await dialog.getByLabel('Cap in kW').fill('5');
     await dialog.getByLabel('The quay-1').check();
     await dialog.getByRole('button', { name: 'Create the cluster' }).click();
-    await dialog.getByText(/^It was set, but: .*quay-1: .* needs .* kW/).waitFor();
+    await dialog.getByText(/^The change succeeded, but: .*quay-1: .* needs .* kW/).waitFor();
     await dialog.getByRole('button', { name: 'Create the cluster' }).waitFor({ state: 'detached' });
     await page.keyboard.press('Escape');
     await page.getByRole('link', { name: 'Tight' }).click();
@@ -203,7 +203,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await dialog.getByRole('button', { name: 'Set the schedule for all members' }).click();
     await dialog.getByText('2 of 3 members took it, 1 did not.').waitFor();
     await eventually(async () => {
-      expect(await rowsOf(page, 'What became of it')).toEqual([
+      expect(await rowsOf(page, 'Outcome')).toEqual([
         ['The old-pier', expect.stringMatching(/^Failed The location is not active.* TARGET_INACTIVE$/)],
         ['The quay-1', 'ACTIVE effective limit now 12.5 kW'],
         ['The quay-2', 'ACTIVE effective limit now 12.5 kW'],

@@ -33,7 +33,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
   }
 
   async function previewed(page: Page): Promise<readonly Span[]> {
-    const rows = page.getByRole('table', { name: 'What changes' }).locator('tbody tr');
+    const rows = page.getByRole('table', { name: 'Changes' }).locator('tbody tr');
     return Promise.all(
       (await rows.all()).map(async (row) => {
         const [from, to] = await row.locator('time').all();
@@ -121,7 +121,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Permanent limit in kW').fill('7.5');
     await eventually(async () => {
-      expect((await rowsOf(page, 'What changes'))[0]).toEqual([
+      expect((await rowsOf(page, 'Changes'))[0]).toEqual([
         'now',
         expect.stringContaining(':'),
         '50.0 kW',
@@ -129,7 +129,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
       ]);
     });
     await dialog.getByRole('button', { name: 'Set the permanent limit' }).click();
-    await dialog.getByText(/^It was set, but: quay-1: .* needs .* kW/).waitFor();
+    await dialog.getByText(/^The change succeeded, but: quay-1: .* needs .* kW/).waitFor();
     const now = page.getByRole('region', { name: 'Now', exact: true });
     await eventually(async () => expect(await figureOf(now, 'Permanent limit')).toBe(7.5));
     expect((await rig.service.call('GET', '/locations/quay-1/limits')).body.permanentLimitKw).toBe(7.5);
@@ -150,7 +150,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await dialog.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
     await dialog.getByRole('button', { name: 'Set the schedule' }).focus();
     await page.keyboard.press('Enter');
-    await dialog.getByText(/^It was set, but: quay-1: .* needs .* kW/).waitFor();
+    await dialog.getByText(/^The change succeeded, but: quay-1: .* needs .* kW/).waitFor();
     await page.keyboard.press('Enter');
     await dialog.getByRole('button', { name: 'Set the schedule' }).waitFor({ state: 'detached' });
     await expectAccessible(page);
@@ -186,7 +186,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await page.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
     await submit.click();
     await eventually(async () => expect(await messageAt('End')).toBe('must be after startTime'));
-    await page.getByText('Fill in the fields to see what would change.').waitFor();
+    await page.getByText('Fill in the fields to preview the limit.').waitFor();
   });
 
   it('locks a connector, which then runs free of the others (section 1)', async () => {
@@ -199,7 +199,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await dialog.getByLabel('Start').fill(inputOf(Date.now()));
     await dialog.getByLabel('End').fill(inputOf(Date.now() + 3_600_000));
     await eventually(async () => {
-      expect((await rowsOf(page, 'What changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']);
+      expect((await rowsOf(page, 'Changes'))[0]?.slice(2)).toEqual(['not locked', '11.0 kW']);
     });
     await dialog.getByRole('button', { name: 'Lock the connector' }).click();
     await eventually(async () => {

@@ -76,7 +76,7 @@ describe('The page of a location', ON_PAGES, () => {
     // A comma between thousands is no decimal point, and the page must not guess which is meant.
     for (const text of ['1,000', '0x10', 'seven']) {
       await page.getByLabel('Limit in kW').fill(text);
-      await page.getByText('Fill in the fields to see what would change.').waitFor();
+      await page.getByText('Fill in the fields to preview the limit.').waitFor();
       const refused = page.waitForResponse((response) => response.status() === 400);
       await page.getByRole('button', { name: 'Set the schedule' }).click();
       expect((await refused).request().postDataJSON().limitKw).toBe(text);

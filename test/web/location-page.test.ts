@@ -148,7 +148,7 @@ describe('The page of a location', ON_PAGES, () => {
       expect(await sidewaysScroll(page)).toBe(0);
       await page.getByRole('button', { name: 'Set a schedule' }).click();
       await page.getByLabel('Limit in kW').fill('7');
-      await page.getByRole('table', { name: 'What changes' }).waitFor();
+      await page.getByRole('table', { name: 'Changes' }).waitFor();
       await expectAccessible(page);
       await page.keyboard.press('Escape');
       await page.getByRole('button', { name: /why quay-1-a \/ 1/ }).click();

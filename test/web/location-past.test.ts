@@ -110,7 +110,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await page.getByRole('button', { name: '6 h' }).click();
     // The sentence does not cover the hours before that minute.
     const [time = ''] = inputOf(minuteMs).match(/:\d\d:\d\d$/) ?? [];
-    const sentence = 'the power was between 0.0 kW and 7.4 kW, as far as it is known: from';
+    const sentence = 'the power was between 0.0 kW and 7.4 kW, as far as it is recorded: from';
     await page
       .locator('figcaption')
       .getByText(new RegExp(`${sentence}[^:]*${time}.* to `))
@@ -135,7 +135,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
         ['L3 ', '', '0.0', '0.0', '–'],
       ]);
     });
-    const took = 'The building took at most 21.3 kW, and 25.3 kW with what was kept free for it to rise.';
+    const took = 'The building took at most 21.3 kW, and 25.3 kW with its reserve.';
     await page.locator('figcaption').getByText(took).waitFor();
     const phases = page.getByRole('figure', { name: 'Amperes on each phase' });
     await phases.getByText('The chargers drew at most 16.3 A on L1, 8.0 A on L2, 0.0 A on L3.').waitFor();

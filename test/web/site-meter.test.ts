@@ -43,12 +43,12 @@ describe('The page of a location with a meter', ON_PAGES, () => {
       expect(text).not.toContain('meter silent');
     });
     await eventually(async () =>
-      expect(await page.getByLabel('Now').innerText()).toContain('The building leaves no more'),
+      expect(await page.getByLabel('Now').innerText()).toContain('The building limits the location'),
     );
     const chart = page.getByLabel('Limits and power');
     await chart.getByText('Building and reserve', { exact: true }).waitFor();
     await chart
-      .getByText(/The building took at most 6?[0-9.]+ kW, and [0-9.]+ kW with what was kept free/)
+      .getByText(/The building took at most 6?[0-9.]+ kW, and [0-9.]+ kW with its reserve/)
       .waitFor();
     await expectAccessible(page);
     await page.setViewportSize({ width: 375, height: 800 });

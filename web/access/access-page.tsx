@@ -121,7 +121,9 @@ function EndDialog({
       onClose={onClose}
     >
       {row.isCaller && (
-        <Notice kind="warning">You are signed in with it: this signs you out, here and everywhere.</Notice>
+        <Notice kind="warning">
+          You are signed in with it: this ends your sign-in, here and everywhere.
+        </Notice>
       )}
       {children.length > 0 && (
         <Notice kind="warning">
@@ -149,9 +151,9 @@ function ScopeNotice() {
   return (
     <Notice kind="warning">
       To see and change credentials, sign in with one that has the scope <code>credentials:write</code>. No
-      credential has it unless it was issued with it by name: on the service’s machine,{' '}
+      credential has it unless it was issued with this scope by name: on the service’s machine,{' '}
       <code>headroom key issue TENANT --scope credentials:write locations:read</code>, and every scope that it
-      is to grant.
+      will grant.
     </Notice>
   );
 }
@@ -180,7 +182,7 @@ function Lists({
               checked={areEndedShown}
               onChange={(event) => setEndedShown(event.currentTarget.checked)}
             />{' '}
-            Show {ended} that ended
+            Show {ended} ended ones
           </label>
         )}
       </p>

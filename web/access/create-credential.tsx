@@ -66,7 +66,7 @@ export function CreateCredential({
           label="Name"
           autoComplete="off"
           value={name}
-          hint="The program or person that will use it."
+          hint="The program or person that uses it."
           error={messages.get('name')}
           onInput={setName}
         />
@@ -105,7 +105,7 @@ function ScopePicker({
     <fieldset class="members" aria-describedby="scopes-note">
       <legend>Scopes</legend>
       <p id="scopes-note" class={error === undefined ? 'hint' : 'hint wrong'}>
-        {error ?? 'Only those that you are signed in with can be granted.'}
+        {error ?? 'You can grant only your own scopes.'}
       </p>
       <ul>
         {grantable.map((scope) => (
@@ -147,13 +147,13 @@ function ShowSecret({
     <Dialog title={`The ${noun} ${issued.name ?? ''} was created`} onClose={onClose}>
       <div class="stack">
         <Notice kind="warning">
-          Copy it now: the secret is shown this once. The service keeps only its hash.
+          Copy it now: the secret is shown only once. The service keeps only its hash.
         </Notice>
         {'clientId' in issued && <Copyable label="Client id" text={issued.clientId} />}
         <Copyable label={label} text={'apiKey' in issued ? issued.apiKey : issued.clientSecret} />
         <div class="row">
           <Button kind="primary" onClick={onClose}>
-            I have stored it
+            I have stored the secret
           </Button>
         </div>
       </div>

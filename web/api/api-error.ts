@@ -30,7 +30,7 @@ export async function errorOf(response: Response): Promise<ApiError> {
   return new ApiError(
     response.status,
     'UNREADABLE',
-    `Something between here and the service answered ${response.status}.`,
+    `A proxy between this page and the service answered ${response.status}.`,
   );
 }
 

@@ -21,7 +21,7 @@ export function createAuthorization(credential: Credential): Authorization {
       async headers() {
         // A browser cannot send such a header, and its error would look like an error of the service.
         if (!VISIBLE_ASCII.test(apiKey))
-          throw new ApiError(401, 'UNAUTHORIZED', 'The API key has characters that are in no key.');
+          throw new ApiError(401, 'UNAUTHORIZED', 'The API key has characters that no key has.');
         return { 'x-api-key': apiKey };
       },
       renew: () => false,

@@ -170,12 +170,7 @@ function ScheduleOutcome({
         </strong>
       </p>
       <Warnings texts={written.warnings} />
-      <Table
-        label="What became of it"
-        columns={columns}
-        rows={rows}
-        rowKey={({ locationId }) => locationId}
-      />
+      <Table label="Outcome" columns={columns} rows={rows} rowKey={({ locationId }) => locationId} />
       <div class="row">
         <Button kind="primary" onClick={onDone}>
           OK
@@ -248,9 +243,7 @@ function ClusterScheduleForm({
       submitText="Set the schedule for all members"
       onDone={onDone}
     >
-      <p class="quiet">
-        Each member takes it as a profile of its own: the limit is for each, not for all together.
-      </p>
+      <p class="quiet">Each member gets its own profile: the limit is for each, not for all together.</p>
       <ProfileFields
         draft={draft}
         messages={messages}

@@ -39,7 +39,7 @@ export function ConfirmDialog({
   if (written !== undefined && written.warnings.length > 0)
     return (
       <Dialog title={title} onClose={onDone}>
-        <Taken warnings={written.warnings} intro="It was done, but:" onDone={onDone} />
+        <Taken warnings={written.warnings} intro="The change succeeded, but:" onDone={onDone} />
       </Dialog>
     );
   return (

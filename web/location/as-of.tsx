@@ -119,10 +119,10 @@ export function PastHead({
       {error !== undefined && <ErrorNotice error={error} />}
       {error === undefined && value !== undefined && (
         <FigureRow>
-          <Figure name="Effective limit" note="from its own profiles, as known then">
+          <Figure name="Effective limit" note="from its own profiles at that time">
             {kwText(value.limits.effectiveLimitKw)}
           </Figure>
-          <Figure name="Permanent limit" note="as set then">
+          <Figure name="Permanent limit" note="at that time">
             {kwText(value.limits.permanentLimitKw)}
           </Figure>
           <Figure name="Drew" note={value.power === undefined ? 'not recorded' : 'mean of that minute'}>

@@ -171,8 +171,8 @@ function ConnectorFigures({
       </Figure>
       <Figure
         name="Reserved for it"
-        explanation="The most that it may draw by the limits sent to it, and by its fail-safe. No other connector gets this power."
-        note="the most it may draw now"
+        explanation="Its entitlement: the highest power that it may draw by the limits sent to it, and by its fail-safe. No other connector gets this power."
+        note="its entitlement now"
       >
         {kwText(reservedKw)}
       </Figure>

@@ -43,8 +43,7 @@ export function stateOf({
   limitA,
   lastHeardSecondsAgo,
 }: ConnectorLive): ConnectorState {
-  if (status === 'INACTIVE')
-    return { word: 'Inactive', definition: 'The provisioning file has it as INACTIVE.' };
+  if (status === 'INACTIVE') return { word: 'Inactive', definition: 'INACTIVE in the provisioning file.' };
   if (link === 'offline')
     return lastHeardSecondsAgo === null
       ? {

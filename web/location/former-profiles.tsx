@@ -78,7 +78,7 @@ function FormerTable({ address, held, clock }: Props) {
   return (
     <div class="profile-table">
       <p class="quiet small">
-        Those whose window reaches into the last 24 hours or lies ahead, the newest first
+        Profiles whose window reaches into the last 24 hours or lies ahead, the newest first
         {value.length > SHOWN_AT_MOST && `: ${SHOWN_AT_MOST} of ${value.length}`}.
       </p>
       <Table

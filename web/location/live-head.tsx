@@ -27,10 +27,10 @@ function OperatorBanner({ operatorLimit }: { readonly operatorLimit: OperatorLim
 }
 
 const HEADINGS: Readonly<Record<string, string>> = {
-  INIT: 'Grid operator not heard yet.',
+  INIT: 'Nothing received from the grid operator yet.',
   LIMITED: 'Limited by the grid operator.',
-  FAILSAFE: 'Grid operator lost.',
-  UNLIMITED_AUTONOMOUS: 'Grid operator not heard: it sets no limit.',
+  FAILSAFE: 'Grid operator’s heartbeats missing.',
+  UNLIMITED_AUTONOMOUS: 'Grid operator’s heartbeats missing: it sets no limit.',
 };
 
 function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
@@ -39,15 +39,15 @@ function Words({ state, limitKw, source, since, endsAt }: OperatorLimitView) {
       return (
         <>
           {source} has limited the location to {kwText(limitKw ?? 0)} since <Time at={since} isShort />{' '}
-          {endsAt === null ? 'until it takes that back.' : <>until {<Time at={endsAt} isShort />}.</>} No
+          {endsAt === null ? 'until it ends that limit.' : <>until {<Time at={endsAt} isShort />}.</>} No
           profile, lock or permanent limit lifts it.
         </>
       );
     case 'UNLIMITED_AUTONOMOUS':
       return (
         <>
-          Since <Time at={since} isShort /> the operator has sent nothing that limits the location. What else
-          limits it still does.
+          Since <Time at={since} isShort /> the operator has sent nothing that limits the location. All other
+          limits apply.
         </>
       );
     default:
@@ -90,15 +90,15 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         </Figure>
         <Figure
           name="Chargers may get"
-          explanation="The budget: the lowest limit that will be in force before the longest lease ends. All limits sent to the chargers add up to no more."
+          explanation="The budget: the lowest limit in force before the longest lease ends. All limits sent to the chargers add up to no more."
           note="all together, now"
         >
           {kwText(live.budgetKw)}
         </Figure>
         <Figure
           name="Reserved for chargers"
-          explanation="The most that the chargers may draw by the limits sent to them, and by their fail-safes. After a limit falls it stays high until the limits sent before have ended: about a minute."
-          note="the most they may draw now"
+          explanation="The sum of the chargers’ entitlements, by the limits sent to them and by their fail-safes. After a limit falls it stays high until the earlier limits have ended: about a minute."
+          note="their entitlements now"
         >
           {kwText(live.reservedKw)}
         </Figure>

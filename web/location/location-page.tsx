@@ -31,7 +31,7 @@ import { type PastState, usePastState } from './use-past-state.js';
 const STATE_WORDS: Readonly<Record<string, string>> = {
   FADING: 'reading late',
   STALE: 'meter silent',
-  DISTRUSTED: 'meter cannot be right',
+  DISTRUSTED: 'meter implausible',
 };
 
 function BuildingSection({
@@ -56,13 +56,13 @@ function BuildingSection({
         wholeKw={connectionKw}
       />
       <FigureRow>
-        <Figure name="Building" note="the most it was in the last minute">
+        <Figure name="Building" note="its highest power in the last minute">
           {kwText(buildingKw)}
         </Figure>
         <Figure name="Reserve" note="kept free for it to rise">
           {kwText(reserveKw)}
         </Figure>
-        <Figure name="Chargers draw" note={`of ${kwText(leavesKw)} that are left for them`}>
+        <Figure name="Chargers draw" note={`of ${kwText(leavesKw)} left for them`}>
           {kwText(actualKw)}
         </Figure>
         <Figure name="Meter" note={`of the ${kwText(connectionKw)} of the connection`}>
@@ -158,7 +158,7 @@ function PeakShavingSection({ peakShaving }: { readonly peakShaving: PeakShaving
         <Figure name="Used" note={`of ${allowedKwh} kWh until ${localText(windowEndsAt)}`}>
           {`${usedKwh} kWh`}
         </Figure>
-        <Figure name="Average" note="that the import keeps to">
+        <Figure name="Average" note="highest allowed import">
           {kwText(limitKw)}
         </Figure>
         <Figure name="Left for chargers" note="for the rest of the window">

@@ -99,8 +99,8 @@ export function LocationPreview({
         isLoading={change !== undefined && preview === undefined}
       />
       <p class="quiet small">
-        Limits in force: cluster shares, the grid operator, peak shaving, the building and the connection are
-        counted as they are known now.
+        Limits in force: cluster shares, the grid operator, peak shaving, the building and the connection
+        count with their present values.
       </p>
     </div>
   );

@@ -52,8 +52,8 @@ export function PastFuses({ locationId, fuses, past }: Props) {
         }
       />
       <p class="quiet small">
-        What the chargers drew in that minute, the highest as a bar, beside the fuse of now. What a single
-        connector drew, and what was reserved, is not kept.
+        The chargers’ current in that minute, the highest as a bar, beside the present fuse. The current of a
+        single connector, and entitlements, are not kept.
       </p>
     </section>
   );

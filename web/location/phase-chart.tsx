@@ -45,7 +45,10 @@ export function PhaseChart({ feeder, phasesA, phasesOf, span, nowMs, asOfMs, onS
           <Choice
             label="Amperes of"
             value={name ?? ALL}
-            options={[[ALL, 'all chargers'], ...names.map((each) => [each, `those below ${each}`] as const)]}
+            options={[
+              [ALL, 'all chargers'],
+              ...names.map((each) => [each, `the chargers below ${each}`] as const),
+            ]}
             onChoose={(chosen) => onChoose(chosen === ALL ? undefined : chosen)}
           />
         </div>
@@ -81,7 +84,7 @@ function words(phase: string, valueA: number | null): string[] {
 
 function summary(feeder: string | null, highest: readonly string[]): string {
   return highest.length === 0
-    ? 'No currents are known of this time.'
+    ? 'No currents are recorded for this time.'
     : `The chargers${feeder === null ? '' : ` below ${feeder}`} drew at most ${highest.join(', ')}.`;
 }
 

@@ -151,7 +151,7 @@ function pastSentence(powerKw: StepLine, { fromMs, toMs }: Span): string {
   const isAllKnown = knownFromMs === fromMs && knownToMs === toMs;
   const knownText = isAllKnown
     ? ''
-    : `, as far as it is known: from ${spanText({ fromMs: knownFromMs, toMs: knownToMs })}`;
+    : `, as far as it is recorded: from ${spanText({ fromMs: knownFromMs, toMs: knownToMs })}`;
   return `From ${span} the power was ${was}${knownText}.`;
 }
 
@@ -160,7 +160,7 @@ function buildingSentences({ buildingKw, occupiedKw }: ChartLines, { fromMs, toM
   const known = building.filter((kw) => kw !== null);
   if (known.length === 0) return [];
   const mostOccupied = Math.max(...occupied.filter((kw) => kw !== null));
-  const withReserve = `${kwText(mostOccupied)} with what was kept free for it to rise`;
+  const withReserve = `${kwText(mostOccupied)} with its reserve`;
   return [`The building took at most ${kwText(Math.max(...known))}, and ${withReserve}.`];
 }
 

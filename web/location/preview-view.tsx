@@ -42,7 +42,7 @@ export function PreviewView({
       <h3>Preview</h3>
       {isLoading && <p class="quiet small">Loading…</p>}
       {preview === undefined && !isLoading && (
-        <p class="quiet small">Fill in the fields to see what would change.</p>
+        <p class="quiet small">Fill in the fields to preview the limit.</p>
       )}
       {preview !== undefined && preview.changed.length === 0 && (
         <p>The limit would not change at any time.</p>
@@ -75,7 +75,7 @@ function ChangedSpans({ preview, unlimited }: { readonly preview: Preview; reado
   const more = preview.changed.length - SPANS_SHOWN;
   return (
     <>
-      <table class="changed-spans" aria-label="What changes">
+      <table class="changed-spans" aria-label="Changes">
         <thead>
           <tr>
             <th scope="col">From</th>

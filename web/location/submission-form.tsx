@@ -86,7 +86,7 @@ export function Taken({
 /** Warnings about a change that the service accepted. */
 export function Warnings({
   texts,
-  intro = 'It was set, but:',
+  intro = 'The change succeeded, but:',
 }: {
   readonly texts: readonly string[];
   readonly intro?: string | undefined;

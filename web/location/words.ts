@@ -15,9 +15,9 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
     case 'operatorLimit':
       return 'The grid operator limits the location.';
     case 'peakShaving':
-      return 'The average import that the tariff bills leaves no more for the rest of its window.';
+      return 'Peak shaving limits the location: the rest of the average that the tariff bills.';
     case 'building':
-      return 'The building leaves no more of the physical connection.';
+      return 'The building limits the location: the rest of the physical connection.';
     case 'physicalConnection':
       return 'The physical connection of the location allows no more.';
   }
@@ -25,19 +25,19 @@ export function causeSentence(cause: GridLimitCause, clusterName: string): strin
 
 export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   maximum: 'Maximum',
-  demand: 'All its car takes',
+  demand: 'Full demand',
   fairShare: 'Fair share',
   clusterShare: 'Cluster share',
   waiting: 'More soon',
   paused: 'Waits its turn',
   lock: 'Lock',
-  minimumPause: 'Paused a moment ago',
+  minimumPause: 'Paused moments ago',
   lastResort: 'Lock lowered',
   idle: 'No car',
   failsafe: 'Fail-safe',
   nonCompliant: 'Exceeds its limit',
   readOnly: 'Takes no limits',
-  reserved: 'What is reserved anyway',
+  reserved: 'Unavoidable reserve',
 };
 
 export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
@@ -46,6 +46,6 @@ export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
   OFFLINE: 'Offline',
   STALE: 'Silent',
   SITE_METER_STALE: 'Site meter silent',
-  SITE_METER_IMPLAUSIBLE: 'Site meter cannot be right',
+  SITE_METER_IMPLAUSIBLE: 'Site meter implausible',
   NO_LEASE: 'Keeps no lease',
 };

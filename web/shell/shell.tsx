@@ -13,15 +13,15 @@ function ConnectionBanner() {
   const wasLost = useRef(false);
   useEffect(() => {
     if (connection === 'live' && wasLost.current)
-      announce('The connection is back, and everything was read again.');
+      announce('The connection is back, and all data were read again.');
     if (connection !== 'connecting') wasLost.current = connection === 'lost';
   }, [connection]);
   return (
     <div role="status" class="banner-place">
       {connection === 'lost' && (
         <p class="banner">
-          <strong>{isRefused ? 'Not live.' : 'Connection lost.'}</strong> What you see may be old. {reason}{' '}
-          Trying again…
+          <strong>{isRefused ? 'Not live.' : 'Connection lost.'}</strong> The data may be old. {reason} Trying
+          again…
         </p>
       )}
     </div>

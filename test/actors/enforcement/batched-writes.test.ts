@@ -47,7 +47,7 @@ it('is written in order once the database is back, and never grows without end: 
   expect(alarmIds).toEqual(Array.from({ length: 20_000 }, (_, i) => String(i)));
 });
 
-it('goes on being written after somebody who asked for it had all of it written before its time', async () => {
+it('goes on with its writes after a caller had all of it written early', async () => {
   const clock = createVirtualClock(START_MS);
   const written: Change[] = [];
   const store = { append: async (_: string, changes: readonly Change[]) => void written.push(...changes) };

@@ -60,7 +60,7 @@ function createPier(clusters: readonly ClusterRecord[]) {
 }
 
 describe("A location's first share of a cluster", () => {
-  it('leaves out what another member has still to give back (clusters: transitions included)', async () => {
+  it('leaves out power that another member has still to give back (clusters: transitions included)', async () => {
     const pier = createPier([]);
     await pier.beat();
     await pier.beat();
@@ -137,7 +137,7 @@ describe('A charger that loses its lease', () => {
     expect(raisesToW()).toBe(40_000 - 24_288);
   });
 
-  it('and has it again before that leaves them what they had', async () => {
+  it('and has it again before they had to give up theirs', async () => {
     const { clock, say, raisesToW } = await createIdle();
     say(QUAY, CRANE, 'none');
     say(QUAY, CRANE, 'heartbeat');
@@ -206,7 +206,7 @@ describe("A lock's 6 A that its share has no room for", () => {
     };
   }
 
-  it('count for the other members once they are given: what one of those raises by has to be left', async () => {
+  it('count for the other members once they are granted: their rise has to fit', async () => {
     const capW = 46_000;
     const site = createLocked(capW, 'none');
     site.loseDerrick();
@@ -218,7 +218,7 @@ describe("A lock's 6 A that its share has no room for", () => {
     expect(site.raisesAtQuayToW()).toBe(capW - MOST_W - LEAST_W);
   });
 
-  it('wait until another member has let go of what it had, though they will never fit', async () => {
+  it('wait until another member has given up its share, though they will never fit', async () => {
     const site = createLocked(24_000, 'heartbeat');
     while (site.clock.nowMs() < LOCKED_FROM_MS - 10_000) await site.beat();
     expect(site.reservedAtQuayW()).toBeGreaterThan(10_000);

@@ -67,7 +67,7 @@ describe('a decision at the instant at which a window ends', () => {
 });
 
 describe('enforcement that was stopped', () => {
-  it('answers no heartbeat any more: the chargers belong to whoever took over', async () => {
+  it('answers no heartbeat any more: the chargers belong to the new owner', async () => {
     const { grants, enforcement } = harbour;
     enforcement.start();
     for (let i = 0; i < 2; i++) await beat();

@@ -8,7 +8,7 @@ import { createHarbour } from '../harbour.js';
 
 const SILENT_LOG: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
-it('an open alarm has the reason it has now, keeps the one it began with, and is told of each change once', () => {
+it('an open alarm has its present reason, keeps its first one, and reports each change once', () => {
   const harbour = createHarbour();
   const written: Change[] = [];
   const told: [string, AlarmRecord][] = [];

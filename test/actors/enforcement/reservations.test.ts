@@ -31,7 +31,7 @@ function reservationsOf({ written }: Harbour): ReservationRecord[] {
 }
 
 describe('A connector that reports power and takes no limits (rule 7)', () => {
-  it('has its maximum reserved from a start on, before it is heard again, however long that takes', async () => {
+  it('has its maximum reserved from a start on, before its first message, however long that takes', async () => {
     const harbour = start();
     await hear(harbour, { powerW: 9_000 });
     expect(supervisorOf(harbour.quay()).reservedW).toBe(MAXIMUM_W);
@@ -62,7 +62,7 @@ describe('A connector that reports power and takes no limits (rule 7)', () => {
   });
 });
 
-describe('A connector whose charger says that it keeps no lease while the database takes no writes', () => {
+describe('A connector whose charger reports no lease while the database takes no writes', () => {
   it('has its maximum on disk a heartbeat after that takes them again, though nothing else happens', async () => {
     let isWritable = false;
     const harbour = start([], async () => {

@@ -63,7 +63,7 @@ describe.each(EVERY_SAMPLE)('endpoint $number: $method $pattern (section 5)', (s
     expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer /);
   });
 
-  it('answers the same 401 whatever is wrong with a key', async () => {
+  it('answers the same 401 for any fault of a key', async () => {
     const wrong = `${API_KEY.slice(0, -1)}X`;
     const first = await expectRefusal(sample, { 'x-api-key': wrong }, 401, 'UNAUTHORIZED');
     for (const key of ['hr_nobody00_3vQmTq8XbW0yZr5sLk2JdN7c', 'nonsense', '']) {
@@ -193,7 +193,7 @@ describe('a credential over time (section 5)', () => {
     );
   });
 
-  it('another tenant is asked about with its own tenant, whatever the body says (section 5, rule 2)', async () => {
+  it('another tenant is asked about with its own tenant, at any body (section 5, rule 2)', async () => {
     const answer = await rig.call('POST', '/v1/locations/quay-1/schedules', {
       headers: { 'x-api-key': OTHER_API_KEY, 'x-tenant-uuid': TENANT },
       body: { ...WINDOW, tenantUuid: TENANT },

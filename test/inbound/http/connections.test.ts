@@ -74,7 +74,7 @@ describe('requests that are sent without waiting for answers', () => {
     expect(await refusals()).toEqual({});
   });
 
-  it('cut their connection when they are more, and those that waited are never begun', async () => {
+  it('cut their connection when they are more, and waiting ones are never begun', async () => {
     const { application, held } = heldDeletions();
     rig = await createRig({ application });
     const client = await rawClient(rig.url);
@@ -101,7 +101,7 @@ describe('requests that are sent without waiting for answers', () => {
     expect(held).toHaveLength(1);
   });
 
-  it('wait a thousand at once, whatever the number of connections, and again once those are gone', async () => {
+  it('wait a thousand at once, at any number of connections, and again once those are gone', async () => {
     const { application, held } = heldDeletions();
     rig = await createRig({ application });
     const full = Math.floor(1000 / WAITING_AT_MOST);
@@ -118,7 +118,7 @@ describe('requests that are sent without waiting for answers', () => {
 });
 
 describe('a connection whose client does nothing', () => {
-  it('is told 408 and closed, though the client keeps its side open', async () => {
+  it('receives 408 and is closed, though the client keeps its side open', async () => {
     rig = await createRig({ settings: { httpHeaderTimeoutS: 0.2 } });
     const [silent] = await clients(1);
     expect(statusesOf((await silent?.over) ?? '')).toEqual([408]);

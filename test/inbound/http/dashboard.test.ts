@@ -32,7 +32,7 @@ afterAll(async () => {
 const SCRIPT_PATH = '/assets/main-1a2b.js';
 
 describe('GET /', () => {
-  it('is the page, which a browser asks for anew each time and is told when it has not changed', async () => {
+  it('is the page, which a browser requests anew each time, with 304 if it has not changed', async () => {
     const page = await rig.call('GET', '/');
     expect([page.status, await page.text()]).toEqual([200, PAGE]);
     expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -63,7 +63,7 @@ describe('GET /', () => {
     }
   });
 
-  it('says so where the dashboard was not built', async () => {
+  it('answers with the way out if the dashboard was not built', async () => {
     const empty = await createRig({ pageDirectory: `${built}/nothing/` });
     const answer = await empty.call('GET', '/');
     expect([answer.status, answer.headers.get('content-type')]).toEqual([503, 'text/plain; charset=utf-8']);

@@ -135,7 +135,7 @@ describe('/v1/openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  it('says what the stream carries, and in which form', () => {
+  it('has the events of the stream, and their form', () => {
     const { content } = operationOf('GET', '/v1/stream').responses['200'] ?? {};
     expect(Object.keys(content ?? {})).toEqual(['text/event-stream']);
     expect(content?.['text/event-stream']?.schema.$ref).toBe('#/components/schemas/StreamEvent');
@@ -181,7 +181,7 @@ describe('/v1/openapi.json', () => {
     expect(patterns.filter((pattern) => pattern.length > 80)).toHaveLength(1);
   });
 
-  it('tells of every code the service may answer', () => {
+  it('has every code that the service may answer', () => {
     for (const code of ERROR_CODES) {
       // These two codes answer unknown paths and methods, which are no part of the document.
       if (['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code)) continue;
@@ -193,7 +193,7 @@ describe('/v1/openapi.json', () => {
   });
 
   it.each(EVERY_SAMPLE)(
-    'is true of what endpoint $number answers',
+    'agrees with the answers of endpoint $number',
     async ({ method, path, pattern, body, status }) => {
       const headers = { 'x-api-key': API_KEY };
       const good = await rig.call(method, path, { headers, body });
@@ -216,7 +216,7 @@ describe('/v1/openapi.json', () => {
     },
   );
 
-  it('is true of what the token endpoint answers', async () => {
+  it('agrees with the answers of the token endpoint', async () => {
     const credential = { client_id: CLIENT.id, client_secret: CLIENT.secret };
     for (const body of [
       { ...credential, grant_type: 'client_credentials' },
@@ -266,7 +266,7 @@ describe('/docs', () => {
     expect(script).not.toMatch(/https?:\/\//);
   });
 
-  it('comes packed to whom accepts that and plain to others, and is told when it has not changed', async () => {
+  it('comes packed if the client accepts that and plain otherwise, and 304 if it has not changed', async () => {
     const path = '/docs/swagger-ui-bundle.js';
     const [packed, plain] = await Promise.all(
       ['gzip', 'identity'].map((accepted) =>

@@ -52,7 +52,7 @@ describe('a defect', () => {
     ['GET', LIMITS],
     ['POST', SCHEDULES],
   ])(
-    'behind %s %s answers 500 and tells nothing; the log has the stack under the same requestId',
+    'behind %s %s answers 500 without details; the log has the stack under the same requestId',
     async (method, path) => {
       rig = await createRig({ application: fails(new TypeError('secret of the house')) });
       const answer = await rig.call(method, path, {
@@ -83,7 +83,7 @@ describe('a defect', () => {
 });
 
 describe('a store that cannot write', () => {
-  it('answers 503 with Retry-After, and only the log says why', async () => {
+  it('answers 503 with Retry-After, and only the log has the reason', async () => {
     rig = await createRig({ application: fails(new StoreUnavailableError('disk full at /var/lib')) });
     const answer = await rig.call('POST', SCHEDULES, { headers: KEY, body: WINDOW });
     const { error } = errorEnvelopeSchema.parse(await answer.json());
@@ -98,7 +98,7 @@ describe('a store that cannot write', () => {
 });
 
 describe('the log', () => {
-  it('has one line a request with what it was and how it ended', async () => {
+  it('has one line a request with method, path and outcome', async () => {
     rig = await createRig();
     const answer = await rig.call('GET', `${LIMITS}?a=hidden`, { headers: KEY });
     const requestId = answer.headers.get('x-request-id');
@@ -119,7 +119,7 @@ describe('the log', () => {
     );
   });
 
-  it('never shows a secret, whatever is sent where', async () => {
+  it('never shows a secret, in any part of a request', async () => {
     rig = await createRig({ application: fails(new Error('defect')) });
     const token = bearer(rig).authorization ?? '';
     const secrets = [
@@ -170,7 +170,7 @@ describe('a path in the log', () => {
 });
 
 describe('the figures', () => {
-  it('name routes by their pattern, never by what is in them', async () => {
+  it('name routes by their pattern, never by their content', async () => {
     rig = await createRig();
     await rig.call('GET', LIMITS, { headers: KEY });
     await rig.call('GET', '/nowhere-in-particular');
@@ -200,7 +200,7 @@ describe('a client that leaves before its answer', () => {
   });
 });
 describe('stopping', () => {
-  it('finishes what was accepted, takes nothing new, and closes idle connections', async () => {
+  it('finishes accepted requests, takes no new ones, and closes idle connections', async () => {
     const { application, asked, answerNow } = heldDeletion();
     rig = await createRig({ application });
     const { hostname, port } = new URL(rig.url);

@@ -123,7 +123,7 @@ it('a read is asked again over a new way', async () => {
   expect(await (await reading).text()).toBe('answered');
 });
 
-it('a stream that says nothing any more is ended, so that its client comes again', async () => {
+it('a silent stream is ended, so that its client connects again', async () => {
   answer = (response) => response.write('first');
   const stream = await fetch(`${url}/stream`);
   const reader = stream.body?.getReader();

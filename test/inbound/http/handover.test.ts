@@ -14,7 +14,7 @@ function account() {
   return { held, answering: () => (_: unknown, response: ServerResponse) => void held.push(response) };
 }
 
-it('a change of what answers waits for what the one before took, and not for what waits longer', async () => {
+it('a change of the answering part waits for its accepted requests, and not for waiting ones', async () => {
   rig = await createRig();
   const [standby, active] = [account(), account()];
   await rig.server.answerWith(standby.answering);

@@ -39,7 +39,7 @@ describe('the request rate of a tenant', () => {
     expect([await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 429]);
   });
 
-  it('is no matter of another tenant, nor of who has no credential', async () => {
+  it('concerns no other tenant, and no caller without a credential', async () => {
     rig = await createRig({ settings: { httpRatePerS: 1 } });
     expect([await statusOf(KEY), await statusOf(KEY), await statusOf(KEY)]).toEqual([200, 200, 429]);
     expect(await statusOf({ 'x-api-key': OTHER_API_KEY })).toBe(404);
@@ -54,7 +54,7 @@ describe('failed attempts of an address', () => {
     return [answer.status, answer.headers.get('retry-after')];
   };
 
-  it('are allowed 100 at once; after that wrong keys and tokens get 429, and right ones go on, known or not', async () => {
+  it('are allowed 100 at once; after that wrong keys and tokens get 429, and right ones go on, recorded or not', async () => {
     rig = await createRig();
     await failOften();
     for (const headers of [WRONG_KEY, { authorization: 'Bearer a.b.c' }]) {
@@ -108,7 +108,7 @@ describe('failed attempts of an address', () => {
     expect(lines).toEqual([expect.objectContaining({ keyId: key.split('_')[1], reason })]);
   });
 
-  it('limit a key that was known and then revoked', async () => {
+  it('limit a key that was valid and then revoked', async () => {
     rig = await createRig();
     expect(await statusOf(KEY)).toBe(200);
     await failOften();
@@ -116,7 +116,7 @@ describe('failed attempts of an address', () => {
     expect(await statusOf(KEY)).toBe(429);
   });
 
-  it('limit the token endpoint in the same way: who guesses a client waits for that client', async () => {
+  it('limit the token endpoint in the same way: guesses at a client delay only that client', async () => {
     rig = await createRig();
     await failOften();
     for (let i = 0; i < NAME_BURST; i++) {
@@ -152,7 +152,7 @@ describe('failed attempts of an address', () => {
     expect(await ask('neighbour', 'a secret of its own')).toEqual([200, null]);
   });
 
-  it('believe X-Forwarded-For only behind a configured proxy', async () => {
+  it('trust X-Forwarded-For only behind a configured proxy', async () => {
     rig = await createRig();
     await failOften({ 'x-forwarded-for': '203.0.113.1' });
     expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '203.0.113.2' })).toBe(429);
@@ -164,7 +164,7 @@ describe('failed attempts of an address', () => {
     expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '203.0.113.2' })).toBe(401);
   });
 
-  it('count an IPv6 subscriber as one, whatever address of its network it uses', async () => {
+  it('count an IPv6 subscriber as one, at any address of its network', async () => {
     rig = await createRig({ settings: { trustProxy: 1 } });
     await failOften({ 'x-forwarded-for': '2001:db8:0:7::1' });
     expect(await statusOf({ ...WRONG_KEY, 'x-forwarded-for': '2001:db8::7:a:b:c:d' })).toBe(429);

@@ -87,7 +87,7 @@ describe.each(Object.keys(PLACES))('/metrics of a %s', (place) => {
 });
 
 describe('The token', () => {
-  it('opens nothing else, and its refusal has the envelope and says the way out', async () => {
+  it('opens nothing else, and its refusal has the envelope and the way out', async () => {
     const rig = await createRig({ settings: { metricsToken } });
     onTestFinished(() => rig.stop());
     const headers = { authorization: `Bearer ${metricsToken}` };

@@ -144,7 +144,7 @@ describe('the table of the REST guide', () => {
   const guide = readFileSync('docs/rest-guide.md', 'utf8');
 
   it.each(['openid-client', 'oauth4webapi', 'simple-oauth2'])(
-    'says what %s throws, and where the envelope is',
+    'shows the error of %s, and the place of the envelope',
     async (library) => {
       const wrong = await refusedBy(library, 'wrong');
       const lacking = await refusedBy(library, CLIENT.secret, 'everything');

@@ -17,7 +17,7 @@ function linesOf(): readonly Record<string, unknown>[] {
   return rig.logLines.map((line): Record<string, unknown> => JSON.parse(line));
 }
 
-it('has a thousand lines at once of callers without a credential, and then says how many it left out', () => {
+it('has a thousand lines at once of callers without a credential, and then the number of omitted ones', () => {
   const clock = createVirtualClock(0);
   const lines: object[] = [];
   const log = new RequestLog(clock, { ...NO_LOG, info: (fields) => void lines.push(fields) });

@@ -95,7 +95,7 @@ describe('a limit profile request (section 2.1)', () => {
     expect(rig.asked).toEqual([['submitLocationProfile', TENANT, 'quay-1', { ...rest, priority: 0 }]]);
   });
 
-  it('ignores fields it does not know, whatever their names', async () => {
+  it('ignores unknown fields of any name', async () => {
     const body = `{"__proto__":{"limitKw":1},"constructor":1,"tenantUuid":"x",${JSON.stringify(WINDOW).slice(1)}`;
     const answer = await rig.call('POST', SCHEDULES, { headers: KEY, body });
     expect(answer.status).toBe(200);
@@ -116,7 +116,7 @@ describe.each(SAMPLES.filter(({ body }) => body !== undefined))('the body of end
     expect(message).toMatch(/^body: /);
   });
 
-  it('names what is missing when it is empty', async () => {
+  it('names the missing field when it is empty', async () => {
     // Every field of a PATCH may be left out.
     if (sample.method === 'PATCH') return;
     const required = Object.keys(sample.body ?? {}).filter((field) => field !== 'priority');
@@ -127,7 +127,7 @@ describe.each(SAMPLES.filter(({ body }) => body !== undefined))('the body of end
     }
   });
 
-  it('is refused with 415 when it is not said to be JSON', async () => {
+  it('is refused with 415 without the type of JSON', async () => {
     for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'nonsense']) {
       const { status, code } = await refusal(sample.method, sample.path, sample.body, {
         'content-type': type,
@@ -247,7 +247,7 @@ describe('a path (decisions on HTTP)', () => {
     '/v1/../v1/clusters',
     '/__proto__',
     '//evil.example/v1/clusters',
-  ])('that nobody knows answers 404 NOT_FOUND: %s', async (path) => {
+  ])('that is unknown answers 404 NOT_FOUND: %s', async (path) => {
     const { status, text } = await rawGet(path);
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'NOT_FOUND']);
   });
@@ -285,7 +285,7 @@ describe('a method (decisions on HTTP)', () => {
   });
 });
 
-describe('what is no HTTP request', () => {
+describe('anything but an HTTP request', () => {
   it.each([
     [400, 'INVALID_REQUEST_BODY', 'hello\r\n\r\n'],
     [431, 'PAYLOAD_TOO_LARGE', `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`],
@@ -332,7 +332,7 @@ describe('a Transfer-Encoding that a proxy may read in another way', () => {
     'transfer-encoding: identity',
     'transfer-encoding: chunked\r\ncontent-length: 5',
     'content-length: 5\r\ntransfer-encoding: chunked',
-  ])('is answered 400, and what follows is not read: %j', async (headers) => {
+  ])('is answered 400, and later bytes are not read: %j', async (headers) => {
     const hidden = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
     const text = await rawBytes(
       `POST /v1/clusters HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\n0\r\n\r\n${hidden}`,
@@ -349,7 +349,7 @@ describe('a Transfer-Encoding that a proxy may read in another way', () => {
   });
 });
 
-describe('an expectation nobody knows', () => {
+describe('an unknown expectation', () => {
   it('is ignored', async () => {
     const text = await rawBytes(
       'GET /health HTTP/1.1\r\nhost: x\r\nexpect: a-gift\r\nconnection: close\r\n\r\n',
@@ -375,7 +375,7 @@ describe('a client that takes its time', () => {
 });
 
 describe('an answer', () => {
-  it('that created a cluster says where it is', async () => {
+  it('that created a cluster has its address', async () => {
     const body = { name: 'Harbour', locationIds: ['quay-1'] };
     const answer = await rig.call('POST', '/v1/clusters', { headers: KEY, body });
     expect([answer.status, answer.headers.get('location')]).toEqual([201, '/v1/clusters/c-1']);

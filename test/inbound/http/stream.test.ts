@@ -112,7 +112,7 @@ describe('GET /v1/stream', () => {
     await until(() => expect(rig.listeners.size).toBe(0));
   });
 
-  it(`is open ${AT_MOST} times for a tenant and not once more, whatever other tenants do`, async () => {
+  it(`is open ${AT_MOST} times for a tenant and not once more, at any number for other tenants`, async () => {
     const streams = [];
     for (let n = 0; n < AT_MOST; n++) streams.push(await open());
     const refused = await rig.call('GET', '/v1/stream', { headers: KEY });
@@ -142,7 +142,7 @@ describe('GET /v1/stream', () => {
   });
 });
 
-describe('a stream ends, and says why', () => {
+describe('a stream ends, with the reason', () => {
   async function expectEnd(stream: EventReader, code: string): Promise<void> {
     await stream.ended;
     expect(stream.events.at(-1)).toMatchObject({ name: 'closed', data: { code } });

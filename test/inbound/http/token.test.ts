@@ -161,7 +161,7 @@ describe('the token endpoint', () => {
     expect(await readWith(access_token)).toBe(401);
   });
 
-  it('answers the same 401 with WWW-Authenticate: Basic whatever is wrong with the client', async () => {
+  it('answers the same 401 with WWW-Authenticate: Basic for any fault of the client', async () => {
     const messages = new Set<string>();
     for (const [fields, headers] of [
       [GRANT, {}],

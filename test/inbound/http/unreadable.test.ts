@@ -49,7 +49,7 @@ async function patientRig(): Promise<void> {
   rig = await createRig({ settings: { httpHeaderTimeoutS: 0.2, httpRequestTimeoutS: 0.2 } });
 }
 
-describe('what is no HTTP request', () => {
+describe('anything but an HTTP request', () => {
   it.each([
     [400, 'malformed', 'hello\r\n\r\n'],
     [400, 'malformed', 'GET / HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n'],
@@ -77,14 +77,14 @@ describe('what is no HTTP request', () => {
     expect((await rig.metrics.httpRefusals.get()).values).toEqual([{ labels: { reason }, value: 1 }]);
   });
 
-  it('never shows in the log what it was', async () => {
+  it('never shows its content in the log', async () => {
     await answerTo(`GET /v1/${API_KEY} HTTP/9.9\r\nhost: x\r\nx-api-key: ${API_KEY}\r\n\r\n`);
     await answerTo(`POST / HTTP/1.1\r\nx-api-key: ${API_KEY}${'y'.repeat(20_000)}\r\n\r\n`);
     expect(rig.logLines).toHaveLength(2);
     expect(rig.logLines.join('')).not.toContain(API_KEY.slice(-20));
   });
 
-  it('waits for the answers to what was asked before it', async () => {
+  it('waits for the answers to earlier requests', async () => {
     const { statuses } = await answerTo(`${HEALTH}${HEALTH}hello\r\n\r\n`);
     expect(statuses).toEqual([200, 200, 400]);
   });
@@ -123,7 +123,7 @@ describe('a request that breaks off', () => {
     );
   });
 
-  it('in its body is answered 408, however long its client says nothing', async () => {
+  it('in its body is answered 408, however long its client is silent', async () => {
     await stop();
     rig = await createRig({ silentAtMostMs: 50, settings: { httpRequestTimeoutS: 0.5 } });
     expect((await answerTo(HALF_A_TOKEN_REQUEST)).statuses).toEqual([408]);

@@ -34,7 +34,7 @@ describe('MQTT logins', () => {
     expect(createMqttLogins(CREDENTIALS).find(username)).toBeUndefined();
   });
 
-  it('stay current when read again unchanged, in whatever order', () => {
+  it('stay current when read again unchanged, in any order', () => {
     const logins = createMqttLogins(credentialsOf(loginOf(HARBOUR, 'gateway-1', ['g-1', 'g-2'])));
     const login = logins.find(`${HARBOUR}/gateway-1`)?.login;
     logins.replace(credentialsOf(loginOf(HARBOUR, 'gateway-1', ['g-2', 'g-1'])));

@@ -169,7 +169,7 @@ describe('a meter value', () => {
     expect(ledger.measuredW).toBe(0);
   });
 
-  it('of any bytes whatever never throws, and never makes the total anything but an integer', () => {
+  it('of any bytes never throws, and never makes the total anything but an integer', () => {
     const payloads = fc.oneof(
       fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
       fc.json().map((text) => Buffer.from(text)),
