@@ -100,7 +100,7 @@ function printOutcome(result: RunResult, flags: RunFlags, elapsedMs: number): vo
     );
   for (const { locationId, name, mostA, carriesA, overAs } of fullestOf(fuses))
     printLine(
-      `${locationId} drew at most ${mostA.toFixed(1)} A on ${name}, which carries ${carriesA} A; ${overAs} A s above what its fuses carry`,
+      `${locationId} drew at most ${mostA.toFixed(1)} A on ${name}, which carries ${carriesA} A; ${overAs} A s above its fuses`,
     );
   printLine(`trace ${hash}`);
   if (flags.out !== undefined) printLine(`report ${flags.out}/${REPORT_FILE}`);

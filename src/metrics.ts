@@ -145,7 +145,7 @@ function httpMetrics(registers: Registry[]) {
     }),
     tlsCertificateExpires: new Gauge({
       name: 'headroom_tls_certificate_expires_timestamp_seconds',
-      help: 'When the certificates end, seconds since 1970, by certificate (server, client_ca); the earliest of a chain.',
+      help: 'End of the certificates, seconds since 1970, by certificate (server, client_ca); the earliest of a chain.',
       labelNames: ['certificate'],
       registers,
     }),
@@ -174,7 +174,7 @@ function actorMetrics(registers: Registry[]) {
   return {
     boundaryLagSeconds: new Histogram({
       name: 'headroom_boundary_lag_seconds',
-      help: 'How late after its instant a window boundary was applied.',
+      help: 'Delay of window boundaries after their instants.',
       buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 60],
       registers,
     }),

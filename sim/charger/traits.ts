@@ -63,7 +63,7 @@ export const OCPP_BEHAVIOURS = {
   'forgets-profiles': 'forgets all charging profiles when it starts',
   'loses-periods': 'keeps the first period of a charging profile alone',
   'one-period': 'reports that it takes one period only',
-  'ignores-start': 'counts a profile from its receipt, whatever its startSchedule',
+  'ignores-start': 'counts a profile from its receipt, and ignores its startSchedule',
   'hides-schedule': 'does not show its composite schedule',
   'shows-only': 'shows its charging profiles, and draws the maximum of its hardware',
   'rounds-up': 'rounds limits to the nearest whole ampere',

@@ -217,7 +217,7 @@ export type ClusterList = z.output<typeof clusterListSchema>;
 
 /** An extension of the contract, present only with estimated power. */
 const estimatedKwSchema = z.number().optional().meta({
-  description: 'How much of it silent connectors count with; left out where everything is measured.',
+  description: 'Estimated part of it, for silent connectors; left out if everything is measured.',
 });
 
 const liveStatusSchema = z

@@ -2,11 +2,20 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { readDocuments } from '../docs/document.js';
-import { commentsOf, commitBreaches, documentBreaches, proseBreaches } from './prose.js';
+import {
+  commentsOf,
+  commitBreaches,
+  documentBreaches,
+  proseBreaches,
+  textBreaches,
+  textsOf,
+} from './prose.js';
 import { readSources } from './sources.js';
 
 const CODE = /\.(tsx?|m?js)$/;
 const sources = readSources(['machines', 'src', 'sim', 'cli', 'web', 'test', 'tools'], CODE);
+/** The older page of reports has its own words. */
+const speaking = sources.filter(({ path }) => /^(machines|src|sim(?!\/report\/page)|cli|web)\//.test(path));
 const documents = readDocuments();
 
 /** Subjects since this rule exists; none where the history is not there. */
@@ -23,6 +32,11 @@ describe('The tree', () => {
   it('has comments in which something acts, and no code speaks', () => {
     expect(sources.flatMap(commentsOf).length).toBeGreaterThan(5_000);
     expect(sources.flatMap(proseBreaches)).toEqual([]);
+  });
+
+  it('has messages, descriptions and labels in the same words', () => {
+    expect(speaking.flatMap(textsOf).length).toBeGreaterThan(2_500);
+    expect(speaking.flatMap(textBreaches)).toEqual([]);
   });
 
   it('has documents of short sentences, 45,000 words at most', () => {
@@ -55,6 +69,25 @@ describe('The rule for comments', () => {
   ])('accepts %j', (text) => {
     expect(breaches(text)).toEqual([]);
   });
+});
+
+describe('The rule for texts', () => {
+  const breaches = (text: string) => textBreaches({ path: 'web/a.tsx', text });
+
+  it.each([
+    "log.warn({ path }, 'what was written will not fit');\n",
+    'const reason = `it is told a lower limit`;\n',
+    'const label = <p>Whether the charger holds a lease</p>;\n',
+  ])('finds %j', (text) => {
+    expect(breaches(text)).toHaveLength(1);
+  });
+
+  it.each(["const why = 'a written limit does not fit';\n", "type Kind = 'what' | 'told';\n"])(
+    'accepts %j',
+    (text) => {
+      expect(breaches(text)).toEqual([]);
+    },
+  );
 });
 
 describe('The rule for documents', () => {

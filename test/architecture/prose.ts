@@ -1,6 +1,7 @@
 // The rules of plain English, as far as a pattern can find a breach.
 import type { Breach } from './rules.js';
 import type { Source } from './sources.js';
+import { isSyntaxNode, parse, type SyntaxNode } from './syntax.js';
 
 const LEAST_WORDS = 4;
 const INDIRECT_OPENING = /^(What|Whether|Where|Who|How|When|Why|Whom|Whose|As much|As many|So many)\b/;
@@ -14,14 +15,14 @@ const MOST_LONG_SENTENCES = 0.05;
 const SUBJECT = /^[a-z][\w/-]*: [a-z]/;
 const LONGEST_SUBJECT = 72;
 
-interface Comment {
+interface SourceText {
   readonly line: number;
-  /** A block, or a run of `//` lines, as one line. */
   readonly text: string;
 }
 
-export function commentsOf({ text }: Source): readonly Comment[] {
-  const comments: Comment[] = [];
+/** Each block, and each run of `//` lines, as one line. */
+export function commentsOf({ text }: Source): readonly SourceText[] {
+  const comments: SourceText[] = [];
   const lines = text.split('\n').map((line) => line.trim());
   for (let at = 0; at < lines.length; at++) {
     const first = at;
@@ -37,8 +38,38 @@ export function commentsOf({ text }: Source): readonly Comment[] {
   return comments;
 }
 
+/** Texts in the code with a space: messages, descriptions and labels. A placeholder counts as one word. */
+export function textsOf(source: Source): readonly SourceText[] {
+  const texts: SourceText[] = [];
+  const visit = (value: unknown): void => {
+    if (Array.isArray(value)) for (const each of value) visit(each);
+    if (!isSyntaxNode(value)) return;
+    const text = wordsOfLiteral(value);
+    if (text?.includes(' '))
+      texts.push({ line: source.text.slice(0, value.start).split('\n').length, text: text.trim() });
+    for (const child of Object.values(value)) visit(child);
+  };
+  visit(parse(source));
+  return texts;
+}
+
+function wordsOfLiteral(node: SyntaxNode): string | undefined {
+  if (node.type === 'TemplateLiteral' && 'quasis' in node && Array.isArray(node.quasis))
+    return node.quasis.map(({ value }: { readonly value: { readonly raw: string } }) => value.raw).join('…');
+  const isText = node.type === 'Literal' || node.type === 'JSXText';
+  return isText && 'value' in node && typeof node.value === 'string' ? node.value : undefined;
+}
+
 export function proseBreaches(source: Source): readonly Breach[] {
-  return commentsOf(source).flatMap(({ line, text }) => {
+  return breachesOf(source, commentsOf(source));
+}
+
+export function textBreaches(source: Source): readonly Breach[] {
+  return breachesOf(source, textsOf(source));
+}
+
+function breachesOf({ path }: Source, texts: readonly SourceText[]): readonly Breach[] {
+  return texts.flatMap(({ line, text }) => {
     if (text.split(/\s+/).length < LEAST_WORDS) return [];
     // Names of code are no words.
     const words = text.replaceAll(/`[^`]*`|@param \w+/g, '');
@@ -47,7 +78,7 @@ export function proseBreaches(source: Source): readonly Breach[] {
       FREE_RELATIVE.test(words) ? 'use the noun of the field' : '',
       SPEECH.test(words) ? 'code sends, reports or receives' : '',
     ].filter((reason) => reason !== '');
-    return reasons.length === 0 ? [] : [`${source.path}:${line}: ${reasons.join(', ')}: ${text}`];
+    return reasons.length === 0 ? [] : [`${path}:${line}: ${reasons.join(', ')}: ${text}`];
   });
 }
 

@@ -88,7 +88,7 @@ describe('headroom serve --record', () => {
     const found = await run(['sim', 'replay', changed]);
     expect(found.code).toBe(1);
     expect(found.stdout).toContain(`\n${limitsIn(recording) - 1} limits agree, 1 differs\n`);
-    expect(found.stderr).toContain(`first difference: ${instant} q1-a/1 of quay-1 was told 31.9 A`);
+    expect(found.stderr).toContain(`first difference: ${instant} q1-a/1 of quay-1 received 31.9 A`);
     for (const [flags, words] of [
       [['--at', '2020-01-01T00:00:00Z'], '--at lies before the recording, which begins at'],
       [['--connector', 'q1-a/1'], 'give its instant with --at'],

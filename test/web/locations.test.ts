@@ -73,7 +73,7 @@ describe('The page of locations', ON_PAGES, () => {
     // Six amperes at three phases are more than this.
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 1 });
     await cell(page, 'The quay-1', 'count', 3).getByText('1', { exact: true }).waitFor();
-    await page.getByLabel('Only what needs attention').check();
+    await page.getByLabel('Needs attention only').check();
     await eventually(async () => {
       expect(await namesOf(page)).toContain('The quay-1 ');
       expect(await namesOf(page)).not.toContain('Yard 1 ');

@@ -161,7 +161,7 @@ function ClusterFields({ draft, locations, isNew, messages, onChange }: FieldsPr
         inputMode="decimal"
         autoComplete="off"
         value={draft.limitKw}
-        hint="What all members together may draw. Leave it empty for no cap."
+        hint="Highest power of all members together. Leave it empty for no cap."
         error={messages.get('limitKw')}
         onInput={(limitKw) => onChange({ limitKw })}
       />

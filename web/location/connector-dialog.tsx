@@ -66,7 +66,7 @@ function Explanation({
   const clusterId = cause.kind === 'clusterShare' ? cause.clusterId : undefined;
   const clusterName = useClusterName(clusterId);
   return (
-    <section aria-label="Why it has this limit" aria-live="polite">
+    <section aria-label="Reason of this limit" aria-live="polite">
       <Badge tone={lockLimitKw === null ? 'info' : 'lock'}>{REASON_WORDS[reason]}</Badge>
       <p class="explanation">
         <Sentence

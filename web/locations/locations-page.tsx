@@ -78,7 +78,7 @@ export function LocationsPage() {
                 checked={isTroubledOnly}
                 onChange={() => setTroubledOnly(!isTroubledOnly)}
               />
-              Only what needs attention
+              Needs attention only
             </label>
             <p class="quiet small" role="status">
               {shown.length} of {locations.length} shown

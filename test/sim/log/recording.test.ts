@@ -196,7 +196,7 @@ describe('a recording of a running service', () => {
     expect(outcome.differing).toBe(1);
     expect(outcome.first).toMatchObject({
       atMs: JSON.parse(before ?? '').at,
-      message: expect.stringContaining('was told 31.9 A'),
+      message: expect.stringContaining('received 31.9 A'),
     });
   });
 
