@@ -104,7 +104,7 @@ describe('The page of a location with fuses', ON_PAGES, () => {
       expect(await row('hall', 'L1')).toEqual(['L1', '7', '%', '2.0', '4.7', '63']);
       expect(await row('hall', 'L3')).toEqual(['L3', '0', '%', '0.0', '0.0', '20']);
     });
-    await past.getByText('What a single connector drew, and what was reserved, is not kept.').waitFor();
+    await past.getByText('The current of a single connector, and entitlements, are not kept.').waitFor();
     await expectAccessible(page);
     await page.setViewportSize({ width: 375, height: 800 });
     expect(await sidewaysScroll(page)).toBe(0);

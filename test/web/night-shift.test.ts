@@ -148,8 +148,8 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
   it('learns by keyboard and by touch what the chargers may get, and what is reserved', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/yard', viewport: PHONE, hasTouch: true });
     for (const [name, explanation] of [
-      ['Chargers may get', /^The budget: the lowest limit that will be in force/],
-      ['Reserved for chargers', /^The most that the chargers may draw by the limits sent to them/],
+      ['Chargers may get', /^The budget: the lowest limit in force/],
+      ['Reserved for chargers', /^The sum of the chargers’ entitlements, by the limits sent to them/],
     ] as const) {
       const word = now(page).getByRole('button', { name, exact: true });
       const shown = now(page).getByRole('tooltip').getByText(explanation);
