@@ -7,8 +7,7 @@ import type { Metrics } from '../../metrics.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
 import { toJson } from '../../wire/json.js';
 import { toErrorDescription } from '../../wire/oauth.js';
-import type { Connection, Exchange } from './connection.js';
-import type { Connections } from './connections.js';
+import type { Connection, Connections, Exchange } from './connections.js';
 import { sendRefusal } from './error-handler.js';
 import type { RequestLog, Unanswered } from './exchange.js';
 
