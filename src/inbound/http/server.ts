@@ -11,10 +11,9 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { type ConnectionSettings, Connections } from './connections.js';
-import { DueAnswers, type Exchanges, RequestLog } from './exchange.js';
+import { DueAnswers, type Exchanges, RequestLog, readableTarget } from './exchange.js';
 import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
-import { readableTarget } from './request-head.js';
 import { createUnreadableHandler } from './unreadable.js';
 
 export interface ServerSettings extends ConnectionSettings {
