@@ -10,8 +10,7 @@ import { toJson } from '../../wire/json.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { type Access, type Caller, credentialOf } from './access.js';
 import { type Answer, sendJson } from './exchange.js';
-import { type BodyReader, parseBody } from './read-body.js';
-import { parseQuery, queryOf } from './read-query.js';
+import { type BodyReader, parseBody, parseQuery, queryOf } from './read-body.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 
 /** Input of a handler: the tenant of the credential and the raw text of the path's parameters. */

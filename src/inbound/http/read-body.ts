@@ -2,7 +2,7 @@
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';
-import { plainRule } from '../../wire/plain-errors.js';
+import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
 
 const JSON_TYPES = ['application/json', '+json'];
 const FORM_TYPE = 'application/x-www-form-urlencoded';
@@ -58,4 +58,26 @@ export function parsed<S extends z.ZodType>(
     .slice(0, ISSUES_SHOWN)
     .map((issue) => describe(issue.path.join('.'), issue.message));
   throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
+}
+
+// Reads and checks the parameters of a query. A refusal names the parameter.
+
+/** The parameters of `schema`; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
+export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.output<S> {
+  const given = new URLSearchParams(text);
+  const known: Record<string, string> = {};
+  for (const name of Object.keys(schema.shape)) {
+    const values = given.getAll(name);
+    if (values.length > 1) {
+      throw wrongParameter(name, 'given more than once; give it once');
+    }
+    for (const value of values) known[name] = value;
+  }
+  return parsed(schema, known, parameterMessage);
+}
+
+/** The text after `?` in a request's target. */
+export function queryOf(target: string): string {
+  const mark = target.indexOf('?');
+  return mark === -1 ? '' : target.slice(mark + 1);
 }

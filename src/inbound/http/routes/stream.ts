@@ -12,7 +12,7 @@ import type { Access, Caller } from '../access.js';
 import { authenticate, type Handler, type WithApplication } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
-import { parseQuery, queryOf } from '../read-query.js';
+import { parseQuery, queryOf } from '../read-body.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
 
 const SCOPE = 'locations:read';
