@@ -6,9 +6,9 @@ import type { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { OauthClientRecord } from '../../ports/credentials.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
+import { type FailedSignIns, tooManyFailures } from './access.js';
 import type { CredentialUses } from './credential-uses.js';
 import type { CredentialDirectory } from './credentials.js';
-import { type FailedSignIns, tooManyFailures } from './failed-sign-ins.js';
 import { parseBody } from './read-body.js';
 import { Refusal } from './refusal.js';
 
