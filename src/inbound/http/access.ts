@@ -13,8 +13,7 @@ import type { Scope } from '../../ports/records.js';
 import { claimedKeyIdOf, hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import type { FailedSignIn, SignInLog } from '../../sign-in-log.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
-import type { CredentialUses } from './credential-uses.js';
-import type { CredentialDirectory } from './credentials.js';
+import type { CredentialDirectory, CredentialUses } from './credentials.js';
 import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 

@@ -7,8 +7,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { OauthClientRecord } from '../../ports/credentials.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
 import { type FailedSignIns, tooManyFailures } from './access.js';
-import type { CredentialUses } from './credential-uses.js';
-import type { CredentialDirectory } from './credentials.js';
+import type { CredentialDirectory, CredentialUses } from './credentials.js';
 import { parseBody } from './read-body.js';
 import { Refusal } from './refusal.js';
 

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
 import type { Application } from '../../../src/application/application.js';
 import { TenantCredentials } from '../../../src/application/tenant-credentials.js';
-import { CredentialUses } from '../../../src/inbound/http/credential-uses.js';
 import {
   type CredentialDirectory,
+  CredentialUses,
   createCredentialDirectory,
 } from '../../../src/inbound/http/credentials.js';
 import { createExpressApp, type HttpSettings } from '../../../src/inbound/http/express-app.js';
