@@ -6,9 +6,12 @@ import {
   type IncomingMessage,
   type RequestListener,
   type Server,
+  type ServerOptions,
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
@@ -21,8 +24,40 @@ import { toErrorDescription } from '../../wire/oauth.js';
 import { type Connection, type ConnectionSettings, Connections, type Exchange } from './connections.js';
 import { sendRefusal } from './error-handler.js';
 import { DueAnswers, type Exchanges, RequestLog, readableTarget, type Unanswered } from './exchange.js';
-import { createHttpsServer } from './https-server.js';
 import { createOpenStreams } from './open-streams.js';
+
+// The HTTPS server: uses the newest certificate, and joins the two sockets that Node makes of one connection.
+
+/** A handshake may take as long as the headers may (`headersTimeout`). */
+function createHttpsServer(
+  options: ServerOptions & { readonly headersTimeout: number },
+  accept: RequestListener,
+  { tlsFiles, connections }: { readonly tlsFiles: TlsFiles; readonly connections: Connections },
+): Server {
+  const handshakeTimeout = options.headersTimeout;
+  const server = createTlsServer({ ...options, ...tlsFiles.serverContext(), handshakeTimeout }, accept);
+  tlsFiles.onChange(() => server.setSecureContext(tlsFiles.serverContext()));
+  /** Node has no way from an encrypted socket to its TCP socket, but both have the same peer. */
+  const handshakes = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const peer = peerOf(socket);
+    handshakes.set(peer, socket);
+    socket.once('close', () => {
+      if (handshakes.get(peer) === socket) handshakes.delete(peer);
+    });
+  });
+  server.on('secureConnection', (encrypted) => {
+    const peer = peerOf(encrypted);
+    const socket = handshakes.get(peer);
+    handshakes.delete(peer);
+    if (socket !== undefined) connections.encrypt(socket, encrypted);
+  });
+  return server;
+}
+
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
 
 // Answers bytes that are no HTTP request, or only part of one, with the envelope, and closes the connection.
 interface Unreadable {
