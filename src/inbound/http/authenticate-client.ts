@@ -8,7 +8,7 @@ import type { OauthClientRecord } from '../../ports/credentials.js';
 import { clientCredentialSchema } from '../../wire/oauth.js';
 import { type FailedSignIns, tooManyFailures } from './access.js';
 import type { CredentialDirectory, CredentialUses } from './credentials.js';
-import { parseBody } from './read-body.js';
+import { parseBody } from './endpoint.js';
 import { Refusal } from './refusal.js';
 
 interface ClientCredential {

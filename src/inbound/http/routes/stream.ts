@@ -9,10 +9,9 @@ import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamEventSchema } from '../../../wire/operator-stream.js';
 import type { Access, Caller } from '../access.js';
-import { authenticate, type Handler, type WithApplication } from '../endpoint.js';
+import { authenticate, type Handler, parseQuery, queryOf, type WithApplication } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
-import { parseQuery, queryOf } from '../read-body.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
 
 const SCOPE = 'locations:read';

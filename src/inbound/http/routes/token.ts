@@ -14,8 +14,8 @@ import {
 } from '../../../wire/oauth.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
+import { type BodyReader, parseBody } from '../endpoint.js';
 import { sendJson } from '../exchange.js';
-import { type BodyReader, parseBody } from '../read-body.js';
 import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';
 
 export const TOKEN_ENDPOINT = {
