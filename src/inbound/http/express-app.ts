@@ -12,7 +12,6 @@ import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
 import { Access, FailedSignIns } from './access.js';
-import { createAuthenticateClient } from './authenticate-client.js';
 import { CREDENTIAL_ENDPOINTS } from './credential-endpoints.js';
 import type { CredentialDirectory, CredentialUses } from './credentials.js';
 import { createBodyReader, createEndpointHandler, type Handler, type WithApplication } from './endpoint.js';
@@ -33,7 +32,7 @@ import {
 } from './routes/documents.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 import { createStreamHandler, STREAM_ENDPOINT } from './routes/stream.js';
-import { createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
+import { createAuthenticateClient, createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
 import type { Tokens } from './tokens.js';
 
 /** The settings of the REST side, units as in their names; `Config` has them. */
