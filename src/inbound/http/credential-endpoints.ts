@@ -13,12 +13,12 @@ import { type Endpoint, withBody, withoutBody } from './endpoint.js';
 const API_KEYS_PATH = '/v1/credentials/api-keys';
 const CLIENTS_PATH = '/v1/credentials/clients';
 
-const EXTENSION = { tag: 'credentials', scope: 'credentials:write', isExtension: true } as const;
+const OF_CREDENTIALS = { tag: 'credentials', scope: 'credentials:write', isExtension: true } as const;
 
 export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   withoutBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'listApiKeys',
       method: 'get',
       path: API_KEYS_PATH,
@@ -30,7 +30,7 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   ),
   withBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'createApiKey',
       method: 'post',
       path: API_KEYS_PATH,
@@ -44,7 +44,7 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   ),
   withoutBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'revokeApiKey',
       method: 'delete',
       path: `${API_KEYS_PATH}/{keyId}`,
@@ -56,7 +56,7 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   ),
   withoutBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'listOauthClients',
       method: 'get',
       path: CLIENTS_PATH,
@@ -68,7 +68,7 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   ),
   withBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'createOauthClient',
       method: 'post',
       path: CLIENTS_PATH,
@@ -82,7 +82,7 @@ export const CREDENTIAL_ENDPOINTS: readonly Endpoint[] = [
   ),
   withoutBody(
     {
-      ...EXTENSION,
+      ...OF_CREDENTIALS,
       operationId: 'disableOauthClient',
       method: 'delete',
       path: `${CLIENTS_PATH}/{clientId}`,
