@@ -2,7 +2,7 @@
 // Prometheus.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toJson } from '../../src/wire/json.js';
+import { toJson } from '../../src/inbound/http/exchange.js';
 import { clusterSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { readEvents } from '../inbound/http/event-reader.js';

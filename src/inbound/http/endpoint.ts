@@ -7,11 +7,10 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Application } from '../../application/application.js';
 import type { Grantor, TenantCredentials } from '../../application/tenant-credentials.js';
 import type { Scope } from '../../ports/records.js';
-import { toJson } from '../../wire/json.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
 import { type Access, type Caller, credentialOf } from './access.js';
-import { type Answer, sendJson } from './exchange.js';
+import { type Answer, sendJson, toJson } from './exchange.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 
 // Reads and checks a body. A refusal names the field and the rule.

@@ -4,9 +4,8 @@ import { DomainError, type ErrorCode } from '../../../machines/values/errors.js'
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
-import { toJson } from '../../wire/json.js';
 import { toErrorDescription } from '../../wire/oauth.js';
-import { type Answer, sendJson } from './exchange.js';
+import { type Answer, sendJson, toJson } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
 import { TOKEN_ENDPOINT } from './routes/token.js';
 

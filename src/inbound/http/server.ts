@@ -19,11 +19,17 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
-import { toJson } from '../../wire/json.js';
 import { toErrorDescription } from '../../wire/oauth.js';
 import { type Connection, type ConnectionSettings, Connections, type Exchange } from './connections.js';
 import { sendRefusal } from './error-handler.js';
-import { DueAnswers, type Exchanges, RequestLog, readableTarget, type Unanswered } from './exchange.js';
+import {
+  DueAnswers,
+  type Exchanges,
+  RequestLog,
+  readableTarget,
+  toJson,
+  type Unanswered,
+} from './exchange.js';
 import { createOpenStreams } from './open-streams.js';
 
 // The HTTPS server: uses the newest certificate, and joins the two sockets that Node makes of one connection.

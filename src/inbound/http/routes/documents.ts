@@ -2,10 +2,9 @@
 import type { Metrics } from '../../../metrics.js';
 import { createBearerCheck } from '../../../secrets.js';
 import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
-import { toJson } from '../../../wire/json.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
-import { sendJson } from '../exchange.js';
+import { sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
 
 export const OPENAPI_PATH = '/v1/openapi.json';

@@ -1,9 +1,8 @@
 // `GET /health`: for probes, without a credential.
 import { type Health, healthSchema } from '../../../wire/health.js';
-import { toJson } from '../../../wire/json.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint.js';
-import { sendJson } from '../exchange.js';
+import { sendJson, toJson } from '../exchange.js';
 
 export const HEALTH_ENDPOINT = {
   operationId: 'getHealth',

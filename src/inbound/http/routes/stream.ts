@@ -4,13 +4,13 @@ import { DomainError } from '../../../../machines/values/errors.js';
 import type { Application } from '../../../application/application.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
-import { toJson } from '../../../wire/json.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import { streamQuerySchema } from '../../../wire/operator-queries.js';
 import { type StreamEvent, streamEventSchema } from '../../../wire/operator-stream.js';
 import type { Access, Caller } from '../access.js';
 import { authenticate, type Handler, parseQuery, queryOf, type WithApplication } from '../endpoint.js';
 import type { Answer } from '../exchange.js';
+import { toJson } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
 

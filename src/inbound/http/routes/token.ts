@@ -8,7 +8,6 @@ import type { PasswordCheck } from '../../../password-check.js';
 import type { Clock } from '../../../ports/clock.js';
 import type { OauthClientRecord } from '../../../ports/credentials.js';
 import { SCOPES, type Scope } from '../../../ports/records.js';
-import { toJson } from '../../../wire/json.js';
 import {
   clientCredentialSchema,
   type TokenResponse,
@@ -20,7 +19,7 @@ import type { EndpointDescription } from '../../../wire/openapi.js';
 import { type FailedSignIns, tooManyFailures } from '../access.js';
 import type { CredentialDirectory, CredentialUses } from '../credentials.js';
 import { type BodyReader, type Handler, parseBody } from '../endpoint.js';
-import { sendJson } from '../exchange.js';
+import { sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
 import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';
 
