@@ -2,8 +2,14 @@
 // scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import { Assembly } from './actors/assembly.js';
-import { Directory, type DirectoryListener, type Effect } from './actors/directory.js';
-import { buildingLoadOf, type LocationEntity, type TimedEntity } from './actors/entities.js';
+import {
+  buildingLoadOf,
+  Directory,
+  type DirectoryListener,
+  type Effect,
+  type LocationEntity,
+  type TimedEntity,
+} from './actors/directory.js';
 import { createEntityQueue } from './actors/entity-queue.js';
 import { Overload } from './actors/overload.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';

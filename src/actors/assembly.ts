@@ -23,7 +23,7 @@ import {
   type OrganizationEntity,
   supervisorOf,
   type Tenant,
-} from './entities.js';
+} from './directory.js';
 import { billedWindowFor, buildingLoadFor, connectorOf, type LocationRows } from './location-parts.js';
 
 interface AssemblyOptions {

@@ -10,7 +10,7 @@ import type { LocationConnector } from '../../machines/power/location.machine.js
 import { connectorKey } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
-import { buildingLoadOf, type LocationEntity } from './entities.js';
+import { buildingLoadOf, type LocationEntity } from './directory.js';
 
 /** Phase to neutral, if the provisioning file names no voltage. */
 const NOMINAL_VOLTAGE_V = 230;

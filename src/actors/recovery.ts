@@ -12,8 +12,7 @@ import type {
   TenantState,
 } from '../ports/records.js';
 import type { Assembly } from './assembly.js';
-import type { Directory } from './directory.js';
-import type { LocationEntity, Tenant } from './entities.js';
+import type { Directory, LocationEntity, Tenant } from './directory.js';
 import type { LocationRows } from './location-parts.js';
 
 // Sorts a tenant's profile rows into one stack per target, from which actors are built.

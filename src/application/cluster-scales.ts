@@ -3,7 +3,7 @@ import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import type { ClusterOutlook, OwnLimits, ScaleStep } from '../../machines/limits/limit-in-force.js';
 import { compositeTimeline } from '../../machines/limits/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
-import { type ClusterEntity, type LocationEntity, ownLimitsOf } from '../actors/entities.js';
+import { type ClusterEntity, type LocationEntity, ownLimitsOf } from '../actors/directory.js';
 
 // Sums are kept in whole milliwatts, so that additions and subtractions in any order end at the same number.
 const MW_PER_KW = 1_000_000;

@@ -2,8 +2,7 @@
 
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Assembly } from '../actors/assembly.js';
-import type { Directory } from '../actors/directory.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { Directory, LocationEntity } from '../actors/directory.js';
 import type { EntityQueue } from '../actors/entity-queue.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';

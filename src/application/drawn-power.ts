@@ -1,5 +1,5 @@
 // Draw of a location in the form of answers and of the event stream.
-import { type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 
 /** Powers in kW. */
 export interface DrawnKw {

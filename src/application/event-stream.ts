@@ -3,8 +3,7 @@
 import type { Grant } from '../../machines/power/grant.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Effect } from '../actors/directory.js';
-import type { LocationEntity, Tenant } from '../actors/entities.js';
+import type { Effect, LocationEntity, Tenant } from '../actors/directory.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { AlarmRecord } from '../ports/records.js';
 import { toInstant } from '../wire/instants.js';

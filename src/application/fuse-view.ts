@@ -5,7 +5,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import { type CircuitPhase, GRID_PHASES } from '../../machines/power/fuses.js';
 import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
-import { type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { FuseLive } from '../wire/operator-locations.js';
 
 /** The connection, if known, then the feeders in the order of the file. */

@@ -18,7 +18,7 @@ import {
   connectorStackOf,
   type LocationEntity,
   ownLimitsOf,
-} from '../actors/entities.js';
+} from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import { clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';

@@ -6,7 +6,7 @@ import {
   operatorStandingOf,
 } from '../../machines/limits/lpc.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { LocationEntity } from '../actors/directory.js';
 import { OPERATOR_STATE_NAMES, type OperatorHistory, type OperatorLimitView } from '../wire/grid-operator.js';
 import { toInstant } from '../wire/instants.js';
 

@@ -1,6 +1,6 @@
 // Converts the average import that a tariff bills into the form of the live view and of the event stream.
 import { kwText } from '../../machines/values/figures.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { LocationEntity } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import type { PeakShavingView } from '../wire/peak-shaving.js';
 

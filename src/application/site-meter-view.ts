@@ -3,7 +3,7 @@
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
 import { kwText } from '../../machines/values/figures.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { LocationEntity } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import { SITE_METER_STATE_NAMES, type SiteMeterView } from '../wire/site-meter.js';
 

@@ -16,8 +16,13 @@ import {
   type TenantUuid,
 } from '../../machines/values/ids.js';
 import { type EpochMs, statusAt } from '../../machines/values/time.js';
-import type { Directory } from '../actors/directory.js';
-import type { ClusterEntity, ConnectorEntity, LocationEntity, Tenant } from '../actors/entities.js';
+import type {
+  ClusterEntity,
+  ConnectorEntity,
+  Directory,
+  LocationEntity,
+  Tenant,
+} from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 
 /** @throws DomainError LOCATION_NOT_FOUND */

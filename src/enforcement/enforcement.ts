@@ -10,7 +10,7 @@ import type { Decision, LocationSupervisor } from '../../machines/power/location
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
-import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/directory.js';
 import type { Overload } from '../actors/overload.js';
 import { Scheduler } from '../actors/scheduler.js';
 import type { Metrics, Tally } from '../metrics.js';

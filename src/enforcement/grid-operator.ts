@@ -6,8 +6,7 @@ import {
   operatorStandingOf,
 } from '../../machines/limits/lpc.machine.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Directory } from '../actors/directory.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { Directory, LocationEntity } from '../actors/directory.js';
 import type { Change } from '../ports/store.js';
 import type { OperatorMessage } from '../ports/telemetry.js';
 

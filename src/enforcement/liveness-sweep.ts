@@ -2,8 +2,7 @@
 import { linkOf } from '../../machines/power/connector-control.js';
 import { staleAfterMsOf } from '../../machines/power/connector-registry.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
-import type { Directory } from '../actors/directory.js';
-import type { ConnectorEntity, LocationEntity, Tenant } from '../actors/entities.js';
+import type { ConnectorEntity, Directory, LocationEntity, Tenant } from '../actors/directory.js';
 import type { Overload } from '../actors/overload.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { LimitPublisher } from '../ports/telemetry.js';

@@ -4,7 +4,7 @@ import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
 import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
-import { type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { OverloadState } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';
 import type { Log } from '../ports/log.js';

@@ -1,8 +1,7 @@
 // Stores measured power by the minute, for as long as the operator wants it. It also stores the count of the billed
 // window, so that a restart continues it.
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Directory } from '../actors/directory.js';
-import type { LocationEntity } from '../actors/entities.js';
+import type { Directory, LocationEntity } from '../actors/directory.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';

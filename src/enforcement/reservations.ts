@@ -11,7 +11,7 @@ import {
   type StoredReservation,
   storedWOf,
 } from '../../machines/power/stored-reservation.js';
-import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { type Store, StoreUnavailableError } from '../ports/store.js';

@@ -5,7 +5,7 @@ import { chargersNowOf } from '../../machines/power/chargers-draw.js';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
-import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { SiteMeterMessage } from '../ports/telemetry.js';
 
 /** A sender's clock may be wrong by this much. An older reading was delayed, and does not describe the present. */

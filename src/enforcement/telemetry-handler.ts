@@ -13,7 +13,7 @@ import {
 } from '../../machines/values/ids.js';
 import { type DcUnit, gridWOfDcW, tenthsOfDcW } from '../../machines/values/units.js';
 import type { Directory } from '../actors/directory.js';
-import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/entities.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';
 import type {
   ChargerState,

@@ -1,7 +1,7 @@
 // Ended profiles have no actor, so that a site that runs for years does not collect them.
 import { describe, expect, it } from 'vitest';
 import { connectorKey } from '../../machines/values/ids.js';
-import { connectorActorOf } from '../../src/actors/entities.js';
+import { connectorActorOf } from '../../src/actors/directory.js';
 import { CRANE, createHarbour, HARBOUR, ROWS } from './harbour.js';
 
 describe('A profile that has ended', () => {

@@ -9,8 +9,8 @@ import type {
 } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { Assembly } from '../../src/actors/assembly.js';
+import type { LocationEntity, TimedEntity } from '../../src/actors/directory.js';
 import { Directory } from '../../src/actors/directory.js';
-import type { LocationEntity, TimedEntity } from '../../src/actors/entities.js';
 import { createRecovery } from '../../src/actors/recovery.js';
 import { Scheduler } from '../../src/actors/scheduler.js';
 import { Enforcement } from '../../src/enforcement/enforcement.js';

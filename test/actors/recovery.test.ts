@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { VirtualClock } from '../../sim/virtual-clock.js';
 import type { Directory } from '../../src/actors/directory.js';
-import { effectiveLimitKwOf, type LocationEntity, supervisorOf } from '../../src/actors/entities.js';
+import { effectiveLimitKwOf, type LocationEntity, supervisorOf } from '../../src/actors/directory.js';
 import type { Recovery } from '../../src/actors/recovery.js';
 import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS, START_MS } from './harbour.js';
 

@@ -4,7 +4,7 @@ import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
-import type { ClusterEntity, LocationEntity, Tenant } from '../../actors/entities.js';
+import type { ClusterEntity, LocationEntity, Tenant } from '../../actors/directory.js';
 import type { ClusterRecord } from '../../ports/records.js';
 import type { Change } from '../../ports/store.js';
 import type { ClusterSchedule } from '../../wire/cluster-schedule.js';

@@ -9,7 +9,7 @@ import {
   connectorStackOf,
   effectiveLimitKwOf,
   type LocationEntity,
-} from '../../actors/entities.js';
+} from '../../actors/directory.js';
 import type {
   CancelledConnectorSchedule,
   CancelledLocationSchedule,

@@ -2,7 +2,7 @@
 import { spansOfPermanentLimit } from '../../../machines/limits/attainability.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import { effectiveLimitKwOf } from '../../actors/entities.js';
+import { effectiveLimitKwOf } from '../../actors/directory.js';
 import { receiveOperator } from '../../enforcement/grid-operator.js';
 import { receiveSiteMeter } from '../../enforcement/site-meter.js';
 import type { OperatorMessage, SiteMeterMessage } from '../../ports/telemetry.js';

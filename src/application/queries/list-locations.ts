@@ -2,7 +2,7 @@
 // alone.
 import { isId, type TenantUuid } from '../../../machines/values/ids.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
-import type { LocationEntity } from '../../actors/entities.js';
+import type { LocationEntity } from '../../actors/directory.js';
 import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
 import type { PageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';

@@ -6,7 +6,7 @@ import { countedWOf, isEstimated } from '../../../machines/power/counted-power.j
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
 import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
-import { type ConnectorEntity, supervisorOf } from '../../actors/entities.js';
+import { type ConnectorEntity, supervisorOf } from '../../actors/directory.js';
 import { toInstant } from '../../wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
 import { viewOfAlarm } from '../alarm-view.js';

@@ -4,7 +4,7 @@ import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
-import { type LocationEntity, ownLimitsOf } from '../../actors/entities.js';
+import { type LocationEntity, ownLimitsOf } from '../../actors/directory.js';
 import { fromInstant, toInstant } from '../../wire/instants.js';
 import type { TimelineQuery } from '../../wire/operator-queries.js';
 import type { LocationTimeline } from '../../wire/operator-timeline.js';

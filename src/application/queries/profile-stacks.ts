@@ -3,7 +3,7 @@
 import { activeProfileAt, effectiveLimitKwAt } from '../../../machines/limits/profile-stack.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
-import { connectorActorOf, effectiveLimitKwOf } from '../../actors/entities.js';
+import { connectorActorOf, effectiveLimitKwOf } from '../../actors/directory.js';
 import { fromInstant } from '../../wire/instants.js';
 import type { ConnectorSchedules } from '../../wire/operator-locations.js';
 import type { LocationLimits, OrganizationLimits } from '../../wire/rest.js';

@@ -1,7 +1,7 @@
 // Shares of a cluster while the entitlements of its members still exceed the cap.
 import { describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid } from '../../../machines/values/ids.js';
-import { type LocationEntity, supervisorOf } from '../../../src/actors/entities.js';
+import { type LocationEntity, supervisorOf } from '../../../src/actors/directory.js';
 import type { ClusterRecord } from '../../../src/ports/records.js';
 import { CRANE, createHarbour, HARBOUR, location, PIER, QUAY, ROWS, START_MS } from '../harbour.js';
 

@@ -1,6 +1,6 @@
 // A location's decisions while a decision fails, at the end of a window, and after another node took over.
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { supervisorOf } from '../../../src/actors/entities.js';
+import { supervisorOf } from '../../../src/actors/directory.js';
 import { CRANE, createHarbour, HARBOUR, type Harbour, QUAY, ROWS } from '../harbour.js';
 
 let harbour: Harbour;

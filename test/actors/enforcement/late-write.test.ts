@@ -2,7 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import type { ControllerUuid } from '../../../machines/values/ids.js';
-import { supervisorOf } from '../../../src/actors/entities.js';
+import { supervisorOf } from '../../../src/actors/directory.js';
 import { CRANE, createHarbour, HARBOUR, location, QUAY, ROWS } from '../harbour.js';
 
 const FIRST = { ...CRANE, failsafeA: 0 };

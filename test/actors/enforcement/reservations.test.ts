@@ -1,7 +1,7 @@
 // Stored reservations that a start reads for connectors whose charger may draw its maximum without a limit.
 import { describe, expect, it } from 'vitest';
 import type { MeterReading } from '../../../machines/power/meter-ledger.js';
-import { supervisorOf } from '../../../src/actors/entities.js';
+import { supervisorOf } from '../../../src/actors/directory.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { CRANE, createHarbour, HARBOUR, type Harbour, location, QUAY, ROWS } from '../harbour.js';
