@@ -11,9 +11,8 @@ import type {
   ProfileRecord,
   TenantState,
 } from '../ports/records.js';
-import type { Assembly } from './assembly.js';
+import type { Assembly, LocationRows } from './assembly.js';
 import type { Directory, LocationEntity, Tenant } from './directory.js';
-import type { LocationRows } from './location-parts.js';
 
 // Sorts a tenant's profile rows into one stack per target, from which actors are built.
 interface StackIndex {
