@@ -8,7 +8,7 @@ import {
   notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
-} from './profile-holder.js';
+} from './profile.machine.js';
 import type { ProfileStack } from './profile-stack.js';
 
 export type OrganizationActor = ActorRefFrom<typeof organizationMachine>;

@@ -19,7 +19,7 @@ import {
   notifyProfiles,
   type ProfileHolder,
   releaseCancelled,
-} from '../limits/profile-holder.js';
+} from '../limits/profile.machine.js';
 import type { ProfileStack } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
 

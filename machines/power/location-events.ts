@@ -1,7 +1,7 @@
 // Events that a location's machine receives, and effects that it emits.
 import type { GrantedShare } from '../limits/cluster-shares.js';
 import type { OperatorEvent, OperatorReport } from '../limits/lpc.machine.js';
-import type { HolderEvent } from '../limits/profile-holder.js';
+import type { HolderEvent } from '../limits/profile.machine.js';
 import type { ProfileCrossing } from '../limits/profile-stack.js';
 import type { SiteMeterEvent, SiteMeterReport } from '../limits/site-meter.machine.js';
 import type { EpochMs } from '../values/time.js';

@@ -20,7 +20,7 @@ import {
   type ProfileHolder,
   releaseCancelled,
   statusOf,
-} from '../limits/profile-holder.js';
+} from '../limits/profile.machine.js';
 import { nextBoundaryAfter, type ProfileStack, profileAtPriority } from '../limits/profile-stack.js';
 import {
   isSameReport,

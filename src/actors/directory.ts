@@ -6,7 +6,7 @@ import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-
 import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
 import { operatorOutlookOf } from '../../machines/limits/lpc.machine.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
-import type { HolderEvent, ProfileHolder } from '../../machines/limits/profile-holder.js';
+import type { HolderEvent, ProfileHolder } from '../../machines/limits/profile.machine.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
 import { siteMeterOutlookOf } from '../../machines/limits/site-meter.machine.js';
 import { leastShareWOf } from '../../machines/power/budget.js';

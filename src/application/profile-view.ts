@@ -1,6 +1,6 @@
 // Converts profiles between requests, the domain and answers.
 
-import { type ProfileHolder, statusOf } from '../../machines/limits/profile-holder.js';
+import { type ProfileHolder, statusOf } from '../../machines/limits/profile.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, ProfileStatus, TimeWindow } from '../../machines/values/time.js';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent } from 'xstate';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
-import { type HolderEvent, statusOf } from '../../machines/limits/profile-holder.js';
+import { type HolderEvent, statusOf } from '../../machines/limits/profile.machine.js';
 import {
   EMPTY_STACK,
   type LimitProfile,

@@ -2,7 +2,7 @@
 // one.
 import { expect } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
-import type { ProfileHolder } from '../../machines/limits/profile-holder.js';
+import type { ProfileHolder } from '../../machines/limits/profile.machine.js';
 import {
   EMPTY_STACK,
   effectiveLimitKwAt,

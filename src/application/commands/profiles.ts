@@ -1,6 +1,6 @@
 // Commands that create, replace and cancel profiles of locations, connectors and the organization.
 import { spansOfProfile } from '../../../machines/limits/attainability.js';
-import { statusOf } from '../../../machines/limits/profile-holder.js';
+import { statusOf } from '../../../machines/limits/profile.machine.js';
 import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
 import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
 import { statusAt } from '../../../machines/values/time.js';
