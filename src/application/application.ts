@@ -2,13 +2,20 @@
 // here.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
+import { listAlarms } from './alarms.js';
 import {
   createCluster,
   deleteCluster,
   removeClusterMember,
   submitClusterProfile,
   updateCluster,
-} from './commands/clusters.js';
+} from './clusters.js';
+import type { Core } from './core.js';
+import type { Unsubscribe } from './event-stream.js';
+import { locationLive } from './location-live.js';
+import { locationPower } from './location-power.js';
+import { locationTimeline } from './location-timeline.js';
+import { listLocations, locationSummary } from './locations.js';
 import {
   cancelConnectorProfile,
   cancelLocationProfile,
@@ -16,16 +23,8 @@ import {
   submitConnectorProfile,
   submitLocationProfile,
   submitOrganizationProfile,
-} from './commands/profiles.js';
-import { putSiteReading, setOperatorLimit, setPermanentLimit } from './commands/site-limits.js';
-import type { Core } from './core.js';
-import type { Unsubscribe } from './event-stream.js';
+} from './profiles.js';
 import { clusterDetail, listClusters } from './queries/clusters.js';
-import { listAlarms } from './queries/list-alarms.js';
-import { listLocations, locationSummary } from './queries/list-locations.js';
-import { locationLive } from './queries/location-live.js';
-import { locationPower } from './queries/location-power.js';
-import { locationTimeline } from './queries/location-timeline.js';
 import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
 import {
   connectorSchedules,
@@ -36,6 +35,7 @@ import {
   organizationLimitsAt,
 } from './queries/profile-stacks.js';
 import { operatorLimit, operatorLimitHistory, siteMeter } from './queries/site-limits.js';
+import { putSiteReading, setOperatorLimit, setPermanentLimit } from './site-limits.js';
 import { findLocation, findTenant } from './targets.js';
 
 export const COMMANDS = {

@@ -9,10 +9,10 @@ import { toInstant } from '../wire/instants.js';
 import type { Submission } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { ProfileView } from '../wire/rest.js';
-import { askedHistorySpan } from './asked-window.js';
 import type { Core } from './core.js';
 import { offsetOf } from './cursors.js';
 import { viewOfProfile } from './profile-view.js';
+import { askedHistorySpan } from './query-spans.js';
 
 const LONGEST_DAYS = 366;
 

@@ -1,31 +1,31 @@
 // Commands that create, replace and cancel profiles of locations, connectors and the organization.
-import { spansOfProfile } from '../../../machines/limits/attainability.js';
-import { statusOf } from '../../../machines/limits/profile.machine.js';
-import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
-import { connectorKey, type TenantUuid } from '../../../machines/values/ids.js';
-import { statusAt } from '../../../machines/values/time.js';
+import { spansOfProfile } from '../../machines/limits/attainability.js';
+import { statusOf } from '../../machines/limits/profile.machine.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import { statusAt } from '../../machines/values/time.js';
 import {
   connectorProfilesOf,
   connectorStackOf,
   effectiveLimitKwOf,
   type LocationEntity,
-} from '../../actors/directory.js';
+} from '../actors/directory.js';
 import type {
   CancelledConnectorSchedule,
   CancelledLocationSchedule,
   CancelledOrganizationSchedule,
-} from '../../wire/cancelled-profiles.js';
-import { toInstant } from '../../wire/instants.js';
+} from '../wire/cancelled-profiles.js';
+import { toInstant } from '../wire/instants.js';
 import type {
   ConnectorSchedule,
   LocationSchedule,
   OrganizationSchedule,
   ProfileRequest,
-} from '../../wire/rest.js';
-import type { Core } from '../core.js';
-import { type Advise, adviseOn, adviseOnLock, type Outlook } from '../look-ahead.js';
-import { ORGANIZATION_NOTE } from '../organization-note.js';
-import { profileOf, viewOfProfile } from '../profile-view.js';
+} from '../wire/rest.js';
+import type { Core } from './core.js';
+import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
+import { ORGANIZATION_NOTE } from './organization-note.js';
+import { profileOf, viewOfProfile } from './profile-view.js';
 import {
   findConnector,
   findHeldProfile,
@@ -34,7 +34,7 @@ import {
   requireActiveConnector,
   requireActiveLocation,
   requireUnended,
-} from '../targets.js';
+} from './targets.js';
 
 // Endpoint 2: creates or replaces a location's profile at its priority.
 export async function submitLocationProfile(

@@ -1,20 +1,20 @@
 // Commands that set the other limits of a location: its permanent limit, the grid operator's, and the meter's readings.
-import { spansOfPermanentLimit } from '../../../machines/limits/attainability.js';
-import { DomainError } from '../../../machines/values/errors.js';
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import { effectiveLimitKwOf } from '../../actors/directory.js';
-import { receiveOperator } from '../../enforcement/grid-operator.js';
-import { receiveSiteMeter } from '../../enforcement/site-meter.js';
-import type { OperatorMessage, SiteMeterMessage } from '../../ports/telemetry.js';
-import type { OperatorLimitView } from '../../wire/grid-operator.js';
-import { toInstant } from '../../wire/instants.js';
-import type { PermanentLimit } from '../../wire/rest.js';
-import type { SiteMeterView } from '../../wire/site-meter.js';
-import type { Core } from '../core.js';
-import { type Advise, adviseOn } from '../look-ahead.js';
-import { requireOperator, viewOfOperatorLimit } from '../operator-limit-view.js';
-import { requireSiteMeter } from '../site-meter-view.js';
-import { findLocation, requireActiveLocation } from '../targets.js';
+import { spansOfPermanentLimit } from '../../machines/limits/attainability.js';
+import { DomainError } from '../../machines/values/errors.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { effectiveLimitKwOf } from '../actors/directory.js';
+import { receiveOperator } from '../enforcement/grid-operator.js';
+import { receiveSiteMeter } from '../enforcement/site-meter.js';
+import type { OperatorMessage, SiteMeterMessage } from '../ports/telemetry.js';
+import type { OperatorLimitView } from '../wire/grid-operator.js';
+import { toInstant } from '../wire/instants.js';
+import type { PermanentLimit } from '../wire/rest.js';
+import type { SiteMeterView } from '../wire/site-meter.js';
+import type { Core } from './core.js';
+import { type Advise, adviseOn } from './look-ahead.js';
+import { requireOperator, viewOfOperatorLimit } from './operator-limit-view.js';
+import { requireSiteMeter } from './site-meter-view.js';
+import { findLocation, requireActiveLocation } from './targets.js';
 
 // Endpoint 3: sets the limit that a location falls back to without an active profile.
 export async function setPermanentLimit(

@@ -1,13 +1,13 @@
 // Extension: the alarms of a location or of the whole tenant, open ones included.
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import { toInstant } from '../../wire/instants.js';
-import type { AlarmList } from '../../wire/operator-history.js';
-import type { SpanPageQuery } from '../../wire/operator-queries.js';
-import { viewOfAlarm } from '../alarm-view.js';
-import { askedPast } from '../asked-window.js';
-import type { Core } from '../core.js';
-import { alarmCursorOf, alarmPlaceOf } from '../cursors.js';
-import { findLocation, findTenant } from '../targets.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { toInstant } from '../wire/instants.js';
+import type { AlarmList } from '../wire/operator-history.js';
+import type { SpanPageQuery } from '../wire/operator-queries.js';
+import { viewOfAlarm } from './alarm-view.js';
+import type { Core } from './core.js';
+import { alarmCursorOf, alarmPlaceOf } from './cursors.js';
+import { askedPast } from './query-spans.js';
+import { findLocation, findTenant } from './targets.js';
 
 const LONGEST_DAYS = 366;
 

@@ -1,27 +1,27 @@
 // Commands on clusters, and the schedule for all members of a cluster.
 
-import type { LimitProfile } from '../../../machines/limits/profile-stack.js';
-import { DomainError } from '../../../machines/values/errors.js';
-import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
-import type { EpochMs } from '../../../machines/values/time.js';
-import type { ClusterEntity, LocationEntity, Tenant } from '../../actors/directory.js';
-import type { ClusterRecord } from '../../ports/records.js';
-import type { Change } from '../../ports/store.js';
-import type { ClusterSchedule } from '../../wire/cluster-schedule.js';
-import { errorEnvelope } from '../../wire/error-envelope.js';
+import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import { DomainError } from '../../machines/values/errors.js';
+import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { ClusterEntity, LocationEntity, Tenant } from '../actors/directory.js';
+import type { ClusterRecord } from '../ports/records.js';
+import type { Change } from '../ports/store.js';
+import type { ClusterSchedule } from '../wire/cluster-schedule.js';
+import { errorEnvelope } from '../wire/error-envelope.js';
 import type {
   Cluster,
   ClusterDeleted,
   CreateClusterRequest,
   ProfileRequest,
   UpdateClusterRequest,
-} from '../../wire/rest.js';
-import { viewOfCluster } from '../cluster-view.js';
-import type { Core } from '../core.js';
-import { type Advise, adviseOn, adviseOnCluster } from '../look-ahead.js';
-import { profileOf } from '../profile-view.js';
-import { findCluster, findLocation, findTenant, requireActiveLocation } from '../targets.js';
+} from '../wire/rest.js';
+import { viewOfCluster } from './cluster-view.js';
+import type { Core } from './core.js';
+import { type Advise, adviseOn, adviseOnCluster } from './look-ahead.js';
+import { profileOf } from './profile-view.js';
 import { applyLocationProfile } from './profiles.js';
+import { findCluster, findLocation, findTenant, requireActiveLocation } from './targets.js';
 
 // Endpoint 7: groups locations of the calling tenant under one optional cap.
 export async function createCluster(

@@ -1,14 +1,14 @@
 // Extension: the past draw of a location, and its limit at the time.
-import { GRID_PHASES } from '../../../machines/power/fuses.js';
-import type { EndedBuilding, EndedCurrents } from '../../../machines/power/power-minute.js';
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import { toInstant } from '../../wire/instants.js';
-import type { LocationPower } from '../../wire/operator-history.js';
-import type { PowerQuery } from '../../wire/operator-queries.js';
-import { wrongParameter } from '../../wire/plain-errors.js';
-import { askedPast } from '../asked-window.js';
-import type { Core } from '../core.js';
-import { findLocation } from '../targets.js';
+import { GRID_PHASES } from '../../machines/power/fuses.js';
+import type { EndedBuilding, EndedCurrents } from '../../machines/power/power-minute.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { toInstant } from '../wire/instants.js';
+import type { LocationPower } from '../wire/operator-history.js';
+import type { PowerQuery } from '../wire/operator-queries.js';
+import { wrongParameter } from '../wire/plain-errors.js';
+import type { Core } from './core.js';
+import { askedPast } from './query-spans.js';
+import { findLocation } from './targets.js';
 
 const LONGEST_DAYS = 366;
 /** 31 days of minutes. */

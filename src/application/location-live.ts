@@ -1,24 +1,24 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
-import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
-import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../../machines/power/connector-control.js';
-import { countedWOf, isEstimated } from '../../../machines/power/counted-power.js';
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import { compareNaturally } from '../../../machines/values/natural-order.js';
-import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
-import { type ConnectorEntity, supervisorOf } from '../../actors/directory.js';
-import { toInstant } from '../../wire/instants.js';
-import type { ConnectorLive, LocationLive } from '../../wire/operator-locations.js';
-import { viewOfAlarm } from '../alarm-view.js';
-import type { Core } from '../core.js';
-import { drawnKwOf } from '../drawn-power.js';
-import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from '../fuse-view.js';
-import { viewOfCause } from '../limit-cause.js';
-import { explanationOf } from '../limit-explanation.js';
-import { viewOfOperatorLimit } from '../operator-limit-view.js';
-import { viewOfPeakShaving } from '../peak-shaving-view.js';
-import { viewOfSiteMeter } from '../site-meter-view.js';
-import { findLocation } from '../targets.js';
+import type { LimitInForce } from '../../machines/limits/limit-in-force.js';
+import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../machines/power/connector-control.js';
+import { countedWOf, isEstimated } from '../../machines/power/counted-power.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { compareNaturally } from '../../machines/values/natural-order.js';
+import { dcWOfTenths, wattsOfTenths } from '../../machines/values/units.js';
+import { type ConnectorEntity, supervisorOf } from '../actors/directory.js';
+import { toInstant } from '../wire/instants.js';
+import type { ConnectorLive, LocationLive } from '../wire/operator-locations.js';
+import { viewOfAlarm } from './alarm-view.js';
+import type { Core } from './core.js';
+import { drawnKwOf } from './drawn-power.js';
+import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from './fuse-view.js';
+import { viewOfCause } from './limit-cause.js';
+import { explanationOf } from './limit-explanation.js';
+import { viewOfOperatorLimit } from './operator-limit-view.js';
+import { viewOfPeakShaving } from './peak-shaving-view.js';
+import { viewOfSiteMeter } from './site-meter-view.js';
+import { findLocation } from './targets.js';
 
 /** Both clocks at the instant of the answer. */
 interface Instant {

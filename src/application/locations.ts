@@ -1,14 +1,14 @@
 // Extension: the tenant's locations with their main figures, page by page in the natural order of their ids; or one
 // alone.
-import { isId, type TenantUuid } from '../../../machines/values/ids.js';
-import { compareNaturally } from '../../../machines/values/natural-order.js';
-import type { LocationEntity } from '../../actors/directory.js';
-import type { LocationList, LocationSummary } from '../../wire/operator-locations.js';
-import type { PageQuery } from '../../wire/operator-queries.js';
-import type { Core } from '../core.js';
-import { unknownCursor } from '../cursors.js';
-import { drawnKwOf } from '../drawn-power.js';
-import { findLocation, findTenant } from '../targets.js';
+import { isId, type TenantUuid } from '../../machines/values/ids.js';
+import { compareNaturally } from '../../machines/values/natural-order.js';
+import type { LocationEntity } from '../actors/directory.js';
+import type { LocationList, LocationSummary } from '../wire/operator-locations.js';
+import type { PageQuery } from '../wire/operator-queries.js';
+import type { Core } from './core.js';
+import { unknownCursor } from './cursors.js';
+import { drawnKwOf } from './drawn-power.js';
+import { findLocation, findTenant } from './targets.js';
 
 /** The cursor is the last id of the page before, so that a location added meanwhile moves no other. */
 export function listLocations(

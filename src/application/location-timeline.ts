@@ -1,20 +1,20 @@
 // Extension: the limits in force at a location over time, and their causes; also with an assumed change.
 
-import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
-import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { EpochMs } from '../../../machines/values/time.js';
-import { type LocationEntity, ownLimitsOf } from '../../actors/directory.js';
-import { fromInstant, toInstant } from '../../wire/instants.js';
-import type { TimelineQuery } from '../../wire/operator-queries.js';
-import type { LocationTimeline } from '../../wire/operator-timeline.js';
-import { wrongParameter } from '../../wire/plain-errors.js';
-import { askedFuture } from '../asked-window.js';
-import { type Assumption, clusterScales } from '../cluster-scales.js';
-import type { Core } from '../core.js';
-import { viewOfCause } from '../limit-cause.js';
-import { brokenWindowRule } from '../profile-view.js';
-import { findLocation } from '../targets.js';
+import { limitsInForce } from '../../machines/limits/limit-in-force.js';
+import { dropProfile, putProfile } from '../../machines/limits/profile-stack.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import { type LocationEntity, ownLimitsOf } from '../actors/directory.js';
+import { fromInstant, toInstant } from '../wire/instants.js';
+import type { TimelineQuery } from '../wire/operator-queries.js';
+import type { LocationTimeline } from '../wire/operator-timeline.js';
+import { wrongParameter } from '../wire/plain-errors.js';
+import { type Assumption, clusterScales } from './cluster-scales.js';
+import type { Core } from './core.js';
+import { viewOfCause } from './limit-cause.js';
+import { brokenWindowRule } from './profile-view.js';
+import { askedFuture } from './query-spans.js';
+import { findLocation } from './targets.js';
 
 const LONGEST_DAYS = 366;
 /** A cluster's members may have thousands of windows, and each one moves the share of all. */
