@@ -119,19 +119,21 @@ class LiveActorSystem implements ActorSystem {
       enforcement: this.#enforcement,
       overload: this.#overload,
     });
-    this.application = createApplication({
-      clock,
-      log,
-      written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
-      expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
-      store: { append: this.#append },
-      archive: store,
-      events: this.#events,
-      directory: this.#directory,
-      assembly,
-      clusterQueue: createEntityQueue(),
-      newId,
-    });
+    this.application = createApplication(
+      {
+        clock,
+        log,
+        written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
+        expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
+        store: { append: this.#append },
+        archive: store,
+        directory: this.#directory,
+        assembly,
+        clusterQueue: createEntityQueue(),
+        newId,
+      },
+      this.#events,
+    );
     this.telemetryHandler = new ConnectorTelemetryHandler(this.#directory, this.#enforcement, clock);
   }
 

@@ -11,7 +11,7 @@ import {
   updateCluster,
 } from './clusters.js';
 import type { Core } from './core.js';
-import type { Unsubscribe } from './event-stream.js';
+import type { EventStream, Unsubscribe } from './event-stream.js';
 import { locationLive } from './location-live.js';
 import { locationPower } from './location-power.js';
 import { locationTimeline } from './location-timeline.js';
@@ -78,19 +78,7 @@ export const QUERIES = {
   siteMeter,
 };
 
-/** Calls `listener` for every event from now on, of one location or of all; `listener` must not throw. */
-function subscribe(
-  core: Core,
-  tenantUuid: TenantUuid,
-  locationText: string | undefined,
-  listener: (event: StreamEvent) => void,
-): Unsubscribe {
-  const location =
-    locationText === undefined ? undefined : findLocation(core.directory, tenantUuid, locationText);
-  return core.events.subscribe(findTenant(core.directory, tenantUuid), location, listener);
-}
-
-type Calls = typeof COMMANDS & typeof QUERIES & { readonly subscribe: typeof subscribe };
+type Calls = typeof COMMANDS & typeof QUERIES;
 
 /**
  * Each call has the signature of its command or query, without `core`. The tenant comes first, from the credential
@@ -102,16 +90,29 @@ export type Application = {
   readonly [Name in keyof Calls]: Calls[Name] extends (core: Core, ...asked: infer Asked) => infer Answer
     ? (...asked: Asked) => Answer
     : never;
+} & {
+  /** Calls `listener` for every event from now on, of one location or of all; `listener` must not throw. */
+  subscribe(
+    tenantUuid: TenantUuid,
+    locationText: string | undefined,
+    listener: (event: StreamEvent) => void,
+  ): Unsubscribe;
 };
 
-export function createApplication(core: Core): Application {
+export function createApplication(core: Core, events: EventStream): Application {
+  const application: Record<string, unknown> = {
+    subscribe: ((tenantUuid, locationText, listener) => {
+      const { directory } = core;
+      const location =
+        locationText === undefined ? undefined : findLocation(directory, tenantUuid, locationText);
+      return events.subscribe(findTenant(directory, tenantUuid), location, listener);
+    }) satisfies Application['subscribe'],
+  };
   // Bound and not wrapped: the signatures stay those of the commands and queries.
-  const bound: Record<string, unknown> = {};
   for (const [name, call] of Object.entries<(core: Core, ...asked: never[]) => unknown>({
     ...COMMANDS,
     ...QUERIES,
-    subscribe,
   }))
-    bound[name] = call.bind(undefined, core);
-  return bound as Application;
+    application[name] = call.bind(undefined, core);
+  return application as Application;
 }

@@ -7,7 +7,6 @@ import type { EntityQueue } from '../actors/entity-queue.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { Store } from '../ports/store.js';
-import type { EventStream } from './event-stream.js';
 
 export interface Core {
   readonly clock: Clock;
@@ -20,7 +19,6 @@ export interface Core {
     Store,
     'profileHistory' | 'profilesAt' | 'permanentLimitHistory' | 'alarms' | 'powerHistory' | 'operatorEvents'
   >;
-  readonly events: EventStream;
   /** Readings of the location that are too old stop counting, however late the next sweep is. */
   readonly expireReadings: (location: LocationEntity) => void;
   readonly directory: Directory;
