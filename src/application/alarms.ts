@@ -5,9 +5,9 @@ import type { AlarmList } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import { viewOfAlarm } from './alarm-view.js';
 import type { Core } from './core.js';
+import { findLocation, findTenant } from './core.js';
 import { alarmCursorOf, alarmPlaceOf } from './cursors.js';
 import { askedPast } from './query-spans.js';
-import { findLocation, findTenant } from './targets.js';
 
 const LONGEST_DAYS = 366;
 

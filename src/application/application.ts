@@ -11,6 +11,7 @@ import {
   updateCluster,
 } from './clusters.js';
 import type { Core } from './core.js';
+import { findLocation, findTenant } from './core.js';
 import type { EventStream, Unsubscribe } from './event-stream.js';
 import { locationLive } from './location-live.js';
 import { locationPower } from './location-power.js';
@@ -36,7 +37,6 @@ import {
 } from './queries/profile-stacks.js';
 import { operatorLimit, operatorLimitHistory, siteMeter } from './queries/site-limits.js';
 import { putSiteReading, setOperatorLimit, setPermanentLimit } from './site-limits.js';
-import { findLocation, findTenant } from './targets.js';
 
 export const COMMANDS = {
   submitConnectorProfile,

@@ -18,10 +18,10 @@ import type {
 } from '../wire/rest.js';
 import { viewOfCluster } from './cluster-view.js';
 import type { Core } from './core.js';
+import { findCluster, findLocation, findTenant, requireActiveLocation } from './core.js';
 import { type Advise, adviseOn, adviseOnCluster } from './look-ahead.js';
 import { profileOf } from './profile-view.js';
 import { applyLocationProfile } from './profiles.js';
-import { findCluster, findLocation, findTenant, requireActiveLocation } from './targets.js';
 
 // Endpoint 7: groups locations of the calling tenant under one optional cap.
 export async function createCluster(

@@ -11,6 +11,7 @@ import { toInstant } from '../wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../wire/operator-locations.js';
 import { viewOfAlarm } from './alarm-view.js';
 import type { Core } from './core.js';
+import { findLocation } from './core.js';
 import { drawnKwOf } from './drawn-power.js';
 import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from './fuse-view.js';
 import { viewOfCause } from './limit-cause.js';
@@ -18,7 +19,6 @@ import { explanationOf } from './limit-explanation.js';
 import { viewOfOperatorLimit } from './operator-limit-view.js';
 import { viewOfPeakShaving } from './peak-shaving-view.js';
 import { viewOfSiteMeter } from './site-meter-view.js';
-import { findLocation } from './targets.js';
 
 /** Both clocks at the instant of the answer. */
 interface Instant {

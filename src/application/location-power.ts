@@ -7,8 +7,8 @@ import type { LocationPower } from '../wire/operator-history.js';
 import type { PowerQuery } from '../wire/operator-queries.js';
 import { wrongParameter } from '../wire/plain-errors.js';
 import type { Core } from './core.js';
+import { findLocation } from './core.js';
 import { askedPast } from './query-spans.js';
-import { findLocation } from './targets.js';
 
 const LONGEST_DAYS = 366;
 /** 31 days of minutes. */

@@ -11,10 +11,10 @@ import type { LocationTimeline } from '../wire/operator-timeline.js';
 import { wrongParameter } from '../wire/plain-errors.js';
 import { type Assumption, clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
+import { findLocation } from './core.js';
 import { viewOfCause } from './limit-cause.js';
 import { brokenWindowRule } from './profile-view.js';
 import { askedFuture } from './query-spans.js';
-import { findLocation } from './targets.js';
 
 const LONGEST_DAYS = 366;
 /** A cluster's members may have thousands of windows, and each one moves the share of all. */

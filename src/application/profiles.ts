@@ -23,9 +23,6 @@ import type {
   ProfileRequest,
 } from '../wire/rest.js';
 import type { Core } from './core.js';
-import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
-import { ORGANIZATION_NOTE } from './organization-note.js';
-import { profileOf, viewOfProfile } from './profile-view.js';
 import {
   findConnector,
   findHeldProfile,
@@ -34,7 +31,10 @@ import {
   requireActiveConnector,
   requireActiveLocation,
   requireUnended,
-} from './targets.js';
+} from './core.js';
+import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
+import { ORGANIZATION_NOTE } from './organization-note.js';
+import { profileOf, viewOfProfile } from './profile-view.js';
 
 // Endpoint 2: creates or replaces a location's profile at its priority.
 export async function submitLocationProfile(

@@ -11,10 +11,10 @@ import { toInstant } from '../wire/instants.js';
 import type { PermanentLimit } from '../wire/rest.js';
 import type { SiteMeterView } from '../wire/site-meter.js';
 import type { Core } from './core.js';
+import { findLocation, requireActiveLocation } from './core.js';
 import { type Advise, adviseOn } from './look-ahead.js';
 import { requireOperator, viewOfOperatorLimit } from './operator-limit-view.js';
 import { requireSiteMeter } from './site-meter-view.js';
-import { findLocation, requireActiveLocation } from './targets.js';
 
 // Endpoint 3: sets the limit that a location falls back to without an active profile.
 export async function setPermanentLimit(

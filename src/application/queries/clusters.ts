@@ -3,8 +3,8 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { ClusterDetail, ClusterList } from '../../wire/rest.js';
 import { viewOfCluster } from '../cluster-view.js';
 import type { Core } from '../core.js';
+import { findCluster, findLocation, findTenant } from '../core.js';
 import { type DrawnKw, drawnKwOf } from '../drawn-power.js';
-import { findCluster, findLocation, findTenant } from '../targets.js';
 
 // Endpoint 8: the calling tenant's clusters, newest first.
 export function listClusters(core: Core, tenantUuid: TenantUuid): ClusterList {

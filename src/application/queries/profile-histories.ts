@@ -4,9 +4,9 @@ import { toInstant } from '../../wire/instants.js';
 import type { ConnectorHistory, LocationHistory, OrganizationHistory } from '../../wire/operator-history.js';
 import type { SpanPageQuery } from '../../wire/operator-queries.js';
 import type { Core } from '../core.js';
+import { findConnector, findLocation } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
 import { askedHistory, nextCursorOf, pageOfSubmissions, rowsOfPage, submissionOf } from '../past-profiles.js';
-import { findConnector, findLocation } from '../targets.js';
 
 // Extension: every limit ever submitted for a location, and every permanent limit it had.
 /** Submissions with a window that meets the span, in order of arrival. Rows are only added, so pages stay the same. */

@@ -8,10 +8,10 @@ import { fromInstant } from '../../wire/instants.js';
 import type { ConnectorSchedules } from '../../wire/operator-locations.js';
 import type { LocationLimits, OrganizationLimits } from '../../wire/rest.js';
 import type { Core } from '../core.js';
+import { findConnector, findLocation, findTenant } from '../core.js';
 import { ORGANIZATION_NOTE } from '../organization-note.js';
 import { stackAt, viewsAt } from '../past-profiles.js';
 import { viewsOfProfiles } from '../profile-view.js';
-import { findConnector, findLocation, findTenant } from '../targets.js';
 
 // Endpoint 4: a location's own stack with every status as of now.
 /** Returns the same object until an event changes the answer. */

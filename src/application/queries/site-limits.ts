@@ -5,10 +5,10 @@ import { toInstant } from '../../wire/instants.js';
 import type { SpanPageQuery } from '../../wire/operator-queries.js';
 import type { SiteMeterView } from '../../wire/site-meter.js';
 import type { Core } from '../core.js';
+import { findLocation } from '../core.js';
 import { requireOperator, viewOfOperatorLimit, viewOfStanding } from '../operator-limit-view.js';
 import { askedHistory, nextCursorOf, rowsOfPage } from '../past-profiles.js';
 import { requireSiteMeter } from '../site-meter-view.js';
-import { findLocation } from '../targets.js';
 
 // Extension: the present state of the grid operator's limit of a location.
 export function operatorLimit(core: Core, tenantUuid: TenantUuid, locationText: string): OperatorLimitView {
