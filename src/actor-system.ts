@@ -10,12 +10,12 @@ import {
   type LocationEntity,
   type TimedEntity,
 } from './actors/directory.js';
-import { createEntityQueue } from './actors/entity-queue.js';
 import { Overload } from './actors/overload.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
 import { type RowChangeListener, RowChangeWatcher } from './actors/row-change-watcher.js';
 import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
 import { type Application, createApplication } from './application/application.js';
+import { createEntityQueue } from './application/core.js';
 import { EventStream } from './application/event-stream.js';
 import { BatchedWrites } from './enforcement/batched-writes.js';
 import { Enforcement } from './enforcement/enforcement.js';
