@@ -4,8 +4,10 @@ import type { TenantUuid } from '../../machines/values/ids.js';
 import type { StreamEvent } from '../wire/operator-stream.js';
 import { listAlarms } from './alarms.js';
 import {
+  clusterDetail,
   createCluster,
   deleteCluster,
+  listClusters,
   removeClusterMember,
   submitClusterProfile,
   updateCluster,
@@ -25,7 +27,6 @@ import {
   submitLocationProfile,
   submitOrganizationProfile,
 } from './profiles.js';
-import { clusterDetail, listClusters } from './queries/clusters.js';
 import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
 import {
   connectorSchedules,
