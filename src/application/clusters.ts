@@ -9,6 +9,7 @@ import type { ClusterRecord } from '../ports/records.js';
 import type { Change } from '../ports/store.js';
 import type { ClusterSchedule } from '../wire/cluster-schedule.js';
 import { errorEnvelope } from '../wire/error-envelope.js';
+import { toInstant } from '../wire/instants.js';
 import type {
   Cluster,
   ClusterDeleted,
@@ -18,12 +19,25 @@ import type {
   ProfileRequest,
   UpdateClusterRequest,
 } from '../wire/rest.js';
-import { viewOfCluster } from './cluster-view.js';
 import { type Core, findCluster, findLocation, findTenant, requireActiveLocation } from './core.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { type Advise, adviseOn, adviseOnCluster } from './look-ahead.js';
 import { profileOf } from './profile-view.js';
 import { applyLocationProfile } from './profiles.js';
+
+// Converts a cluster into the form of answers (contract section 2.8).
+function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {
+  return {
+    clusterId: record.clusterId,
+    tenantUuid,
+    name: record.name,
+    locationIds: [...record.locationIds],
+    limitKw: record.limitKw,
+    status: record.status,
+    createdAt: toInstant(record.createdAtMs),
+    updatedAt: toInstant(record.updatedAtMs),
+  };
+}
 
 // Endpoint 7: groups locations of the calling tenant under one optional cap.
 export async function createCluster(
