@@ -1,13 +1,27 @@
 // Extension: the alarms of a location or of the whole tenant, open ones included.
 import type { TenantUuid } from '../../machines/values/ids.js';
+import type { AlarmRecord } from '../ports/records.js';
 import { toInstant } from '../wire/instants.js';
-import type { AlarmList } from '../wire/operator-history.js';
+import type { AlarmList, AlarmView } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
-import { viewOfAlarm } from './alarm-view.js';
-import type { Core } from './core.js';
-import { findLocation, findTenant } from './core.js';
+import { type Core, findLocation, findTenant } from './core.js';
 import { alarmCursorOf, alarmPlaceOf } from './cursors.js';
 import { askedPast } from './query-spans.js';
+
+// Converts an alarm into the form of answers and of the event stream.
+export function viewOfAlarm(alarm: AlarmRecord): AlarmView {
+  return {
+    alarmId: alarm.alarmId,
+    kind: alarm.kind,
+    locationId: alarm.locationId,
+    controllerUuid: alarm.controllerUuid,
+    connectorId: alarm.connectorId,
+    reason: alarm.reason,
+    firstReason: alarm.firstReason,
+    beganAt: toInstant(alarm.beganAtMs),
+    endedAt: alarm.endedAtMs === null ? null : toInstant(alarm.endedAtMs),
+  };
+}
 
 const LONGEST_DAYS = 366;
 

@@ -8,7 +8,7 @@ import type { Cancel, Clock } from '../ports/clock.js';
 import type { AlarmRecord } from '../ports/records.js';
 import { toInstant } from '../wire/instants.js';
 import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
-import { viewOfAlarm } from './alarm-view.js';
+import { viewOfAlarm } from './alarms.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfFuses } from './fuse-view.js';
 import { viewOfStanding } from './operator-limit-view.js';

@@ -9,7 +9,7 @@ import { dcWOfTenths, wattsOfTenths } from '../../machines/values/units.js';
 import { type ConnectorEntity, supervisorOf } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import type { ConnectorLive, LocationLive } from '../wire/operator-locations.js';
-import { viewOfAlarm } from './alarm-view.js';
+import { viewOfAlarm } from './alarms.js';
 import type { Core } from './core.js';
 import { findLocation } from './core.js';
 import { drawnKwOf } from './drawn-power.js';
