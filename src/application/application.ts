@@ -36,8 +36,14 @@ import {
   organizationLimits,
   organizationLimitsAt,
 } from './queries/profile-stacks.js';
-import { operatorLimit, operatorLimitHistory, siteMeter } from './queries/site-limits.js';
-import { putSiteReading, setOperatorLimit, setPermanentLimit } from './site-limits.js';
+import {
+  operatorLimit,
+  operatorLimitHistory,
+  putSiteReading,
+  setOperatorLimit,
+  setPermanentLimit,
+  siteMeter,
+} from './site-limits.js';
 
 export const COMMANDS = {
   submitConnectorProfile,

@@ -6,14 +6,15 @@ import { effectiveLimitKwOf } from '../actors/directory.js';
 import { receiveOperator } from '../enforcement/grid-operator.js';
 import { receiveSiteMeter } from '../enforcement/site-meter.js';
 import type { OperatorMessage, SiteMeterMessage } from '../ports/telemetry.js';
-import type { OperatorLimitView } from '../wire/grid-operator.js';
+import type { OperatorHistory, OperatorLimitView } from '../wire/grid-operator.js';
 import { toInstant } from '../wire/instants.js';
+import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { PermanentLimit } from '../wire/rest.js';
 import type { SiteMeterView } from '../wire/site-meter.js';
-import type { Core } from './core.js';
-import { findLocation, requireActiveLocation } from './core.js';
+import { type Core, findLocation, requireActiveLocation } from './core.js';
 import { type Advise, adviseOn } from './look-ahead.js';
-import { requireOperator, viewOfOperatorLimit } from './operator-limit-view.js';
+import { requireOperator, viewOfOperatorLimit, viewOfStanding } from './operator-limit-view.js';
+import { askedHistory, nextCursorOf, rowsOfPage } from './past-profiles.js';
 import { requireSiteMeter } from './site-meter-view.js';
 
 // Endpoint 3: sets the limit that a location falls back to without an active profile.
@@ -92,4 +93,39 @@ export async function putSiteReading(
       `at: must be later than that of the last reading, and within a minute of ${toInstant(instant.now)}`,
     );
   return requireSiteMeter(location);
+}
+
+// Limits from outside: the grid operator's, and the capacity that the building leaves.
+
+// Extension: the present state of the grid operator's limit of a location.
+export function operatorLimit(core: Core, tenantUuid: TenantUuid, locationText: string): OperatorLimitView {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  return viewOfOperatorLimit(location, requireOperator(location));
+}
+
+// Extension: every state of the grid operator's limit of a location, to prove each order and the time in which it held.
+export async function operatorLimitHistory(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  query: SpanPageQuery,
+): Promise<OperatorHistory> {
+  const asked = askedHistory(query);
+  const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
+  const events = await core.archive.operatorEvents(tenantUuid, locationId, asked.window, asked.page);
+  return {
+    locationId,
+    from: toInstant(asked.window.startsAtMs),
+    to: toInstant(asked.window.endsAtMs),
+    events: rowsOfPage(asked, events).map((event) => ({
+      recordedAt: toInstant(event.recordedAtMs),
+      ...viewOfStanding(event),
+    })),
+    nextCursor: nextCursorOf(asked, events),
+  };
+}
+
+// Extension: a location's meter, and the capacity that the building leaves for the chargers by its readings.
+export function siteMeter(core: Core, tenantUuid: TenantUuid, locationText: string): SiteMeterView {
+  return requireSiteMeter(findLocation(core.directory, tenantUuid, locationText));
 }
