@@ -11,9 +11,9 @@ import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { viewOfAlarm } from './alarms.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfFuses } from './fuse-view.js';
-import { viewOfStanding } from './operator-limit-view.js';
 import { viewOfBilledWindow } from './peak-shaving-view.js';
 import { viewOfProfile } from './profile-view.js';
+import { viewOfStanding } from './site-limits.js';
 import { viewOfBuilding } from './site-meter-view.js';
 
 /** Ends a subscription; a second call is harmless. */

@@ -16,8 +16,8 @@ import { drawnKwOf } from './drawn-power.js';
 import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from './fuse-view.js';
 import { viewOfCause } from './limit-cause.js';
 import { explanationOf } from './limit-explanation.js';
-import { viewOfOperatorLimit } from './operator-limit-view.js';
 import { viewOfPeakShaving } from './peak-shaving-view.js';
+import { viewOfOperatorLimit } from './site-limits.js';
 import { viewOfSiteMeter } from './site-meter-view.js';
 
 /** Both clocks at the instant of the answer. */

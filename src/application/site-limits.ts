@@ -1,21 +1,77 @@
 // Commands that set the other limits of a location: its permanent limit, the grid operator's, and the meter's readings.
 import { spansOfPermanentLimit } from '../../machines/limits/attainability.js';
+import {
+  nextOperatorBoundary,
+  type OperatorActor,
+  type OperatorStanding,
+  operatorStandingOf,
+} from '../../machines/limits/lpc.machine.js';
 import { DomainError } from '../../machines/values/errors.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { effectiveLimitKwOf } from '../actors/directory.js';
+import { effectiveLimitKwOf, type LocationEntity } from '../actors/directory.js';
 import { receiveOperator } from '../enforcement/grid-operator.js';
 import { receiveSiteMeter } from '../enforcement/site-meter.js';
 import type { OperatorMessage, SiteMeterMessage } from '../ports/telemetry.js';
-import type { OperatorHistory, OperatorLimitView } from '../wire/grid-operator.js';
+import { OPERATOR_STATE_NAMES, type OperatorHistory, type OperatorLimitView } from '../wire/grid-operator.js';
 import { toInstant } from '../wire/instants.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { PermanentLimit } from '../wire/rest.js';
 import type { SiteMeterView } from '../wire/site-meter.js';
 import { type Core, findLocation, requireActiveLocation } from './core.js';
 import { type Advise, adviseOn } from './look-ahead.js';
-import { requireOperator, viewOfOperatorLimit, viewOfStanding } from './operator-limit-view.js';
 import { askedHistory, nextCursorOf, rowsOfPage } from './past-profiles.js';
 import { requireSiteMeter } from './site-meter-view.js';
+
+// Converts the grid operator's limit into the form of answers and of the event stream.
+
+/** @throws DomainError NOT_FOUND if no grid operator may limit the location */
+function requireOperator(location: LocationEntity): OperatorActor {
+  const { operator } = location.actor.getSnapshot().context;
+  if (operator === undefined)
+    throw new DomainError(
+      'NOT_FOUND',
+      'No grid operator may limit this location; name one as "operator" of the location in the provisioning file.',
+    );
+  return operator;
+}
+
+export function viewOfOperatorLimit(location: LocationEntity, operator: OperatorActor): OperatorLimitView {
+  const { rule, receivedAtMs } = operator.getSnapshot().context;
+  return {
+    locationId: location.record.locationId,
+    operatorUuid: location.record.operator?.operatorUuid ?? '',
+    ...viewOfStanding(operatorStandingOf(operator)),
+    lastHeardAt: instantOrNull(receivedAtMs),
+    nextChangeAt: instantOrNull(finite(nextOperatorBoundary(operator))),
+    failsafeKw: rule.failsafeKw,
+    failsafeMinS: rule.failsafeMinMs / 1000,
+    heartbeatS: rule.missingAfterMs / 2000,
+  };
+}
+
+export function viewOfStanding({
+  state,
+  sinceMs,
+  limitKw,
+  order,
+}: OperatorStanding): Omit<OperatorHistory['events'][number], 'recordedAt'> {
+  return {
+    state: OPERATOR_STATE_NAMES[state],
+    since: toInstant(sinceMs),
+    limitKw: limitKw ?? null,
+    source: order?.source ?? null,
+    sentAt: instantOrNull(order?.sentAtMs),
+    endsAt: instantOrNull(order?.endsAtMs),
+  };
+}
+
+function instantOrNull(atMs: number | undefined): string | null {
+  return atMs === undefined ? null : toInstant(atMs);
+}
+
+function finite(atMs: number | undefined): number | undefined {
+  return atMs === Number.POSITIVE_INFINITY ? undefined : atMs;
+}
 
 // Endpoint 3: sets the limit that a location falls back to without an active profile.
 export async function setPermanentLimit(
