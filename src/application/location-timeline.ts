@@ -9,10 +9,10 @@ import { fromInstant, toInstant } from '../wire/instants.js';
 import type { TimelineQuery } from '../wire/operator-queries.js';
 import type { LocationTimeline } from '../wire/operator-timeline.js';
 import { wrongParameter } from '../wire/plain-errors.js';
-import { type Assumption, clusterScales } from './cluster-scales.js';
 import type { Core } from './core.js';
 import { findLocation } from './core.js';
 import { viewOfCause } from './limit-cause.js';
+import { type Assumption, clusterScales } from './look-ahead.js';
 import { brokenWindowRule } from './profile-view.js';
 import { askedFuture } from './query-spans.js';
 
