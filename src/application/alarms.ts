@@ -5,8 +5,7 @@ import { toInstant } from '../wire/instants.js';
 import type { AlarmList, AlarmView } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import { type Core, findLocation, findTenant } from './core.js';
-import { alarmCursorOf, alarmPlaceOf } from './cursors.js';
-import { askedPast } from './query-spans.js';
+import { alarmCursorOf, alarmPlaceOf, askedPast } from './query-spans.js';
 
 // Converts an alarm into the form of answers and of the event stream.
 export function viewOfAlarm(alarm: AlarmRecord): AlarmView {

@@ -7,8 +7,8 @@ import type { LocationList, LocationSummary } from '../wire/operator-locations.j
 import type { PageQuery } from '../wire/operator-queries.js';
 import type { Core } from './core.js';
 import { findLocation, findTenant } from './core.js';
-import { unknownCursor } from './cursors.js';
 import { drawnKwOf } from './drawn-power.js';
+import { unknownCursor } from './query-spans.js';
 
 /** The cursor is the last id of the page before, so that a location added meanwhile moves no other. */
 export function listLocations(

@@ -10,9 +10,8 @@ import type { Submission } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { ProfileView } from '../wire/rest.js';
 import type { Core } from './core.js';
-import { offsetOf } from './cursors.js';
 import { viewOfProfile } from './profile-view.js';
-import { askedHistorySpan } from './query-spans.js';
+import { askedHistorySpan, offsetOf } from './query-spans.js';
 
 const LONGEST_DAYS = 366;
 

@@ -1,4 +1,6 @@
 // Time span of a query: fills in its open ends, and bounds its length.
+
+import type { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import { fromInstant } from '../wire/instants.js';
 import type { SpanQuery } from '../wire/operator-queries.js';
@@ -50,4 +52,38 @@ function bounded(window: TimeWindow, longestDays: number): TimeWindow {
   if (lengthMs > longestDays * DAY_MS)
     throw wrongParameter('from', `must be at most ${longestDays} days before to`);
   return window;
+}
+
+// Start of the next page of a long answer: text for use by the issuing endpoint alone.
+
+/** A place among alarms, newest first: `skip` alarms that began at `beganAtMs` were already returned. */
+interface AlarmPlace {
+  readonly beganAtMs: number;
+  readonly skip: number;
+}
+
+const OFFSET = /^\d{1,9}$/;
+const ALARM_PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
+
+/** Number of rows that were already returned; 0 without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+export function offsetOf(cursor: string | undefined): number {
+  if (cursor === undefined) return 0;
+  if (!OFFSET.test(cursor)) throw unknownCursor();
+  return Number(cursor);
+}
+
+/** Undefined without a cursor. @throws DomainError INVALID_REQUEST_BODY */
+export function alarmPlaceOf(cursor: string | undefined): AlarmPlace | undefined {
+  if (cursor === undefined) return undefined;
+  const [, beganAtMs, skip] = ALARM_PLACE.exec(cursor) ?? [];
+  if (beganAtMs === undefined || skip === undefined) throw unknownCursor();
+  return { beganAtMs: Number(beganAtMs), skip: Number(skip) };
+}
+
+export function alarmCursorOf({ beganAtMs, skip }: AlarmPlace): string {
+  return `${beganAtMs}-${skip}`;
+}
+
+export function unknownCursor(): DomainError {
+  return wrongParameter('cursor', 'must be a nextCursor of this endpoint; leave it out for the first page');
 }
