@@ -23,19 +23,17 @@ import {
   cancelConnectorProfile,
   cancelLocationProfile,
   cancelOrganizationProfile,
-  submitConnectorProfile,
-  submitLocationProfile,
-  submitOrganizationProfile,
-} from './profiles.js';
-import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
-import {
   connectorSchedules,
   connectorSchedulesAt,
   locationLimits,
   locationLimitsAt,
   organizationLimits,
   organizationLimitsAt,
-} from './queries/profile-stacks.js';
+  submitConnectorProfile,
+  submitLocationProfile,
+  submitOrganizationProfile,
+} from './profiles.js';
+import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
 import {
   operatorLimit,
   operatorLimitHistory,

@@ -1,10 +1,16 @@
 // Commands that create, replace and cancel profiles of locations, connectors and the organization.
 import { spansOfProfile } from '../../machines/limits/attainability.js';
 import { statusOf } from '../../machines/limits/profile.machine.js';
-import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import {
+  activeProfileAt,
+  effectiveLimitKwAt,
+  type LimitProfile,
+} from '../../machines/limits/profile-stack.js';
+import { DomainError } from '../../machines/values/errors.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import { statusAt } from '../../machines/values/time.js';
 import {
+  connectorActorOf,
   connectorProfilesOf,
   connectorStackOf,
   effectiveLimitKwOf,
@@ -15,15 +21,18 @@ import type {
   CancelledLocationSchedule,
   CancelledOrganizationSchedule,
 } from '../wire/cancelled-profiles.js';
-import { toInstant } from '../wire/instants.js';
+import { fromInstant, toInstant } from '../wire/instants.js';
+import type { ConnectorSchedules } from '../wire/operator-locations.js';
 import type {
   ConnectorSchedule,
+  LocationLimits,
   LocationSchedule,
+  OrganizationLimits,
   OrganizationSchedule,
   ProfileRequest,
 } from '../wire/rest.js';
-import type { Core } from './core.js';
 import {
+  type Core,
   findConnector,
   findHeldProfile,
   findLocation,
@@ -34,7 +43,8 @@ import {
 } from './core.js';
 import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
 import { ORGANIZATION_NOTE } from './organization-note.js';
-import { profileOf, viewOfProfile } from './profile-view.js';
+import { stackAt, viewsAt } from './past-profiles.js';
+import { profileOf, viewOfProfile, viewsOfProfiles } from './profile-view.js';
 
 // Endpoint 2: creates or replaces a location's profile at its priority.
 export async function submitLocationProfile(
@@ -215,4 +225,109 @@ export async function cancelOrganizationProfile(
     note: ORGANIZATION_NOTE,
     supersededAt: toInstant(atMs),
   };
+}
+
+// Profiles of locations, connectors and the organization, now and as of a past instant.
+
+// Endpoint 4: a location's own stack with every status as of now.
+/** Returns the same object until an event changes the answer. */
+export function locationLimits(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLimits {
+  const location = findLocation(core.directory, tenantUuid, locationText);
+  const { context } = location.actor.getSnapshot();
+  location.limitsView ??= {
+    locationId: location.record.locationId,
+    permanentLimitKw: context.permanentLimitKw,
+    effectiveLimitKw: effectiveLimitKwOf(location),
+    profiles: viewsOfProfiles(context),
+  };
+  return location.limitsView;
+}
+
+// Extension: a location's limits as of any instant, from rows that are never deleted.
+
+/** @throws DomainError LOCATION_NOT_FOUND, also if the location did not exist yet. */
+export async function locationLimitsAt(
+  core: Core,
+  tenantUuid: TenantUuid,
+  locationText: string,
+  atText: string,
+): Promise<LocationLimits> {
+  const atMs = fromInstant(atText);
+  const { locationId } = findLocation(core.directory, tenantUuid, locationText).record;
+  const [limits, stack] = await Promise.all([
+    core.archive.permanentLimitHistory(tenantUuid, locationId),
+    stackAt(core, tenantUuid, { kind: 'location', locationId }, atMs),
+  ]);
+  const permanentLimitKw = limits.findLast(({ setAtMs }) => setAtMs <= atMs)?.limitKw;
+  if (permanentLimitKw === undefined)
+    throw new DomainError('LOCATION_NOT_FOUND', `Location ${locationId} did not exist at ${atText}.`);
+  return {
+    locationId,
+    permanentLimitKw,
+    effectiveLimitKw: effectiveLimitKwAt(stack, permanentLimitKw, atMs),
+    profiles: viewsAt(stack, atMs),
+  };
+}
+
+// Extension: a connector's own stack with every status as of now.
+export function connectorSchedules(
+  core: Core,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+): ConnectorSchedules {
+  const { record, location } = findConnector(core.directory, tenantUuid, controllerText, connectorText);
+  const actor = connectorActorOf(location, connectorKey(record));
+  return {
+    controllerUuid: record.controllerUuid,
+    connectorId: record.connectorId,
+    locationId: location.record.locationId,
+    lockLimitKw: actor?.getSnapshot().context.lockLimitKw ?? null,
+    profiles: actor === undefined ? [] : viewsOfProfiles(actor.getSnapshot().context),
+  };
+}
+
+// Extension: a connector's locks as of any instant, from rows that are never deleted.
+
+/** Before its first lock a connector had none, also before it was provisioned. @throws DomainError CHARGER_NOT_FOUND */
+export async function connectorSchedulesAt(
+  core: Core,
+  tenantUuid: TenantUuid,
+  controllerText: string,
+  connectorText: string,
+  atText: string,
+): Promise<ConnectorSchedules> {
+  const atMs = fromInstant(atText);
+  const { record, location } = findConnector(core.directory, tenantUuid, controllerText, connectorText);
+  const { controllerUuid, connectorId } = record;
+  const stack = await stackAt(core, tenantUuid, { kind: 'connector', controllerUuid, connectorId }, atMs);
+  return {
+    controllerUuid,
+    connectorId,
+    locationId: location.record.locationId,
+    lockLimitKw: activeProfileAt(stack, atMs)?.limitKw ?? null,
+    profiles: viewsAt(stack, atMs),
+  };
+}
+
+// Endpoint 6: the organization's recorded profiles.
+export function organizationLimits(core: Core, tenantUuid: TenantUuid): OrganizationLimits {
+  const { organization } = findTenant(core.directory, tenantUuid);
+  core.directory.catchUp([organization]);
+  return {
+    tenantUuid,
+    profiles: viewsOfProfiles(organization.actor.getSnapshot().context),
+    note: ORGANIZATION_NOTE,
+  };
+}
+
+// Extension: the organization's recorded limits as of any instant, from rows that are never deleted.
+export async function organizationLimitsAt(
+  core: Core,
+  tenantUuid: TenantUuid,
+  atText: string,
+): Promise<OrganizationLimits> {
+  const atMs = fromInstant(atText);
+  const stack = await stackAt(core, tenantUuid, { kind: 'organization' }, atMs);
+  return { tenantUuid, profiles: viewsAt(stack, atMs), note: ORGANIZATION_NOTE };
 }
