@@ -23,17 +23,19 @@ import {
   cancelConnectorProfile,
   cancelLocationProfile,
   cancelOrganizationProfile,
+  connectorHistory,
   connectorSchedules,
   connectorSchedulesAt,
+  locationHistory,
   locationLimits,
   locationLimitsAt,
+  organizationHistory,
   organizationLimits,
   organizationLimitsAt,
   submitConnectorProfile,
   submitLocationProfile,
   submitOrganizationProfile,
 } from './profiles.js';
-import { connectorHistory, locationHistory, organizationHistory } from './queries/profile-histories.js';
 import {
   operatorLimit,
   operatorLimitHistory,
