@@ -44,7 +44,6 @@ import {
   requireUnended,
 } from './core.js';
 import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
-import { ORGANIZATION_NOTE } from './organization-note.js';
 import {
   askedHistory,
   nextCursorOf,
@@ -55,6 +54,10 @@ import {
   viewsAt,
 } from './past-profiles.js';
 import { profileOf, viewOfProfile, viewsOfProfiles } from './profile-view.js';
+
+// Note in every answer about an organization (contract section 2.7).
+const ORGANIZATION_NOTE =
+  'Organization limits are not enforced yet: the profile is recorded for future use and does not change any charging.';
 
 // Endpoint 2: creates or replaces a location's profile at its priority.
 export async function submitLocationProfile(
