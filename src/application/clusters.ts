@@ -22,8 +22,7 @@ import type {
 import { type Core, findCluster, findLocation, findTenant, requireActiveLocation } from './core.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { type Advise, adviseOn, adviseOnCluster } from './look-ahead.js';
-import { profileOf } from './profile-view.js';
-import { applyLocationProfile } from './profiles.js';
+import { applyLocationProfile, profileOf } from './profiles.js';
 
 // Converts a cluster into the form of answers (contract section 2.8).
 function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {

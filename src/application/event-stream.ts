@@ -12,7 +12,7 @@ import { viewOfAlarm } from './alarms.js';
 import { type DrawnKw, drawnKwOf } from './drawn-power.js';
 import { viewOfFuses } from './fuse-view.js';
 import { viewOfBilledWindow } from './peak-shaving-view.js';
-import { viewOfProfile } from './profile-view.js';
+import { viewOfProfile } from './profiles.js';
 import { viewOfStanding } from './site-limits.js';
 import { viewOfBuilding } from './site-meter-view.js';
 

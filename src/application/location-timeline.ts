@@ -13,7 +13,7 @@ import type { Core } from './core.js';
 import { findLocation } from './core.js';
 import { viewOfCause } from './limit-cause.js';
 import { type Assumption, clusterScales } from './look-ahead.js';
-import { brokenWindowRule } from './profile-view.js';
+import { brokenWindowRule } from './profiles.js';
 import { askedFuture } from './query-spans.js';
 
 const LONGEST_DAYS = 366;

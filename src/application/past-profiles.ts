@@ -10,7 +10,7 @@ import type { Submission } from '../wire/operator-history.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { ProfileView } from '../wire/rest.js';
 import type { Core } from './core.js';
-import { viewOfProfile } from './profile-view.js';
+import { viewOfProfile } from './profiles.js';
 import { askedHistorySpan, offsetOf } from './query-spans.js';
 
 const LONGEST_DAYS = 366;

@@ -1,6 +1,6 @@
 // Commands that create, replace and cancel profiles of locations, connectors and the organization.
 import { spansOfProfile } from '../../machines/limits/attainability.js';
-import { statusOf } from '../../machines/limits/profile.machine.js';
+import { type ProfileHolder, statusOf } from '../../machines/limits/profile.machine.js';
 import {
   activeProfileAt,
   effectiveLimitKwAt,
@@ -8,7 +8,7 @@ import {
 } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
-import { statusAt } from '../../machines/values/time.js';
+import { type EpochMs, type ProfileStatus, statusAt, type TimeWindow } from '../../machines/values/time.js';
 import {
   connectorActorOf,
   connectorProfilesOf,
@@ -32,6 +32,7 @@ import type {
   OrganizationLimits,
   OrganizationSchedule,
   ProfileRequest,
+  ProfileView,
 } from '../wire/rest.js';
 import {
   type Core,
@@ -53,7 +54,44 @@ import {
   submissionOf,
   viewsAt,
 } from './past-profiles.js';
-import { profileOf, viewOfProfile, viewsOfProfiles } from './profile-view.js';
+
+// Converts profiles between requests, the domain and answers.
+
+/**
+ * Checks the window against `now` (contract section 2.1).
+ * @throws DomainError INVALID_REQUEST_BODY naming `endTime`
+ */
+export function profileOf(request: ProfileRequest, now: EpochMs): LimitProfile {
+  const window = { startsAtMs: fromInstant(request.startTime), endsAtMs: fromInstant(request.endTime) };
+  const broken = brokenWindowRule(window, now, 'startTime');
+  if (broken !== undefined) throw new DomainError('INVALID_REQUEST_BODY', `endTime: ${broken}`);
+  return { priority: request.priority, limitKw: request.limitKw, ...window };
+}
+
+/** The rule for its end that the window breaks; undefined if the profile can be submitted. */
+export function brokenWindowRule(
+  { startsAtMs, endsAtMs }: TimeWindow,
+  now: EpochMs,
+  startName: string,
+): string | undefined {
+  if (endsAtMs <= startsAtMs) return `must be after ${startName}`;
+  return endsAtMs <= now ? 'must be in the future' : undefined;
+}
+
+export function viewOfProfile(profile: LimitProfile, status: ProfileStatus): ProfileView {
+  return {
+    priority: profile.priority,
+    limitKw: profile.limitKw,
+    startTime: toInstant(profile.startsAtMs),
+    endTime: toInstant(profile.endsAtMs),
+    status,
+  };
+}
+
+/** Each profile with the status of its actor. */
+function viewsOfProfiles(holder: ProfileHolder): ProfileView[] {
+  return holder.stack.map((profile) => viewOfProfile(profile, statusOf(holder, profile)));
+}
 
 // Note in every answer about an organization (contract section 2.7).
 const ORGANIZATION_NOTE =
