@@ -1,6 +1,6 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
-import type { LimitInForce } from '../../machines/limits/limit-in-force.js';
+import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import { floorWOf, linkOf, lockLimitKwOf, throttleOf } from '../../machines/power/connector-control.js';
 import { countedWOf, isEstimated } from '../../machines/power/counted-power.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
@@ -8,17 +8,22 @@ import { compareNaturally } from '../../machines/values/natural-order.js';
 import { dcWOfTenths, wattsOfTenths } from '../../machines/values/units.js';
 import { type ConnectorEntity, supervisorOf } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
-import type { ConnectorLive, LocationLive } from '../wire/operator-locations.js';
+import type { ConnectorLive, GridLimitCause, LocationLive } from '../wire/operator-locations.js';
 import { viewOfAlarm } from './alarms.js';
-import type { Core } from './core.js';
-import { findLocation } from './core.js';
+import { type Core, findLocation } from './core.js';
 import { drawnKwOf } from './drawn-power.js';
 import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from './fuse-view.js';
-import { viewOfCause } from './limit-cause.js';
 import { explanationOf } from './limit-explanation.js';
 import { viewOfPeakShaving } from './peak-shaving-view.js';
 import { viewOfOperatorLimit } from './site-limits.js';
 import { viewOfSiteMeter } from './site-meter-view.js';
+
+// Converts the cause of a limit into the form of answers.
+export function viewOfCause(cause: LimitCause): GridLimitCause {
+  if (cause.kind !== 'profile') return cause;
+  const { priority, startsAtMs, endsAtMs } = cause.profile;
+  return { kind: 'profile', priority, startTime: toInstant(startsAtMs), endTime: toInstant(endsAtMs) };
+}
 
 /** Both clocks at the instant of the answer. */
 interface Instant {

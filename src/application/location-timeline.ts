@@ -11,7 +11,7 @@ import type { LocationTimeline } from '../wire/operator-timeline.js';
 import { wrongParameter } from '../wire/plain-errors.js';
 import type { Core } from './core.js';
 import { findLocation } from './core.js';
-import { viewOfCause } from './limit-cause.js';
+import { viewOfCause } from './location-live.js';
 import { type Assumption, clusterScales } from './look-ahead.js';
 import { brokenWindowRule } from './profiles.js';
 import { askedFuture } from './query-spans.js';
