@@ -2,45 +2,14 @@
 
 import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { type EpochMs, statusAt, type TimeWindow } from '../../machines/values/time.js';
+import { type EpochMs, statusAt } from '../../machines/values/time.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../ports/records.js';
-import type { Page } from '../ports/store.js';
 import { toInstant } from '../wire/instants.js';
 import type { Submission } from '../wire/operator-history.js';
-import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type { ProfileView } from '../wire/rest.js';
 import type { Core } from './core.js';
 import { viewOfProfile } from './profiles.js';
-import { askedHistorySpan, offsetOf } from './query-spans.js';
-
-const LONGEST_DAYS = 366;
-
-/** Requested part of a history. */
-export interface AskedHistory {
-  readonly window: TimeWindow;
-  /** One row more than the answer holds, which shows if there is a next page. */
-  readonly page: Page;
-}
-
-/** @throws DomainError INVALID_REQUEST_BODY naming `to`, `from` or `cursor` */
-export function askedHistory(asked: SpanPageQuery): AskedHistory {
-  const window = askedHistorySpan(asked, LONGEST_DAYS);
-  return { window, page: { offset: offsetOf(asked.cursor), count: asked.limit + 1 } };
-}
-
-/** The rows of the page, without the extra one. */
-export function rowsOfPage<T>({ page }: AskedHistory, read: readonly T[]): readonly T[] {
-  return read.slice(0, page.count - 1);
-}
-
-/** Start of the next page, if one of the lists goes on; otherwise null. */
-export function nextCursorOf(
-  { page }: AskedHistory,
-  ...lists: readonly (readonly unknown[])[]
-): string | null {
-  const isLast = lists.every(({ length }) => length < page.count);
-  return isLast ? null : String(page.offset + page.count - 1);
-}
+import { type AskedHistory, nextCursorOf, rowsOfPage } from './query-spans.js';
 
 export function submissionOf(profile: ProfileHistoryRecord): Submission {
   return {

@@ -45,15 +45,8 @@ import {
   requireUnended,
 } from './core.js';
 import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
-import {
-  askedHistory,
-  nextCursorOf,
-  pageOfSubmissions,
-  rowsOfPage,
-  stackAt,
-  submissionOf,
-  viewsAt,
-} from './past-profiles.js';
+import { pageOfSubmissions, stackAt, submissionOf, viewsAt } from './past-profiles.js';
+import { askedHistory, nextCursorOf, rowsOfPage } from './query-spans.js';
 
 // Converts profiles between requests, the domain and answers.
 

@@ -2,8 +2,9 @@
 
 import type { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import type { Page } from '../ports/store.js';
 import { fromInstant } from '../wire/instants.js';
-import type { SpanQuery } from '../wire/operator-queries.js';
+import type { SpanPageQuery, SpanQuery } from '../wire/operator-queries.js';
 import { wrongParameter } from '../wire/plain-errors.js';
 import { LAST_INSTANT_MS } from '../wire/rest.js';
 
@@ -86,4 +87,33 @@ export function alarmCursorOf({ beganAtMs, skip }: AlarmPlace): string {
 
 export function unknownCursor(): DomainError {
   return wrongParameter('cursor', 'must be a nextCursor of this endpoint; leave it out for the first page');
+}
+
+const LONGEST_DAYS = 366;
+
+/** Requested part of a history. */
+export interface AskedHistory {
+  readonly window: TimeWindow;
+  /** One row more than the answer holds, which shows if there is a next page. */
+  readonly page: Page;
+}
+
+/** @throws DomainError INVALID_REQUEST_BODY naming `to`, `from` or `cursor` */
+export function askedHistory(asked: SpanPageQuery): AskedHistory {
+  const window = askedHistorySpan(asked, LONGEST_DAYS);
+  return { window, page: { offset: offsetOf(asked.cursor), count: asked.limit + 1 } };
+}
+
+/** The rows of the page, without the extra one. */
+export function rowsOfPage<T>({ page }: AskedHistory, read: readonly T[]): readonly T[] {
+  return read.slice(0, page.count - 1);
+}
+
+/** Start of the next page, if one of the lists goes on; otherwise null. */
+export function nextCursorOf(
+  { page }: AskedHistory,
+  ...lists: readonly (readonly unknown[])[]
+): string | null {
+  const isLast = lists.every(({ length }) => length < page.count);
+  return isLast ? null : String(page.offset + page.count - 1);
 }

@@ -19,7 +19,7 @@ import type { PermanentLimit } from '../wire/rest.js';
 import type { SiteMeterView } from '../wire/site-meter.js';
 import { type Core, findLocation, requireActiveLocation } from './core.js';
 import { type Advise, adviseOn } from './look-ahead.js';
-import { askedHistory, nextCursorOf, rowsOfPage } from './past-profiles.js';
+import { askedHistory, nextCursorOf, rowsOfPage } from './query-spans.js';
 import { requireSiteMeter } from './site-meter-view.js';
 
 // Converts the grid operator's limit into the form of answers and of the event stream.

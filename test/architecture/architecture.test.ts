@@ -118,7 +118,7 @@ describe('The import rules', () => {
     ['src/wire/a.ts', 'express'],
     ['src/wire/a.ts', '../ports/clock.js'],
     ['src/actors/a.ts', 'knex'],
-    ['src/application/commands/a.ts', '../../outbound/knex/store.js'],
+    ['src/application/a.ts', '../outbound/knex/store.js'],
     ['src/actors/a.ts', '../inbound/http/server.js'],
     ['src/inbound/http/a.ts', '../../outbound/knex/store.js'],
     ['src/inbound/http/a.ts', '../../config.js'],
