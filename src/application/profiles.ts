@@ -3,8 +3,11 @@ import { spansOfProfile } from '../../machines/limits/attainability.js';
 import { type ProfileHolder, statusOf } from '../../machines/limits/profile.machine.js';
 import {
   activeProfileAt,
+  EMPTY_STACK,
   effectiveLimitKwAt,
   type LimitProfile,
+  type ProfileStack,
+  putProfile,
 } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
@@ -16,13 +19,19 @@ import {
   effectiveLimitKwOf,
   type LocationEntity,
 } from '../actors/directory.js';
+import type { ProfileHistoryRecord, ProfileTarget } from '../ports/records.js';
 import type {
   CancelledConnectorSchedule,
   CancelledLocationSchedule,
   CancelledOrganizationSchedule,
 } from '../wire/cancelled-profiles.js';
 import { fromInstant, toInstant } from '../wire/instants.js';
-import type { ConnectorHistory, LocationHistory, OrganizationHistory } from '../wire/operator-history.js';
+import type {
+  ConnectorHistory,
+  LocationHistory,
+  OrganizationHistory,
+  Submission,
+} from '../wire/operator-history.js';
 import type { ConnectorSchedules } from '../wire/operator-locations.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type {
@@ -45,8 +54,60 @@ import {
   requireUnended,
 } from './core.js';
 import { type Advise, adviseOn, adviseOnLock, type Outlook } from './look-ahead.js';
-import { pageOfSubmissions, stackAt, submissionOf, viewsAt } from './past-profiles.js';
-import { askedHistory, nextCursorOf, rowsOfPage } from './query-spans.js';
+import { type AskedHistory, askedHistory, nextCursorOf, rowsOfPage } from './query-spans.js';
+
+// Past of a target from rows: its stack at an instant, and every submission, page by page.
+function submissionOf(profile: ProfileHistoryRecord): Submission {
+  return {
+    priority: profile.priority,
+    limitKw: profile.limitKw,
+    startTime: toInstant(profile.startsAtMs),
+    endTime: toInstant(profile.endsAtMs),
+    submittedAt: toInstant(profile.submittedAtMs),
+    supersededAt: profile.supersededAtMs === null ? null : toInstant(profile.supersededAtMs),
+  };
+}
+
+/** A page of submissions for a target that has no limit but its profiles, in the form of its history. */
+async function pageOfSubmissions(
+  core: Core,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  asked: AskedHistory,
+): Promise<{ from: string; to: string; submissions: Submission[]; nextCursor: string | null }> {
+  const { window, page } = asked;
+  const profiles = await core.archive.profileHistory(tenantUuid, target, window, page);
+  return {
+    from: toInstant(window.startsAtMs),
+    to: toInstant(window.endsAtMs),
+    submissions: rowsOfPage(asked, profiles).map(submissionOf),
+    nextCursor: nextCursorOf(asked, profiles),
+  };
+}
+
+/**
+ * Profiles known at the instant: submitted by then, neither replaced nor cancelled. For a future instant, the profiles
+ * known now.
+ */
+async function stackAt(
+  core: Core,
+  tenantUuid: TenantUuid,
+  target: ProfileTarget,
+  atMs: EpochMs,
+): Promise<ProfileStack> {
+  const profiles = await core.archive.profilesAt(tenantUuid, target, atMs);
+  // In order of submission: if a clock went back, the later submission holds the slot.
+  return profiles.reduce(
+    (held, { priority, limitKw, startsAtMs, endsAtMs }) =>
+      putProfile(held, { priority, limitKw, startsAtMs, endsAtMs }),
+    EMPTY_STACK,
+  );
+}
+
+/** Each profile with its status at the instant. */
+function viewsAt(stack: ProfileStack, atMs: EpochMs): ProfileView[] {
+  return stack.map((profile) => viewOfProfile(profile, statusAt(profile, atMs)));
+}
 
 // Converts profiles between requests, the domain and answers.
 
