@@ -20,7 +20,7 @@ import type {
   UpdateClusterRequest,
 } from '../wire/rest.js';
 import { type Core, findCluster, findLocation, findTenant, requireActiveLocation } from './core.js';
-import { type DrawnKw, drawnKwOf } from './drawn-power.js';
+import { type DrawnKw, drawnKwOf } from './location-live.js';
 import { type Advise, adviseOn, adviseOnCluster } from './look-ahead.js';
 import { applyLocationProfile, profileOf } from './profiles.js';
 

@@ -6,17 +6,30 @@ import { countedWOf, isEstimated } from '../../machines/power/counted-power.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import { dcWOfTenths, wattsOfTenths } from '../../machines/values/units.js';
-import { type ConnectorEntity, supervisorOf } from '../actors/directory.js';
+import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import type { ConnectorLive, GridLimitCause, LocationLive } from '../wire/operator-locations.js';
 import { viewOfAlarm } from './alarms.js';
 import { type Core, findLocation } from './core.js';
-import { drawnKwOf } from './drawn-power.js';
 import { fullCircuitPhaseOf, reallocatedPhasesOf, viewOfFuses } from './fuse-view.js';
 import { explanationOf } from './limit-explanation.js';
 import { viewOfPeakShaving } from './peak-shaving-view.js';
 import { viewOfOperatorLimit } from './site-limits.js';
 import { viewOfSiteMeter } from './site-meter-view.js';
+
+// Draw of a location in the form of answers and of the event stream.
+
+/** Powers in kW. */
+export interface DrawnKw {
+  readonly actualKw: number;
+  /** Estimated part of it; null if everything is measured. */
+  readonly estimatedKw: number | null;
+}
+
+export function drawnKwOf(location: LocationEntity): DrawnKw {
+  const { actualW, estimatedW } = supervisorOf(location).draw.now;
+  return { actualKw: actualW / 1000, estimatedKw: estimatedW === undefined ? null : estimatedW / 1000 };
+}
 
 // Converts the cause of a limit into the form of answers.
 export function viewOfCause(cause: LimitCause): GridLimitCause {

@@ -7,7 +7,7 @@ import type { LocationList, LocationSummary } from '../wire/operator-locations.j
 import type { PageQuery } from '../wire/operator-queries.js';
 import type { Core } from './core.js';
 import { findLocation, findTenant } from './core.js';
-import { drawnKwOf } from './drawn-power.js';
+import { drawnKwOf } from './location-live.js';
 import { unknownCursor } from './query-spans.js';
 
 /** The cursor is the last id of the page before, so that a location added meanwhile moves no other. */
