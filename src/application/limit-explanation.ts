@@ -5,7 +5,7 @@ import { type CircuitPhase, nameOfCircuitPhase } from '../../machines/power/fuse
 import type { LimitReason } from '../../machines/power/grant.js';
 import { kwText } from '../../machines/values/figures.js';
 import { toInstant } from '../wire/instants.js';
-import type { ReallocatedPhases } from './fuse-view.js';
+import type { ReallocatedPhases } from './location-live.js';
 
 export interface Explained {
   readonly reason: LimitReason;
