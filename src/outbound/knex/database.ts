@@ -2,9 +2,8 @@
 import { statSync } from 'node:fs';
 import type { Knex } from 'knex';
 import { DatabaseLostError } from '../../ports/store.js';
-import { CommitMark } from './commit-mark.js';
 import { type OpenOptions, openDatabase } from './connection.js';
-import { OpenDatabaseFiles } from './database-files.js';
+import { CommitMark, OpenDatabaseFiles } from './database-files.js';
 import { DatabaseLock } from './database-lock.js';
 import { databaseFileOf } from './engine.js';
 import { integrityProblem } from './integrity.js';

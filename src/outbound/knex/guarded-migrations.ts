@@ -1,7 +1,7 @@
 // The migrations for knex's own command line: a rollback drops data, so it needs a confirmation and the database alone.
 import { rmSync } from 'node:fs';
 import type { Knex } from 'knex';
-import { markFileOf } from './commit-mark.js';
+import { markFileOf } from './database-files.js';
 import { DatabaseLock } from './database-lock.js';
 import { databaseFileOf } from './engine.js';
 import { MIGRATIONS } from './migrations.js';

@@ -5,10 +5,10 @@ import type { Knex } from 'knex';
 import { tenthsAOf } from '../../../machines/values/units.js';
 import { AdministrationError } from '../../ports/administration.js';
 import { StoreUnavailableError } from '../../ports/store.js';
-import { CommitMark } from './commit-mark.js';
 import { makeDirectoryOf, openDatabase } from './connection.js';
 import { isDamage } from './database.js';
 import {
+  CommitMark,
   copyDatabaseFile,
   exchangeDatabaseFile,
   isSameFile,

@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import createKnex from 'knex';
-import { markFileOf } from '../../../src/outbound/knex/commit-mark.js';
+import { markFileOf } from '../../../src/outbound/knex/database-files.js';
 import type { DatabaseServer } from './database-server.js';
 
 /** Creates SQLite files; `takeAway` locks one as another process would. */
