@@ -11,10 +11,10 @@ import {
   type ProvisioningAction,
 } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
-import { loadCredentialHistory } from './credential-history.js';
 import {
   apiKeyRow,
   loadApiKeys,
+  loadCredentialHistory,
   loadMqttLogins,
   loadOauthClients,
   loadTenants,

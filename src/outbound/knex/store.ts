@@ -22,8 +22,7 @@ import {
 import { loadBilledWindows, putBilledWindows } from './billed-windows.js';
 import { deleteCluster, loadClusters, putCluster } from './clusters.js';
 import { openDatabase } from './connection.js';
-import { loadTenantCredentials, noteUses, writeCredentialChanges } from './credential-history.js';
-import { loadCredentials } from './credentials.js';
+import { loadCredentials, loadTenantCredentials, noteUses, writeCredentialChanges } from './credentials.js';
 import { Database } from './database.js';
 import { DatabaseClock } from './database-clock.js';
 import { DatabaseOwnership, type OwnNode } from './database-ownership.js';
