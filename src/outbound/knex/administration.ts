@@ -22,9 +22,9 @@ import {
   type TenantRow,
 } from './credentials.js';
 import { Database } from './database.js';
+import { actionOf } from './json-rows.js';
 import { provisionApiKeys, provisionGateways, provisionOauthClients } from './provision-credentials.js';
 import { provisionSites } from './provision-sites.js';
-import { actionOf } from './provisioning-action.js';
 import { markChanged, nextRevision } from './revisions.js';
 import { inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';

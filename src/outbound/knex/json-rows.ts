@@ -1,6 +1,7 @@
 // Passes many rows through one binding: the SQL is constant for any number of
 // rows, and takes little work on the main thread.
 import type { Knex } from 'knex';
+import type { ProvisioningAction } from '../../ports/administration.js';
 import { type Engine, engineOf, exactDouble } from './engine.js';
 
 export type Cell = string | number | null;
@@ -61,4 +62,14 @@ export async function putRows<C extends Columns>(
 
 function cellOf(kind: ColumnKind | undefined, value: Cell): Cell {
   return kind === 'double precision' && typeof value === 'number' ? exactDouble(value) : value;
+}
+
+// Compares a row with the stored one.
+export function actionOf(
+  stored: object | undefined,
+  row: Readonly<Record<string, Cell>>,
+): ProvisioningAction['action'] {
+  if (stored === undefined) return 'created';
+  const before = new Map<string, unknown>(Object.entries(stored));
+  return Object.entries(row).every(([column, cell]) => before.get(column) === cell) ? 'unchanged' : 'updated';
 }

@@ -15,8 +15,7 @@ import {
   type OauthClientRow,
   oauthClientRow,
 } from './credentials.js';
-import { type Columns, type KeyedTable, putRows, type RowOf } from './json-rows.js';
-import { actionOf } from './provisioning-action.js';
+import { actionOf, type Columns, type KeyedTable, putRows, type RowOf } from './json-rows.js';
 
 interface GatewayRow {
   readonly gateway_id: string;

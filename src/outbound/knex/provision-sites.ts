@@ -7,9 +7,8 @@ import {
   type ProvisionedTenant,
   type ProvisioningAction,
 } from '../../ports/administration.js';
-import { type Columns, putRows, type RowOf } from './json-rows.js';
+import { actionOf, type Columns, putRows, type RowOf } from './json-rows.js';
 import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
-import { actionOf } from './provisioning-action.js';
 import {
   CHARGERS,
   type ChargerRow,
