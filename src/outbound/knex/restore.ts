@@ -6,7 +6,7 @@ import { tenthsAOf } from '../../../machines/values/units.js';
 import { AdministrationError } from '../../ports/administration.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { makeDirectoryOf, openDatabase } from './connection.js';
-import { integrityProblem, isDamage } from './database.js';
+import { integrityProblem, isDamage, isHeadroomDatabase, migrateDatabase } from './database.js';
 import {
   CommitMark,
   copyDatabaseFile,
@@ -17,7 +17,6 @@ import {
 } from './database-files.js';
 import { DatabaseLock } from './database-lock.js';
 import { databaseFileOf, sqliteFileOf } from './engine.js';
-import { isHeadroomDatabase, migrateDatabase } from './migrate.js';
 import { type Position, positionIn } from './ownership.js';
 import { inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
-import { migrateDatabase } from '../../../src/outbound/knex/migrate.js';
+import { migrateDatabase } from '../../../src/outbound/knex/database.js';
 import { storeOver } from '../../../src/outbound/knex/store.js';
 import { StoreUnavailableError } from '../../../src/ports/store.js';
 import { describeAdministration } from './administration-contract.js';
