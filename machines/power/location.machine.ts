@@ -7,12 +7,15 @@ import { limitInForce } from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
   type OperatorActor,
+  type OperatorEvent,
   type OperatorInput,
+  type OperatorReport,
   operatorLimitKwOf,
   operatorMachine,
 } from '../limits/lpc.machine.js';
 import {
   activeProfileOf,
+  type HolderEvent,
   holdStack,
   holdSubmitted,
   isAnyDue,
@@ -21,24 +24,76 @@ import {
   releaseCancelled,
   statusOf,
 } from '../limits/profile.machine.js';
-import { nextBoundaryAfter, type ProfileStack, profileAtPriority } from '../limits/profile-stack.js';
+import {
+  nextBoundaryAfter,
+  type ProfileCrossing,
+  type ProfileStack,
+  profileAtPriority,
+} from '../limits/profile-stack.js';
 import {
   isSameReport,
   nextSiteMeterBoundary,
   type SiteMeterActor,
+  type SiteMeterEvent,
   type SiteMeterReport,
   siteMeterMachine,
   siteMeterReportOf,
 } from '../limits/site-meter.machine.js';
 import type { EpochMs } from '../values/time.js';
-import { type BuildingOnPhases, budgetOf, type LimitedLocation } from './budget.js';
+import { type BuildingOnPhases, budgetOf, type Instant, type LimitedLocation } from './budget.js';
 import { siteImportOf } from './chargers-draw.js';
-import { type ConnectorActor, type ConnectorInput, connectorLogic } from './connector.machine.js';
+import {
+  type ConnectorActor,
+  type ConnectorEvent,
+  type ConnectorInput,
+  type ConnectorReport,
+  connectorLogic,
+} from './connector.machine.js';
 import { turnOf } from './connector-control.js';
 import type { ProvisionedConnector } from './connector-registry.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
-import type { LocationEffect, LocationEvent } from './location-events.js';
-import type { LocationSupervisor } from './location-supervisor.js';
+import type { Decision, LocationSupervisor } from './location-supervisor.js';
+
+// Events that a location's machine receives, and effects that it emits.
+export type LocationEvent =
+  | HolderEvent
+  | { readonly type: 'permanentLimit.set'; readonly limitKw: number; readonly now: EpochMs }
+  | {
+      readonly type: 'clusterShare.set';
+      readonly clusterId: string;
+      readonly share: GrantedShare | undefined;
+    }
+  | { readonly type: 'connector.event'; readonly key: string; readonly event: ConnectorEvent }
+  /** From the grid operator. */
+  | { readonly type: 'operator.event'; readonly event: OperatorEvent }
+  | OperatorReport
+  /** From the location's meter. */
+  | { readonly type: 'siteMeter.event'; readonly event: SiteMeterEvent }
+  | SiteMeterReport
+  | ConnectorReport
+  /** Counts the site import if peak shaving limits the billed average. */
+  | ({ readonly type: 'import.due' } & Instant)
+  /** Requests a new decision on the division of power. */
+  | ({ readonly type: 'decision.due' } & Instant);
+
+export type LocationEffect =
+  | ({ readonly type: 'profile.crossed' } & ProfileCrossing)
+  | ({ readonly type: 'profile.cancelled' } & ProfileCrossing)
+  | { readonly type: 'effectiveLimit.changed'; readonly effectiveLimitKw: number }
+  | { readonly type: 'limitInForce.changed'; readonly limitKw: number }
+  | OperatorReport
+  /** The state of the site meter, or the power that the building leaves, has changed. */
+  | SiteMeterReport
+  /** Peak shaving leaves another limit for the chargers. */
+  | { readonly type: 'peakShaving.changed' }
+  | ConnectorReport
+  | ({ readonly type: 'decided' } & Decision)
+  /** A defect. Earlier grants are renewed no longer, and chargers fall back to their fail-safes. */
+  | { readonly type: 'decision.failed'; readonly error: unknown }
+  /**
+   * The location's reservation fell or exceeds its share, or its need changed. Its clusters divide their caps again.
+   */
+  | { readonly type: 'reserved.changed' };
 
 /** Input to build a connector as a part of its location. */
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;

@@ -12,8 +12,8 @@ import { siteMeterOutlookOf } from '../../machines/limits/site-meter.machine.js'
 import { leastShareWOf } from '../../machines/power/budget.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
-import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { PowerMinute } from '../../machines/power/power-minute.js';
 import type { ClusterId, ConnectorAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';

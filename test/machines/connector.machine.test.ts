@@ -11,8 +11,8 @@ import {
   THROTTLES,
   type Throttle,
 } from '../../machines/power/connector.machine.js';
+import type { LocationEffect } from '../../machines/power/location.machine.js';
 import { locationMachine } from '../../machines/power/location.machine.js';
-import type { LocationEffect } from '../../machines/power/location-events.js';
 import { edgesOf, everyWalk, inTime, isLater, watchTransitions } from './graph-walk.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, type History } from './oracle.js';

@@ -6,12 +6,12 @@ import { BuildingLoad, type SiteMeterRule } from '../../machines/limits/building
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { budgetOf } from '../../machines/power/budget.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import {
   type LocationInput,
   locationMachine,
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
-import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import { everyWalk, inTime, isLater, watchTransitions } from './graph-walk.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import { cancelIn, decidingAt, effectiveKwAt, type History, smallestOf } from './oracle.js';

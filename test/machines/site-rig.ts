@@ -10,12 +10,12 @@ import {
   putProfile,
 } from '../../machines/limits/profile-stack.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
+import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import {
   type LocationActor,
   locationMachine,
   nextLocationBoundary,
 } from '../../machines/power/location.machine.js';
-import type { LocationEffect, LocationEvent } from '../../machines/power/location-events.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import { connectorWith, newSupervisor } from './location-parts.js';
 import {
