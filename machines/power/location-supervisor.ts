@@ -7,7 +7,13 @@ import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
 import { ownCurrentsOf } from './circuit-phase-loads.js';
 import type { ConnectorActor } from './connector.machine.js';
-import { type ConnectorControl, isControlled, reserveWorstCase, setStored } from './connector-control.js';
+import {
+  type ConnectorControl,
+  isControlled,
+  isLocked,
+  reserveWorstCase,
+  setStored,
+} from './connector-control.js';
 import { applyAck, applyReading } from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
 import { estimatedWOf } from './counted-power.js';
@@ -16,11 +22,11 @@ import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
-import { nextReleaseByTimeMs } from './ledger-capacity.js';
+import { addsNothing, nextReleaseByTimeMs } from './ledger-capacity.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
 import type { DrawnPower, FeederCurrents, GridTenthsA } from './power-minute.js';
-import { forbidReallocation } from './reallocated-phases.js';
+import { forbidReallocation, isReallocating } from './reallocated-phases.js';
 import {
   fittedLimitsOf,
   isOverbooked,
@@ -489,4 +495,28 @@ export class LocationSupervisor {
     }
     return nextMs;
   }
+}
+
+// Checks of a grant that has been stored: it may leave only if it is still current and still fits.
+
+/** No newer grant was decided, and the grant's session has not ended. */
+export function isNewest({ control, grant: { seq, reallocated } }: DecidedGrant): boolean {
+  if (control.account.lastSeq !== seq) return false;
+  return reallocated === undefined || (isReallocating(control) && reallocated.session === control.session.id);
+}
+
+/**
+ * The grant adds nothing, or it fits its fuses and the budget. The minimum of a lock needs no budget. The grant that it
+ * was to extend may have ended meanwhile, and its charger may have followed that.
+ */
+export function fitsStill(
+  { control, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,
+  { ledger, budgetW }: Pick<LocationSupervisor, 'ledger' | 'budgetW'>,
+  nowMs: number,
+): boolean {
+  const { account } = control;
+  const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
+  const isFloor = isLocked(control) && mostTenthsA <= account.leastTenthsA;
+  const isRoom = isFloor || ledger.totalW <= budgetW;
+  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(account)) || addsNothing(account, nowMs);
 }

@@ -2,8 +2,8 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
-import { fitsStill } from '../../machines/power/late-grant.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import { fitsStill } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 

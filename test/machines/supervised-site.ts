@@ -5,8 +5,12 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
-import { fitsStill, isNewest } from '../../machines/power/late-grant.js';
-import { type Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import {
+  type Decision,
+  fitsStill,
+  isNewest,
+  LocationSupervisor,
+} from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { mostOnFirst } from '../../machines/power/own-phases.js';
 import {
