@@ -5,7 +5,7 @@ import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
-import { ownCurrentsOf } from './circuit-phase-loads.js';
+import { estimatedWOf, ownCurrentsOf } from './circuit-phase-loads.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
@@ -16,7 +16,6 @@ import {
 } from './connector-control.js';
 import { applyAck, applyReading } from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
-import { estimatedWOf } from './counted-power.js';
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';

@@ -1,7 +1,7 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
-import { circuitPhaseLoadsOf } from '../../machines/power/circuit-phase-loads.js';
+import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/circuit-phase-loads.js';
 import {
   type ConnectorControl,
   floorWOf,
@@ -9,7 +9,6 @@ import {
   lockLimitKwOf,
   throttleOf,
 } from '../../machines/power/connector-control.js';
-import { countedWOf, isEstimated } from '../../machines/power/counted-power.js';
 import { type CircuitPhase, GRID_PHASES } from '../../machines/power/fuses.js';
 import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
