@@ -6,8 +6,7 @@ import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../mach
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import type { PacketFault } from '../../src/outbound/mqtt/packet-guard.js';
 import type { RefusalReason } from '../../src/outbound/mqtt/session.js';
-import { createAsyncApiDocument } from '../../src/wire/asyncapi.js';
-import { CHARGER_TRAFFIC } from '../../src/wire/charger-traffic.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { asyncApiSchema } from '../wire/asyncapi-document.js';
 import { ROOT } from './document.js';
 

@@ -2,8 +2,7 @@
 import { Parser } from '@asyncapi/parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
-import { createAsyncApiDocument, SITE_TRAFFIC } from '../../src/wire/asyncapi.js';
-import { CHARGER_TRAFFIC } from '../../src/wire/charger-traffic.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument, SITE_TRAFFIC } from '../../src/wire/asyncapi.js';
 import { buildTopic, directionOf, siteTopicOf } from '../../src/wire/topics.js';
 import { createRig, type Rig } from '../inbound/http/http-rig.js';
 import { ADDRESS } from '../sim/charger-rig.js';
