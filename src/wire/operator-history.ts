@@ -2,8 +2,18 @@
 import { z } from 'zod';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { ALARM_KINDS } from '../../machines/power/grant.js';
-import { estimatedKwSchema } from './operator-power.js';
 import { instantSchema, prioritySchema } from './rest.js';
+
+// Power of a location in answers and events of the extensions, with its estimated part.
+const estimatedKwSchema = z.number().nullable();
+
+export const drawnPowerShape = {
+  actualKw: z.number(),
+  estimatedKw: estimatedKwSchema.meta({
+    description:
+      'Estimated part of `actualKw`, for silent connectors, at most their entitlements; null if all is measured.',
+  }),
+};
 
 const nextCursorSchema = z.string().nullable().meta({ description: 'Null on the last page.' });
 const span = { from: instantSchema, to: instantSchema };
