@@ -1,6 +1,6 @@
 // Bounds that the contract leaves open, with messages that a caller understands, for every number and instant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
+import { locationTimelineSchema } from '../../src/wire/operator-locations.js';
 import { clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type OperatedService, runOperatedService } from './operator-answers.js';

@@ -1,7 +1,7 @@
 // Extension: the limits to which a location will be held over time, and the rule that sets each.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
-import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
+import { locationTimelineSchema } from '../../src/wire/operator-locations.js';
 import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';

@@ -2,8 +2,7 @@
 // an hour.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashSecret } from '../../src/secrets.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { locationTimelineSchema } from '../../src/wire/operator-timeline.js';
+import { locationLiveSchema, locationTimelineSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { at, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';

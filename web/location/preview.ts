@@ -9,7 +9,7 @@ import {
   type TimelineSegment,
 } from '../../machines/limits/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
-import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
+import type { LocationTimeline } from '../../src/wire/operator-locations.js';
 import type { ProfileView } from '../../src/wire/rest.js';
 
 const DAY_MS = 86_400_000;

@@ -5,7 +5,7 @@ import { GRID_PHASES } from '../../machines/power/fuses.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { OperatorHistory } from '../../src/wire/grid-operator.js';
 import type { LocationHistory, LocationPower } from '../../src/wire/operator-history.js';
-import type { LocationTimeline } from '../../src/wire/operator-timeline.js';
+import type { LocationTimeline } from '../../src/wire/operator-locations.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { higherOf, limitInForce, lowerOf, thenPlanned, UNTOLD_AT_MOST_MS } from './limit-in-force.js';

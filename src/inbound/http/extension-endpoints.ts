@@ -32,6 +32,7 @@ import {
   locationListSchema,
   locationLiveSchema,
   locationSummarySchema,
+  locationTimelineSchema,
 } from '../../wire/operator-locations.js';
 import {
   asOfQuerySchema,
@@ -41,7 +42,6 @@ import {
   spanPageQuerySchema,
   timelineQuerySchema,
 } from '../../wire/operator-queries.js';
-import { locationTimelineSchema } from '../../wire/operator-timeline.js';
 import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
 import { siteMeterSchema, siteReadingSchema } from '../../wire/site-meter.js';
 import { type Call, type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
