@@ -7,7 +7,6 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { ClusterEntity, LocationEntity, Tenant } from '../actors/directory.js';
 import type { ClusterRecord } from '../ports/records.js';
 import type { Change } from '../ports/store.js';
-import type { ClusterSchedule } from '../wire/cluster-schedule.js';
 import { errorEnvelope } from '../wire/error-envelope.js';
 import { toInstant } from '../wire/instants.js';
 import type {
@@ -15,6 +14,7 @@ import type {
   ClusterDeleted,
   ClusterDetail,
   ClusterList,
+  ClusterSchedule,
   CreateClusterRequest,
   ProfileRequest,
   UpdateClusterRequest,

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import 'zod-openapi';
 import { HIGHEST_PRIORITY } from '../../machines/limits/profile-stack.js';
+import { errorEnvelopeSchema } from './error-envelope.js';
 import { mustBe, mustBeText } from './plain-errors.js';
 
 /** The last instant with four digits for the year, and so the last that is allowed. */
@@ -248,3 +249,14 @@ export const clusterDeletedSchema = z
   .object({ deleted: z.boolean(), clusterId: z.string() })
   .meta({ id: 'ClusterDeleted' });
 export type ClusterDeleted = z.output<typeof clusterDeletedSchema>;
+
+// The answer of a cluster schedule (contract 4.1, endpoint 13): partial success, an envelope for each failed member.
+export const clusterScheduleSchema = z
+  .object({
+    clusterId: z.string(),
+    applied: z.array(locationScheduleSchema),
+    errors: z.array(z.object({ locationId: z.string(), error: errorEnvelopeSchema })),
+    totalLocations: z.number().int(),
+  })
+  .meta({ id: 'ClusterSchedule' });
+export type ClusterSchedule = z.output<typeof clusterScheduleSchema>;

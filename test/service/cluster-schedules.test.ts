@@ -1,7 +1,11 @@
 // Endpoint 13: one request for every member of a cluster, each of which succeeds or fails on its own.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
-import { clusterSchema, locationLimitsSchema, locationScheduleSchema } from '../../src/wire/rest.js';
+import {
+  clusterScheduleSchema,
+  clusterSchema,
+  locationLimitsSchema,
+  locationScheduleSchema,
+} from '../../src/wire/rest.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { MINUTE_MS, profile } from './profiles.js';
 import { HARBOUR, type RunningService, runService, site, tenantWith } from './running-service.js';

@@ -7,7 +7,6 @@ import {
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
 } from '../../src/wire/cancelled-profiles.js';
-import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
   apiKeyListSchema,
   apiKeySchema,
@@ -26,6 +25,7 @@ import {
   clusterDeletedSchema,
   clusterDetailSchema,
   clusterListSchema,
+  clusterScheduleSchema,
   clusterSchema,
   connectorScheduleSchema,
   locationLimitsSchema,

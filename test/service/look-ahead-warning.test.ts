@@ -3,8 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import type { Log } from '../../src/ports/log.js';
-import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
+  clusterScheduleSchema,
   clusterSchema,
   connectorScheduleSchema,
   locationScheduleSchema,

@@ -1,9 +1,9 @@
 // The main flow once more on PostgreSQL, with a restart; skipped with a reason if its binaries are missing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { clusterScheduleSchema } from '../../src/wire/cluster-schedule.js';
 import {
   clusterDetailSchema,
+  clusterScheduleSchema,
   clusterSchema,
   connectorScheduleSchema,
   locationLimitsSchema,

@@ -1,10 +1,11 @@
 // The tenant endpoints of contract section 4: one table for the routes and for OpenAPI.
-import { clusterScheduleSchema } from '../../wire/cluster-schedule.js';
+
 import { asOfQuerySchema } from '../../wire/operator-queries.js';
 import {
   clusterDeletedSchema,
   clusterDetailSchema,
   clusterListSchema,
+  clusterScheduleSchema,
   clusterSchema,
   connectorScheduleSchema,
   createClusterRequestSchema,
