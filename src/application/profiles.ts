@@ -20,11 +20,6 @@ import {
   type LocationEntity,
 } from '../actors/directory.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../ports/records.js';
-import type {
-  CancelledConnectorSchedule,
-  CancelledLocationSchedule,
-  CancelledOrganizationSchedule,
-} from '../wire/cancelled-profiles.js';
 import { fromInstant, toInstant } from '../wire/instants.js';
 import type {
   ConnectorHistory,
@@ -35,6 +30,9 @@ import type {
 import type { ConnectorSchedules } from '../wire/operator-locations.js';
 import type { SpanPageQuery } from '../wire/operator-queries.js';
 import type {
+  CancelledConnectorSchedule,
+  CancelledLocationSchedule,
+  CancelledOrganizationSchedule,
   ConnectorSchedule,
   LocationLimits,
   LocationSchedule,

@@ -1,13 +1,11 @@
 // Extension: a cancelled profile ends at once, and its record stays (sections 1 and 3.1).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { locationHistorySchema } from '../../src/wire/operator-history.js';
+import { connectorSchedulesSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
 import {
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
-} from '../../src/wire/cancelled-profiles.js';
-import { locationHistorySchema } from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
-import {
   clusterDetailSchema,
   clusterSchema,
   locationLimitsSchema,

@@ -3,11 +3,6 @@ import type { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Scope } from '../../src/ports/records.js';
 import {
-  cancelledConnectorScheduleSchema,
-  cancelledLocationScheduleSchema,
-  cancelledOrganizationScheduleSchema,
-} from '../../src/wire/cancelled-profiles.js';
-import {
   apiKeyListSchema,
   apiKeySchema,
   issuedApiKeySchema,
@@ -22,6 +17,9 @@ import {
 } from '../../src/wire/operator-history.js';
 import { connectorSchedulesSchema, locationSummarySchema } from '../../src/wire/operator-locations.js';
 import {
+  cancelledConnectorScheduleSchema,
+  cancelledLocationScheduleSchema,
+  cancelledOrganizationScheduleSchema,
   clusterDeletedSchema,
   clusterDetailSchema,
   clusterListSchema,

@@ -2,11 +2,6 @@
 
 import { DomainError } from '../../../machines/values/errors.js';
 import {
-  cancelledConnectorScheduleSchema,
-  cancelledLocationScheduleSchema,
-  cancelledOrganizationScheduleSchema,
-} from '../../wire/cancelled-profiles.js';
-import {
   apiKeyListSchema,
   apiKeySchema,
   credentialRequestSchema,
@@ -42,7 +37,13 @@ import {
   spanPageQuerySchema,
   timelineQuerySchema,
 } from '../../wire/operator-queries.js';
-import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
+import {
+  cancelledConnectorScheduleSchema,
+  cancelledLocationScheduleSchema,
+  cancelledOrganizationScheduleSchema,
+  PRIORITY_RULE,
+  prioritySchema,
+} from '../../wire/rest.js';
 import { siteMeterSchema, siteReadingSchema } from '../../wire/site-meter.js';
 import { type Call, type Endpoint, withBody, withoutBody, withQuery } from './endpoint.js';
 
