@@ -2,7 +2,7 @@
 import { kwText } from '../../machines/values/figures.js';
 import type { LocationEntity } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
-import type { PeakShavingView } from '../wire/peak-shaving.js';
+import type { PeakShavingView } from '../wire/operator-locations.js';
 
 const WS_PER_KWH = 3_600_000;
 

@@ -7,9 +7,35 @@ import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';
-import { peakShavingSchema } from './peak-shaving.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 import { siteMeterSchema } from './site-meter.js';
+
+// The billed average import: used part of its window and remaining power, in answers and on the stream.
+
+/** On the stream whenever the remaining power changes. */
+export const peakShavingShape = {
+  windowStartsAt: instantSchema,
+  windowEndsAt: instantSchema,
+  usedKwh: z.number().meta({
+    description: 'Import in this window, kWh; unreported import counts with its highest possible value.',
+  }),
+  leavesKw: z.number().meta({ description: 'Power left for the chargers until the window ends, kW.' }),
+};
+
+const peakShavingSchema = z
+  .object({
+    limitKw: z.number().meta({ description: 'Highest average import over a window, kW.' }),
+    windowS: z.number().meta({ description: 'Windows begin at whole multiples of this in UTC, s.' }),
+    ...peakShavingShape,
+    allowedKwh: z.number().meta({ description: 'Highest import in a window, kWh.' }),
+    nextLeavesKw: z.number().meta({
+      description:
+        'Power left for the chargers at the begin of the next window, with the present building load.',
+    }),
+    explanation: z.string().meta({ description: 'The same as a sentence.' }),
+  })
+  .meta({ id: 'PeakShaving' });
+export type PeakShavingView = z.output<typeof peakShavingSchema>;
 
 const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 

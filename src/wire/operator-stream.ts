@@ -4,8 +4,7 @@ import { LIMIT_REASONS } from '../../machines/power/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { operatorChangeShape } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';
-import { fuseLiveSchema } from './operator-locations.js';
-import { peakShavingShape } from './peak-shaving.js';
+import { fuseLiveSchema, peakShavingShape } from './operator-locations.js';
 import { instantSchema, profileViewSchema } from './rest.js';
 import { buildingShape } from './site-meter.js';
 

@@ -4,7 +4,7 @@ import './location.css';
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { PeakShavingView } from '../../src/wire/peak-shaving.js';
+import type { PeakShavingView } from '../../src/wire/operator-locations.js';
 import type { SiteMeterView } from '../../src/wire/site-meter.js';
 import type { Resource } from '../api/resource.js';
 import { hrefOf } from '../route.js';
