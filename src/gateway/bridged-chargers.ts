@@ -12,8 +12,7 @@ import type { GuardParts } from './kept-profile.js';
 import { Ocpp16Events } from './ocpp16-events.js';
 import { OCPP16_REQUESTS, Ocpp16Guard } from './ocpp16-requests.js';
 import { Ocpp201Events } from './ocpp201-events.js';
-import { Ocpp201Guard } from './ocpp201-guard.js';
-import { ocpp201Requests } from './ocpp201-requests.js';
+import { Ocpp201Guard, ocpp201Requests } from './ocpp201-requests.js';
 
 const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
 
