@@ -5,7 +5,6 @@ import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import { tenthsAOf } from '../values/units.js';
 import type { Budget } from './budget.js';
-import { estimatedWOf, ownCurrentsOf } from './circuit-phase-loads.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
@@ -22,6 +21,7 @@ import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant
 import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { addsNothing, nextReleaseByTimeMs } from './ledger-capacity.js';
+import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
 import type { DrawnPower, FeederCurrents, GridTenthsA } from './power-minute.js';

@@ -1,7 +1,6 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
-import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/circuit-phase-loads.js';
 import {
   type ConnectorControl,
   floorWOf,
@@ -10,6 +9,7 @@ import {
   throttleOf,
 } from '../../machines/power/connector-control.js';
 import { type CircuitPhase, GRID_PHASES } from '../../machines/power/fuses.js';
+import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/measured-draw.js';
 import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { compareNaturally } from '../../machines/values/natural-order.js';

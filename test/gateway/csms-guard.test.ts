@@ -3,8 +3,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { Guarded } from '../../src/gateway/dialect.js';
-import { Ocpp16Guard } from '../../src/gateway/ocpp16-requests.js';
-import { Ocpp201Guard } from '../../src/gateway/ocpp201-requests.js';
+import { Ocpp16Guard } from '../../src/gateway/ocpp16-dialect.js';
+import { Ocpp201Guard } from '../../src/gateway/ocpp201-dialect.js';
 import { profileIdOf } from '../../src/gateway/own-profiles.js';
 
 const FAILSAFE_ID = profileIdOf(1, 'failsafe');
