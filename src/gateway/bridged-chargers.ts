@@ -9,8 +9,7 @@ import { performRequest, type RequestWords } from './charger-requests.js';
 import type { Dialect, Guard } from './dialect.js';
 import { type IdTagRule, idTagsOf } from './id-tags.js';
 import type { GuardParts } from './kept-profile.js';
-import { OCPP16_REQUESTS, Ocpp16Guard } from './ocpp16-dialect.js';
-import { Ocpp16Events } from './ocpp16-events.js';
+import { OCPP16_REQUESTS, Ocpp16Events, Ocpp16Guard } from './ocpp16-dialect.js';
 import { Ocpp201Events, Ocpp201Guard, ocpp201Requests } from './ocpp201-dialect.js';
 
 const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
