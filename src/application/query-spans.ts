@@ -29,7 +29,7 @@ export function askedPast(asked: SpanQuery, now: EpochMs, longestDays: number): 
  * hidden. Answers come page by page, so only a span with both ends is bounded.
  * @throws DomainError INVALID_REQUEST_BODY naming `to` or `from`
  */
-export function askedHistorySpan(asked: SpanQuery, longestDays: number): TimeWindow {
+function askedHistorySpan(asked: SpanQuery, longestDays: number): TimeWindow {
   const startsAtMs = asked.from === undefined ? 0 : fromInstant(asked.from);
   const endsAtMs = asked.to === undefined ? LAST_INSTANT_MS : fromInstant(asked.to);
   const areBothNamed = asked.from !== undefined && asked.to !== undefined;
@@ -67,7 +67,7 @@ const OFFSET = /^\d{1,9}$/;
 const ALARM_PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
 
 /** Number of rows that were already returned; 0 without a cursor. @throws DomainError INVALID_REQUEST_BODY */
-export function offsetOf(cursor: string | undefined): number {
+function offsetOf(cursor: string | undefined): number {
   if (cursor === undefined) return 0;
   if (!OFFSET.test(cursor)) throw unknownCursor();
   return Number(cursor);

@@ -40,7 +40,7 @@ export type PeakShavingView = z.output<typeof peakShavingSchema>;
 const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
 
 /** The rule that sets a grid limit. */
-export const gridLimitCauseSchema = z
+const gridLimitCauseSchema = z
   .discriminatedUnion('kind', [
     z.object({ kind: z.literal('permanentLimit') }),
     z.object({

@@ -75,7 +75,7 @@ export const permanentLimitRequestSchema = z
   .object({ limitKw: limitKwSchema })
   .meta({ id: 'PermanentLimitRequest', examples: [{ limitKw: 42.5 }] });
 
-export const profileStatusSchema = z.enum(['SCHEDULED', 'ACTIVE', 'EXPIRED']).meta({ id: 'ProfileStatus' });
+const profileStatusSchema = z.enum(['SCHEDULED', 'ACTIVE', 'EXPIRED']).meta({ id: 'ProfileStatus' });
 
 export const profileViewSchema = z
   .object({
