@@ -10,13 +10,13 @@ import type { MqttLogin, MqttLogins, Siblings } from '../../ports/telemetry.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
 import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
-import { NewestSessions } from './newest-sessions.js';
 import type { PacketFault } from './packet-guard.js';
 import { Refusals } from './refusals.js';
 import {
   admit,
   createSession,
   isNamedByCertificate,
+  NewestSessions,
   type RefusalReason,
   refusalOfConnect,
   refusalOfPublish,
