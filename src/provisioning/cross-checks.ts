@@ -12,8 +12,34 @@ import {
 import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
 import { parseApiKey } from '../secrets.js';
 import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
-import { collect, type FieldPath, type FieldProblem, type Found } from './found-fields.js';
 import { quote, quotedIfOdd } from './quote.js';
+
+// Finds values of a raw document with their path, for checks across fields.
+export type FieldPath = readonly (string | number)[];
+
+/** One error with its path in the document. */
+export interface FieldProblem {
+  readonly path: FieldPath;
+  readonly message: string;
+}
+
+interface Found {
+  readonly path: FieldPath;
+  readonly value: unknown;
+}
+
+/** Every value at `pattern` below `root`; `*` stands for each element of a list. */
+function collect(root: Found, pattern: readonly string[]): readonly Found[] {
+  const [step, ...rest] = pattern;
+  if (step === undefined) return [root];
+  const { value, path } = root;
+  if (step === '*') {
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((element: unknown, i) => collect({ path: [...path, i], value: element }, rest));
+  }
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return [];
+  return collect({ path: [...path, step], value: Reflect.get(value, step) }, rest);
+}
 
 // Checks the fuses of a location: feeders that do not exist or form a loop, ratings that no charger can use.
 
