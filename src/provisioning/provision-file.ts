@@ -1,8 +1,14 @@
 // Applies a provisioning file: nothing of it if any tenant cannot be applied, else each tenant all or nothing.
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Administration, ProvisioningAction } from '../ports/administration.js';
-import { type HeldCredentials, type IssuedSecret, planTenant, presetsOf } from './plan-tenant.js';
-import { type PresetSecret, PresetSecrets } from './preset-secrets.js';
+import {
+  type HeldCredentials,
+  type IssuedSecret,
+  type PresetSecret,
+  PresetSecrets,
+  planTenant,
+  presetsOf,
+} from './plan-tenant.js';
 import type { ProvisioningFile, TenantEntry } from './provisioning-schema.js';
 
 /** The result for one tenant; in a dry run the expected one. */

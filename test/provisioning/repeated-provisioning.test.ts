@@ -8,7 +8,7 @@ import type { TenantUuid } from '../../machines/values/ids.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';
 import type { Administration, PasswordSeal } from '../../src/ports/administration.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
-import { type PresetSecret, PresetSecrets } from '../../src/provisioning/preset-secrets.js';
+import { type PresetSecret, PresetSecrets } from '../../src/provisioning/plan-tenant.js';
 import { provisionFile } from '../../src/provisioning/provision-file.js';
 import { hashPassword, isPassword } from '../../src/secrets.js';
 
