@@ -2,7 +2,7 @@
 
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import { createSecureContext, type PeerCertificate, type SecureContextOptions } from 'node:tls';
 import { type Config, hasOwnBroker, variableOf } from './config.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
@@ -238,4 +238,23 @@ export function warnOfPlainText(config: Config, log: Log): void {
 
 function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+// Names in a charger's certificate: its common name, and its alternative names of kind DNS and URI.
+
+// Node puts values with special characters in quotes, as JSON does, so that none can look like two.
+const ALTERNATIVE_NAME = /(?:^|, )(DNS|URI):("(?:[^"\\]|\\.)*"|[^,"]*)(?=, |$)/g;
+
+export function namesOf(
+  certificate: Pick<PeerCertificate, 'subject' | 'subjectaltname'>,
+): ReadonlySet<string> {
+  // A subject may have several names, or none, which the declarations leave out.
+  const commonNames: string | readonly string[] | undefined = certificate.subject?.CN;
+  const alternatives = (certificate.subjectaltname ?? '').matchAll(ALTERNATIVE_NAME);
+  return new Set([
+    ...[commonNames ?? []].flat(),
+    ...[...alternatives].map(([, , value = '']) =>
+      value.startsWith('"') ? String(JSON.parse(value)) : value,
+    ),
+  ]);
 }

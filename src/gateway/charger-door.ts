@@ -3,10 +3,10 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { withoutSecrets } from '../broker-url.js';
-import { namesOf } from '../certificate-names.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
+import { namesOf } from '../tls-files.js';
 import type { ChargerBridge } from './charger-bridge.js';
 import { CsmsLink } from './csms-link.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
