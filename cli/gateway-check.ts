@@ -2,13 +2,22 @@
 // and each problem a remedy.
 import { randomUUID } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import type {
+  ChargerAbilities,
+  GatewayAnswer,
+  GatewayMessage,
+  GatewayRequest,
+  MeterBody,
+} from '../machines/session/gateway-request.js';
+import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
+import type { BridgedConnector, BridgeMonitor, ChargerBridge } from '../src/gateway/charger-bridge.js';
 import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
+import type { Clock } from '../src/ports/clock.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { FAILED } from './exit-codes.js';
-import { ChargerAcceptance, type CheckFinding, type CheckStatus } from './gateway/charger-acceptance.js';
 import {
   addGatewayFlags,
   CHECK_SETTINGS,
@@ -20,6 +29,463 @@ import {
 } from './gateway-flags.js';
 import { printJson, printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
+
+// Acceptance test of one charger, step by step, from measurements of the gateway while the running service controls it.
+
+/** `unknown`: the charger could not show the property; this is no reason to refuse it. */
+type CheckStatus = 'pass' | 'fail' | 'unknown';
+
+interface CheckFinding {
+  readonly check: string;
+  readonly status: CheckStatus;
+  readonly message: string;
+  /** The next step; absent if none is needed. */
+  readonly wayOut?: string;
+}
+
+type Outcome = Omit<CheckFinding, 'check'>;
+
+interface AcceptanceOptions {
+  readonly clock: Clock;
+  /** Waiting time for the charger to connect, and again for a car to charge. */
+  readonly waitMs: number;
+  /** Undefined: the first connector that charges. */
+  readonly connectorId: string | undefined;
+}
+
+const LOOKS_EVERY_MS = 100;
+/** A charger gets one request at a time, and each may take 15 s. */
+const PREPARES_WITHIN_MS = 120_000;
+const PROVES_WITHIN_MS = 180_000;
+/** Longest time in which the current of a car follows a limit. */
+const FOLLOWS_WITHIN_MS = 15_000;
+/** Longest time until a car charges and the service has granted its share. */
+const SETTLES_WITHIN_MS = 60_000;
+/** Values arrive within this number of heartbeats. */
+const FRESH_HEARTBEATS = 2.5;
+/** Assumed accuracy of a meter. */
+const TOLERANCE = { share: 0.05, currentA: 0.5 } as const;
+/** Reactive power and rounding make power and currents differ by up to this share. */
+const POWER_FITS_SHARE = 0.2;
+const CARRIES_A = 1;
+const RESTART = 'restart the charger during the check';
+
+interface MeterValue {
+  readonly body: MeterBody;
+  readonly atMs: number;
+}
+
+/** The last answer of the charger to each kind of request. */
+type Answers = Partial<Record<GatewayRequest['kind'], GatewayAnswer>>;
+
+class ChargerAcceptance implements BridgeMonitor {
+  passesLimits = true;
+  readonly #options: AcceptanceOptions;
+  readonly #values = new Map<ConnectorId, MeterValue[]>();
+  readonly #answers: Answers = {};
+  /** Behaviour of the charger that contradicts its lease, by connectorId. */
+  readonly #alarms = new Map<string, string | undefined>();
+  #firmware: string | undefined;
+  /** Number of acknowledgements for an applied lease. */
+  #applied = 0;
+
+  constructor(options: AcceptanceOptions) {
+    this.#options = options;
+  }
+
+  sent(message: GatewayMessage<ConnectorId>): void {
+    if (message.kind === 'state') {
+      this.#firmware = message.body.firmware ?? this.#firmware;
+      for (const { id, whyNoLease } of message.body.connectors ?? []) this.#alarms.set(id, whyNoLease);
+    } else if (message.kind === 'ack') this.#applied += message.body.result === 'APPLIED' ? 1 : 0;
+    else {
+      const values = this.#values.get(message.connectorId) ?? [];
+      this.#values.set(message.connectorId, values);
+      values.push({ body: message.body, atMs: this.#nowMs });
+    }
+  }
+
+  answered(request: GatewayRequest, answer: GatewayAnswer): void {
+    this.#answers[request.kind] = answer;
+  }
+
+  /** Yields every check in order, each as soon as it is decided. @param gateway must have exactly one charger */
+  async *findings(gateway: OcppGateway): AsyncGenerator<CheckFinding> {
+    const [bridge] = gateway.bridges;
+    if (bridge === undefined) {
+      yield {
+        check: 'connection',
+        ...fail('it has DC connectors, which keep to watts', 'DC chargers join by MQTT: docs/mqtt.md'),
+      };
+      return;
+    }
+    const connection = await this.#checkConnection(bridge, gateway);
+    yield { check: 'connection', ...connection };
+    if (connection.status === 'fail') return;
+    yield* this.#checkPreparation();
+    const connector = await this.#connectorWithCar(bridge);
+    if (connector === undefined) {
+      yield {
+        check: 'car',
+        ...unknown(
+          'no connector charges',
+          'plug in a car that charges with more than 6 A, and run this again',
+        ),
+      };
+      return;
+    }
+    yield { check: 'car', ...pass(`charges at connector ${connector.connectorId}`) };
+    yield { check: 'meter values', ...(await this.#checkValues(bridge, connector)) };
+    yield { check: 'phases', ...this.#checkPhases(connector) };
+    const lease = await this.#checkLease(bridge, connector);
+    yield { check: 'lease', ...lease };
+    if (lease.status === 'fail') return;
+    yield* this.#checkCurrent(bridge, connector);
+  }
+
+  get #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+
+  async #checkConnection(bridge: ChargerBridge, { metrics }: OcppGateway): Promise<Outcome> {
+    if (await this.#until(() => bridge.isOpen, this.#options.waitMs)) {
+      const { values } = await metrics.chargers.get();
+      const protocol = values.find(({ value }) => value > 0)?.labels.protocol;
+      return pass(`connected, speaks ${protocol}`);
+    }
+    const { values } = await metrics.refusals.get();
+    const refusals = values.map(({ labels, value }) => `${labels.reason} (${value})`);
+    return refusals.length === 0
+      ? fail(
+          'it did not connect',
+          'enter the address of this gateway and its identity in the charger; check network and firewall',
+        )
+      : fail(
+          `it was refused: ${refusals.join(', ')}`,
+          'docs/ocpp.md lists the reasons: compare identity, password and version in charger and file',
+        );
+  }
+
+  async *#checkPreparation(): AsyncGenerator<CheckFinding> {
+    // A charger that accepts only watts refuses its first fail-safe, which is in amperes.
+    const isDecided = () =>
+      this.#answers.setFailsafe?.kind === 'done' ||
+      [...this.#alarms.values()].some((why) => why !== undefined);
+    await this.#until(isDecided, PREPARES_WITHIN_MS);
+    yield {
+      check: 'start',
+      ...(this.#firmware === undefined
+        ? unknown('it did not start during the check, so its firmware is unknown', RESTART)
+        : pass(`BootNotification came: ${this.#firmware}`)),
+    };
+    yield { check: 'profiles', ...judgeAbilities(this.#answers.readAbilities) };
+    yield {
+      check: 'configuration',
+      ...judgeAnswer(this.#answers.sample, {
+        done: 'it accepts measurands and interval of its meter values',
+        refused:
+          'let the maker unlock MeterValuesSampledData and MeterValueSampleInterval (2.0.1: SampledDataCtrlr)',
+      }),
+    };
+    yield {
+      check: 'fail-safe',
+      ...judgeAnswer(this.#answers.setFailsafe, {
+        done: 'it accepts a TxDefaultProfile without end',
+        refused: 'it needs the profile SmartCharging and TxDefaultProfile at stack level 0: ask its maker',
+      }),
+    };
+  }
+
+  #whyNot(bridge: ChargerBridge, connectorId: ConnectorId): string | undefined {
+    const whyNot = bridge.session.connectors().find((each) => each.connectorId === connectorId)?.whyNot;
+    // Before the first request there is no evidence.
+    return this.#answers.readAbilities === undefined ? undefined : whyNot;
+  }
+
+  async #connectorWithCar(bridge: ChargerBridge): Promise<BridgedConnector | undefined> {
+    const { connectorId: wanted, waitMs } = this.#options;
+    const chosen = bridge.connectors.filter(
+      ({ connectorId }) => wanted === undefined || connectorId === wanted,
+    );
+    const charging = () =>
+      chosen.find(({ connectorId }) => {
+        const last = this.#valuesOf(connectorId).at(-1)?.body;
+        return last !== undefined && last.status === 'Charging' && last.powerW > 0;
+      });
+    await this.#until(() => charging() !== undefined, waitMs);
+    return charging();
+  }
+
+  async #checkValues(bridge: ChargerBridge, { connectorId, phases }: BridgedConnector): Promise<Outcome> {
+    const before = this.#valuesOf(connectorId).length;
+    const withinMs = FRESH_HEARTBEATS * bridge.heartbeatMs;
+    if (!(await this.#until(() => this.#valuesOf(connectorId).length > before, withinMs)))
+      return fail(
+        `none came within ${withinMs / 1000} s`,
+        'set the interval of its meter values to the heartbeat; if it is locked, provision a longer heartbeatS and leaseTtlS',
+      );
+    const last = this.#valuesOf(connectorId).at(-1)?.body;
+    const missing = [
+      ...(last?.currentA === undefined ? ['Current.Import of each phase'] : []),
+      ...(last?.voltageV === undefined ? ['Voltage'] : []),
+      ...(last?.energyWh === undefined ? ['Energy.Active.Import.Register'] : []),
+    ];
+    const message = `every ${bridge.heartbeatMs / 1000} s`;
+    if (last?.currentA === undefined && phases > 1)
+      return unknown(
+        `${message}, without ${missing.join(', ')}`,
+        'all its phases count as used: choose these measurands in the charger if it has them',
+      );
+    return pass(
+      missing.length === 0
+        ? `${message}: power, current, voltage, energy`
+        : `${message}, without ${missing.join(', ')}`,
+    );
+  }
+
+  #checkPhases({ connectorId, phases, voltageV }: BridgedConnector): Outcome {
+    const last = this.#valuesOf(connectorId).at(-1)?.body;
+    if (last?.currentA === undefined)
+      return unknown('it measures no currents', 'read a site meter while a car charges');
+    const carrying = last.currentA.flatMap((currentA, i) => (currentA > CARRIES_A ? [`L${i + 1}`] : []));
+    if (phases === 1 && carrying.length > 1)
+      return fail(
+        `current on ${carrying.join(', ')}, and one phase in the file`,
+        'correct phases in the provisioning file',
+      );
+    const fromCurrents = last.currentA.reduce(
+      (sum, currentA, i) => sum + currentA * (last.voltageV?.[i] || voltageV),
+      0,
+    );
+    if (Math.abs(fromCurrents - last.powerW) > POWER_FITS_SHARE * Math.max(fromCurrents, last.powerW))
+      return fail(
+        `${last.powerW} W, but its currents make ${Math.round(fromCurrents)} W`,
+        'units or phases of its meter are wrong: ask its maker; check the number of phases in the file',
+      );
+    return unknown(
+      `current on ${carrying.join(', ')} fits ${last.powerW} W; no charger shows its wiring to the phases of the site`,
+      'compare with the site meter while a car of one phase charges, and provision rotation',
+    );
+  }
+
+  async #checkLease(bridge: ChargerBridge, { connectorId }: BridgedConnector): Promise<Outcome> {
+    const isKept = () =>
+      this.#heldBy(bridge, connectorId).seq > 0 && this.#whyNot(bridge, connectorId) === undefined;
+    const isProven = () => isKept() && this.#applied > 0;
+    await this.#until(() => isProven() || this.#alarms.get(connectorId) !== undefined, PROVES_WITHIN_MS);
+    if (isProven()) {
+      const { limitA, thenA } = this.#heldBy(bridge, connectorId);
+      return pass(`set to ${limitA} A, shown in its composite schedule, with ${thenA} A after its end`);
+    }
+    const whyNot = this.#alarms.get(connectorId) ?? this.#whyNot(bridge, connectorId);
+    return whyNot === undefined
+      ? fail(
+          'the service sent it no lease',
+          'check that the service runs and has this charger: its log, and /live of the location',
+        )
+      : fail(
+          whyNot,
+          'docs/ocpp-chargers.md lists the requirements of a lease; ask the maker for a firmware that meets them',
+        );
+  }
+
+  /** Withholds limits until the lease ends, as if the service were lost, and lets them pass again. */
+  async *#checkCurrent(bridge: ChargerBridge, connector: BridgedConnector): AsyncGenerator<CheckFinding> {
+    const { connectorId } = connector;
+    const isAbove = () => (this.#drawnA(connector) ?? 0) > most(this.#heldBy(bridge, connectorId).limitA);
+    const hasMore = () =>
+      (this.#drawnA(connector) ?? 0) > this.#heldBy(bridge, connectorId).thenA + CARRIES_A;
+    await this.#until(() => hasMore() && !isAbove(), SETTLES_WITHIN_MS);
+    const held = this.#heldBy(bridge, connectorId);
+    const drawnA = this.#drawnA(connector) ?? 0;
+    if (isAbove()) {
+      yield {
+        check: 'follows',
+        ...fail(
+          `it draws ${rounded(drawnA)} A under a limit of ${held.limitA} A`,
+          'it does not follow its composite schedule: keep it out of operation, and ask its maker',
+        ),
+      };
+      return;
+    }
+    if (!hasMore()) {
+      const message = `the car draws ${rounded(drawnA)} A; ${held.thenA} A apply after the lease`;
+      const wayOut = 'repeat it with a car that takes more, under a higher limit';
+      yield { check: 'falls back', ...unknown(message, wayOut) };
+      yield { check: 'follows', ...unknown(message, wayOut) };
+      return;
+    }
+    this.passesLimits = false;
+    try {
+      yield { check: 'falls back', ...(await this.#checkFallback(bridge, connector, drawnA)) };
+    } finally {
+      this.passesLimits = true;
+    }
+    yield { check: 'follows', ...(await this.#checkFollowing(bridge, connector)) };
+  }
+
+  async #checkFallback(
+    bridge: ChargerBridge,
+    connector: BridgedConnector,
+    beforeA: number,
+  ): Promise<Outcome> {
+    const { connectorId } = connector;
+    // A limit on its way to the charger may still arrive and extend the lease.
+    const endsAtMs = () => this.#heldBy(bridge, connectorId).endsAtMs;
+    const { thenA } = this.#heldBy(bridge, connectorId);
+    let lastEndMs = this.#nowMs;
+    const isOver = () => {
+      if (Number.isFinite(endsAtMs())) lastEndMs = Math.max(lastEndMs, endsAtMs());
+      return this.#heldBy(bridge, connectorId).seq === 0;
+    };
+    await this.#until(isOver, lastEndMs + PROVES_WITHIN_MS - this.#nowMs);
+    const isLow = () => (this.#drawnA(connector, lastEndMs) ?? Infinity) <= most(thenA);
+    const withinMs = FOLLOWS_WITHIN_MS + FRESH_HEARTBEATS * bridge.heartbeatMs;
+    if (await this.#until(isLow, lastEndMs + withinMs - this.#nowMs)) {
+      const atMs = this.#valuesOf(connectorId).find(
+        (value) => value.atMs >= lastEndMs && this.#currentA(value.body, connector) <= most(thenA),
+      )?.atMs;
+      const afterS = rounded(((atMs ?? this.#nowMs) - lastEndMs) / 1000);
+      return pass(
+        `from ${rounded(beforeA)} A to ${thenA} A, measured ${afterS} s after the end of a lease that was not renewed`,
+      );
+    }
+    return fail(
+      `it draws ${rounded(this.#drawnA(connector) ?? 0)} A after the end of its lease; ${thenA} A apply`,
+      'it does not follow its composite schedule: keep it out of operation, and ask its maker',
+    );
+  }
+
+  async #checkFollowing(bridge: ChargerBridge, connector: BridgedConnector): Promise<Outcome> {
+    const { connectorId } = connector;
+    const { thenA } = this.#heldBy(bridge, connectorId);
+    const applied = this.#applied;
+    const isHeld = () => this.#applied > applied && this.#heldBy(bridge, connectorId).seq > 0;
+    if (!(await this.#until(isHeld, PROVES_WITHIN_MS)))
+      return fail('it took no new lease', 'see its log, and the alarms of the location');
+    const sinceMs = this.#nowMs;
+    const { limitA } = this.#heldBy(bridge, connectorId);
+    const withinMs = FOLLOWS_WITHIN_MS + FRESH_HEARTBEATS * bridge.heartbeatMs;
+    const drawnA = () => this.#drawnA(connector, sinceMs);
+    const mayHaveA = () => Math.max(limitA, this.#heldBy(bridge, connectorId).limitA);
+    const hasRisen = () => (drawnA() ?? 0) > thenA + CARRIES_A;
+    const isWithin = () => (drawnA() ?? Number.POSITIVE_INFINITY) <= most(mayHaveA());
+    const isHigher = limitA > thenA + CARRIES_A;
+    await this.#until(isHigher ? hasRisen : isWithin, withinMs);
+    const [currentA, limitNowA] = [drawnA(), mayHaveA()];
+    if (currentA !== undefined && currentA > most(limitNowA))
+      return fail(
+        `${rounded(currentA)} A under a limit of ${limitNowA} A`,
+        'keep it out of operation, and ask its maker',
+      );
+    if (!isHigher || currentA === undefined || !hasRisen())
+      return unknown(
+        `the car draws ${rounded(this.#drawnA(connector) ?? 0)} A under a new limit of ${limitA} A`,
+        'cars need up to minutes to begin again, and may be full: repeat it with another car',
+      );
+    const afterS = rounded((this.#nowMs - sinceMs) / 1000);
+    return pass(
+      `${rounded(currentA)} A under a new limit of ${limitNowA} A, ${afterS} s after it was acknowledged`,
+    );
+  }
+
+  #heldBy(bridge: ChargerBridge, connectorId: ConnectorId) {
+    const held = bridge.session.connectors().find((each) => each.connectorId === connectorId)?.held;
+    if (held === undefined) throw new Error(`the charger has no connector ${connectorId}`);
+    return held;
+  }
+
+  #valuesOf(connectorId: ConnectorId): readonly MeterValue[] {
+    return this.#values.get(connectorId) ?? [];
+  }
+
+  /** A per phase, by the last values; undefined if none arrived since `sinceMs`. */
+  #drawnA(connector: BridgedConnector, sinceMs = Number.NEGATIVE_INFINITY): number | undefined {
+    const last = this.#valuesOf(connector.connectorId).at(-1);
+    return last === undefined || last.atMs < sinceMs ? undefined : this.#currentA(last.body, connector);
+  }
+
+  #currentA({ currentA, powerW }: MeterBody, { phases, voltageV }: BridgedConnector): number {
+    return currentA === undefined ? powerW / (phases * voltageV) : Math.max(...currentA);
+  }
+
+  /** Resolves with true once `holds`, and with false after `withinMs`. */
+  async #until(holds: () => boolean, withinMs: number): Promise<boolean> {
+    const untilMs = this.#nowMs + withinMs;
+    while (!holds()) {
+      if (this.#nowMs >= untilMs) return false;
+      await new Promise<void>((resolve) => this.#options.clock.after(LOOKS_EVERY_MS, resolve));
+    }
+    return true;
+  }
+}
+
+function pass(message: string): Outcome {
+  return { status: 'pass', message };
+}
+
+function fail(message: string, wayOut: string): Outcome {
+  return { status: 'fail', message, wayOut };
+}
+
+function unknown(message: string, wayOut: string): Outcome {
+  return { status: 'unknown', message, wayOut };
+}
+
+function most(limitA: number): number {
+  return limitA * (1 + TOLERANCE.share) + TOLERANCE.currentA;
+}
+
+function rounded(value: number): number {
+  return Math.round(10 * value) / 10;
+}
+
+function judgeAbilities(answer: GatewayAnswer | undefined): Outcome {
+  if (answer === undefined || answer.kind === 'failed')
+    return fail(
+      `it does not answer the request for its capabilities${answer === undefined ? '' : ` (${answer.why})`}`,
+      'enable its feature profile SmartCharging, and restart it',
+    );
+  if (answer.kind !== 'abilities')
+    return unknown('it does not report its capabilities', 'the next lines show it');
+  const problem = problemOf(answer.abilities);
+  if (problem !== undefined) return problem;
+  const { units, maxStackLevel, maxPeriods } = answer.abilities;
+  return pass(`${units.join(' and ')}, stack levels up to ${maxStackLevel}, ${maxPeriods} periods`);
+}
+
+function problemOf({
+  whyNot,
+  maxPeriods,
+  maxStackLevel,
+  ignoresOffline,
+}: ChargerAbilities): Outcome | undefined {
+  if (whyNot !== undefined)
+    return fail(whyNot, 'enable SmartCharging in the charger, or choose another firmware');
+  if (maxPeriods < 2)
+    return fail('it takes one period only, so no limit ever ends', 'choose another charger or firmware');
+  if (maxStackLevel < 1)
+    return fail(
+      'it has one stack level only, so no lease fits above its fail-safe',
+      'choose another charger or firmware',
+    );
+  if (ignoresOffline)
+    return fail(
+      'it keeps to no profiles while it is offline',
+      'empty IgnoredProfilePurposesOffline in the charger',
+    );
+  return undefined;
+}
+
+function judgeAnswer(
+  answer: GatewayAnswer | undefined,
+  words: { readonly done: string; readonly refused: string },
+): Outcome {
+  if (answer === undefined) return unknown('it was not asked yet', RESTART);
+  if (answer.kind === 'refused') return fail(`it refuses: ${answer.why}`, words.refused);
+  if (answer.kind === 'failed') return fail(`it does not answer: ${answer.why}`, RESTART);
+  return pass(words.done);
+}
 
 interface CheckFlags extends ConnectionFlags {
   readonly connector?: string;
