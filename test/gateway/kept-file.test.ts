@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ChargerAddress, ControllerUuid } from '../../machines/values/ids.js';
-import { KeptFile, KeptFolder } from '../../src/gateway/kept-file.js';
+import { KeptFile, KeptFolder } from '../../src/gateway/gateway-memory.js';
 import { temporaryDirectory } from '../cli/headroom.js';
 
 const CHARGER = { tenantUuid: 'harbour', locationId: 'quay', controllerUuid: 'quay-a' } as ChargerAddress;
