@@ -10,9 +10,8 @@ import { toInstant } from '../wire/instants.js';
 import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { viewOfAlarm } from './alarms.js';
 import { type DrawnKw, drawnKwOf, viewOfFuses } from './location-live.js';
-import { viewOfBilledWindow } from './peak-shaving-view.js';
 import { viewOfProfile } from './profiles.js';
-import { viewOfStanding } from './site-limits.js';
+import { viewOfBilledWindow, viewOfStanding } from './site-limits.js';
 import { viewOfBuilding } from './site-meter-view.js';
 
 /** Ends a subscription; a second call is harmless. */

@@ -21,8 +21,7 @@ import { toInstant } from '../wire/instants.js';
 import type { ConnectorLive, FuseLive, GridLimitCause, LocationLive } from '../wire/operator-locations.js';
 import { viewOfAlarm } from './alarms.js';
 import { type Core, findLocation } from './core.js';
-import { viewOfPeakShaving } from './peak-shaving-view.js';
-import { viewOfOperatorLimit } from './site-limits.js';
+import { viewOfOperatorLimit, viewOfPeakShaving } from './site-limits.js';
 import { viewOfSiteMeter } from './site-meter-view.js';
 
 // Explains the reason of a connector's limit to the operator in a sentence: "Why is this car slow?"

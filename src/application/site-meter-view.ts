@@ -30,7 +30,7 @@ export function viewOfSiteMeter(location: LocationEntity): SiteMeterView | undef
     covers: rule.covers,
     ...viewOfBuilding(building),
     leavesA: leavesAOf(connection.currentA, building.occupiedTenthsA),
-    explanation: explanationOf(building, connection.limitW, load.isReserveLearnt),
+    explanation: explanationOfBuilding(building, connection.limitW, load.isReserveLearnt),
     isReserveLearnt: load.isReserveLearnt,
     powerKw: reading === undefined ? null : reading.powerW / 1000,
     currentA: reading?.currentA === undefined ? null : [...reading.currentA],
@@ -62,7 +62,7 @@ function leavesAOf(
   return currentA.map((current, i) => Math.max(0, Math.round(current * 10) - (occupiedTenthsA[i] ?? 0)) / 10);
 }
 
-function explanationOf(
+function explanationOfBuilding(
   { state, buildingW, reserveW, headroomW }: SiteMeterReport,
   connectionW: number,
   isReserveLearnt: boolean,
