@@ -11,8 +11,7 @@ import type { StreamEvent, StreamEventBody } from '../wire/operator-stream.js';
 import { viewOfAlarm } from './alarms.js';
 import { type DrawnKw, drawnKwOf, viewOfFuses } from './location-live.js';
 import { viewOfProfile } from './profiles.js';
-import { viewOfBilledWindow, viewOfStanding } from './site-limits.js';
-import { viewOfBuilding } from './site-meter-view.js';
+import { viewOfBilledWindow, viewOfBuilding, viewOfStanding } from './site-limits.js';
 
 /** Ends a subscription; a second call is harmless. */
 export type Unsubscribe = () => void;

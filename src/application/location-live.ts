@@ -21,8 +21,7 @@ import { toInstant } from '../wire/instants.js';
 import type { ConnectorLive, FuseLive, GridLimitCause, LocationLive } from '../wire/operator-locations.js';
 import { viewOfAlarm } from './alarms.js';
 import { type Core, findLocation } from './core.js';
-import { viewOfOperatorLimit, viewOfPeakShaving } from './site-limits.js';
-import { viewOfSiteMeter } from './site-meter-view.js';
+import { viewOfOperatorLimit, viewOfPeakShaving, viewOfSiteMeter } from './site-limits.js';
 
 // Explains the reason of a connector's limit to the operator in a sentence: "Why is this car slow?"
 interface Explained {
