@@ -1,4 +1,4 @@
-// Lifecycle of one limit profile: SCHEDULED → ACTIVE → EXPIRED as time passes (contract section 3.1).
+// Lifecycle of a limit profile, SCHEDULED → ACTIVE → EXPIRED (contract section 3.1), and the holder of profiles.
 import { type ActorLogic, type ActorRefFrom, assign, type SnapshotFrom, setup } from 'xstate';
 import { type EpochMs, type ProfileStatus, statusAt, type TimeWindow } from '../values/time.js';
 import { beginningWith } from './first-snapshot.js';

@@ -1,5 +1,4 @@
-// Reported current of each circuit phase, and the circuit phases that limit a connector. For display only, never for
-// decisions.
+// Measured draw of connectors and of each circuit phase. For display only, never for decisions.
 import { type ConnectorControl, linkOf } from './connector-control.js';
 import type { Fuses } from './fuses.js';
 

@@ -1,4 +1,4 @@
-// Maps ids to actor systems, sends them events, and passes their effects on: the only path between entities.
+// Holds the entities: maps ids to their actor systems, sends events, and passes effects on. It is their only path.
 
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor, ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';

@@ -1,4 +1,4 @@
-// Commands on clusters, and the schedule for all members of a cluster.
+// Clusters: commands, queries, and the schedule for all members of a cluster.
 
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { DomainError } from '../../machines/values/errors.js';
@@ -213,8 +213,6 @@ function profilePut(location: LocationEntity, profile: LimitProfile, atMs: Epoch
   const target = { kind: 'location', locationId: location.record.locationId } as const;
   return { kind: 'profile.put', target, profile, atMs };
 }
-
-// Clusters, and one cluster with its members.
 
 // Endpoint 8: the calling tenant's clusters, newest first.
 export function listClusters(core: Core, tenantUuid: TenantUuid): ClusterList {

@@ -1,4 +1,4 @@
-// Dependencies of every command and query.
+// Dependencies of every command and query, and the look-up of their target.
 
 import {
   type LimitProfile,

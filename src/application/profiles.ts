@@ -1,4 +1,4 @@
-// Commands that create, replace and cancel profiles of locations, connectors and the organization.
+// Profiles of locations, connectors and the organization: commands, and queries of now and of the past.
 import { spansOfProfile } from '../../machines/limits/attainability.js';
 import { type ProfileHolder, statusOf } from '../../machines/limits/profile.machine.js';
 import {
@@ -106,8 +106,6 @@ async function stackAt(
 function viewsAt(stack: ProfileStack, atMs: EpochMs): ProfileView[] {
   return stack.map((profile) => viewOfProfile(profile, statusAt(profile, atMs)));
 }
-
-// Converts profiles between requests, the domain and answers.
 
 /**
  * Checks the window against `now` (contract section 2.1).
@@ -330,8 +328,6 @@ export async function cancelOrganizationProfile(
   };
 }
 
-// Profiles of locations, connectors and the organization, now and as of a past instant.
-
 // Endpoint 4: a location's own stack with every status as of now.
 /** Returns the same object until an event changes the answer. */
 export function locationLimits(core: Core, tenantUuid: TenantUuid, locationText: string): LocationLimits {
@@ -434,8 +430,6 @@ export async function organizationLimitsAt(
   const stack = await stackAt(core, tenantUuid, { kind: 'organization' }, atMs);
   return { tenantUuid, profiles: viewsAt(stack, atMs), note: ORGANIZATION_NOTE };
 }
-
-// All profiles ever submitted, by location, by connector and for the organization.
 
 // Extension: every limit ever submitted for a location, and every permanent limit it had.
 /** Submissions with a window that meets the span, in order of arrival. Rows are only added, so pages stay the same. */

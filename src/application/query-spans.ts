@@ -1,4 +1,4 @@
-// Time span of a query: fills in its open ends, and bounds its length.
+// Time span and page of a query: fills in open ends, and bounds the length.
 
 import type { DomainError } from '../../machines/values/errors.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';

@@ -1,4 +1,4 @@
-// Commands that set the other limits of a location: its permanent limit, the grid operator's, and the meter's readings.
+// Other limits of a location: the permanent one, the grid operator's, the building's, and peak shaving.
 import { spansOfPermanentLimit } from '../../machines/limits/attainability.js';
 import {
   nextOperatorBoundary,
@@ -228,8 +228,6 @@ export async function putSiteReading(
     );
   return requireSiteMeter(location);
 }
-
-// Limits from outside: the grid operator's, and the capacity that the building leaves.
 
 // Extension: the present state of the grid operator's limit of a location.
 export function operatorLimit(core: Core, tenantUuid: TenantUuid, locationText: string): OperatorLimitView {

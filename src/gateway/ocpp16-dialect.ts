@@ -1,4 +1,4 @@
-// OCPP 1.6: messages of the gateway's requests to a charger, and the meaning of their answers.
+// The dialect of OCPP 1.6: the gateway's requests to a charger, the charger's calls, and a guard against a CSMS.
 
 import { CHARGING_STATUSES, type ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAbilities, GatewayAnswer } from '../../machines/session/gateway-request.js';
@@ -161,8 +161,6 @@ async function readSchedule(
   };
 }
 
-// OCPP 1.6: guards a charger whose charging profiles carry leases against calls of a CSMS.
-
 /** Never overrides a lease: the charger applies the lower of both. */
 const MAX = 'ChargePointMaxProfile';
 
@@ -230,7 +228,6 @@ function sentOf(profile: Profile16, evse: number): SentProfile {
   return { ...profile, id: profile.chargingProfileId, evse, schedule: profile.chargingSchedule };
 }
 
-// OCPP 1.6: turns calls of a charger into events of its session, and answers them.
 const ONLY_LOGGED = [
   'FirmwareStatusNotification',
   'DiagnosticsStatusNotification',

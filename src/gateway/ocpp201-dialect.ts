@@ -1,4 +1,4 @@
-// OCPP 2.0.1 and 2.1: messages of the gateway's requests to a charger, and the meaning of their answers.
+// The dialect of OCPP 2.0.1 and 2.1: the gateway's requests, the charger's calls, and a guard against a CSMS.
 
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAbilities, GatewayAnswer, ProfileSlot } from '../../machines/session/gateway-request.js';
@@ -192,8 +192,6 @@ async function readSchedule(
   };
 }
 
-// OCPP 2.0.1 and 2.1: guards a charger whose charging profiles carry leases against calls of a CSMS.
-
 /** Never overrides a lease, like the purposes below: the charger applies the lower of both. */
 const MAX = 'ChargingStationMaxProfile';
 const BESIDE = [MAX, 'ChargingStationExternalConstraints'];
@@ -310,7 +308,6 @@ function sentOf(profile: Profile201, evse: number): SentProfile {
   return { ...profile, evse, schedule };
 }
 
-// OCPP 2.0.1 and 2.1: turns calls of a charger into events of its session, and answers them.
 const ONLY_LOGGED = [
   'ClearedChargingLimit',
   'FirmwareStatusNotification',

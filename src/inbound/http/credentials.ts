@@ -1,4 +1,4 @@
-// The credentials in force, in memory: each look-up is O(1), and a change applies from the next request on.
+// The credentials in force and their last use, in memory: a change applies from the next request on.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import type { Cancel, Clock } from '../../ports/clock.js';

@@ -1,5 +1,5 @@
 // An endpoint is one table row for OpenAPI and for the route. Its handler checks
-// credential, feature, scope and body, in this order.
+// credential, feature, scope, query and body, in this order.
 import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';

@@ -1,4 +1,4 @@
-// One request and its answer: gives each an id, a log line and a metric, and writes JSON answers.
+// One request and its answer: checks its head, gives it an id, a log line and a metric, and writes JSON answers.
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { NextFunction, Request, Response } from 'express';

@@ -1,4 +1,4 @@
-// Copies, moves and exchanges the files of an SQLite database, so that a crash between two steps loses nothing.
+// The files of an SQLite database and its commit mark: a crash between two steps loses nothing.
 import {
   chmodSync,
   closeSync,
