@@ -11,7 +11,7 @@ import {
   putProfile,
 } from './profile-stack.js';
 
-export interface ProfileEvent {
+export interface BoundaryReached {
   readonly type: 'boundary.reached';
   readonly now: EpochMs;
 }
@@ -21,7 +21,7 @@ interface ProfileInput {
   readonly now: EpochMs;
 }
 
-export type ProfileLogic = ActorLogic<SnapshotFrom<typeof profileMachine>, ProfileEvent, ProfileInput>;
+export type ProfileLogic = ActorLogic<SnapshotFrom<typeof profileMachine>, BoundaryReached, ProfileInput>;
 export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 
 /**
@@ -32,7 +32,7 @@ export type ProfileActor = ActorRefFrom<typeof profileMachine>;
 export const profileMachine = setup({
   types: {
     context: {} as ProfileInput,
-    events: {} as ProfileEvent,
+    events: {} as BoundaryReached,
     input: {} as ProfileInput,
   },
   actions: {
@@ -110,11 +110,6 @@ interface ProfileSubmitted {
 interface ProfileCancelled {
   readonly type: 'profile.cancelled';
   readonly priority: number;
-  readonly now: EpochMs;
-}
-
-interface BoundaryReached {
-  readonly type: 'boundary.reached';
   readonly now: EpochMs;
 }
 

@@ -3,13 +3,13 @@ import { getSimplePaths } from '@xstate/graph';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createActor, type InspectionEvent } from 'xstate';
-import { type ProfileEvent, profileMachine } from '../../machines/limits/profile.machine.js';
+import { type BoundaryReached, profileMachine } from '../../machines/limits/profile.machine.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';
 import { type Phase, phaseAt } from './oracle.js';
 
 const WINDOW = { startsAtMs: 100, endsAtMs: 200 };
 const BEFORE = 50;
-const at = (now: number): ProfileEvent => ({ type: 'boundary.reached', now });
+const at = (now: number): BoundaryReached => ({ type: 'boundary.reached', now });
 const graph = {
   input: { window: WINDOW, now: BEFORE },
   events: [BEFORE, 99, 100, 150, 199, 200, 1e13].map(at),
@@ -19,7 +19,7 @@ const graph = {
 const ORDER: readonly Phase[] = ['SCHEDULED', 'ACTIVE', 'EXPIRED'];
 
 /** The furthest phase reached so far, by section 3.1. */
-function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
+function stateAfter(events: readonly BoundaryReached[], bornAtMs: number): string {
   const submission = { atMs: 0, target: 'quay-1', priority: 0, limitKw: 1, ...WINDOW };
   const instants = [bornAtMs, ...events.map(({ now }) => now)];
   const furthest = Math.max(...instants.map((t) => ORDER.indexOf(phaseAt(submission, t))));
@@ -27,7 +27,7 @@ function stateAfter(events: readonly ProfileEvent[], bornAtMs: number): string {
 }
 
 function run(
-  events: readonly ProfileEvent[],
+  events: readonly BoundaryReached[],
   now: number,
   inspect: (event: InspectionEvent) => void = () => {},
 ) {
