@@ -15,27 +15,17 @@ export interface Exchange {
   readonly response: ServerResponse;
 }
 
-/** The owner of all connections. */
-interface ConnectionKeeper {
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Reserves a place for one more pending request. @returns false if the connection was cut instead */
-  reserveRoomToWait(connection: Connection): boolean;
-  giveBackRoomToWait(count: number): void;
-  /** An answer was sent, and no request of the connection is pending. */
-  onIdle(connection: Connection): void;
-}
-
 export class Connection {
   /** An IPv4 address or an IPv6 /64. */
   readonly address: string;
   #socket: Socket;
-  readonly #keeper: ConnectionKeeper;
+  readonly #keeper: Connections;
   readonly #waiting: Exchange[] = [];
   #request: IncomingMessage | undefined;
   #response: ServerResponse | undefined;
   #answerUnreadable: ((brokenOff: Exchange | undefined) => void) | undefined;
 
-  constructor(socket: Socket, address: string, keeper: ConnectionKeeper) {
+  constructor(socket: Socket, address: string, keeper: Connections) {
     this.#socket = socket;
     this.address = address;
     this.#keeper = keeper;
@@ -171,8 +161,8 @@ const LINGER_MS = 1_000;
 const CLIENTS_STOP_WITHIN_MS = 2_000;
 const STOP_WITHIN_MS = 8_000;
 
-export class Connections implements ConnectionKeeper {
-  readonly handle: ConnectionKeeper['handle'];
+export class Connections {
+  readonly handle: ConnectionParts['handle'];
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #metrics: Metrics;
@@ -229,6 +219,7 @@ export class Connections implements ConnectionKeeper {
     return this.#bySocket.get(socket);
   }
 
+  /** Reserves a place for one more pending request. @returns false if the connection was cut instead */
   reserveRoomToWait(connection: Connection): boolean {
     if (connection.waitingCount >= WAITING_AT_MOST || this.#waitingInAll >= WAITING_IN_ALL) {
       this.#cut(connection, 'pipelined');
@@ -242,6 +233,7 @@ export class Connections implements ConnectionKeeper {
     this.#waitingInAll -= count;
   }
 
+  /** An answer was sent, and no request of the connection is pending. */
   onIdle(connection: Connection): void {
     if (this.#isStopping) {
       connection.destroy();
