@@ -9,7 +9,7 @@ import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.j
 import { siteTopicOf } from '../src/wire/topics.js';
 
 const READ_EVERY_MS = 2_000;
-const SEED = 4;
+const BUILDING_SEED = 4;
 const MINUTE_MS = 60_000;
 
 /** Shops, lifts, and a kitchen with peaks of several minutes. */
@@ -59,7 +59,7 @@ export async function startDemoMeter(
   let cancel = () => {};
   const read = () => {
     const now = systemClock.nowMs();
-    let powerW = buildingWAt(building, SEED, now);
+    let powerW = buildingWAt(building, BUILDING_SEED, now);
     for (const connector of fleet.connectors())
       if (connector.locationId === locationId) powerW += Math.round(connector.powerW);
     client.publish(topic, JSON.stringify({ v: 1, hb: ++hb, at: new Date(now).toISOString(), powerW }));

@@ -10,7 +10,7 @@ import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.j
 
 /** This charger has one connector; the virtual OCPP charger supports no more. */
 const SPEAKS_OCPP = 'q1-d';
-const SEED = 4;
+const OCPP_SEED = 4;
 
 export function speaksOcpp({ address }: FleetMember): boolean {
   return address.controllerUuid === SPEAKS_OCPP;
@@ -55,7 +55,7 @@ export async function startDemoGateway(options: {
           controllerUuid: member.address.controllerUuid,
           password: member.password ?? '',
           connector,
-          seed: SEED,
+          seed: OCPP_SEED,
           traffic: CROWDED,
           clock: systemClock,
         });
