@@ -1,5 +1,6 @@
 // Implementation of `headroom demo`: the service, a tenant with sites, and virtual chargers, live with one command.
 
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +11,18 @@ import {
   countReasons,
   type Fleet,
   type FleetConnector,
+  type FleetMember,
   formatReasons,
   startFleet,
 } from '../sim/charger/fleet.js';
+import { OcppCharger } from '../sim/charger/ocpp-charger.js';
 import { CROWDED } from '../sim/charger/traffic.js';
 import type { Building } from '../sim/scenario/scenario.js';
 import { buildingWAt } from '../sim/world/building.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf, isGiven } from '../src/config.js';
+import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
+import { createLogger } from '../src/log.js';
 import { createAdministration } from '../src/outbound/knex/administration.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { provisionFile } from '../src/provisioning/provision-file.js';
@@ -27,13 +32,75 @@ import { toInstant } from '../src/wire/instants.js';
 import { clusterDetailSchema, clusterListSchema, clusterSchema } from '../src/wire/rest.js';
 import { siteTopicOf } from '../src/wire/topics.js';
 import { DEMO_FILE } from './demo-file.js';
-import { speaksOcpp, startDemoGateway } from './demo-ocpp.js';
 import { membersOfFile } from './fleet-plan.js';
 import { isPortFree } from './ports.js';
 import { printLine, printNote } from './print.js';
 import { readProvisioningFile } from './provision.js';
 import { configOf, type SettingsFlags } from './settings-flags.js';
 import { stopWithGrace } from './stop-with-grace.js';
+
+// The OCPP charger of the demo, which connects through a gateway as a real one would.
+
+/** This charger has one connector; the virtual OCPP charger supports no more. */
+const SPEAKS_OCPP = 'q1-d';
+const OCPP_SEED = 4;
+
+function speaksOcpp({ address }: FleetMember): boolean {
+  return address.controllerUuid === SPEAKS_OCPP;
+}
+
+interface DemoGateway {
+  readonly ocppUrl: string;
+  stop(): Promise<void>;
+}
+
+/** A gateway on a free port, and `member` connected to it. */
+async function startDemoGateway(options: {
+  readonly file: ProvisioningFile;
+  readonly mqttUrl: string;
+  readonly heartbeatS: number;
+  readonly member: FleetMember;
+}): Promise<DemoGateway> {
+  const { file, mqttUrl, heartbeatS, member } = options;
+  const gateway = new OcppGateway({
+    file,
+    mqttUrl,
+    heartbeatS,
+    host: '127.0.0.1',
+    port: 0,
+    metricsPort: undefined,
+    mqttCa: undefined,
+    tls: undefined,
+    dataDir: undefined,
+    idTags: undefined,
+    newBoot: randomUUID,
+    random: () => 0,
+    clock: systemClock,
+    log: createLogger({ level: 'error' }),
+  });
+  const { ocppUrl } = await gateway.start();
+  const [connector] = member.connectors;
+  const charger =
+    connector === undefined
+      ? undefined
+      : new OcppCharger({
+          url: ocppUrl,
+          controllerUuid: member.address.controllerUuid,
+          password: member.password ?? '',
+          connector,
+          seed: OCPP_SEED,
+          traffic: CROWDED,
+          clock: systemClock,
+        });
+  charger?.start();
+  return {
+    ocppUrl,
+    async stop() {
+      await charger?.stop();
+      await gateway.stop();
+    },
+  };
+}
 
 // The building of the demo: its load behind the connection of a location, reported by a meter over MQTT as a real one
 // would.
