@@ -10,12 +10,6 @@ import type { Clock } from '../../src/ports/clock.js';
 import { DatabaseLostError } from '../../src/ports/store.js';
 import { type Finding, fail, messageOf, ok, warn } from './finding.js';
 
-/** Result of opening the database, for later checks. */
-export interface OpenedDatabase {
-  readonly inspection: Inspection;
-  readonly isUpToDate: boolean;
-}
-
 const SLOW_ROUND_TRIP_MS = 20;
 const CLOCKS_APART_AT_MOST_MS = 2_000;
 
