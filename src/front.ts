@@ -112,7 +112,7 @@ export class Front {
     metrics.measures.front = () => metrics.frontOpen.set(Number(bus.isHealthy() && broker.isHealthy()));
     const http = new HttpServer({ config, ...this.#common, tlsFiles });
     const health = createFrontHealth({ ...this.#common, broker, bus, version: VERSION });
-    await http.answerWith((exchanges) =>
+    http.answerWith((exchanges) =>
       createFrontApp({
         trustProxy: config.trustProxy,
         metricsToken: config.metricsToken,

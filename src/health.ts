@@ -1,6 +1,7 @@
 // The health of the service for a probe.
 import { SHARDS, type Shard } from '../machines/values/shards.js';
 import type { Clock } from './ports/clock.js';
+import type { ClusterView } from './ports/shared-database.js';
 import type { Store } from './ports/store.js';
 import type { MessageBus } from './ports/telemetry.js';
 import type { Health } from './wire/health.js';
@@ -115,25 +116,23 @@ export function createFrontHealth(options: {
 /** The health of a standby node. It is degraded if the node could not become the active one. */
 export function createStandbyHealth(options: {
   readonly clock: Clock;
-  readonly store: Pick<Store, 'ownership'>;
+  /** Reads the owner; rejects without the database. */
+  readonly look: () => Promise<ClusterView>;
   readonly isClockOff: () => boolean;
   /** The node will soon stop forwarding, and will not become active. */
   readonly isStopping: () => boolean;
   readonly version: string;
 }): () => Promise<Health> {
-  const { clock, store, isClockOff, isStopping, version } = options;
+  const { clock, look, isClockOff, isStopping, version } = options;
   const startedMs = clock.monotonicMs();
   const word = (isWell: boolean) => (isWell ? 'ok' : 'failing');
   return async () => {
-    let database = true;
-    const holder = await store.ownership.holder().catch(() => {
-      database = false;
-    });
-    const isWell = database && !isClockOff() && !isStopping();
+    const view = await look().catch(() => undefined);
+    const isWell = view !== undefined && !isClockOff() && !isStopping();
     const uptimeSeconds = Math.round((clock.monotonicMs() - startedMs) / 1000);
     const checks = {
-      database: word(database),
-      active: word(holder !== undefined),
+      database: word(view !== undefined),
+      active: word(view?.holders.some((holder) => holder !== undefined) === true),
       clock: word(!isClockOff()),
     } as const;
     return { status: isWell ? 'ok' : 'degraded', version, uptimeSeconds, role: 'standby', checks };

@@ -1,28 +1,28 @@
 // The composition root: connects the parts, starts them in order and stops them in reverse.
 import { randomUUID } from 'node:crypto';
-import type { RequestListener } from 'node:http';
 import type { Shard } from '../machines/values/shards.js';
 import { busServersOf, withoutSecrets } from './broker-url.js';
 import { systemClock } from './clock.js';
 import { type Config, databaseUrlOf } from './config.js';
 import { followFiles } from './follow-files.js';
-import type { Exchanges } from './inbound/http/exchange.js';
+import type { Forwarding } from './inbound/http/forwarding.js';
 import { NodeTokens } from './inbound/http/node-tokens.js';
 import { HttpServer } from './inbound/http/server.js';
 import { createTokenKeys } from './inbound/http/token-keys.js';
-import { createTokens } from './inbound/http/tokens.js';
+import { createTokens, type Tokens } from './inbound/http/tokens.js';
 import { createLogger } from './log.js';
 import { createMetrics, type Metrics } from './metrics.js';
 import { pause, within } from './nodes/within.js';
-import { openSharedDatabase } from './outbound/knex/shared-database.js';
+import { asOneShard, openSharedDatabase } from './outbound/knex/shared-database.js';
 import { createStore } from './outbound/knex/store.js';
 import type { Clock } from './ports/clock.js';
 import type { Log } from './ports/log.js';
 import type { SharedDatabase } from './ports/shared-database.js';
 import type { Store } from './ports/store.js';
 import { exposureOf, makePrivateDirectory } from './private-files.js';
-import { Term, type TermSeams } from './term.js';
-import { openTlsFiles, warnOfPlainText } from './tls-files.js';
+import { ServiceNode } from './service-node.js';
+import type { TermSeams } from './term.js';
+import { openTlsFiles, type TlsFiles, warnOfPlainText } from './tls-files.js';
 
 export interface ServiceUrls {
   readonly httpUrl: string;
@@ -64,7 +64,10 @@ interface Common {
 }
 
 /** Parts that live as long as the process. */
-interface Parts extends Pick<ConstructorParameters<typeof Term>[0], 'tokens' | 'nodeTokens' | 'tlsFiles'> {
+interface Parts {
+  readonly tokens: Tokens;
+  readonly nodeTokens: NodeTokens;
+  readonly tlsFiles: TlsFiles | undefined;
   readonly http: HttpServer;
 }
 
@@ -127,10 +130,22 @@ export class Service {
 
   async #start(): Promise<ServiceUrls> {
     try {
-      const parts = await this.#openParts();
-      if (this.#config.sharded) return await this.#share(parts);
-      const store = await this.#openStore();
-      return this.#config.standby ? await this.#standBy(parts, store) : await this.#run(parts, store);
+      const { http, ...parts } = await this.#openParts();
+      const database = await this.#openDatabase();
+      const forwarding = this.#isAlone ? undefined : await this.#openForwarding(parts);
+      const node = new ServiceNode({
+        config: this.#config,
+        ...this.#common,
+        seams: this.#seams,
+        ...parts,
+        database,
+        forwarding,
+        nodeId: this.#nodeId,
+        onShards: (held, mqttUrl) => this.#announce(held, mqttUrl),
+      });
+      this.#undo.push(() => node.stop());
+      http.answerWith((exchanges) => node.answering(exchanges));
+      return this.#isAlone ? await this.#run(http, node) : await this.#join(http, node);
     } catch (error) {
       await this.#letGo();
       throw error;
@@ -159,16 +174,32 @@ export class Service {
     };
   }
 
-  async #openStore(): Promise<Store> {
-    const { node, ...options } = this.#storeOptions();
-    const leaseMs = this.#config.standby ? node.leaseMs : undefined;
-    const store = await createStore({ ...options, node: { ...node, leaseMs } });
-    const wrapped = this.#seams.wrapStore?.(store) ?? store;
-    this.#undo.push(() => wrapped.close());
-    return wrapped;
+  /** No other node may run beside this one. */
+  get #isAlone(): boolean {
+    const { standby, sharded } = this.#config;
+    return !standby && !sharded;
   }
 
-  #storeOptions() {
+  async #openDatabase(): Promise<SharedDatabase> {
+    const { node, ...options } = this.#databaseOptions();
+    const { wrapDatabase = (database) => database, wrapStore = (store) => store } = this.#seams;
+    const opened = this.#config.sharded
+      ? await openSharedDatabase({ ...options, node })
+      : asOneShard(
+          wrapStore(
+            await createStore({
+              ...options,
+              node: { ...node, leaseMs: this.#isAlone ? undefined : node.leaseMs },
+            }),
+          ),
+          this.#nodeId,
+        );
+    const database = wrapDatabase(opened);
+    this.#undo.push(() => database.close());
+    return database;
+  }
+
+  #databaseOptions() {
     const { ownerTtlS, nodeUrl } = this.#config;
     const { journal, databaseClock } = this.#seams;
     return {
@@ -180,111 +211,58 @@ export class Service {
     };
   }
 
-  /** A node that shares the tenants with others: it answers all callers, and runs the shards that it owns. */
-  async #share(parts: Parts): Promise<ServiceUrls> {
-    // It imports the client for other nodes, which a single service does not load.
-    const { ShardSet } = await import('./shard-set.js');
-    const opened = await openSharedDatabase(this.#storeOptions());
-    const database = this.#seams.wrapDatabase?.(opened) ?? opened;
-    this.#undo.push(() => database.close());
-    const { onShards = () => {} } = this.#seams;
-    const shards = new ShardSet({
-      config: this.#config,
-      ...this.#common,
-      seams: this.#seams,
-      ...parts,
-      database,
-      onShards,
-      nodeId: this.#nodeId,
-    });
-    this.#undo.push(() => shards.stop());
-    await shards.start();
-    await this.#listen(
-      parts.http,
-      (exchanges) => shards.answering(exchanges),
-      () => shards.handOver(),
-    );
-    await shards.join();
-    const urls = { httpUrl: this.#httpUrl ?? '', mqttUrl: this.#plannedMqttUrl() };
-    this.#common.log.info(urls, 'ready');
-    return urls;
+  /** Imports the client for other nodes, which a single service does not load. */
+  async #openForwarding({ nodeTokens }: Pick<Parts, 'nodeTokens'>): Promise<Forwarding> {
+    const { Forwarding } = await import('./inbound/http/forwarding.js');
+    return new Forwarding({ config: this.#config, ...this.#common, seams: this.#seams, nodeTokens });
   }
 
-  /** Listens as one of several nodes. Requests during `handOver` are for the nodes that follow. */
-  async #listen(
-    http: HttpServer,
-    listener: (exchanges: Exchanges) => RequestListener,
-    handOver: () => Promise<void>,
-  ): Promise<void> {
-    const { clock } = this.#common;
-    await http.answerWith(listener);
-    this.#httpUrl = (await http.start()).url;
+  /** The only node: it answers requests once it runs, and ends when another service starts on its database. */
+  async #run(http: HttpServer, node: ServiceNode): Promise<ServiceUrls> {
+    const mqttUrl = await node.runAlone(() => {
+      this.#common.log.error({}, 'another service has taken over this database; this one stops');
+      void this.stop().then(this.#seams.onTakenOver);
+    });
+    const { url: httpUrl } = await http.start();
     this.#undo.push(() => http.stop());
-    this.#undo.push(async () => {
-      http.drain();
-      await handOver();
-      // Other nodes still forward to this one for a moment.
-      await pause(clock, STILL_ASKED_MS);
-      await within(clock, HAND_OVER_WITHIN_MS, http.answered());
-    });
-  }
-
-  /** The only node: it owns the database from now until another one starts on it. */
-  async #run(parts: Parts, store: Store): Promise<ServiceUrls> {
-    const ownerTerm = await store.ownership.claim();
-    const term = new Term({
-      config: this.#config,
-      seams: this.#seams,
-      ...this.#common,
-      ...parts,
-      store,
-      ownerTerm,
-      ownershipLease: { isHeld: () => true, mayAnswer: () => true },
-      onTakenOver: () => {
-        this.#common.log.error({}, 'another service has taken over this database; this one stops');
-        void this.stop().then(this.#seams.onTakenOver);
-      },
-    });
-    this.#undo.push(() => term.stop());
-    const { mqttUrl } = await term.start();
-    await parts.http.answerWith((exchanges) => term.answering(exchanges));
-    const { url: httpUrl } = await parts.http.start();
-    this.#undo.push(() => parts.http.stop());
-    this.#common.metrics.nodeActive.set(1);
     this.#common.log.info({ httpUrl, mqttUrl }, 'ready');
     return { httpUrl, mqttUrl };
   }
 
-  /** A node of several that stand by for each other. */
-  async #standBy(parts: Parts, store: Store): Promise<ServiceUrls> {
-    // It imports the client for other nodes, which a single service does not load.
-    const { StandbyNode } = await import('./standby-node.js');
-    const node = new StandbyNode({
-      config: this.#config,
-      ...this.#common,
-      seams: this.#seams,
-      ...parts,
-      store,
-      // A stop empties the list before it begins.
-      isStopping: () => this.#undo.length === 0,
-      onRole: (role, mqttUrl = this.#plannedMqttUrl()) => this.#tellRole(role, mqttUrl),
-    });
-    this.#undo.push(() => node.stop());
-    await this.#listen(
-      parts.http,
-      (exchanges) => node.answering(exchanges),
-      () => node.handOver(),
-    );
-    this.#tellRole('standby', this.#plannedMqttUrl());
+  /** One of several nodes: it answers requests at once. Requests during its stop are for the nodes that follow. */
+  async #join(http: HttpServer, node: ServiceNode): Promise<ServiceUrls> {
+    const { clock, log } = this.#common;
     await node.start();
-    return { httpUrl: this.#httpUrl ?? '', mqttUrl: this.#plannedMqttUrl() };
+    this.#httpUrl = (await http.start()).url;
+    this.#undo.push(() => http.stop());
+    this.#undo.push(async () => {
+      http.drain();
+      await node.handOver();
+      // Other nodes still forward to this one for a moment.
+      await pause(clock, STILL_ASKED_MS);
+      await within(clock, HAND_OVER_WITHIN_MS, http.answered());
+    });
+    if (this.#config.standby) this.#announce([]);
+    await node.join();
+    const urls = { httpUrl: this.#httpUrl, mqttUrl: this.#plannedMqttUrl() };
+    if (this.#config.sharded) log.info(urls, 'ready');
+    return urls;
   }
 
-  #tellRole(role: 'active' | 'standby', mqttUrl: string): void {
-    const urls = { httpUrl: this.#httpUrl ?? '', mqttUrl };
-    this.#common.metrics.nodeActive.set(role === 'active' ? 1 : 0);
-    this.#common.log.info(urls, role === 'active' ? 'ready' : 'stands by');
-    this.#seams.onRole?.(role, urls);
+  #announce(held: readonly Shard[], mqttUrl = this.#plannedMqttUrl()): void {
+    const { metrics, log } = this.#common;
+    const { onShards, onRole } = this.#seams;
+    const { sharded, standby } = this.#config;
+    const isActive = held.length > 0;
+    metrics.nodeActive.set(isActive ? 1 : 0);
+    if (sharded) {
+      metrics.shardsHeld.set(held.length);
+      onShards?.(held);
+    } else if (standby) {
+      const urls = { httpUrl: this.#httpUrl ?? '', mqttUrl };
+      log.info(urls, isActive ? 'ready' : 'stands by');
+      onRole?.(isActive ? 'active' : 'standby', urls);
+    }
   }
 
   #plannedMqttUrl(): string {

@@ -1,19 +1,10 @@
-// All that a node runs while it owns the database, or a shard: actors, the bus to the chargers, and the API.
+// All that a node runs while it owns a shard: actors, and the bus to the chargers.
 import { randomUUID } from 'node:crypto';
-import type { RequestListener } from 'node:http';
 import type { GrantTiming } from '../machines/power/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import type { Application } from './application/application.js';
-import { TenantCredentials } from './application/tenant-credentials.js';
 import { type Config, variableOf } from './config.js';
-import { createHealth } from './health.js';
-import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
-import type { Exchanges } from './inbound/http/exchange.js';
-import { createExpressApp } from './inbound/http/express-app.js';
 import type { Hop } from './inbound/http/forwarding.js';
-import type { NodeTokens } from './inbound/http/node-tokens.js';
-import { vacant } from './inbound/http/refusal.js';
-import type { Tokens } from './inbound/http/tokens.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
 import { Telemetry } from './inbound/mqtt/telemetry.js';
 import type { Metrics } from './metrics.js';
@@ -29,7 +20,6 @@ import type { Held } from './ports/ownership.js';
 import type { Store } from './ports/store.js';
 import type { ChargerGateway, LimitPublisher, MessageBus, MqttLogins } from './ports/telemetry.js';
 import { readCertificates, type TlsFiles } from './tls-files.js';
-import { VERSION } from './version.js';
 
 /** Parts of a term that tests, benchmarks and the simulator replace. */
 export interface TermSeams {
@@ -44,7 +34,7 @@ export interface TermSeams {
   readonly createActors?: typeof createActorSystem;
 }
 
-interface TermOptions {
+export interface TermOptions {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Log;
@@ -52,20 +42,17 @@ interface TermOptions {
   readonly seams: TermSeams;
   readonly store: Store;
   readonly ownerTerm: number;
-  readonly tokens: Tokens;
-  readonly nodeTokens: NodeTokens;
   readonly tlsFiles: TlsFiles | undefined;
   /** Rights of this node to send limits to chargers, and to answer requests. */
   readonly ownershipLease: Held;
   readonly onTakenOver: () => void;
-  /** The term is for some tenants, and receives messages of no others. */
-  readonly isShard?: boolean;
+  /** The term is for some tenants of the database, and receives messages of no others. */
+  readonly isShard: boolean;
+  /** Called with all credentials of the owned tenants, at the start and after each change. */
+  readonly onCredentials: (set: CredentialSet) => void;
 }
 
 const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
-
-/** Time for the answers to all requests from before a stop. */
-export const FINISH_WITHIN_MS = 3_000;
 
 /**
  * Loads the client library for the chargers: otherwise the first term of a
@@ -79,9 +66,6 @@ export async function loadBus({ busUrl, mqttUrl }: Pick<Config, 'busUrl' | 'mqtt
 export class Term {
   readonly #options: TermOptions;
   readonly #logins = createMqttLogins(NO_CREDENTIALS);
-  readonly #credentials = createCredentialDirectory(NO_CREDENTIALS);
-  readonly #uses: CredentialUses;
-  readonly #tenantCredentials: TenantCredentials;
   readonly #gateway: ChargerGateway;
   readonly #actors: ActorSystem;
   #areActorsStarted = false;
@@ -89,15 +73,6 @@ export class Term {
 
   constructor(options: TermOptions) {
     this.#options = options;
-    const { clock, log, store } = options;
-    this.#uses = new CredentialUses({ clock, log, store });
-    this.#tenantCredentials = new TenantCredentials({
-      clock,
-      log,
-      storeOf: () => store,
-      apply: (change) => this.#credentials.apply(change),
-      lastUsedAtMs: (kind, id) => this.#uses.lastUsedAtMs(kind, id),
-    });
     this.#gateway =
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
     this.#actors = this.#createActors();
@@ -138,41 +113,9 @@ export class Term {
     return this.#actors.areReadsRefused();
   }
 
-  /** The listener for requests in this term. */
-  answering(exchanges: Exchanges): RequestListener {
-    const { config, clock, log, metrics, tokens, nodeTokens, store } = this.#options;
-    const health = createHealth({
-      clock,
-      store,
-      broker: this.#gateway,
-      overdueMs: () => this.overdueMs(),
-      version: VERSION,
-      role: config.standby ? 'active' : undefined,
-    });
-    return createExpressApp(config, {
-      clock,
-      log,
-      metrics,
-      tokens,
-      nodeTokens,
-      health,
-      withApplication: (_tenantUuid, _request, _response, handle) => {
-        if (!this.mayAnswer) throw vacant();
-        return handle(this.application);
-      },
-      credentials: this.#credentials,
-      tenantCredentials: this.#tenantCredentials,
-      credentialUses: this.#uses,
-      areReadsRefused: () => this.areReadsRefused(),
-      version: VERSION,
-      ...exchanges,
-    });
-  }
-
   async stop(): Promise<void> {
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
     if (this.#areActorsStarted) await this.#quietly(() => this.#actors.stop());
-    await this.#quietly(() => this.#uses.stop());
   }
 
   async #quietly(step: () => Promise<void>): Promise<void> {
@@ -225,7 +168,8 @@ export class Term {
   }
 
   #createActors(): ActorSystem {
-    const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver, isShard } = this.#options;
+    const { config, clock, log, metrics, seams, store, ownerTerm, onTakenOver, isShard, onCredentials } =
+      this.#options;
     const createActors = seams.createActors ?? createActorSystem;
     return createActors({
       clock,
@@ -239,7 +183,7 @@ export class Term {
       newId: seams.newId ?? randomUUID,
       powerRetentionDays: config.powerRetentionDays,
       onCredentials: (set) => {
-        this.#credentials.replace(set);
+        onCredentials(set);
         this.#logins.replace(set);
         if (isShard) this.#gateway.listenTo?.(set.tenants.map(({ tenantUuid }) => tenantUuid));
       },

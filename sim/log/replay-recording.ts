@@ -392,7 +392,6 @@ function createReplayedStore(): ReplayedStore {
   const unrecorded = () => Promise.reject(new StoreUnavailableError('this is not in the recording'));
   const store: Store = {
     ownership: {
-      awaitVacancy: unrecorded,
       claim: unrecorded,
       announce: unrecorded,
       renew: unrecorded,

@@ -52,12 +52,15 @@ const SETTLED = Promise.resolve();
 export class Pace {
   readonly #clock: VirtualClock;
   readonly #outstanding: Outstanding;
+  readonly #areTimersLong: boolean;
   readonly #tasks: (() => Promise<void>)[] = [];
   readonly agenda: Agenda;
 
-  constructor(clock: VirtualClock, outstanding: Outstanding) {
+  /** @param areTimersLong a timer's work outside the thread may begin after some promises, as that of several nodes */
+  constructor(clock: VirtualClock, outstanding: Outstanding, areTimersLong: boolean) {
     this.#clock = clock;
     this.#outstanding = outstanding;
+    this.#areTimersLong = areTimersLong;
     this.agenda = new Agenda(clock);
   }
 
@@ -82,7 +85,8 @@ export class Pace {
   async advance(ms: number): Promise<void> {
     const untilMs = this.#clock.monotonicMs() + ms;
     for (let why = this.#goOn(untilMs); why !== 'end'; why = this.#goOn(untilMs)) {
-      if (why === 'timer') {
+      if (why === 'timer' && this.#areTimersLong) await nextTurn();
+      else if (why === 'timer') {
         // Promises that need no work outside the thread are settled by now; calling `untilIdle` for each timer would
         // cost more.
         await SETTLED;

@@ -32,7 +32,6 @@ import {
 
 /** A driver gives up on a silent database after this time. */
 const SILENT_MS = 5_000;
-const LOOK_EVERY_MS = 250;
 
 interface NodeReach {
   readonly name: string;
@@ -48,13 +47,19 @@ interface NodeReach {
   readonly fateOf: (changes: readonly Change[]) => CommitFate;
 }
 
-/** Wraps a database that nodes share in the same way. */
-function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'owned'>): SharedDatabase {
+/** The only shard of a database that is not divided is shard 0. */
+function ownedName(shard: Shard): string {
+  return `shard ${shard}`;
+}
+
+/** The database and its shards, as the node reaches them. */
+function asReached(database: SharedDatabase, at: Omit<NodeReach, 'owned'>): SharedDatabase {
   const { membership, common } = database;
   const storeOf = (store: Store, owned: string) => new NodeStore(store, { ...at, owned });
   const { reach } = reachOf(at);
   const shards = new Map<Shard, Store>();
   return {
+    ...database,
     membership: {
       join: (declined) => reach(() => membership.join(declined)),
       renew: (declined) => reach(() => membership.renew(declined)),
@@ -70,11 +75,10 @@ function sharedAsReached(database: SharedDatabase, at: Omit<NodeReach, 'owned'>)
       noteCredentialUses: async () => {},
     },
     shard(shard) {
-      const known = shards.get(shard) ?? storeOf(database.shard(shard), `shard ${shard}`).asStore();
+      const known = shards.get(shard) ?? storeOf(database.shard(shard), ownedName(shard)).asStore();
       shards.set(shard, known);
       return known;
     },
-    close: () => database.close(),
   };
 }
 
@@ -149,7 +153,6 @@ class NodeStore {
     const { ownership } = this.#store;
     const { host, name, owned, writers } = this.#at;
     return {
-      awaitVacancy: (signal) => this.#awaitVacancy(signal),
       claim: () =>
         this.#reach(async () => {
           const term = await ownership.claim();
@@ -161,20 +164,6 @@ class NodeStore {
       release: () => this.#reach(() => ownership.release()),
       holder: () => this.#reach(() => ownership.holder()),
     };
-  }
-
-  /** Like the production's own wait, whose pause between two looks would count as outstanding work. */
-  async #awaitVacancy(signal: AbortSignal): Promise<void> {
-    const { ownership } = this.#store;
-    for (;;) {
-      signal.throwIfAborted();
-      try {
-        if ((await this.#reach(() => ownership.holder())) === undefined) return;
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-      }
-      await this.#at.host.pass(LOOK_EVERY_MS);
-    }
   }
 }
 
@@ -230,7 +219,6 @@ export type NodeFault =
   | 'nodeClockOff';
 
 const OWNER_TTL_S = 5;
-const THE_DATABASE = 'the database';
 const CLOCK_OFF_MS = 5_000;
 
 /** One life of a node. */
@@ -466,8 +454,7 @@ export class WorldNodes implements ServiceHost {
       newId: () => this.ids.next(),
       ...carried.seams,
       hop,
-      wrapStore: (store) => new NodeStore(store, { ...at, owned: THE_DATABASE }).asStore(),
-      wrapDatabase: (database) => sharedAsReached(database, at),
+      wrapDatabase: (database) => asReached(database, at),
       onRole: (role, { httpUrl }) => {
         node.httpUrl = httpUrl;
         this.#tell(node, () => role === 'active', events);
@@ -481,7 +468,7 @@ export class WorldNodes implements ServiceHost {
   }
 
   #ownedOf(tenantUuid: TenantUuid): string {
-    return this.#options.isSharded ? `shard ${shardOf(tenantUuid)}` : THE_DATABASE;
+    return ownedName(this.#options.isSharded ? shardOf(tenantUuid) : 0);
   }
 
   /** The node reports the shards whose tenants it runs from now on. */

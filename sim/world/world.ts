@@ -135,7 +135,7 @@ export class World {
     const ofTransport = transport === 'mqtt' ? BROKER_ENVIRONMENT : {};
     const config = configOf(this.#dataDir, { ...options.environment, ...ofTransport });
     const clock = createVirtualClock(startMs);
-    const pace = new Pace(clock, outstanding);
+    const pace = new Pace(clock, outstanding, options.nodes !== undefined);
     const record = new WorldRecord(onEvent, () => clock.nowMs());
     const log = record.log(seams?.log);
     const times = {

@@ -1,5 +1,5 @@
 // Cluster membership of this node: keeps its lease, assigns shards to live nodes, and tracks the owner of each shard.
-import { ALL_SHARDS, assignShards, type Shard } from '../../machines/values/shards.js';
+import { assignShards, type Shard } from '../../machines/values/shards.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Holder } from '../ports/ownership.js';
@@ -27,10 +27,11 @@ const DECLINED_FOR_MS = 600_000;
 /** If no other node can run the shard either, it is tried again after this time. */
 const TRIED_AGAIN_AFTER_MS = 10_000;
 
-interface RosterOptions {
+interface MembershipOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly membership: Membership;
+  readonly shards: readonly Shard[];
   readonly nodeId: string;
   readonly leaseMs: number;
 }
@@ -42,7 +43,7 @@ interface Waiter {
 }
 
 export class ShardMembership {
-  readonly #options: RosterOptions;
+  readonly #options: MembershipOptions;
   readonly #rareLog: RareLog;
   readonly #waiters = new Set<Waiter>();
   #view: ClusterView = { members: [], holders: [] };
@@ -68,7 +69,7 @@ export class ShardMembership {
   #cancel: Cancel = () => {};
   #looking: Promise<void> = Promise.resolve();
 
-  constructor(options: RosterOptions) {
+  constructor(options: MembershipOptions) {
     this.#options = options;
     this.#rareLog = createRareLog(options.clock);
   }
@@ -161,7 +162,9 @@ export class ShardMembership {
     return this.#until(signal, () => {
       const home = this.#homeOf(shard);
       if (home === undefined) return false;
-      const forIt = ALL_SHARDS.filter((each) => this.#assigned[each] === home && !this.#runs(home, each));
+      const forIt = this.#options.shards.filter(
+        (each) => this.#assigned[each] === home && !this.#runs(home, each),
+      );
       const onTheirWay = forIt.filter((each) => {
         const holder = this.#view.holders[each];
         return holder === undefined || holder.nodeId === home;
@@ -173,7 +176,9 @@ export class ShardMembership {
 
   /** Resolves once this node owns no shard that another one could run. */
   moved(signal: AbortSignal): Promise<void> {
-    return this.#until(signal, () => ALL_SHARDS.every((shard) => this.#homeOf(shard) === undefined));
+    return this.#until(signal, () =>
+      this.#options.shards.every((shard) => this.#homeOf(shard) === undefined),
+    );
   }
 
   /** The other node to which a shard of this node is assigned; undefined if it stays, or is not owned here. */
@@ -273,7 +278,7 @@ export class ShardMembership {
   }
 
   #take(view: ClusterView): void {
-    const { clock, leaseMs, nodeId } = this.#options;
+    const { clock, leaseMs, nodeId, shards } = this.#options;
     this.#view = view;
     this.#viewedAtMs = clock.monotonicMs();
     const isAlone = view.members.every((member) => member.nodeId === nodeId);
@@ -285,7 +290,7 @@ export class ShardMembership {
       view.members.map((member) => member.nodeId),
       new Map(view.members.map((member) => [member.nodeId, member.declined])),
     );
-    const moving = ALL_SHARDS.filter((shard) => !this.#isSettled(shard));
+    const moving = shards.filter((shard) => !this.#isSettled(shard));
     if (moving.some((shard) => !this.#moving.includes(shard))) this.#movingSinceMs = this.#viewedAtMs;
     this.#moving = moving;
     this.#tellWaiters();

@@ -1,4 +1,4 @@
-// A standby node: waits until the database, or a shard, is vacant, owns it for an ownership term, and stands by again.
+// Waits until a shard is vacant, owns it for an ownership term, and waits again.
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { ClockDifferenceError, type Held, NotVacantError, type Ownership } from '../ports/ownership.js';
@@ -14,13 +14,15 @@ export interface Running {
 interface StandbyOptions {
   readonly clock: Clock;
   readonly log: Log;
-  readonly ownership: Ownership;
+  readonly ownership: Pick<Ownership, 'claim' | 'announce' | 'renew' | 'release'>;
   /** The owned thing in log lines. */
   readonly owned: string;
+  /** Resolves once this node may claim it. Rejects with the signal's reason when that is aborted. */
+  readonly awaitVacancy: (signal: AbortSignal) => Promise<void>;
   /** Resolves once another node has to own it, after which this node hands over. Rejects when the signal is aborted. */
-  readonly awaitMove?: (signal: AbortSignal) => Promise<void>;
+  readonly awaitMove: (signal: AbortSignal) => Promise<void>;
   /** Called when the clock is wrong. */
-  readonly onClockOff?: () => void;
+  readonly onClockOff: () => void;
   readonly leaseMs: number;
   /** Starts the work of a term. If it rejects, nothing of it runs. */
   readonly begin: (ownerTerm: number, ownershipLease: Held, onLost: () => void) => Promise<Running>;
@@ -56,16 +58,16 @@ export class Standby {
   }
 
   async #run(): Promise<void> {
-    const { ownership, log } = this.#options;
+    const { awaitVacancy, log, onClockOff } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
-        await ownership.awaitVacancy(signal);
+        await awaitVacancy(signal);
         await this.#ownOnce(signal);
       } catch (error) {
         if (signal.aborted) return;
         this.#isClockOff = error instanceof ClockDifferenceError;
-        if (this.#isClockOff) this.#options.onClockOff?.();
+        if (this.#isClockOff) onClockOff();
         // Most claims end because another node was faster.
         if (error instanceof NotVacantError) continue;
         this.#rareLog(String(error), () =>
@@ -99,7 +101,7 @@ export class Standby {
         );
       log.info({ ownerTerm }, `this node owns ${owned}`);
       const ended = AbortSignal.any([signal, over.signal]);
-      await (awaitMove?.(ended).catch(() => {}) ?? aborted(ended));
+      await awaitMove(ended).catch(() => {});
       await running.stop();
     } finally {
       await ownershipLease.end();
@@ -120,9 +122,4 @@ export class Standby {
       signal.addEventListener('abort', done);
     });
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

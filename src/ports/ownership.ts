@@ -20,11 +20,6 @@ export class ClockDifferenceError extends Error {}
  */
 export interface Ownership {
   /**
-   * Resolves once there is no owner: it released, its lease ended or, without a lease, it is gone. Continues to wait
-   * while the database cannot be reached. Rejects with the signal's reason once that is aborted.
-   */
-  awaitVacancy(signal: AbortSignal): Promise<void>;
-  /**
    * Makes this node the owner, and returns its ownership term, which is higher than all earlier ones. From
    * then on no earlier owner can write. The remaining sessions of the owner before are ended. If that
    * owner blocks the claim, it is repeated for a while.

@@ -1,4 +1,5 @@
-// A database whose tenants several nodes share: its members, the owner of each shard, and a store for each.
+// A database with an owner for each shard of its tenants: its members, the owners, and a store for each shard.
+import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Shard } from '../../machines/values/shards.js';
 import type { Holder } from './ownership.js';
 import type { Store } from './store.js';
@@ -16,7 +17,7 @@ export interface ClusterView {
   readonly holders: readonly (Holder | undefined)[];
 }
 
-/** The membership of this node in the group that shares the tenants of one database. */
+/** The membership of this node in the group of one database. */
 export interface Membership {
   /**
    * Makes this node a member for the length of a lease. It gets shards, except the declined ones.
@@ -32,8 +33,10 @@ export interface Membership {
   view(): Promise<ClusterView>;
 }
 
-/** A database whose tenants several nodes share. */
+/** A database whose shards are owned by nodes. One that is not divided has a single shard. */
 export interface SharedDatabase {
+  readonly shards: readonly Shard[];
+  shardOf(tenantUuid: TenantUuid): Shard;
   readonly membership: Membership;
   /** All tenants. It writes only the last use of credentials, which no owner of a shard holds in memory. */
   readonly common: Pick<

@@ -79,7 +79,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     ...FOUNDATION,
     PACKAGES,
   ],
-  'shard-set': [
+  'service-node': [
     'term',
     'application',
     'actors',
@@ -91,10 +91,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     PACKAGES,
   ],
   front: ['actors', 'inbound', 'outbound', 'ports', ...FOUNDATION],
-  'standby-node': ['term', 'actors', 'nodes', 'inbound', 'ports', ...FOUNDATION],
   service: [
-    'shard-set',
-    'standby-node',
+    'service-node',
     'term',
     'nodes',
     'inbound',

@@ -5,8 +5,10 @@ import { ALL_SHARDS, type Shard } from '../../machines/values/shards.js';
 import { systemClock } from '../../src/clock.js';
 import { createMetrics } from '../../src/metrics.js';
 import { ShardMembership } from '../../src/nodes/shard-membership.js';
-import { openSharedDatabase } from '../../src/outbound/knex/shared-database.js';
+import { asOneShard, openSharedDatabase } from '../../src/outbound/knex/shared-database.js';
+import { createStore } from '../../src/outbound/knex/store.js';
 import type { Clock } from '../../src/ports/clock.js';
+import { NotVacantError } from '../../src/ports/ownership.js';
 import type { Membership, SharedDatabase } from '../../src/ports/shared-database.js';
 import { StoreUnavailableError } from '../../src/ports/store.js';
 import { temporaryDirectory } from '../cli/headroom.js';
@@ -63,7 +65,8 @@ describe('the rosters of several nodes', () => {
       node: { nodeId: name, url: () => `http://${name}`, leaseMs },
     });
     const membership = wrap(database.membership);
-    const roster = new ShardMembership({ clock, log: silentLog, membership, nodeId: name, leaseMs });
+    const { shards } = database;
+    const roster = new ShardMembership({ clock, log: silentLog, membership, shards, nodeId: name, leaseMs });
     const leaving = new AbortController();
     // Each shard of a node adds a listener to the signal.
     setMaxListeners(0, leaving.signal);
@@ -255,5 +258,41 @@ describe('the rosters of several nodes', () => {
     waiting.abort(new Error('it stops'));
     await expect(told).rejects.toThrow('it stops');
     await expect(roster.awaitVacancy(1, waiting.signal)).rejects.toThrow('it stops');
+  });
+});
+
+describe('the membership of a database with one shard', () => {
+  const open: { close(): Promise<void> }[] = [];
+  afterEach(async () => {
+    for (const each of open.splice(0).reverse()) await each.close();
+  });
+
+  async function start(databaseUrl: string, nodeId: string) {
+    const url = () => `http://${nodeId}`;
+    const parts = { clock: systemClock, log: silentLog, metrics: createMetrics() };
+    const node = { nodeId, url, leaseMs: SHORT_LEASE_MS };
+    const database = asOneShard(await createStore({ databaseUrl, ...parts, node }), nodeId);
+    open.push(database);
+    const { membership, shards } = database;
+    const roster = new ShardMembership({ ...parts, membership, shards, nodeId, leaseMs: SHORT_LEASE_MS });
+    open.push(roster);
+    await roster.start();
+    const mayClaim = () => roster.awaitVacancy(0, new AbortController().signal);
+    return { roster, mayClaim, ownership: database.shard(0).ownership };
+  }
+
+  it('lets each node claim a vacant one, shows the owner to all, and waits for the end of its lease', async () => {
+    const databaseUrl = `sqlite:${temporaryDirectory()}/headroom.sqlite`;
+    const [first, second] = [await start(databaseUrl, 'first'), await start(databaseUrl, 'second')];
+    await Promise.all([first.mayClaim(), second.mayClaim()]);
+    await first.ownership.claim();
+    await expect(second.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
+    for (const { roster } of [first, second])
+      await eventually(() => expect(roster.holderOf(0)).toEqual({ nodeId: 'first', url: 'http://first' }));
+    // Nobody renews the lease, or moves the shard.
+    await second.mayClaim();
+    expect(second.roster.holderOf(0)).toBeUndefined();
+    await second.ownership.claim();
+    expect(await first.ownership.renew()).toBe(false);
   });
 });

@@ -24,14 +24,18 @@ export interface CredentialDirectory {
   replace(set: CredentialSet): void;
   /** Applies a change that is already on disk. */
   apply(change: CredentialChange): void;
+  /** Forgets everything: another node changes the credentials from now on. */
+  clear(): void;
   apiKey(keyId: string): ApiKeyRecord | undefined;
   oauthClient(clientId: string): OauthClientRecord | undefined;
   /** The tenant has the Energy Management feature (contract section 5, rule 5). */
   isFeatureEnabled(tenantUuid: TenantUuid): boolean;
 }
 
-export function createCredentialDirectory(initial: CredentialSet): CredentialDirectory {
-  let current = indexOf(initial);
+const NONE: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+
+export function createCredentialDirectory(): CredentialDirectory {
+  let current = indexOf(NONE);
   /** Changes that were applied here and are in no set that was read since. */
   const unseen = new Map<string, CredentialRecord>();
 
@@ -64,6 +68,10 @@ export function createCredentialDirectory(initial: CredentialSet): CredentialDir
       }
       unseen.set(ref, credential);
       put(credential);
+    },
+    clear() {
+      current = indexOf(NONE);
+      unseen.clear();
     },
     apiKey: (keyId) => current.apiKeys.get(keyId),
     oauthClient: (clientId) => current.oauthClients.get(clientId),

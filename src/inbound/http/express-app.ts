@@ -1,4 +1,4 @@
-// The Express app of an active node: all middleware and routes, in the order that a request passes them.
+// The Express app of a node: all middleware and routes, in the order that a request passes them.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantCredentials } from '../../application/tenant-credentials.js';
@@ -50,6 +50,8 @@ export interface HttpParts {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly withApplication: WithApplication;
+  /** Forwards a request before its caller is known, if another node runs all tenants. */
+  readonly forwardElsewhere?: (request: express.Request, response: Answer) => Promise<void> | undefined;
   readonly credentials: CredentialDirectory;
   readonly tenantCredentials: TenantCredentials;
   readonly credentialUses: CredentialUses;
@@ -76,6 +78,9 @@ const OVERLOADED_WAIT_MS = 10_000;
 
 const INSTEAD_OF_DELETE = new Map(ENDPOINTS.map(({ path, insteadOfDelete }) => [path, insteadOfDelete]));
 
+const HEALTH_PATH = '/health';
+const OWN_PATHS = new Set([HEALTH_PATH, HEALTH_ENDPOINT.path, METRICS_PATH]);
+
 type Routes = Map<string, Map<string, Handler>>;
 
 export function createExpressApp(config: HttpSettings, parts: AppParts): Express {
@@ -88,6 +93,7 @@ export function createExpressApp(config: HttpSettings, parts: AppParts): Express
 
   app.use(createReception(parts));
   app.use(createEntrance(parts));
+  if (parts.forwardElsewhere !== undefined) app.use(createForwarder(parts.forwardElsewhere));
   for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
   app.use((request) => {
     throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
@@ -111,6 +117,18 @@ function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHa
     const address = typeof header === 'string' ? nodeTokens?.addressOf(header) : undefined;
     if (address !== undefined) Object.defineProperty(request, 'ip', { value: address });
     next();
+  };
+}
+
+/** A node reports its own health and metrics, whether or not it runs the tenants. */
+function createForwarder(
+  forwardElsewhere: NonNullable<HttpParts['forwardElsewhere']>,
+): (request: express.Request, response: Answer, next: express.NextFunction) => Promise<void> | undefined {
+  return (request, response, next) => {
+    const forwarded = OWN_PATHS.has(request.path) ? undefined : forwardElsewhere(request, response);
+    if (forwarded === undefined) next();
+    else response.locals.route = 'forwarded';
+    return forwarded;
   };
 }
 
@@ -148,7 +166,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     }),
     [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, whileReadsAreAnswered(stream, parts)],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
-    ['get', '/health', health],
+    ['get', HEALTH_PATH, health],
     [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
     ['get', OPENAPI_PATH, createDescriptionHandler(() => createOpenApiDocument(described, parts.version))],
     ['get', ASYNCAPI_PATH, createDescriptionHandler(() => createAsyncApiDocument(parts.version))],

@@ -178,19 +178,12 @@ interface ServerParts {
   readonly tlsFiles?: TlsFiles | undefined;
 }
 
-/** A request listener in use, with its due answers. */
-interface Answering {
-  readonly listener: RequestListener;
-  readonly due: DueAnswers;
-}
-
 export class HttpServer {
   readonly #config: ServerSettings;
   readonly #scheme: 'http' | 'https';
   readonly #exchanges: Exchanges;
-  #answering: Answering = { listener: () => {}, due: new DueAnswers() };
-  /** Earlier listeners with due answers. */
-  readonly #earlier = new Set<Promise<void>>();
+  #listener: RequestListener = () => {};
+  #due = new DueAnswers();
   readonly #connections: Connections;
   readonly #server: Server;
   #isStopping = false;
@@ -214,8 +207,8 @@ export class HttpServer {
       handle: (request, response) => {
         request.url = readableTarget(request.url ?? '/');
         if (this.#isDraining) response.shouldKeepAlive = false;
-        this.#answering.due.take(response);
-        this.#answering.listener(request, response);
+        this.#due.take(response);
+        this.#listener(request, response);
       },
     });
     this.#server = this.#createServer(tlsFiles);
@@ -224,29 +217,16 @@ export class HttpServer {
     this.#server.on('clientError', createUnreadableHandler({ ...answered, requestLog, metrics }));
   }
 
-  /**
-   * From now on the listener of `create` answers requests; call it before `start`. Resolves once the listener before
-   * has given all its answers, and its streams have ended.
-   */
-  async answerWith(create: (exchanges: Exchanges) => RequestListener): Promise<void> {
-    const answered = this.#follow(create(this.#exchanges));
-    this.#exchanges.openStreams.endAll();
-    await answered;
+  /** The listener of `create` answers requests; call it before `start`. */
+  answerWith(create: (exchanges: Exchanges) => RequestListener): void {
+    this.#listener = create(this.#exchanges);
   }
 
   /** Resolves once all requests so far are answered. */
-  async answered(): Promise<void> {
-    this.#follow(this.#answering.listener);
-    await Promise.all(this.#earlier);
-  }
-
-  /** Resolves once the listener before has given all its answers. */
-  #follow(listener: RequestListener): Promise<void> {
-    const answered = this.#answering.due.end();
-    this.#answering = { listener, due: new DueAnswers() };
-    this.#earlier.add(answered);
-    void answered.then(() => this.#earlier.delete(answered));
-    return answered;
+  answered(): Promise<void> {
+    const due = this.#due;
+    this.#due = new DueAnswers();
+    return due.end();
   }
 
   /** Rejects if the address is in use. */

@@ -40,7 +40,6 @@ interface OwnerRow extends OwnedBy {
   readonly now_ms: number;
 }
 
-const LOOK_EVERY_MS = 250;
 const CLAIM_AGAIN_AFTER_MS = 100;
 /** Longer than a server keeps the transaction of a process that is gone or frozen (see connection.ts). */
 const CLAIM_WITHIN_MS = 20_000;
@@ -66,15 +65,6 @@ export class DatabaseOwnership implements Ownership {
     this.#rareLog = createRareLog(clock);
     this.#node = node;
     this.#onClaimed = onClaimed;
-  }
-
-  async awaitVacancy(signal: AbortSignal): Promise<void> {
-    for (;;) {
-      signal.throwIfAborted();
-      const leftMs = await this.#seenForMs();
-      if (leftMs === undefined) return;
-      await this.#pause(Math.min(leftMs, LOOK_EVERY_MS), signal);
-    }
   }
 
   async claim(): Promise<number> {
@@ -149,24 +139,6 @@ export class DatabaseOwnership implements Ownership {
     return row;
   }
 
-  /** Milliseconds until the next look makes sense, at most until a lease ends; undefined if there is no owner. */
-  async #seenForMs(): Promise<number | undefined> {
-    try {
-      return await orUnavailable(async () => {
-        const row = await this.#read();
-        if (await this.#isVacant(row)) return undefined;
-        const leftMs = (row.alive_until_ms ?? Number.POSITIVE_INFINITY) - row.now_ms;
-        return leftMs > 0 ? leftMs : LOOK_EVERY_MS;
-      });
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-      this.#rareLog('vacancy', () =>
-        this.#log?.warn({ err: error }, 'the owner could not be read from the database; trying again'),
-      );
-      return LOOK_EVERY_MS;
-    }
-  }
-
   async #isVacant(row: OwnerRow): Promise<boolean> {
     if (!(await this.#isFree(row, row.now_ms))) return false;
     const rival = await this.#owned.rival(this.#knex);
@@ -235,15 +207,9 @@ export class DatabaseOwnership implements Ownership {
     }
   }
 
-  #pause(delayMs: number, signal?: AbortSignal): Promise<void> {
+  #pause(delayMs: number): Promise<void> {
     return new Promise((resolve) => {
-      const done = () => {
-        cancel();
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      const cancel = this.#clock.after(delayMs, done);
-      signal?.addEventListener('abort', done);
+      this.#clock.after(delayMs, resolve);
     });
   }
 }

@@ -22,6 +22,7 @@ const OWNER_CONNECTIONS = 3;
 const ASKED_ONCE_MS = 500;
 /** The owner of this shard deletes old power minutes for all. */
 const HOUSEKEEPING_SHARD: Shard = 0;
+const THE_ONLY_SHARD: Shard = 0;
 
 interface SharedOptions extends Omit<StoreOptions, 'node'> {
   readonly node: OwnNode & { readonly leaseMs: number };
@@ -45,6 +46,8 @@ export async function openSharedDatabase(options: SharedOptions): Promise<Shared
     return narrowed({ ...store, revisionSince }, shard, loadNames);
   });
   return {
+    shards: ALL_SHARDS,
+    shardOf,
     membership: new DatabaseMembership(ownerKnex, new DatabaseClock(ownerKnex, { clock, hostClock }), node),
     common,
     shard(shard) {
@@ -57,6 +60,29 @@ export async function openSharedDatabase(options: SharedOptions): Promise<Shared
       await ownerKnex.destroy();
       await database.close();
     },
+  };
+}
+
+/** A database that is not divided: its only shard goes to any node that finds it vacant, so nobody has to be a member. */
+export function asOneShard(store: Store, nodeId: string): SharedDatabase {
+  const self = { nodeId, url: undefined, declined: [] };
+  const noMember = async () => {};
+  return {
+    shards: [THE_ONLY_SHARD],
+    shardOf: () => THE_ONLY_SHARD,
+    membership: {
+      join: noMember,
+      renew: noMember,
+      leave: noMember,
+      async view() {
+        const holder = await store.ownership.holder();
+        const isOthers = holder !== undefined && holder.nodeId !== nodeId;
+        return { members: isOthers ? [{ ...holder, declined: [] }, self] : [self], holders: [holder] };
+      },
+    },
+    common: store,
+    shard: () => store,
+    close: () => store.close(),
   };
 }
 

@@ -7,31 +7,17 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { Forwarding } from '../../../src/inbound/http/forwarding.js';
 import { NodeTokens } from '../../../src/inbound/http/node-tokens.js';
-import { HttpServer } from '../../../src/inbound/http/server.js';
-import { createStandbyApp } from '../../../src/inbound/http/standby-app.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import { Wire } from '../../../tools/bench/cut-wire.js';
 import { temporaryDirectory } from '../../cli/headroom.js';
 import { eventually } from '../../eventually.js';
 import { fetchOnce } from '../../fetch-once.js';
-import { silentLog } from '../../service/running-service.js';
-import { WELL } from './http-rig.js';
+import { createRig } from './http-rig.js';
 
 const PATIENCE = { beginMs: 300, goOnMs: 300 };
 /** A client does not read for longer than a silent node is waited for. */
 const SLOW_MS = 700;
-const SETTINGS = {
-  httpHost: '127.0.0.1',
-  httpPort: 0,
-  httpBodyLimitBytes: 100_000,
-  httpHeaderTimeoutS: 10,
-  httpRequestTimeoutS: 30,
-  httpConnections: 100,
-  httpConnectionsPerAddress: 100,
-  tlsCert: undefined,
-};
-
 const undo: (() => unknown)[] = [];
 /** Requests to the node, and its answer: at once by default. */
 let asked: string[];
@@ -64,27 +50,17 @@ afterEach(async () => {
 
 /** A standby node. */
 async function startNode(holder: { readonly nodeId: string; readonly url: string }): Promise<string> {
-  const common = { clock: systemClock, log: silentLog, metrics };
   const keys = createTokenKeys({ tokenKeys: undefined, dataDir: temporaryDirectory() });
   const nodeTokens = new NodeTokens({ keys, clock: systemClock });
-  const forwarding = new Forwarding({ config: SETTINGS, ...common, nodeTokens, patience: PATIENCE });
+  const config = { httpBodyLimitBytes: 100_000, tlsCert: undefined };
+  const forwarding = new Forwarding({ config, clock: systemClock, metrics, nodeTokens, patience: PATIENCE });
   undo.push(() => forwarding.close());
-  const server = new HttpServer({ config: SETTINGS, ...common });
-  const ownership = { holder: async () => holder };
-  await server.answerWith((exchanges) =>
-    createStandbyApp({
-      trustProxy: 0,
-      metricsToken: undefined,
-      ...common,
-      ownership,
-      forwarding,
-      health: () => WELL,
-      ...exchanges,
-    }),
-  );
-  const { url } = await server.start();
-  undo.push(() => server.stop());
-  return url;
+  const to = { findHolder: async () => holder, isWorthWaiting: () => true };
+  const rig = await createRig({
+    forwardElsewhere: (request, response) => forwarding.forward(request, response, to),
+  });
+  undo.push(() => rig.stop());
+  return rig.url;
 }
 
 async function messageOf(response: Response): Promise<string> {

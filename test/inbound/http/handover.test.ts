@@ -1,5 +1,4 @@
-// The handler of requests changes while some are pending. Each is answered by the handler that took it, without waiting
-// for others.
+// A server that is about to stop: it waits for due answers, and ends connections with them.
 import type { ServerResponse } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import { eventually } from '../../eventually.js';
@@ -14,34 +13,30 @@ function account() {
   return { held, answering: () => (_: unknown, response: ServerResponse) => void held.push(response) };
 }
 
-it('a change of the answering part waits for its accepted requests, and not for waiting ones', async () => {
+it('a server waits for the answers to all requests so far, and not for later ones', async () => {
   rig = await createRig();
-  const [standby, active] = [account(), account()];
-  await rig.server.answerWith(standby.answering);
-  const waiting = rig.call('GET', '/a');
-  await eventually(() => expect(standby.held).toHaveLength(1));
-  let isStandbyDone = false;
-  void rig.server.answerWith(active.answering).then(() => {
-    isStandbyDone = true;
+  const service = account();
+  rig.server.answerWith(service.answering);
+  const asked = rig.call('GET', '/a');
+  await eventually(() => expect(service.held).toHaveLength(1));
+  let isAnswered = false;
+  const answered = rig.server.answered().then(() => {
+    isAnswered = true;
   });
-  const asked = rig.call('GET', '/b');
-  await eventually(() => expect(active.held).toHaveLength(1));
-  const termOver = rig.server.answerWith(standby.answering);
-  active.held[0]?.end('b');
-  await termOver;
-  expect(await (await asked).text()).toBe('b');
-  expect(isStandbyDone).toBe(false);
-  const allAnswered = rig.server.answered();
-  standby.held[0]?.end('a');
-  expect(await (await waiting).text()).toBe('a');
-  await allAnswered;
-  expect(isStandbyDone).toBe(true);
+  const askedLater = rig.call('GET', '/b');
+  await eventually(() => expect(service.held).toHaveLength(2));
+  expect(isAnswered).toBe(false);
+  service.held[0]?.end('a');
+  expect(await (await asked).text()).toBe('a');
+  await answered;
+  service.held[1]?.end('b');
+  expect(await (await askedLater).text()).toBe('b');
 });
 
 it('each answer of a server that is about to stop ends its connection, and new ones are taken', async () => {
   rig = await createRig();
   const service = account();
-  await rig.server.answerWith(service.answering);
+  rig.server.answerWith(service.answering);
   for (const [taken, connection] of ['keep-alive', 'close', 'close'].entries()) {
     if (taken === 1) rig.server.drain();
     const asked = rig.call('GET', '/a', { headers: { connection: 'keep-alive' } });

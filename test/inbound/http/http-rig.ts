@@ -10,7 +10,11 @@ import {
   CredentialUses,
   createCredentialDirectory,
 } from '../../../src/inbound/http/credentials.js';
-import { createExpressApp, type HttpSettings } from '../../../src/inbound/http/express-app.js';
+import {
+  createExpressApp,
+  type HttpParts,
+  type HttpSettings,
+} from '../../../src/inbound/http/express-app.js';
 import { HttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
@@ -101,6 +105,7 @@ export interface RigOptions {
   /** Keys of an earlier rig, for a restart. */
   readonly dataDir?: string;
   readonly pageDirectory?: string;
+  readonly forwardElsewhere?: HttpParts['forwardElsewhere'];
   readonly silentAtMostMs?: number;
   readonly openFiles?: number;
 }
@@ -122,7 +127,8 @@ export async function createRig(options: RigOptions = {}) {
   const metrics = createMetrics();
   const destination = { write: (line: string) => void logLines.push(line) };
   const log = createLogger({ level: 'debug', metrics, clock, destination });
-  const credentials = createCredentialDirectory(credentialSet());
+  const credentials = createCredentialDirectory();
+  credentials.replace(credentialSet());
   const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
   const tokens = createTokens({ keys: tokenKeys, clock });
   const fake = createFakeApplication();
@@ -135,7 +141,7 @@ export async function createRig(options: RigOptions = {}) {
     ...(options.openFiles !== undefined && { openFiles: options.openFiles }),
     ...(options.silentAtMostMs !== undefined && { silentAtMostMs: options.silentAtMostMs }),
   });
-  await server.answerWith((exchanges) =>
+  server.answerWith((exchanges) =>
     createExpressApp(config, {
       clock,
       log,
@@ -149,6 +155,7 @@ export async function createRig(options: RigOptions = {}) {
       areReadsRefused: () => false,
       version: '0.1.0',
       ...(options.pageDirectory !== undefined && { pageDirectory: options.pageDirectory }),
+      ...(options.forwardElsewhere && { forwardElsewhere: options.forwardElsewhere }),
       ...exchanges,
     }),
   );

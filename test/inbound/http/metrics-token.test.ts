@@ -1,17 +1,10 @@
 // If `/metrics` has a token, requests need it: on a node, a front, a standby node and the OCPP gateway.
-import { mkdtempSync, rmSync } from 'node:fs';
 import type { RequestListener } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
 import { ConfigError, loadConfig } from '../../../src/config.js';
-import { Forwarding } from '../../../src/inbound/http/forwarding.js';
 import { createFrontApp } from '../../../src/inbound/http/front-app.js';
-import { NodeTokens } from '../../../src/inbound/http/node-tokens.js';
 import { HttpServer } from '../../../src/inbound/http/server.js';
-import { createStandbyApp } from '../../../src/inbound/http/standby-app.js';
-import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { fetchOnce } from '../../fetch-once.js';
 import { runOcppSite } from '../../gateway/ocpp-site.js';
@@ -29,7 +22,7 @@ async function listen(
 ): Promise<string> {
   const config = loadConfig({}, { HEADROOM_HTTP_PORT: '0' });
   const server = new HttpServer({ config, clock: systemClock, log: silentLog, metrics: createMetrics() });
-  await server.answerWith(answer);
+  server.answerWith(answer);
   onTestFinished(() => server.stop());
   return (await server.start()).url;
 }
@@ -43,19 +36,11 @@ const PLACES: Readonly<Record<string, () => Promise<string>>> = {
     return rig.url;
   },
   front: () => listen((exchanges) => createFrontApp({ ...common, metrics: createMetrics(), ...exchanges })),
-  standby() {
-    const metrics = createMetrics();
-    const config = loadConfig({}, {});
-    const dataDir = mkdtempSync(join(tmpdir(), 'headroom-metrics-'));
-    onTestFinished(() => rmSync(dataDir, { recursive: true }));
-    const keys = createTokenKeys({ tokenKeys: undefined, dataDir });
-    const nodeTokens = new NodeTokens({ keys, clock: systemClock });
-    const forwarding = new Forwarding({ config, clock: systemClock, metrics, nodeTokens });
-    onTestFinished(() => forwarding.close());
-    const ownership = { holder: async () => undefined };
-    return listen((exchanges) =>
-      createStandbyApp({ ...common, metrics, ownership, forwarding, ...exchanges }),
-    );
+  async standby() {
+    const notHere = async () => expect.unreachable('only its own paths are called');
+    const rig = await createRig({ settings: { metricsToken }, forwardElsewhere: notHere });
+    onTestFinished(() => rig.stop());
+    return rig.url;
   },
   async gateway() {
     const site = await runOcppSite({ metricsPort: 0, metricsToken });
