@@ -97,7 +97,6 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
         HEADROOM_DATABASE_URL: databaseUrl,
         HEADROOM_MQTT_URL: broker.url,
         HEADROOM_SHARDED: 'true',
-        HEADROOM_OWNER_TTL_S: '1',
       },
     );
     const logged: [object, string][] = [];
@@ -267,9 +266,11 @@ describe('nodes that share the tenants', needing(missingPostgres(), missingProgr
     const topicOf = (tenantUuid: TenantUuid, last: string) =>
       `ems/v1/${tenantUuid}/quay-1/quay-1-a/c/1/${last}`;
     for (const tenantUuid of TENANTS) await charger.subscribeAsync(topicOf(tenantUuid, 'limit'));
+    let heartbeats = 0;
     await eventually(async () => {
+      const meter = JSON.stringify({ powerW: 0, hb: ++heartbeats });
       for (const tenantUuid of TENANTS)
-        await charger.publishAsync(topicOf(tenantUuid, 'meter'), '{"powerW":0,"hb":1}', { qos: 1 });
+        await charger.publishAsync(topicOf(tenantUuid, 'meter'), meter, { qos: 1 });
       expect(limited.size).toBe(TENANTS.length);
     });
     await charger.endAsync();

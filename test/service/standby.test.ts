@@ -78,7 +78,6 @@ describe('several nodes', needing(missingPostgres()), () => {
         HEADROOM_DATA_DIR: dataDir,
         HEADROOM_DATABASE_URL: databaseUrl,
         HEADROOM_STANDBY: 'true',
-        HEADROOM_OWNER_TTL_S: '1',
         ...environment,
       },
     );
