@@ -203,7 +203,7 @@ describe('GET /locations/{locationId}/timeline', () => {
     ['withLimitKw=1e3', /^withLimitKw: must be/],
     ['withoutPriority=-1', /^withoutPriority: /],
     ['withLimitKw=5', /^withStartTime: needed/],
-    ['withPriority=5', /^withLimitKw: needed/],
+    ['withPriority=5', /^withLimitKw: required/],
     ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: needed/],
     [
       'withLimitKw=5&withStartTime=2030-01-02T00:00:00Z&withEndTime=2030-01-01T00:00:00Z',
