@@ -1,6 +1,7 @@
 // All actors of the service with the parts that drive them: the
 // scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
+import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import {
   buildingLoadOf,
@@ -45,6 +46,8 @@ export interface ActorSystem {
    * for chargers that stayed at an external broker.
    */
   syncChargers(): void;
+  /** The running location, to read its present state; undefined if there is none. */
+  location(tenantUuid: TenantUuid, locationId: LocationId): LocationEntity | undefined;
   /** Builds every actor from rows; resolves when all of them are complete. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -147,6 +150,10 @@ class LiveActorSystem implements ActorSystem {
 
   syncChargers(): void {
     this.#housekeeping.syncChargers();
+  }
+
+  location(tenantUuid: TenantUuid, locationId: LocationId): LocationEntity | undefined {
+    return this.#directory.tenant(tenantUuid)?.locations.get(locationId);
   }
 
   async start(): Promise<void> {

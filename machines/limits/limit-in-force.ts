@@ -39,6 +39,16 @@ export interface LimitParts {
   readonly buildingLeavesKw: number | undefined;
 }
 
+export const LIMIT_CAUSES = [
+  'permanentLimit',
+  'profile',
+  'clusterShare',
+  'operatorLimit',
+  'peakShaving',
+  'building',
+  'physicalConnection',
+] as const satisfies readonly LimitCause['kind'][];
+
 const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
 const OPERATOR_LIMIT: LimitCause = { kind: 'operatorLimit' };
 const PEAK_SHAVING: LimitCause = { kind: 'peakShaving' };

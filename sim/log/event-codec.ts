@@ -1,15 +1,17 @@
 // Bytes of the events of a trace. Equal events give equal bytes, so the same bytes serve the hash and the event log.
 import { createHash } from 'node:crypto';
+import { LIMIT_CAUSES } from '../../machines/limits/limit-in-force.js';
+import { OPERATOR_STATES } from '../../machines/limits/lpc.machine.js';
 import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { FAULT_KINDS, type TraceEvent } from './trace-event.js';
 
 /**
- * `integer`: 0 or more. `name`: a frequent word, written once and then referenced by its number. `text`: written in
+ * `integer`: 0 or more. `signed`: any integer. `name`: a frequent word, written once and then referenced by its number. `text`: written in
  * full each time. A list: one of its values, encoded as its index.
  */
-type FieldCoding = 'integer' | 'name' | 'text' | readonly (string | boolean)[];
+type FieldCoding = 'integer' | 'signed' | 'name' | 'text' | readonly (string | boolean)[];
 
 type EventKind = TraceEvent['kind'];
 type FieldsOf<K extends EventKind> = Exclude<keyof Extract<TraceEvent, { kind: K }>, 'kind' | 'atMs'>;
@@ -52,6 +54,20 @@ const FIELDS = {
   voltage: { line: 'name', l1TenthsV: 'integer', l2TenthsV: 'integer', l3TenthsV: 'integer' },
   answer: { name: 'name', digest: 'text' },
   lock: { target: 'name', limitW: 'integer', isOn: FLAG },
+  limits: {
+    locationId: 'name',
+    limitW: 'integer',
+    cause: LIMIT_CAUSES,
+    rule: 'name',
+    effectiveW: 'integer',
+    shareW: 'integer',
+    operatorW: 'integer',
+    operator: ['none', ...OPERATOR_STATES],
+    peakShavingW: 'integer',
+    connectionW: 'integer',
+    buildingW: 'signed',
+    reserveW: 'integer',
+  },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
 
 interface EventLayout {
@@ -164,6 +180,8 @@ export class EventEncoder {
 
   #putField(coding: FieldCoding, value: string | number | boolean | undefined): void {
     if (coding === 'integer') this.#putInteger(Number(value));
+    // Twice the size, and the sign as the lowest bit.
+    else if (coding === 'signed') this.#putInteger(2 * Math.abs(Number(value)) + (Number(value) < 0 ? 1 : 0));
     else if (coding === 'name') this.#putName(String(value));
     else if (coding === 'text') this.#putText(String(value));
     else this.#putInteger(PLACES_BY_LIST.get(coding)?.get(value) ?? -1);
@@ -225,6 +243,10 @@ export class EventDecoder {
 
   #readField(coding: FieldCoding): string | number | boolean {
     if (coding === 'integer') return this.#readInteger();
+    if (coding === 'signed') {
+      const doubled = this.#readInteger();
+      return doubled % 2 === 0 ? doubled / 2 : -(doubled - 1) / 2;
+    }
     if (coding === 'text') return this.#readText();
     const number = this.#readInteger();
     if (coding === 'name' && number === 0) return this.#readText();

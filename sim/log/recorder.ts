@@ -141,6 +141,7 @@ export class Recorder {
       overdueMs: () => actors.overdueMs(),
       areReadsRefused: () => actors.areReadsRefused(),
       syncChargers: () => this.#turns.turnLater({ kind: 'sync' }, () => actors.syncChargers()),
+      location: (tenantUuid, locationId) => actors.location(tenantUuid, locationId),
       start: () => this.#inTurn({ kind: 'start' }, () => actors.start()),
       stop: () => this.#inTurn({ kind: 'stop' }, () => actors.stop()),
     };

@@ -1,5 +1,7 @@
 // Events of a simulated world as plain data, in the order in which they happened. Hash, trace file, replay and report
 // derive from them.
+import type { LimitCause } from '../../machines/limits/limit-in-force.js';
+import type { OperatorState } from '../../machines/limits/lpc.machine.js';
 import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -26,7 +28,10 @@ export type FaultKind = (typeof FAULT_KINDS)[number];
  */
 export type TraceEvent = { readonly atMs: EpochMs } & (
   | {
-      /** Limit in force at the location, computed by an independent oracle. */
+      /**
+       * Limit of the location by its profiles and connection, computed by an independent oracle. After a decrease that
+       * nobody announced, the earlier limit until chargers must have followed.
+       */
       readonly kind: 'limit';
       readonly locationId: string;
       readonly limitW: number;
@@ -112,5 +117,29 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly name: string;
       /** First part of the SHA-256 of the body, in hex, without the id of the request. */
       readonly digest: string;
+    }
+  | {
+      /**
+       * Limits of the location as the service applies them. A limit that does not apply has the highest safe integer.
+       */
+      readonly kind: 'limits';
+      readonly locationId: string;
+      /** Limit in force. */
+      readonly limitW: number;
+      readonly cause: LimitCause['kind'];
+      /** Id of the cluster, or priority of the profile, that is the cause; empty for other causes. */
+      readonly rule: string;
+      /** By the location's own profiles. */
+      readonly effectiveW: number;
+      /** Lowest share of a cluster. */
+      readonly shareW: number;
+      readonly operatorW: number;
+      readonly operator: OperatorState | 'none';
+      readonly peakShavingW: number;
+      /** Physical connection, or the part that the building leaves of it. */
+      readonly connectionW: number;
+      /** Counted load of the building, and the power that is kept free for it to rise; 0 without a meter. */
+      readonly buildingW: number;
+      readonly reserveW: number;
     }
 );

@@ -14,6 +14,7 @@ import type { OutletState } from '../charger/virtual-charger.js';
 import type { FaultKind, TraceEvent } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import type { NewProfile } from './limit-oracle.js';
+import type { Limits } from './limit-readings.js';
 import type { RestAnswer } from './rest-client.js';
 
 export interface Violation {
@@ -41,6 +42,14 @@ interface Told {
 /** Voltages change with every load: the trace has only changes that a person would notice. */
 const LEAST_TENTHS_V = 10;
 
+const MEASURED_EVERY_MS = 10_000;
+const DECIDED = ['limitW', 'cause', 'rule', 'effectiveW', 'shareW', 'operatorW', 'operator'] as const;
+const MEASURED = ['peakShavingW', 'connectionW', 'buildingW', 'reserveW'] as const;
+
+function sameIn(a: Limits, b: Limits, fields: readonly (keyof Limits)[]): boolean {
+  return fields.every((field) => a[field] === b[field]);
+}
+
 /** Last traced limit. */
 interface Granted {
   epoch: number;
@@ -55,6 +64,7 @@ export class Tracer {
   readonly #told = new Map<OutletState, Told>();
   readonly #powerW = new Map<string, number>();
   readonly #limitW = new Map<string, number>();
+  readonly #limits = new Map<string, { readonly atMs: EpochMs; readonly limits: Limits }>();
   readonly #voltages = new Map<string, readonly number[]>();
   readonly #granted = new Map<string, Granted>();
   /** The same by address object, for one life of the service, which keeps its address objects. */
@@ -86,6 +96,20 @@ export class Tracer {
     if (this.#limitW.get(locationId) === allowedW) return;
     this.#limitW.set(locationId, allowedW);
     this.#emit({ atMs: this.#nowMs(), kind: 'limit', locationId, limitW: allowedW });
+  }
+
+  /**
+   * The location's limits as the service applies them. The load of a building, and the limits that follow from it, move
+   * each second. As long as they do not change the limit in force, the trace has them every ten seconds.
+   */
+  limits(limits: Limits): void {
+    const { locationId } = limits;
+    const last = this.#limits.get(locationId);
+    if (last !== undefined && sameIn(last.limits, limits, DECIDED)) {
+      if (this.#nowMs() - last.atMs < MEASURED_EVERY_MS || sameIn(last.limits, limits, MEASURED)) return;
+    }
+    this.#limits.set(locationId, { atMs: this.#nowMs(), limits });
+    this.#emit({ atMs: this.#nowMs(), kind: 'limits', ...limits });
   }
 
   /** Voltages of a grid line, V; traced when one of them differs by a volt from its last traced value. */

@@ -33,6 +33,7 @@ import type { ChargerRun } from './charger-run.js';
 import { Connections, RECONNECT_MS } from './connections.js';
 import { InProcessCarrier } from './in-process-carrier.js';
 import { LimitOracle, type NewProfile } from './limit-oracle.js';
+import { LimitReadings } from './limit-readings.js';
 import { Outstanding, Pace } from './pace.js';
 import { type FuseLoad, type PowerWatch, SitePower } from './power-watch.js';
 import type { Question, RestAnswer } from './rest-client.js';
@@ -124,6 +125,8 @@ export class World {
   readonly #connections: Connections;
   readonly #book: CallBook;
   readonly #operators: OperatorWatch;
+  /** Undefined without a listener of the trace, or with several nodes. */
+  readonly #limits: LimitReadings | undefined;
   #doom: { readonly fate: CommitFate; readonly downMs: number } | undefined;
 
   /** Creates the parts in the order of their dependencies. */
@@ -211,7 +214,12 @@ export class World {
     const parts = { config, keys, clock, outstanding, log, report, soon: checked.soon };
     const { nodes: count, isSharded = false } = options;
     this.#nodes = count === undefined ? undefined : new WorldNodes({ ...parts, count, isSharded });
-    this.#service = this.#nodes ?? new WorldService({ ...seams, ...parts });
+    this.#limits =
+      tracer && count === undefined
+        ? new LimitReadings(tenants, (limits) => tracer.limits(limits))
+        : undefined;
+    const createActors = this.#limits?.following(seams?.createActors) ?? seams?.createActors;
+    this.#service = this.#nodes ?? new WorldService({ ...parts, ...(createActors && { createActors }) });
     this.#connections = new Connections({
       agenda,
       runs,
@@ -482,6 +490,7 @@ export class World {
   async #began(): Promise<void> {
     if (!this.#service.isUp) return;
     this.#operators.restarted();
+    this.#limits?.readAll();
     this.checks.setDatabaseBusy(this.#service.isDatabaseBusy);
     await this.checks.began();
   }

@@ -142,6 +142,8 @@ export async function recordWorld(
   const lines: { readonly atMs: EpochMs; readonly line: string }[] = [];
   const events: Record<string, number> = {};
   const figures = await world.play((event) => {
+    // Readings of the limits follow from the other events.
+    if (event.kind === 'limits') return;
     events[event.kind] = (events[event.kind] ?? 0) + 1;
     lines.push({ atMs: event.atMs, line: JSON.stringify(withoutSentences(event)) });
   });

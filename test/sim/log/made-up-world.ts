@@ -81,7 +81,10 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
   for (let atMs = DAY_START_MS; atMs < endsAtMs; atMs += STEP_MS) {
     for (const site of sites) {
       const limitW = limitAt(site.limitBaseW, atMs);
-      if (limitW !== site.limitW) yield { atMs, kind: 'limit', locationId: site.locationId, limitW };
+      if (limitW !== site.limitW) {
+        yield { atMs, kind: 'limit', locationId: site.locationId, limitW };
+        yield limitsOf(atMs, site.locationId, limitW);
+      }
       site.limitW = limitW;
       for (const slot of site.slots) {
         yield* visits(slot, atMs, draw);
@@ -198,6 +201,26 @@ function sessionOf(slot: Slot, atMs: number, what: 'arrived' | 'left'): TraceEve
     sessionId: `${slot.address.controllerUuid}/${slot.address.connectorId}/${slot.arrivesAtMs}`,
     requestedWh: slot.requestedWh,
     deliveredWh: Math.floor(slot.deliveredWms / 3_600_000),
+  };
+}
+
+/** A building with solar panels feeds back 2 kW. */
+function limitsOf(atMs: number, locationId: string, limitW: number): TraceEvent {
+  return {
+    atMs,
+    kind: 'limits',
+    locationId,
+    limitW,
+    cause: 'profile',
+    rule: '5',
+    effectiveW: limitW,
+    shareW: Number.MAX_SAFE_INTEGER,
+    operatorW: Number.MAX_SAFE_INTEGER,
+    operator: 'none',
+    peakShavingW: Number.MAX_SAFE_INTEGER,
+    connectionW: 50_000,
+    buildingW: -2_000,
+    reserveW: 500,
   };
 }
 
