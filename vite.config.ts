@@ -35,8 +35,6 @@ const PRODUCT = ['cli', 'machines', 'sim', 'src'];
 /** These modules run as soon as they are loaded. */
 const PROGRAMS = Object.values(ENTRIES).filter((path) => path !== ENTRIES.sim);
 const NAMES = new Map(Object.entries(ENTRIES).map(([name, path]) => [compiledOf(path), name]));
-/** This part is a page, and has a bundle of its own. */
-const PAGE = 'sim/report/page/';
 
 /** The file in `dist` that the compiler makes of a module of the product; any other file itself. */
 function compiledOf(path: string): string {
@@ -91,7 +89,7 @@ function modulesOfProduct(): readonly string[] {
   return PRODUCT.flatMap((folder) =>
     readdirSync(below(folder), { recursive: true, encoding: 'utf8' })
       .map((path) => `${folder}/${path}`)
-      .filter((path) => path.endsWith('.ts') && !path.startsWith(PAGE) && !PROGRAMS.includes(below(path))),
+      .filter((path) => path.endsWith('.ts') && !PROGRAMS.includes(below(path))),
   );
 }
 
@@ -158,6 +156,7 @@ export const commandBuild: UserConfig = {
   },
 };
 
+const BROWSERS = ['chrome123', 'firefox120', 'safari17.5'];
 const WEB = below('dist/web');
 const SWAGGER_UI = below('node_modules/swagger-ui-dist');
 const DOCS_PAGE = below('web/api-docs');
@@ -226,7 +225,7 @@ export const webBuild: UserConfig = {
     outDir: WEB,
     emptyOutDir: false,
     target: 'es2022',
-    cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
+    cssTarget: BROWSERS,
     // The page's policy allows no data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
@@ -239,16 +238,20 @@ export const webBuild: UserConfig = {
 
 /** The page of simulation reports as one script and one style sheet, which every report.html contains. */
 export const reportBuild: UserConfig = {
-  root: below('sim/report/page'),
+  root: below('web/report'),
   logLevel: 'warn',
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
-    outDir: below('dist/sim/report/page'),
+    outDir: below('dist/report'),
     emptyOutDir: false,
     target: 'es2022',
+    cssTarget: BROWSERS,
     rolldownOptions: MINIFIED,
     lib: {
-      entry: below('sim/report/page/main.ts'),
-      formats: ['es'],
+      entry: below('web/report/main.tsx'),
+      // Of an ES module, Vite keeps all white space.
+      formats: ['iife'],
+      name: 'headroomReport',
       fileName: () => 'page.js',
       cssFileName: 'page',
     },

@@ -19,7 +19,7 @@ const SOURCES = [
 ];
 /** The build writes this file last (`vite.config.ts`): other results are older, unless a build was interrupted. */
 const STAMP = join(ROOT, 'dist/built');
-const BUILT = ['dist/command', 'dist/docs', 'dist/sim/report/page', 'dist/web'];
+const BUILT = ['dist/command', 'dist/docs', 'dist/report', 'dist/web'];
 
 function newestMs(path) {
   if (!existsSync(path)) return 0;

@@ -7,6 +7,7 @@ import type { EventOf } from '../log/trace-state.js';
 import type {
   ComparedRun,
   ConnectorMode,
+  LimitRule,
   LineTrack,
   LocationTrack,
   Mark,
@@ -15,7 +16,9 @@ import type {
 } from './report-data.js';
 import type { Summary } from './summary.js';
 import {
+  type ChangeRecorder,
   type ConnectorRecorder,
+  createChangeRecorder,
   createConnectorRecorder,
   createValueRecorder,
   type ValueRecorder,
@@ -105,9 +108,25 @@ const MOST_CHANGES = 1_500_000;
 const POWER_STEPS = 7_200;
 const SHORTEST_STEP_MS = 1_000;
 
+/** The fields of `limits` events with a track of their own. */
+const LIMIT_FIELDS = [
+  'limitW',
+  'effectiveW',
+  'shareW',
+  'operatorW',
+  'peakShavingW',
+  'connectionW',
+  'buildingW',
+  'reserveW',
+] as const;
+type LimitField = (typeof LIMIT_FIELDS)[number] | 'rules';
+const MEASURED: ReadonlySet<LimitField> = new Set(['peakShavingW', 'connectionW', 'buildingW', 'reserveW']);
+
 interface LocationRecorder {
   readonly power: ValueRecorder;
-  readonly limit: ValueRecorder;
+  readonly allowed: ValueRecorder;
+  /** Empty without an event of the service's limits. */
+  readonly limits: Map<LimitField, ChangeRecorder>;
   readonly connectors: Map<string, ConnectorRecorder>;
 }
 
@@ -156,7 +175,13 @@ class Collection {
   readonly #powerStepMs: number;
   readonly #locations = new Map<string, LocationRecorder>();
   readonly #lines = new Map<string, LineRecorder>();
-  readonly #modes = createModeList();
+  readonly #modes = createList(({ status, reason, isLeased, isOnline }: ConnectorMode) => ({
+    status,
+    reason,
+    isLeased,
+    isOnline,
+  }));
+  readonly #rules = createList(({ cause, rule, operator }: LimitRule) => ({ cause, rule, operator }));
   readonly #marks = createMarkRecorder();
 
   constructor(stepMs: number, powerStepMs: number) {
@@ -172,14 +197,16 @@ class Collection {
       const location = this.#locationOf(event.locationId);
       // Power before a reduction of the limit must not be drawn after it.
       location.power.cut();
-      location.limit.add(event.atMs, event.limitW);
-    } else if (event.kind === 'voltage') this.#voltageChanged(event);
+      location.allowed.add(event.atMs, event.limitW);
+    } else if (event.kind === 'limits') this.#limitsChanged(event);
+    else if (event.kind === 'voltage') this.#voltageChanged(event);
   }
 
   finish(endsAtMs: number, grid: TraceSubject['grid']) {
     const locations = [...this.#locations].sort(([a], [b]) => compareNaturally(a, b));
     return {
       modes: this.#modes.all,
+      rules: this.#rules.all,
       ...this.#marks.finish(endsAtMs),
       locations: locations.map(([locationId, recorder]) => trackOf(locationId, recorder)),
       lines: [...this.#lines].map(([name, { highest, lowest }]): LineTrack => {
@@ -197,6 +224,22 @@ class Collection {
     recorder.add(event, this.#modes.placeOf(event));
   }
 
+  #limitsChanged(event: EventOf<'limits'>): void {
+    const { power, limits } = this.#locationOf(event.locationId);
+    const put = (field: LimitField, value: number) => {
+      // A limit that is set changes seldom, so every change is kept; a measured one moves all the time.
+      const stepMs = MEASURED.has(field) ? this.#powerStepMs : 1;
+      const recorder = limits.get(field) ?? createChangeRecorder(stepMs);
+      limits.set(field, recorder);
+      return recorder.add(event.atMs, value);
+    };
+    for (const field of LIMIT_FIELDS) {
+      const isChanged = put(field, event[field]);
+      if (field === 'limitW' && isChanged) power.cut();
+    }
+    put('rules', this.#rules.placeOf(event));
+  }
+
   #voltageChanged({ atMs, line, l1TenthsV, l2TenthsV, l3TenthsV }: EventOf<'voltage'>): void {
     const recorder = this.#lines.get(line) ?? {
       highest: createValueRecorder(this.#powerStepMs),
@@ -211,35 +254,60 @@ class Collection {
     const held = this.#locations.get(locationId);
     if (held !== undefined) return held;
     const power = createValueRecorder(this.#powerStepMs);
-    // A limit changes seldom, so every change is kept.
-    const recorder = { power, limit: createValueRecorder(1), connectors: new Map() };
+    const recorder = {
+      power,
+      // A limit changes seldom, so every change is kept.
+      allowed: createValueRecorder(1),
+      limits: new Map(),
+      connectors: new Map(),
+    };
     this.#locations.set(locationId, recorder);
     return recorder;
   }
 }
 
-function trackOf(locationId: string, { power, limit, connectors }: LocationRecorder): LocationTrack {
+function trackOf(
+  locationId: string,
+  { power, allowed, limits, connectors }: LocationRecorder,
+): LocationTrack {
+  const track = (field: LimitField) => limits.get(field)?.finish() ?? { atMs: [], values: [] };
   return {
     locationId,
     powerW: power.finish(),
-    limitW: limit.finish(),
+    allowedW: allowed.finish(),
+    limits:
+      limits.size === 0
+        ? undefined
+        : {
+            limitW: track('limitW'),
+            rules: track('rules'),
+            effectiveW: track('effectiveW'),
+            shareW: track('shareW'),
+            operatorW: track('operatorW'),
+            peakShavingW: track('peakShavingW'),
+            connectionW: track('connectionW'),
+            buildingW: track('buildingW'),
+            reserveW: track('reserveW'),
+          },
     connectors: [...connectors]
       .sort(([a], [b]) => compareNaturally(a, b))
       .map(([, connector]) => connector.finish()),
   };
 }
 
-function createModeList() {
-  const all: ConnectorMode[] = [];
+/** Numbers different values by their first occurrence. */
+function createList<Value extends object>(keyOf: (value: Value) => Value) {
+  const all: Value[] = [];
   const places = new Map<string, number>();
   return {
-    all: all as readonly ConnectorMode[],
-    placeOf({ status, reason, isLeased, isOnline }: ConnectorMode): number {
-      const key = `${status} ${reason} ${isLeased} ${isOnline}`;
+    all: all as readonly Value[],
+    placeOf(value: Value): number {
+      const kept = keyOf(value);
+      const key = JSON.stringify(kept);
       const held = places.get(key);
       if (held !== undefined) return held;
       places.set(key, all.length);
-      all.push({ status, reason, isLeased, isOnline });
+      all.push(kept);
       return all.length - 1;
     },
   };

@@ -39,5 +39,14 @@ export async function comparedRun(
   differsAtMs: EpochMs | undefined,
 ): Promise<ComparedRun> {
   const { locations } = await collectReport(trace, summary);
-  return { title, differsAtMs, summary, locations };
+  return {
+    title,
+    differsAtMs,
+    summary,
+    locations: locations.map(({ locationId, powerW, limits, allowedW }) => ({
+      locationId,
+      powerW,
+      limitW: limits?.limitW ?? allowedW,
+    })),
+  };
 }

@@ -2,6 +2,7 @@
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import type { EventOf } from '../log/trace-state.js';
 import type { Summary } from './summary.js';
 
 /**
@@ -31,10 +32,33 @@ export interface ConnectorTrack {
   readonly modes: readonly number[];
 }
 
+/** The rule behind a limit in force, and the state of the grid operator; tracks refer to it by its index in a list. */
+export type LimitRule = Pick<EventOf<'limits'>, 'cause' | 'rule' | 'operator'>;
+
+/** Limits as the service applied them. A limit that did not apply has the highest safe integer. */
+export interface LimitTracks {
+  readonly limitW: Track;
+  /** Indexes of `rules`. */
+  readonly rules: Track;
+  readonly effectiveW: Track;
+  readonly shareW: Track;
+  readonly operatorW: Track;
+  readonly peakShavingW: Track;
+  readonly connectionW: Track;
+  readonly buildingW: Track;
+  readonly reserveW: Track;
+}
+
 export interface LocationTrack {
   readonly locationId: string;
   readonly powerW: Track;
-  readonly limitW: Track;
+  /**
+   * The limit of the independent oracle, which the power must not exceed: without building, peak shaving and grid
+   * operator, and after an unannounced decrease the earlier limit.
+   */
+  readonly allowedW: Track;
+  /** Undefined if the trace lacks them. */
+  readonly limits: LimitTracks | undefined;
   readonly connectors: readonly ConnectorTrack[];
 }
 
@@ -70,7 +94,8 @@ export interface ComparedRun {
   /** First instant at which the runs differ; undefined if they are equal. */
   readonly differsAtMs: EpochMs | undefined;
   readonly summary: Summary;
-  readonly locations: readonly Pick<LocationTrack, 'locationId' | 'powerW' | 'limitW'>[];
+  /** `limitW` is the limit in force. */
+  readonly locations: readonly (Pick<LocationTrack, 'locationId' | 'powerW'> & { readonly limitW: Track })[];
 }
 
 export interface ReportData {
@@ -92,6 +117,7 @@ export interface ReportData {
   readonly stepMs: number;
   readonly summary: Summary;
   readonly modes: readonly ConnectorMode[];
+  readonly rules: readonly LimitRule[];
   readonly locations: readonly LocationTrack[];
   /** Lines of the grid, if the scenario has one. */
   readonly lines: readonly LineTrack[];

@@ -8,19 +8,22 @@ import { ConnectorAccount, type ConnectorSummary, type SessionShares } from './c
 // Sums up the power of one location against its limit, event by event.
 interface PowerSummary {
   readonly peakW: number;
-  /** The limit at the time of the peak; absent if there was none. */
+  /** The limit in force at the time of the peak; absent if there was none. */
   readonly limitAtPeakW?: number;
-  /** Highest ratio of power to limit; absent if there was never a limit. */
+  /** Highest ratio of power to the limit that it must not exceed; absent if there was never a limit. */
   readonly highestShare?: number;
   readonly energyWh: number;
-  /** Energy as a share of the energy that the limit would have allowed, over the time with a limit. */
+  /** Energy as a share of the energy that the limit in force would have allowed, over the time with a limit. */
   readonly utilisation?: number;
-  /** Integral of the power above the limit, in kWs. */
+  /** Integral of the power above the limit that it must not exceed, in kWs. */
   readonly overshootKws: number;
 }
 
 interface LocationAccount {
-  limit(atMs: EpochMs, limitW: number): void;
+  /** The limit that power must not exceed: after an unannounced decrease, the earlier one for a while. */
+  allowed(atMs: EpochMs, allowedW: number): void;
+  /** The limit in force; without a call, it is the limit that power must not exceed. */
+  inForce(atMs: EpochMs, limitW: number): void;
   power(atMs: EpochMs, powerW: number): void;
   total(endsAtMs: EpochMs): PowerSummary;
 }
@@ -29,7 +32,8 @@ const MS_PER_HOUR = 3_600_000;
 const WMS_PER_KWS = 1_000_000;
 
 function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
-  let limitW = Number.MAX_SAFE_INTEGER;
+  let allowedW = Number.MAX_SAFE_INTEGER;
+  let inForceW: number | undefined;
   let powerW = 0;
   let addedUpToMs = startsAtMs;
   let peakW = 0;
@@ -37,7 +41,7 @@ function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
   let highestShare: number | undefined;
   let drawnWms = 0;
   let limitedWms = 0;
-  let allowedWms = 0;
+  let limitWms = 0;
   let overWms = 0;
 
   /** Adds up the state that lasted until `atMs`. Of two changes at one instant, the first has no duration. */
@@ -45,23 +49,30 @@ function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
     const ms = atMs - addedUpToMs;
     addedUpToMs = atMs;
     if (ms === 0) return;
+    const limitW = inForceW ?? allowedW;
     const isLimited = limitW < Number.MAX_SAFE_INTEGER;
     drawnWms += powerW * ms;
     if (powerW > peakW) {
       peakW = powerW;
       limitAtPeakW = isLimited ? limitW : undefined;
     }
-    if (!isLimited) return;
-    limitedWms += powerW * ms;
-    allowedWms += limitW * ms;
-    overWms += Math.max(powerW - limitW, 0) * ms;
-    if (limitW > 0) highestShare = Math.max(powerW / limitW, highestShare ?? 0);
+    if (isLimited) {
+      limitedWms += powerW * ms;
+      limitWms += limitW * ms;
+    }
+    if (allowedW === Number.MAX_SAFE_INTEGER) return;
+    overWms += Math.max(powerW - allowedW, 0) * ms;
+    if (allowedW > 0) highestShare = Math.max(powerW / allowedW, highestShare ?? 0);
   }
 
   return {
-    limit(atMs, changedW) {
+    allowed(atMs, changedW) {
       addUpTo(atMs);
-      limitW = changedW;
+      allowedW = changedW;
+    },
+    inForce(atMs, changedW) {
+      addUpTo(atMs);
+      inForceW = changedW;
     },
     power(atMs, changedW) {
       addUpTo(atMs);
@@ -74,7 +85,7 @@ function createLocationAccount(startsAtMs: EpochMs): LocationAccount {
         ...(limitAtPeakW === undefined ? {} : { limitAtPeakW }),
         ...(highestShare === undefined ? {} : { highestShare }),
         energyWh: Math.round(drawnWms / MS_PER_HOUR),
-        ...(allowedWms === 0 ? {} : { utilisation: limitedWms / allowedWms }),
+        ...(limitWms === 0 ? {} : { utilisation: limitedWms / limitWms }),
         overshootKws: overWms / WMS_PER_KWS,
       };
     },
@@ -133,7 +144,10 @@ export class SummaryFold {
     this.#events++;
     if (event.kind === 'connector') this.#accountOf(event).change(event);
     else if (event.kind === 'power') this.#locationOf(event.locationId).power.power(event.atMs, event.powerW);
-    else if (event.kind === 'limit') this.#locationOf(event.locationId).power.limit(event.atMs, event.limitW);
+    else if (event.kind === 'limit')
+      this.#locationOf(event.locationId).power.allowed(event.atMs, event.limitW);
+    else if (event.kind === 'limits')
+      this.#locationOf(event.locationId).power.inForce(event.atMs, event.limitW);
     else if (event.kind === 'session') this.#accountOf(event).session(event);
     else if (event.kind === 'violation') this.#violate(event);
   }

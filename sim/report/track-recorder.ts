@@ -76,6 +76,27 @@ export function createValueRecorder(stepMs: number): ValueRecorder {
   };
 }
 
+export interface ChangeRecorder {
+  /** @returns true if the value differs from the last one */
+  add(atMs: EpochMs, value: number): boolean;
+  finish(): Track;
+}
+
+/** Drops repeated values. */
+export function createChangeRecorder(stepMs: number): ChangeRecorder {
+  const recorder = createValueRecorder(stepMs);
+  let last: number | undefined;
+  return {
+    add(instant, value) {
+      if (value === last) return false;
+      last = value;
+      recorder.add(instant, value);
+      return true;
+    },
+    finish: recorder.finish,
+  };
+}
+
 export interface ConnectorRecorder {
   /** @param mode index of the event's mode in the list of the report. */
   add(event: EventOf<'connector'>, mode: number): void;

@@ -44,6 +44,7 @@ async function reportHtml(data: ReportData): Promise<string> {
 <style>${style}</style>
 </head>
 <body>
+<div id="page"></div>
 <noscript>This report draws itself with JavaScript, which is off.</noscript>
 <script type="text/plain" id="${DATA_ELEMENT_ID}">${packed}</script>
 <script type="module">${script}</script>
@@ -52,12 +53,9 @@ async function reportHtml(data: ReportData): Promise<string> {
 `;
 }
 
-/**
- * Reads a file that `npm run build` made of page/. The compiled module finds the file next to itself in dist/, and the
- * source module finds the same file there.
- */
+/** Reads a file that `npm run build` made of web/report. Compiled and source modules find it in dist/. */
 function readPage(name: string): string {
-  const places = [`./page/${name}`, `../../dist/sim/report/page/${name}`];
+  const places = [`../../report/${name}`, `../../dist/report/${name}`];
   const url = places.map((place) => new URL(place, import.meta.url)).find((place) => existsSync(place));
   if (url === undefined) throw new Error(`The page of reports is not built: ${name} is missing`);
   return readFileSync(url, 'utf8');

@@ -52,7 +52,7 @@ it('carries the service, its pages, their licences and what changed, and is smal
         'dist/command/main.js',
         'dist/command/sim.js',
         'dist/web/index.html',
-        'dist/sim/report/page/page.js',
+        'dist/report/page.js',
       ],
       ...['CHANGELOG.md', 'LICENSE', 'README.md', 'docs/SECURITY.md', 'scenarios/README.md'],
       ...[

@@ -26,7 +26,7 @@ const INSTEAD: readonly (readonly [pattern: RegExp, instead: string])[] = [
 const documents = readDocuments().filter(({ path }) => path !== 'docs/decisions.md');
 const pages = [
   ...documents,
-  ...readSources(['web', 'sim/report/page', 'cli'], /\.tsx?$/),
+  ...readSources(['web', 'cli'], /\.tsx?$/),
   { path: 'src/application/location-live.ts', text: textOf('src/application/location-live.ts') },
   { path: 'src/metrics.ts', text: textOf('src/metrics.ts') },
 ];

@@ -24,6 +24,10 @@ interface Props {
   /** Position of the line that marks an instant. */
   readonly markMs: EpochMs;
   readonly onSelect: (span: Span) => void;
+  /** Called with the instant of a click. */
+  readonly onChoose?: ((atMs: EpochMs) => void) | undefined;
+  /** Lowest and highest value of the axis. */
+  readonly range?: readonly [lowest: number, highest: number] | undefined;
   /** Values at an instant, such as `power 11.0 kW`; empty if none is known. */
   readonly readingsAt: (atMs: EpochMs) => readonly string[];
   /** Description of the chart in sentences. */

@@ -6,6 +6,7 @@ import type { Column } from '../ui/table.js';
 import { Term } from '../ui/term.js';
 import { stateOf } from './connector-state.js';
 import { Lease } from './lease.js';
+import type { ShownConnector } from './location-state.js';
 import type { ServerClock } from './server-clock.js';
 import { REASON_WORDS } from './words.js';
 
@@ -25,7 +26,7 @@ export function connectorColumns(
   return [NAME, STATE, POWER, LIMIT_KW, LIMIT_A, leaseColumn(clock), LOCK, reasonColumn(onAsk)];
 }
 
-const NAME: ConnectorColumn = {
+export const NAME: Column<ShownConnector> = {
   key: 'name',
   header: 'Connector',
   isRowHeader: true,
@@ -34,7 +35,7 @@ const NAME: ConnectorColumn = {
   sortValue: nameOf,
 };
 
-const STATE: ConnectorColumn = {
+export const STATE: Column<ShownConnector> = {
   key: 'state',
   header: 'State',
   class: 'state',
@@ -43,7 +44,7 @@ const STATE: ConnectorColumn = {
   sortValue: (connector) => stateOf(connector).word,
 };
 
-const POWER: ConnectorColumn = {
+export const POWER: Column<ShownConnector> = {
   key: 'actualKw',
   header: 'Power kW',
   align: 'end',
@@ -66,7 +67,7 @@ const LIMIT_KW: ConnectorColumn = {
   sortValue: ({ limitKw }) => limitKw ?? NEVER,
 };
 
-const LIMIT_A: ConnectorColumn = {
+export const LIMIT_A: Column<ShownConnector> = {
   key: 'limitA',
   header: 'Limit A',
   align: 'end',
@@ -90,7 +91,7 @@ function leaseColumn(clock: ServerClock): ConnectorColumn {
   };
 }
 
-const LOCK: ConnectorColumn = {
+export const LOCK: Column<ShownConnector> = {
   key: 'lock',
   header: 'Lock',
   class: 'lock-column',
@@ -121,23 +122,26 @@ function reasonColumn(onAsk: (connector: ReadConnector) => void): ConnectorColum
   };
 }
 
-export function nameOf({ controllerUuid, connectorId }: ConnectorLive): string {
+export function nameOf({
+  controllerUuid,
+  connectorId,
+}: Pick<ShownConnector, 'controllerUuid' | 'connectorId'>): string {
   return `${controllerUuid} / ${connectorId}`;
 }
 
-function State({ connector }: { readonly connector: ReadConnector }) {
+function State({ connector }: { readonly connector: ShownConnector }) {
   const { word, definition, tone } = stateOf(connector);
   const term = <Term word={word} definition={definition} />;
   return tone === undefined ? term : <span class={`state-word ${tone}`}>{term}</span>;
 }
 
 /** Shown next to the reason on a phone, whose screen has no space for the column of states. */
-function NarrowState({ connector }: { readonly connector: ReadConnector }) {
+export function NarrowState({ connector }: { readonly connector: ShownConnector }) {
   const { word, tone } = stateOf(connector);
   return <span class={`narrow-only small state-word ${tone ?? 'quiet'}`}>{word}</span>;
 }
 
-function Name({ connector }: { readonly connector: ReadConnector }) {
+function Name({ connector }: { readonly connector: ShownConnector }) {
   const { lockLimitKw, powerType } = connector;
   const name = nameOf(connector);
   return (

@@ -1,6 +1,7 @@
 // State of a connector as a word for the activity of its car. The reason of the limit, next to it, explains a low
 // power.
 import type { ConnectorLive } from '../../src/wire/operator-locations.js';
+import type { ShownConnector } from './location-state.js';
 
 export interface ConnectorState {
   readonly word: string;
@@ -42,7 +43,10 @@ export function stateOf({
   chargingStatus,
   limitA,
   lastHeardSecondsAgo,
-}: ConnectorLive): ConnectorState {
+}: Pick<
+  ShownConnector,
+  'status' | 'link' | 'chargingStatus' | 'limitA' | 'lastHeardSecondsAgo'
+>): ConnectorState {
   if (status === 'INACTIVE') return { word: 'Inactive', definition: 'INACTIVE in the provisioning file.' };
   if (link === 'offline')
     return lastHeardSecondsAgo === null

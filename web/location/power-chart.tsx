@@ -1,10 +1,12 @@
 // Chart of power, building load, grid operator's limit, effective limit and limit in force over time, with sentences.
 
+import { useMemo } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { isOfToday, localText } from '../ui/time.js';
 import { Chart, type LegendEntry } from './chart.js';
 import { columnsOf, type StepLine, valueAt } from './step-line.js';
+import type { PlotLine } from './step-plot.js';
 import type { Span } from './time-view.js';
 import type { ChartLines } from './use-chart-lines.js';
 
@@ -20,21 +22,48 @@ interface Props {
   /** The chosen past instant. */
   readonly asOfMs: EpochMs | undefined;
   readonly onSelect: (span: Span) => void;
+  /** Called with the instant of a click. */
+  readonly onChoose?: (atMs: EpochMs) => void;
+  /** Lines of a recorded run; their number must not change. A running service has a plan instead. */
+  readonly recorded?: {
+    readonly more: readonly NamedLine[];
+    readonly range: readonly [lowest: number, highest: number];
+    /** Reason of the limit in force, as a sentence. */
+    readonly reasonAt: (atMs: EpochMs) => string;
+  };
 }
 
-export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect }: Props) {
-  const shown: ChartLines = {
-    ...lines,
-    powerKw: endedAt(lines.powerKw, nowMs),
-    buildingKw: endedAt(lines.buildingKw, nowMs),
-    occupiedKw: endedAt(lines.occupiedKw, nowMs),
-    allowedKw: endedAt(lines.allowedKw, nowMs),
-    // The end of the operator's limit is unknown.
-    operatorKw: endedAt(lines.operatorKw, nowMs),
-  };
+/** A line with its name in the legend. */
+export interface NamedLine extends PlotLine {
+  /** Class of the legend. */
+  readonly tone: string;
+}
+
+export function PowerChart(props: Props) {
+  const { lines, span, nowMs, inForceNowKw, asOfMs, onSelect, onChoose, recorded } = props;
+  const shown = useMemo(
+    (): ChartLines => ({
+      ...lines,
+      powerKw: endedAt(lines.powerKw, nowMs),
+      buildingKw: endedAt(lines.buildingKw, nowMs),
+      occupiedKw: endedAt(lines.occupiedKw, nowMs),
+      allowedKw: endedAt(lines.allowedKw, nowMs),
+      // The end of the operator's limit is unknown.
+      operatorKw: endedAt(lines.operatorKw, nowMs),
+    }),
+    [lines, nowMs],
+  );
+  const more = recorded?.more ?? [];
+  const words = useMemo(
+    () => ({
+      legend: [...legendOf(shown, span), ...moreLegendOf(more, span)],
+      summary: summary(shown, span, nowMs, inForceNowKw, recorded === undefined),
+    }),
+    [shown, more, span.fromMs, span.toMs, inForceNowKw],
+  );
   return (
     <Chart
-      legend={legendOf(shown, span)}
+      legend={words.legend}
       lines={[
         { label: 'Power', line: shown.powerKw, colour: 'power', isFilled: true },
         { label: 'Building', line: shown.buildingKw, colour: 'building' },
@@ -45,6 +74,7 @@ export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect 
         // Dashed lines are drawn last, so that all lines are visible if they coincide.
         { label: 'Grid operator', line: shown.operatorKw, colour: 'operator', dash: [10, 8] },
         { label: 'Effective limit', line: shown.effectiveKw, colour: 'effective', dash: [6, 4] },
+        ...more,
       ]}
       bands={[
         ['Allowed', 'Limit in force'],
@@ -55,9 +85,15 @@ export function PowerChart({ lines, span, nowMs, inForceNowKw, asOfMs, onSelect 
       span={span}
       markMs={asOfMs ?? nowMs}
       onSelect={onSelect}
-      readingsAt={(atMs) => readingsAt(shown, atMs)}
+      onChoose={onChoose}
+      range={recorded?.range}
+      readingsAt={(atMs) => [
+        ...readingsAt(shown, atMs),
+        ...more.flatMap(({ label, line }) => readingOf(label.toLowerCase(), valueAt(line, atMs))),
+        ...(recorded === undefined ? [] : [recorded.reasonAt(atMs)]),
+      ]}
     >
-      {summary(shown, span, nowMs, inForceNowKw)}
+      {words.summary}
     </Chart>
   );
 }
@@ -81,6 +117,16 @@ function legendOf(lines: ChartLines, span: Span): LegendEntry[] {
       ? [{ colour: 'varied', text: 'The limit varied: its mean, down to its lowest' }]
       : []),
   ];
+}
+
+function moreLegendOf(more: readonly NamedLine[], span: Span): LegendEntry[] {
+  return more
+    .filter(({ line }) => isKnown(line, span))
+    .map(({ label, tone }) => ({ colour: tone, text: label }));
+}
+
+function readingOf(name: string, value: number | null): string[] {
+  return value === null ? [] : [`${name} ${kwText(value)}`];
 }
 
 function isKnown(line: StepLine, { fromMs, toMs }: Span): boolean {
@@ -123,6 +169,7 @@ function summary(
   { fromMs, toMs }: Span,
   nowMs: EpochMs,
   nowKw: number | undefined,
+  hasPlan: boolean,
 ): string {
   const past = { fromMs, toMs: Math.min(toMs, nowMs) };
   return [
@@ -134,7 +181,7 @@ function summary(
         ]
       : []),
     ...(nowKw === undefined ? [] : [`The limit in force is ${kwText(nowKw)} now.`]),
-    plannedSentence(lines.inForceKw, nowKw, nowMs),
+    ...(hasPlan ? [plannedSentence(lines.inForceKw, nowKw, nowMs)] : []),
   ].join(' ');
 }
 

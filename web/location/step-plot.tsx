@@ -4,6 +4,7 @@ import uPlot from 'uplot';
 import 'uplot/dist/uPlot.min.css';
 import type { EpochMs } from '../../machines/values/time.js';
 import { colourOf, onColours } from '../ui/colour.js';
+import { instantText, zonedDate } from '../ui/time.js';
 import { columnsOf, type StepLine } from './step-line.js';
 import type { Span } from './time-view.js';
 
@@ -11,6 +12,8 @@ import type { Span } from './time-view.js';
 const AXIS_PX = 64;
 /** Margin on the right, so that no label is cut; lanes use the same margin. */
 const EDGE_PX = 30;
+/** A shorter drag is a click. */
+const DRAG_PX = 6;
 
 export interface PlotLine {
   readonly label: string;
@@ -34,6 +37,10 @@ interface Props {
   /** Position of the line that marks an instant. */
   readonly markMs: EpochMs | undefined;
   readonly onSelect?: (span: Span) => void;
+  /** Called with the instant of a click. */
+  readonly onChoose?: ((atMs: EpochMs) => void) | undefined;
+  /** Lowest and highest value of the axis; by default from 0 to the highest value. */
+  readonly range?: readonly [lowest: number, highest: number] | undefined;
   /** The instant under the pointer; undefined after the pointer has left. */
   readonly onPoint?: (atMs: EpochMs | undefined) => void;
 }
@@ -72,12 +79,19 @@ export function StepPlot(props: Props) {
     };
   }, []);
 
+  const drawn = useRef<readonly unknown[]>([]);
   useEffect(() => {
     const { fromMs, toMs } = props.span;
-    chart.current?.batch((shown: uPlot) => {
-      shown.setData(dataOf(props), false);
-      shown.setScale('x', { min: fromMs, max: toMs });
-    });
+    const inputs = [fromMs, toMs, ...props.lines.map(({ line }) => line)];
+    const isSame = inputs.every((input, i) => input === drawn.current[i]);
+    drawn.current = inputs;
+    // The columns of a whole run take longer than a frame; only its mark moves with the chosen instant.
+    if (isSame) chart.current?.redraw(false);
+    else
+      chart.current?.batch((shown: uPlot) => {
+        shown.setData(dataOf(props), false);
+        shown.setScale('x', { min: fromMs, max: toMs });
+      });
   });
 
   return <div class="step-plot" ref={holder} aria-hidden="true" />;
@@ -100,16 +114,25 @@ function optionsOf(element: HTMLElement, newest: Newest, colour: Colour): uPlot.
     width: element.clientWidth,
     height: newest.current.heightPx,
     ms: 1,
+    tzDate: (ms) => zonedDate(ms, uPlot.tzDate),
     padding: [8, EDGE_PX, 0, 0],
     legend: { show: false },
     select: { show: true, left: 0, top: 0, width: 0, height: 0 },
     cursor: {
       y: false,
       points: { show: false },
-      drag: { x: newest.current.onSelect !== undefined, y: false, setScale: false, dist: 6 },
+      drag: { x: newest.current.onSelect !== undefined, y: false, setScale: false, dist: DRAG_PX },
       bind: { dblclick: () => null },
     },
-    scales: { x: { time: true }, y: { range: (_, __, highest) => [0, Math.max(1, (highest ?? 0) * 1.08)] } },
+    scales: {
+      x: { time: true },
+      y: {
+        range: (_, __, highest) => {
+          const [low, high] = newest.current.range ?? [0, Math.max(1, (highest ?? 0) * 1.08)];
+          return [low, high];
+        },
+      },
+    },
     axes: axesOf(colour, newest.current.unit),
     bands: bandsOf(newest.current, colour),
     series: [{}, ...newest.current.lines.map((line) => seriesOf(line, colour))],
@@ -147,6 +170,18 @@ function seriesOf({ label, colour: name, isFilled, isHidden, dash }: PlotLine, c
 
 function hooksOf(newest: Newest, colour: Colour): uPlot.Hooks.Arrays {
   return {
+    init: [
+      (shown) => {
+        const { over } = shown;
+        let pressedX = 0;
+        over.addEventListener('pointerdown', ({ clientX }) => {
+          pressedX = clientX;
+        });
+        over.addEventListener('click', ({ clientX, offsetX }) => {
+          if (Math.abs(clientX - pressedX) < DRAG_PX) newest.current.onChoose?.(shown.posToVal(offsetX, 'x'));
+        });
+      },
+    ],
     draw: [(shown) => drawMark(shown, newest.current.markMs, colour('text'))],
     setSelect: [
       (shown) => {
@@ -199,18 +234,11 @@ function drawMark(shown: uPlot, atMs: EpochMs | undefined, colour: string): void
   ctx.restore();
 }
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
-const FINE_CLOCK = new Intl.DateTimeFormat(undefined, {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-});
-const DAY = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
-
-/** Times of day in the viewer's zone; at midnight, the date. */
+/** Times of day in the shown time zone; at midnight, the date. */
 function axisLabel(instant: number, all: readonly number[]): string {
-  const date = new Date(instant);
-  if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0) return DAY.format(date);
+  const date = zonedDate(instant, uPlot.tzDate);
+  if (date.getHours() === 0 && date.getMinutes() === 0 && date.getSeconds() === 0)
+    return instantText('day', instant);
   const isFine = (all[1] ?? instant) - (all[0] ?? instant) < 60_000;
-  return (isFine ? FINE_CLOCK : CLOCK).format(date);
+  return instantText(isFine ? 'time' : 'clock', instant);
 }

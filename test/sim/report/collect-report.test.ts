@@ -7,9 +7,14 @@ import { openTrace, type Trace } from '../../../sim/log/trace.js';
 import type { TraceEvent } from '../../../sim/log/trace-event.js';
 import type { EventOf } from '../../../sim/log/trace-state.js';
 import { collectReport, createMarkRecorder } from '../../../sim/report/collect-report.js';
-import { momentAt, placeAt, type Site, siteAt, valueAt } from '../../../sim/report/page/unpack.js';
 import type { ReportData } from '../../../sim/report/report-data.js';
 import { createConnectorRecorder, createValueRecorder } from '../../../sim/report/track-recorder.js';
+import { valueAt } from '../../../web/location/step-line.js';
+import {
+  connectorsAt,
+  type RecordedLocation,
+  recordedLocation,
+} from '../../../web/report/recorded-location.js';
 import { DAY_MS, HOUR_MS, DAY_START_MS as T } from '../log/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
@@ -29,8 +34,8 @@ afterAll(async () => {
   rmSync(dir, { recursive: true });
 });
 
-function site(place: number): Site {
-  const found = siteAt(data, place);
+function site(place: number): RecordedLocation {
+  const found = recordedLocation(data, place);
   if (found === undefined) throw new Error(`The report has no location ${place}`);
   return found;
 }
@@ -53,17 +58,24 @@ describe('A report', () => {
       const instant = T + Math.round(hour * HOUR_MS);
       const state = await trace.at(instant);
       for (const [place, location] of state.locations.entries()) {
-        const { connectors, limitW, powerW } = site(place);
-        expect(valueAt(limitW, instant)).toBe(location.limitW);
-        expect(valueAt(powerW, instant)).toBe(location.powerW);
+        const recorded = site(place);
+        const { inForceKw, powerKw } = recorded.lines;
+        expect(valueAt(inForceKw, instant)).toBe((location.limitW ?? 0) / 1000);
+        expect(valueAt(powerKw, instant)).toBe((location.powerW ?? 0) / 1000);
+        const connectors = connectorsAt(recorded, instant);
         expect(connectors).toHaveLength(location.connectors.length);
         for (const connector of location.connectors) {
           const { controllerUuid, connectorId, status, reason, isLeased, isOnline } = connector;
-          const history = connectors.find(({ name }) => name === `${controllerUuid}/${connectorId}`);
-          expect(history && momentAt(history, instant)).toEqual({
-            powerW: connector.powerW,
-            limitTenthsA: connector.limitTenthsA,
-            mode: { status, reason, isLeased, isOnline },
+          const shown = connectors.find(
+            (each) => each.controllerUuid === controllerUuid && each.connectorId === connectorId,
+          );
+          expect(shown).toMatchObject({
+            actualKw: connector.powerW / 1000,
+            limitA: connector.limitTenthsA / 10,
+            chargingStatus: status,
+            link: isOnline ? 'online' : 'offline',
+            reason,
+            isLeased,
           });
         }
       }
@@ -72,19 +84,18 @@ describe('A report', () => {
 
   it('shows the voltages of the grid at every location of a trace that does not say what feeds it', () => {
     for (const place of [0, 1]) {
-      const [west, ...others] = site(place).lines;
+      const [west, ...others] = site(place).grid;
       expect(others).toEqual([]);
       expect(west?.name).toBe('west');
-      expect(west && valueAt(west.highestTenthsV, T + HOUR_MS)).toBe(2_310);
-      expect(west && valueAt(west.lowestTenthsV, T + HOUR_MS)).toBe(2_297);
+      expect(west && valueAt(west.highestV, T + HOUR_MS)).toBe(231);
+      expect(west && valueAt(west.lowestV, T + HOUR_MS)).toBe(229.7);
     }
   });
 
-  it('knows nothing of a time before the first event', () => {
-    const [connector] = site(0).connectors;
-    expect(connector && momentAt(connector, T - 1)).toBeUndefined();
-    expect(valueAt(site(0).powerW, T - 1)).toBeUndefined();
-    expect(placeAt(new Float64Array(), T)).toBe(-1);
+  it('has no power and no connected charger before the first event', () => {
+    const [connector] = connectorsAt(site(0), T - 1);
+    expect(connector).toMatchObject({ link: 'offline', lastHeardSecondsAgo: null, limitA: null });
+    expect(valueAt(site(0).lines.powerKw, T - 1)).toBeNull();
   });
 
   it('keeps to each location its own marks and profiles, and to all what concerns more than one', () => {
@@ -106,7 +117,7 @@ describe('A report', () => {
   it('has a location’s figures at hand', () => {
     expect(site(1).summary?.locationId).toBe('depot-02');
     expect(site(1).connectors.every(({ summary }) => summary !== undefined)).toBe(true);
-    expect(siteAt(data, 2)).toBeUndefined();
+    expect(recordedLocation(data, 2)).toBeUndefined();
   });
 });
 

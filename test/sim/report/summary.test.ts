@@ -80,6 +80,29 @@ describe('A location’s power', () => {
     expect(depot?.utilisation).toBeCloseTo(energyWh / (50_000 + 50_000 + 20_000 + 20_000), 9);
   });
 
+  it('is compared with the limit in force where the service reports one, and overshoot with what was allowed', () => {
+    const limits = (atMs: number, limitW: number): TraceEvent => ({
+      atMs,
+      kind: 'limits',
+      locationId: 'depot',
+      limitW,
+      cause: 'operatorLimit',
+      rule: '',
+      effectiveW: 50_000,
+      shareW: Number.MAX_SAFE_INTEGER,
+      operatorW: limitW,
+      operator: 'limited',
+      peakShavingW: Number.MAX_SAFE_INTEGER,
+      connectionW: Number.MAX_SAFE_INTEGER,
+      buildingW: -2_000,
+      reserveW: 0,
+    });
+    const events = [limit(T, 50_000), limits(T, 20_000), power(T, 15_000)];
+    const [ordered] = summaryOf(events, T + HOUR_MS).locations;
+    expect(ordered).toMatchObject({ utilisation: 0.75, limitAtPeakW: 20_000, highestShare: 0.3 });
+    expect(ordered?.overshootKws).toBe(0);
+  });
+
   it('counts as overshoot what lasted above the limit, in kWs', () => {
     expect(depot?.overshootKws).toBe(10);
   });
