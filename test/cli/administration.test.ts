@@ -28,7 +28,7 @@ async function token(id: string, secret: string) {
 }
 
 describe('The command line', () => {
-  it('lists tenants, for people and for scripts', async () => {
+  it('lists tenants as a table and as JSON', async () => {
     expect((await run(['tenant', 'list'], site.environment)).stdout).toMatch(
       /TENANT +NAME +FEATURES +LOCATIONS +CONNECTORS *\nharbour +Harbour Charging +energy-management +1 +1/,
     );
@@ -43,7 +43,7 @@ describe('The command line', () => {
     ]);
   });
 
-  it('migrates a database ahead of its first start, once', async () => {
+  it('migrates a new database once, before the first start of a service', async () => {
     const directory = temporaryDirectory();
     const environment = { HEADROOM_DATABASE_URL: `sqlite:${directory}/fresh.sqlite` };
     expect((await runJson(['migrate'], environment)).migrations).not.toHaveLength(0);
@@ -74,7 +74,7 @@ describe('The command line', () => {
     [['feature', 'enable', 'nobody', 'energy-management'], /^headroom: there is no tenant "nobody"/],
     [['token-key', 'rotate', '--token-keys', '{"keys":[]}'], /^headroom: the token keys are given as JSON/],
     [['tenants', 'list'], /unknown command 'tenants'\n\(Did you mean tenant\?\)/],
-  ])('answers %j with what is wrong, and exit code 2', async (args, message) => {
+  ])('refuses %j with the reason and exit code 2', async (args, message) => {
     const { code, stdout, stderr } = await run(args, site.environment);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(message);
@@ -82,7 +82,7 @@ describe('The command line', () => {
   });
 });
 
-describe('Beside a running service the command line', () => {
+describe('The command line beside a running service', () => {
   it('issues, lists and revokes API keys', async () => {
     const { environment } = site;
     const issued = await runJson(['key', 'issue', TENANT, '--scope', 'locations:read'], environment);
@@ -103,7 +103,7 @@ describe('Beside a running service the command line', () => {
     expect((await run(['key', 'list'], environment)).stdout).toMatch(new RegExp(`${issued.keyId}.*revoked`));
   });
 
-  it('issues the right to create credentials by name alone, and lists what was created with it', async () => {
+  it('grants the scope for credentials only by name, and lists the credentials created with that key', async () => {
     const { environment, httpUrl } = site;
     const at = `${httpUrl}/v1/credentials/clients`;
     const statusOf = async (key: string) => (await fetch(at, { headers: { 'x-api-key': key } })).status;
@@ -136,7 +136,7 @@ describe('Beside a running service the command line', () => {
     expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining('It must be text of 1 to 100') });
   });
 
-  it('prints a new key alone on stdout, so that a script can take it', async () => {
+  it('prints only the new key on stdout, so that a script can read it', async () => {
     const { environment } = site;
     const { stdout, stderr } = await run(
       ['key', 'issue', TENANT, '--expires', '2999-01-01T00:00:00Z', '--scope', 'org:write', 'clusters:read'],
@@ -146,14 +146,14 @@ describe('Beside a running service the command line', () => {
     expect(stderr).toContain('Scopes: clusters:read org:write. Expires: 2999-01-01T00:00:00.000Z.');
   });
 
-  it('ends quietly when whoever reads its output leaves first', async () => {
+  it('ends with 0 and no error if its output is closed early', async () => {
     const { environment } = site;
     const { process: child, finished } = start(['key', 'list'], environment);
     child.stdout?.destroy();
     expect(await finished).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('switches the feature off and on', async () => {
+  it('disables and enables the feature of a tenant', async () => {
     const { environment } = site;
     await run(['feature', 'disable', TENANT, 'energy-management'], environment);
     await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(403));
@@ -161,7 +161,7 @@ describe('Beside a running service the command line', () => {
     await eventually(async () => expect(await limits({ 'x-api-key': API_KEY })).toBe(200));
   });
 
-  it('creates and disables clients, and with a client goes the token it holds', async () => {
+  it('creates and disables clients, and ends the tokens of a disabled client', async () => {
     const { environment } = site;
     const client = await runJson(['client', 'create', TENANT, '--id', 'night-job'], environment);
     await eventually(async () => expect((await token('night-job', client.clientSecret)).status).toBe(200));
@@ -174,7 +174,7 @@ describe('Beside a running service the command line', () => {
     );
   });
 
-  it('makes the first token key where there is none, for nodes that are to share it', async () => {
+  it('creates the first token key, for nodes that share it, if there is none', async () => {
     const dataDir = join(temporaryDirectory(), 'keys');
     const made = await run(['token-key', 'rotate', '--data-dir', dataDir]);
     expect(made).toMatchObject({
@@ -217,7 +217,7 @@ describe('Beside a running service the command line', () => {
     });
   });
 
-  it('backs up the database, and a service started on the copy knows everything', async () => {
+  it('backs up the database, and a service serves the copy', async () => {
     const { directory, environment } = site;
     const copy = join(directory, 'copy.sqlite');
     expect(await run(['backup', copy], environment)).toMatchObject({ code: 0 });

@@ -38,14 +38,14 @@ sessions: { generate: { perDay: 200, shape: flat, energyKwh: [2, 10], stay: [10m
 vehicles: [{ name: car, maxKw: 11, phases: 3 }]
 `;
 
-it('has packages in the form that people get, although it was built for tests', () => {
+it('The bundle contains no development builds of packages', () => {
   const forDevelopers = readdirSync(BUNDLE).filter((name) =>
     /^\/\/ node_modules\/.*\.development\./m.test(readFileSync(new URL(name, BUNDLE), 'utf8')),
   );
   expect(forDevelopers).toEqual([]);
 });
 
-describe('no call is dropped for being free of effects', () => {
+describe('The bundler keeps calls with side effects', () => {
   it.each([
     ['the command', commandBuild],
     ['the dashboard', webBuild],
@@ -68,12 +68,12 @@ describe('no call is dropped for being free of effects', () => {
   });
 });
 
-it('is where tests have the product from', async () => {
+it('The tests import the product from the bundle', async () => {
   const modules = await import(/* @vite-ignore */ new URL('modules.js', BUNDLE).href);
   expect(Service).toBe(modules['src/service.js Service']);
 });
 
-it('runs the cells of a scenario on threads, and comes to the same as on one', async () => {
+it('The bundle runs the cells of a scenario on two threads with the result of one thread', async () => {
   const file = writeFile(temporaryDirectory(), 'two-cells.yaml', TWO_CELLS);
   const args = ['sim', 'run', file, '--workers', '2', '--json'];
   const bundled = await runAlone(args, { NODE_OPTIONS });
@@ -84,7 +84,7 @@ it('runs the cells of a scenario on threads, and comes to the same as on one', a
   expect(JSON.parse(onOne.stdout)).toMatchObject(outcome);
 });
 
-it('runs seeds on threads', async () => {
+it('The bundle runs seeds on threads', async () => {
   const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
   const args = ['sim', 'seeds', file, '--count', '2', '--jobs', '2', '--days', '0.01', '--json'];
   const { code, stdout, stderr } = await runAlone(args, { NODE_OPTIONS });

@@ -24,7 +24,7 @@ async function drawnKw(httpUrl: string): Promise<() => Promise<number>> {
 }
 
 describe('headroom charger run', () => {
-  it('runs the chargers of a provisioning file, whose draw the service then shows, until a signal', async () => {
+  it('runs the chargers of a provisioning file until a signal, and the service shows their power', async () => {
     const { file, httpUrl, mqttUrl } = site;
     const drawn = await drawnKw(httpUrl);
     expect(await drawn()).toBe(0);
@@ -49,7 +49,7 @@ describe('headroom charger run', () => {
     await eventually(async () => expect(await drawn()).toBe(0));
   });
 
-  it('runs a made-up charger with a login of its own, and reports in JSON', async () => {
+  it('runs a virtual charger with its own login, and reports in JSON', async () => {
     const { mqttUrl } = site;
     const login = ['--tenant', TENANT, '--location', 'quay-1', '--username', `${TENANT}/q1-a`];
     const chargers = start([
@@ -72,7 +72,7 @@ describe('headroom charger run', () => {
     });
   });
 
-  it('is sent limits by the service and shows each with its reason and lease', async () => {
+  it('reports the limits from the service, each with its reason and lease', async () => {
     const { file, mqttUrl } = site;
     const args = ['--url', mqttUrl, '--file', file, '--lively', '--report-every', '1', '--each', '--json'];
     const chargers = start(['charger', 'run', ...args]);
@@ -84,7 +84,7 @@ describe('headroom charger run', () => {
     expect(connector.leaseLeftS).toBeLessThanOrEqual(60);
   });
 
-  it('runs chargers that misbehave: one that takes no limits draws what its hardware can', async () => {
+  it('runs misbehaving chargers: one that ignores limits draws its hardware maximum', async () => {
     const { file, mqttUrl } = site;
     const chargers = start([
       ...['charger', 'run', '--url', mqttUrl, '--file', file, '--report-every', '1', '--each'],
@@ -96,7 +96,7 @@ describe('headroom charger run', () => {
     expect(stdout).toContain('leases 0/1');
   });
 
-  it('runs chargers that switch phases: under 3 kW a car goes on, on one phase, and nobody is told so who says nothing', async () => {
+  it('runs chargers that switch to one phase below 3 kW; a charger without phase switching is paused', async () => {
     const { file, httpUrl, mqttUrl } = site;
     const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' };
     const limit = (limitKw: number) =>
@@ -139,7 +139,7 @@ describe('headroom charger run', () => {
     await limit(50);
   });
 
-  it('goes on trying and says why its chargers are refused', async () => {
+  it('keeps trying to connect, and shows the reason why its chargers are refused', async () => {
     const { file, mqttUrl } = site;
     const chargers = start([
       'charger',
@@ -159,7 +159,7 @@ describe('headroom charger run', () => {
     expect(await chargers.stop()).toMatchObject({ code: 0 });
   });
 
-  it('ends at a signal while no broker answers', async () => {
+  it('ends at a signal while the broker does not answer', async () => {
     const args = ['--url', 'mqtt://127.0.0.1:1', '--tenant', 't', '--location', 'l', '--report-every', '1'];
     const chargers = start(['charger', 'run', ...args]);
     expect(await chargers.line((line) => line.includes('ECONNREFUSED'))).toContain('online 0/1');
@@ -183,7 +183,7 @@ describe('headroom charger run', () => {
     [['--url', 'mqtt://x', '--misbehave', 'rudely'], /Allowed choices are late-reaction, ignore-limits, /],
     [['--url', 'mqtt://x', '--drift', 'slow'], /It must be a number from -50 to 50/],
     [[], /required option '--url <url>' not specified/],
-  ])('answers %j with what is wrong, and exit code 2', async (args, message) => {
+  ])('refuses %j with the reason and exit code 2', async (args, message) => {
     const { code, stderr } = await run(['charger', 'run', ...args]);
     expect(code).toBe(2);
     expect(stderr).toMatch(message);

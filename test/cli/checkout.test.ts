@@ -28,14 +28,14 @@ function npx(checkout: string, args: readonly string[]): string {
   });
 }
 
-it('npx starts the command of the checkout, and does not build it again', () => {
+it('npx starts the command of the checkout without another build', () => {
   const checkout = builtCheckout();
   expect(npx(checkout, ['tenant', 'list'])).toBe('tenant list\n');
   expect(existsSync(join(checkout, 'built-again'))).toBe(false);
 });
 
 it.each(['src/newer.ts', 'dist/command/of-an-interrupted-build.js'])(
-  'npx builds a checkout first where %s is newer than its last build',
+  'npx builds the checkout first if %s is newer than the last build',
   (name) => {
     const checkout = builtCheckout();
     writeFileSync(join(checkout, name), '');

@@ -32,7 +32,7 @@ async function runDemo(environment: Readonly<Record<string, string>>) {
 describe('headroom demo', () => {
   // curl is no part of Node, so a machine without it cannot run the three lines.
   it(
-    'prints three curl lines that set a schedule, read limits and read live kW, all changing by themselves',
+    'prints three curl lines that set a schedule and read limits and power, which change by themselves',
     needing(missingPrograms('curl')),
     async () => {
       const { demo, curls } = await runDemo({});
@@ -57,7 +57,7 @@ describe('headroom demo', () => {
     },
   );
 
-  it('takes free ports where the usual ones are in use, says so, and leaves nothing behind', async () => {
+  it('uses free ports if the usual ones are in use, reports this, and removes its files', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
     await once(taken, 'listening');
@@ -73,7 +73,7 @@ describe('headroom demo', () => {
   });
 
   it(
-    'keeps its data where a data directory is named, and finds its cluster again',
+    'keeps its data in a given data directory, and finds its cluster again',
     onlyWithAllCases(),
     async () => {
       const dataDir = `${temporaryDirectory()}/kept`;

@@ -45,7 +45,7 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
     return store;
   }
 
-  it('makes nothing in an empty database', async () => {
+  it('creates nothing in an empty database', async () => {
     const databaseUrl = await server.createDatabase();
     const none = { check: 'database', status: 'ok', message: 'none yet: the first start makes it' };
     expect(await look(databaseUrl, 'false')).toContainEqual(none);
@@ -54,7 +54,7 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
     expect(unwell(await look(databaseUrl, 'false'))).toEqual([]);
   });
 
-  it('tells which node owns it, and what a service without standby would do to it', async () => {
+  it('shows the node that owns the database, and warns of a service without standby', async () => {
     const databaseUrl = await server.createDatabase();
     const store = await node(databaseUrl, 600_000);
     const found = await look(databaseUrl, 'true');
@@ -69,7 +69,7 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
     );
   });
 
-  it('tells of an owner that is gone, and of one that holds no lease', async () => {
+  it('warns of an owner whose lease has ended, and of an owner without a lease', async () => {
     const gone = await server.createDatabase();
     await node(gone, 1);
     expect(unwell(await look(gone, 'true'))).toEqual([
@@ -85,7 +85,7 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
     );
   });
 
-  it('compares the clocks', async () => {
+  it('reports a clock of the database that differs by 5 s', async () => {
     const databaseUrl = await server.createDatabase();
     await node(databaseUrl, 600_000);
     expect(unwell(await look(databaseUrl, 'true', 5_000))).toEqual([
@@ -102,7 +102,7 @@ describe('headroom doctor on PostgreSQL', needing(missingPostgres()), () => {
   });
 });
 
-it('a server that would lose what it acknowledged, is a replica, or is far away is told of', () => {
+it('headroom doctor reports a server that may lose acknowledged writes, is a replica, or answers slowly', () => {
   const good = { isReplica: false, flushes: true, asynchronousReplicas: 0 };
   expect(judgeServer(good)).toMatchObject([{ status: 'ok' }]);
   expect(judgeServer({ ...good, flushes: false })).toMatchObject([{ status: 'fail' }]);

@@ -63,20 +63,20 @@ async function listening(server: ReturnType<typeof createTcpServer>): Promise<nu
 }
 
 describe('headroom doctor', () => {
-  it('finds nothing wrong where nothing is there yet, and makes nothing', async () => {
+  it('reports no problem for a data directory that does not exist, and creates nothing', async () => {
     const empty = join(dataDir, 'not-yet');
     expect(unwell(await findingsOf({ dataDir: empty }))).toEqual([]);
     expect(readdirSync(dataDir)).toEqual([]);
   });
 
-  it('finds nothing wrong with a provisioned database that nobody has open, and leaves it as it is', async () => {
+  it('reports no problem for a provisioned database without a service, and changes nothing', async () => {
     const provisioningFile = await provisioned();
     const before = contents();
     expect(unwell(await findingsOf({ dataDir }, { provisioningFile }))).toEqual([]);
     expect(contents()).toEqual(before);
   });
 
-  it('works beside a running service, of which it tells version, process and term', async () => {
+  it('works beside a running service, and shows its version, process and ownership term', async () => {
     await provisioned();
     const { httpUrl, mqttUrl, process: child } = await serve(dataDir);
     const flags = { dataDir, httpPort: new URL(httpUrl).port, mqttPort: new URL(mqttUrl).port };
@@ -94,7 +94,7 @@ describe('headroom doctor', () => {
     expect(readdirSync(dataDir)).toEqual(names);
   });
 
-  it('reads what a service that was killed left behind, and leaves it for the next start', async () => {
+  it('reads the files of a killed service, and leaves them for the next start', async () => {
     await provisioned();
     await (await serve(dataDir)).stop('SIGKILL');
     const names = readdirSync(dataDir);
@@ -110,7 +110,7 @@ describe('headroom doctor', () => {
     expect(readdirSync(dataDir)).not.toContain('headroom.sqlite-shm');
   });
 
-  it('prints a line for each, ends with 1 where one fails, and with 2 where the settings cannot be read', async () => {
+  it('prints a line for each check, and ends with 1 for a failure and 2 for invalid settings', async () => {
     const yaml = writeFile(dataDir, 'bad.yaml', 'tenants: [{ tenantUuid: 5 }]\n');
     const environment = {
       HEADROOM_DATA_DIR: join(dataDir, 'data'),
@@ -145,25 +145,25 @@ describe('headroom doctor', () => {
   });
 });
 
-describe('of the machine headroom doctor sees', () => {
+describe('The host checks of headroom doctor', () => {
   it.each([
     ['v18.20.0', 'fail node: v18.20.0 is not supported'],
     ['v20.18.3', 'fail node: v20.18.3 is not supported'],
     ['v22.11.0', 'fail node: v22.11.0 is not supported'],
     ['v21.7.0', 'fail node: v21.7.0 is not supported'],
     ['v23.1.0', 'fail node: v23.1.0 is not supported'],
-  ])('Node %s', async (nodeVersion, line) => {
+  ])('refuse Node %s', async (nodeVersion, line) => {
     expect(unwell(await findingsOf({ dataDir }, { host: { nodeVersion } }))).toEqual([line]);
   });
 
   it.each(['v20.19.0', 'v20.20.2', 'v22.12.0', 'v24.0.0', 'v25.1.0'])(
-    'nothing wrong with %s',
+    'accept Node %s',
     async (nodeVersion) => {
       expect(unwell(await findingsOf({ dataDir }, { host: { nodeVersion } }))).toEqual([]);
     },
   );
 
-  it('a disk that is full, one that is nearly full, and one that is slow', async () => {
+  it('report a disk that is full, nearly full or slow', async () => {
     const disk = (freeBytes: number, syncMs = 1) =>
       findingsOf({ dataDir }, { host: { freeBytes: () => freeBytes, syncTimesMs: () => [1, syncMs, 2] } });
     expect(unwell(await disk(5e7))).toEqual([
@@ -175,14 +175,14 @@ describe('of the machine headroom doctor sees', () => {
     ]);
   });
 
-  it('how fast the disk is, by writes that leave no file', () => {
+  it('measure the speed of the disk by writes that leave no file', () => {
     const times = thisHost.syncTimesMs(dataDir);
     if (process.platform === 'linux') expect(times?.length).toBe(20);
     expect(readdirSync(dataDir)).toEqual([]);
     expect(thisHost.freeBytes(dataDir)).toBeGreaterThan(0);
   });
 
-  it('that fewer files may be open than chargers are provisioned', async () => {
+  it('warn if fewer files may be open than chargers are provisioned', async () => {
     await provisioned();
     const found = await findingsOf({ dataDir }, { host: { openFiles: () => 132 } });
     expect(unwell(found)).toEqual([
@@ -195,7 +195,7 @@ describe('of the machine headroom doctor sees', () => {
     expect(unwell(external)).not.toContainEqual(expect.stringContaining('open files'));
   });
 
-  it('a clock that is not synchronized, of which nothing is known, and that is off', async () => {
+  it('report a clock that is unsynchronized, of unknown state, or behind a time server', async () => {
     const clock = (isSynchronized: boolean | undefined) =>
       findingsOf({ dataDir }, { host: { isSynchronized: async () => isSynchronized } });
     expect(unwell(await clock(false))).toEqual([expect.stringMatching(/^warn clock: not synchronized/)]);
@@ -208,7 +208,7 @@ describe('of the machine headroom doctor sees', () => {
     ]);
   });
 
-  it('by how much a time server is ahead, and which do not answer as one', async () => {
+  it('measure the lead of a time server, and refuse answers of another kind', async () => {
     const server = createSocket('udp4');
     onTestFinished(() => void server.close());
     let isServer = true;
@@ -231,8 +231,8 @@ describe('of the machine headroom doctor sees', () => {
   });
 });
 
-describe('of an installation headroom doctor sees', () => {
-  it('files that others can read', async () => {
+describe('The installation checks of headroom doctor', () => {
+  it('warn of secret files that other users can read', async () => {
     const provisioningFile = await provisioned();
     chmodSync(provisioningFile, 0o644);
     chmodSync(join(dataDir, 'headroom.sqlite'), 0o640);
@@ -242,7 +242,7 @@ describe('of an installation headroom doctor sees', () => {
     ]);
   });
 
-  it('settings that do not go well together', async () => {
+  it('warn of settings that contradict each other', async () => {
     const databaseUrl = 'postgres://nobody:secret@127.0.0.1:1/none';
     const found = unwell(await findingsOf({ dataDir, databaseUrl, standby: 'true', logLevel: 'silent' }));
     expect(found.slice(0, 2)).toEqual([
@@ -253,7 +253,7 @@ describe('of an installation headroom doctor sees', () => {
     expect(found.join()).not.toContain('secret');
   });
 
-  it('a database that is gone, damaged, behind what was acknowledged, or of something else', async () => {
+  it('report a database that is missing, damaged, of another format, or without acknowledged writes', async () => {
     await provisioned();
     const file = join(dataDir, 'headroom.sqlite');
     const good = readFileSync(file);
@@ -283,21 +283,21 @@ describe('of an installation headroom doctor sees', () => {
     expect(statSync(file).size).toBe(5700);
   });
 
-  it('token keys that cannot be used', async () => {
+  it('refuse invalid token keys', async () => {
     const tokenKeys = writeFile(dataDir, 'keys.json', '{"keys": []}');
     expect(unwell(await findingsOf({ dataDir, tokenKeys }))).toEqual([
       expect.stringMatching(/^fail token keys: .* must be a JWK Set/),
     ]);
   });
 
-  it('a port that something else holds, by name and process', async () => {
+  it('name the process that uses a port', async () => {
     const httpPort = String(await listening(createServer((_, response) => response.end('{}'))));
     const [line] = unwell(await findingsOf({ dataDir, httpPort }));
     expect(line).toMatch(`fail ports: REST 127.0.0.1:${httpPort} is held by `);
     if (process.platform === 'linux') expect(line).toContain(`pid ${process.pid}`);
   });
 
-  it('a service that is not well, or of another version', async () => {
+  it('report a service that is degraded or of another version', async () => {
     const health = {
       status: 'degraded',
       version: '0.0.9',
@@ -315,7 +315,7 @@ describe('of an installation headroom doctor sees', () => {
     ]);
   });
 
-  it('sites whose fail-safes exceed a limit or a fuse, in the database and in the file', async () => {
+  it('warn of sites whose fail-safes exceed a limit or a fuse, in database and file', async () => {
     const yaml = siteYaml({ secrets: true, permanentLimitKw: 4 }).replace(
       'permanentLimitKw: 4',
       'permanentLimitKw: 4\n        connection: { currentA: [5, 16, 16] }',
@@ -333,8 +333,8 @@ describe('of an installation headroom doctor sees', () => {
   });
 });
 
-describe('of a provisioning file headroom doctor sees', () => {
-  it('connectors that take more than a fuse above them carries, and passwords that OCPP chargers refuse', async () => {
+describe('The provisioning file checks of headroom doctor', () => {
+  it('warn of connectors above the rating of a fuse, and of passwords invalid for OCPP', async () => {
     const yaml = siteYaml()
       .replace(
         'chargers:',
@@ -352,7 +352,7 @@ describe('of a provisioning file headroom doctor sees', () => {
   });
 });
 
-describe('of certificates headroom doctor sees', WITH_OPENSSL, () => {
+describe('The certificate checks of headroom doctor', WITH_OPENSSL, () => {
   const folder = new CertificateFolder();
   afterAll(() => folder.remove());
   let authority: ReturnType<CertificateFolder['authority']>;
@@ -360,7 +360,7 @@ describe('of certificates headroom doctor sees', WITH_OPENSSL, () => {
     authority = folder.authority('quay');
   });
 
-  it('when they end, also of the broker, and that nobody else has signed them', async () => {
+  it('report expiry, also of the broker, wrong keys and an unknown authority', async () => {
     const { cert: tlsCert, key: tlsKey } = folder.issue(authority, { days: 30 });
     chmodSync(tlsKey, 0o600);
     const at = (days: number) => ({
@@ -391,14 +391,14 @@ describe('of certificates headroom doctor sees', WITH_OPENSSL, () => {
   });
 });
 
-describe('of an external broker headroom doctor sees', () => {
-  it('that it is not there', async () => {
+describe('The broker checks of headroom doctor', () => {
+  it('report a broker that is unreachable', async () => {
     expect(unwell(await findingsOf({ dataDir, mqttUrl: 'mqtt://127.0.0.1:1' }))).toEqual([
       expect.stringMatching(/^fail broker: 127\.0\.0\.1:1 cannot be reached: .*ECONNREFUSED/),
     ]);
   });
 
-  it('whether it takes the credentials, but does not sign in where a service may be', async () => {
+  it('test the credentials, but do not log in while a service may be running', async () => {
     await provisioned();
     let signIns = 0;
     const aedes = await Aedes.createBroker({
@@ -420,8 +420,8 @@ describe('of an external broker headroom doctor sees', () => {
   });
 });
 
-describe('of NATS headroom doctor sees', () => {
-  it('that it is not there', async () => {
+describe('The NATS checks of headroom doctor', () => {
+  it('report a NATS server that is unreachable', async () => {
     const found = await findingsOf({ dataDir, busUrl: 'nats://127.0.0.1:1' });
     expect(unwell(found)).toEqual([
       expect.stringMatching(/^fail broker: NATS cannot be reached: connection refused/),
@@ -429,7 +429,7 @@ describe('of NATS headroom doctor sees', () => {
   });
 
   describe('with a server', needing(missingPrograms('nats-server')), () => {
-    it('whether it takes the credentials', async () => {
+    it('test the credentials', async () => {
       const nats = await startNats('--user', 'headroom', '--pass', 'p@ss/word');
       onTestFinished(() => nats.stop());
       const urlAs = (name: string) => nats.url.replace('//', `//${name}:p%40ss%2Fword@`);
@@ -439,7 +439,7 @@ describe('of NATS headroom doctor sees', () => {
       expect(refused.join()).not.toContain('word');
     });
 
-    it('whether its certificate is of the authority that is named', WITH_OPENSSL, async () => {
+    it('test the certificate against the configured authority', WITH_OPENSSL, async () => {
       const folder = new CertificateFolder();
       onTestFinished(() => folder.remove());
       const authority = folder.authority('nats');

@@ -47,16 +47,16 @@ describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
   });
   afterAll(() => resident.stop());
 
-  it('does not load chunks that exist', () => {
+  it('is checked for chunks that exist in the bundle', () => {
     expect(HEAVY.filter((chunk) => !existsSync(`dist/command/${chunk}`))).toEqual([]);
   });
 
-  it('is in the list as it describes itself', () => {
+  it('has the same description in the list of commands and in its help', () => {
     expect(described).toBe(about);
   });
 
   describe.each(all.map((words) => ({ words, name: words.join(' ') })))('headroom $name', ({ words }) => {
-    it('ends with 0 after its help, which says the exit codes, and loads neither the service nor the simulator for it', async () => {
+    it('ends with 0 after its help, which lists the exit codes and loads neither service nor simulator', async () => {
       const help = await resident.run([...words, '--help'], {});
       expect(help.code).toBe(0);
       expect(help.stdout).toContain(`Usage: headroom ${words.join(' ')}`);
@@ -69,7 +69,7 @@ describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
       expect(loaded).not.toMatch(/node_modules\/(knex|aedes|express)\//);
     });
 
-    it('ends with 2 on a wrong word', async () => {
+    it('ends with 2 for an unknown flag', async () => {
       const wrong = await resident.run([...words, '--no-such-flag'], {});
       expect({ code: wrong.code, stdout: wrong.stdout }).toEqual({ code: 2, stdout: '' });
       expect(wrong.stderr.replaceAll(/^file:.*\n/gm, '')).toMatch(/^error: /);
@@ -77,7 +77,7 @@ describe.each(LISTED)('headroom $name', ({ about, described, all }) => {
   });
 });
 
-describe('A command after others in one process', () => {
+describe('A command that runs after others in one process', () => {
   it.each([
     ['--version'],
     ['help', 'gateway'],
@@ -86,7 +86,7 @@ describe('A command after others in one process', () => {
     ['tenant', 'list', '--data-dir', '/dev/null/nowhere'],
     ['backup', 'copy.sqlite', '--data-dir', '/dev/null/nowhere'],
     ['doctor', '--data-dir', '/dev/null/nowhere'],
-  ])('says the same and ends with the same code as in a process of its own: %s %s', async (...args) => {
+  ])('has the same output and exit code as in a separate process: %s %s', async (...args) => {
     const [after, alone] = await Promise.all([run(args), runAlone(args)]);
     expect(after).toEqual(alone);
     expect(after.stdout + after.stderr).not.toBe('');

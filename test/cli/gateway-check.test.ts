@@ -61,9 +61,9 @@ async function checked(charger: Partial<OcppChargerOptions>, flags: readonly str
   return { code, isWell, findings, statusOf };
 }
 
-describe('The acceptance of a charger', () => {
+describe('The acceptance test of a charger', () => {
   it.each(['ocpp1.6', 'ocpp2.0.1'] as const)(
-    'passes for one that keeps leases, by what it measured, in %s',
+    'passes for a charger that keeps leases, with measured values, in %s',
     async (protocol) => {
       const { code, isWell, findings, statusOf } = await checked({ protocol });
       expect(statusOf).toEqual({
@@ -91,27 +91,27 @@ describe('The acceptance of a charger', () => {
     ['takes one period only', ['one-period'], 'profiles'],
     ['loses the period after the lease', ['loses-periods'], 'lease'],
     ['shows its limits and does not keep them', ['shows-only'], 'follows'],
-  ] as const)('fails for one that %s, and names a way out', async (_, behaviours, failing) => {
+  ] as const)('fails for a charger that %s, and suggests a remedy', async (_, behaviours, failing) => {
     const { code, isWell, findings, statusOf } = await checked({ behaviours });
     expect(statusOf[failing]).toBe('fail');
     expect(findings.find(({ check }) => check === failing)?.wayOut).toMatch(/\w/);
     expect({ code, isWell }).toEqual({ code: 1, isWell: false });
   });
 
-  it('fails for one with another password, and says that it was refused', async () => {
+  it('fails for a charger with a wrong password, and reports the refused credentials', async () => {
     const { code, findings } = await checked({ password: 'another password' }, ['--wait', '10']);
     expect(code).toBe(1);
     expect(findings).toMatchObject([{ check: 'connection', status: 'fail' }]);
     expect(findings[0]?.message).toContain('credentials');
   });
 
-  it('does not begin for a charger that the file does not have', async () => {
+  it('does not start for a charger that is missing from the file', async () => {
     const file = writeFile(temporaryDirectory(), 'sites.yaml', YAML);
     const { code, stderr } = await run(['gateway', 'check', file, 'quay-z']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: `headroom: ${file} has no charger quay-z\n` });
   });
 
-  it('is described by its help', async () => {
+  it('has a help text with its flags', async () => {
     const { stdout } = await run(['gateway', 'check', '--help']);
     expect(stdout.replace(/\s+/g, ' ')).toContain('accept one charger');
     for (const flag of ['--connector', '--wait', '--json', '--mqtt-url', '--port'])

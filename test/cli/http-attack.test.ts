@@ -24,8 +24,8 @@ async function clients(url: string, count: number, isReading = true): Promise<re
   return made;
 }
 
-describe('An attacked service', needing(process.platform === 'linux' ? undefined : 'Linux'), () => {
-  it('lets chargers and clients in and stops well, though 300 connections say nothing and 256 files may be open', async () => {
+describe('A service under attack', needing(process.platform === 'linux' ? undefined : 'Linux'), () => {
+  it('accepts chargers and clients, and stops, despite 300 silent connections and a limit of 256 open files', async () => {
     const directory = temporaryDirectory();
     const dataDir = join(directory, 'data');
     await run(['provision', writeFile(directory, 'site.yaml', siteYaml())], { HEADROOM_DATA_DIR: dataDir });
@@ -43,7 +43,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     expect(await service.stop()).toMatchObject({ code: 0 });
   });
 
-  describe('whose clients left', () => {
+  describe('with clients that disconnect', () => {
     let service: Awaited<ReturnType<typeof serveForFile>>;
     let dataDir: string;
     beforeAll(async () => {
@@ -56,7 +56,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     });
 
     it.each(['/docs/swagger-ui-bundle.js', '/', '/v1/openapi.json', '/v1/asyncapi.json', '/metrics'])(
-      'holds no file open after 200 requests of %s at once',
+      'keeps no file open after 200 requests for %s at once',
       async (path) => {
         expect((await fetch(service.httpUrl + path)).status).toBe(200);
         const before = openFilesOf(service.process.pid ?? 0);
@@ -71,7 +71,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
     );
   });
 
-  it('takes little memory for 56 connections that ask 3,000 times and never read', async () => {
+  it('uses little memory for 56 connections that send 3,000 requests and never read', async () => {
     const service = await serve(temporaryDirectory());
     expect((await fetch(`${service.httpUrl}/health`)).status).toBe(200);
     const before = residentMb(service.process.pid);
@@ -90,7 +90,7 @@ describe('An attacked service', needing(process.platform === 'linux' ? undefined
       'half a request',
       'POST /v1/oauth/token HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{',
     ],
-  ])('stops with 0 while a connection has sent %s', async (_, bytes) => {
+  ])('stops with exit code 0 while a connection has sent %s', async (_, bytes) => {
     const service = await serve(temporaryDirectory());
     const client = await rawClient(service.httpUrl);
     if (bytes !== '') client.send(bytes);

@@ -40,7 +40,7 @@ async function knex(
 const migrate = () => runJson(['migrate'], { HEADROOM_DATA_DIR: dataDir });
 
 describe('npx knex', () => {
-  it('lists the migrations that the service ran, and runs those it would', async () => {
+  it('lists and runs the same migrations as the service', async () => {
     const before = await knex(['migrate:list']);
     expect(before).toMatchObject({ code: 0, output: expect.stringContaining(`${names.length} Pending`) });
     expect(before.output).toContain(names.join('\n'));
@@ -52,12 +52,12 @@ describe('npx knex', () => {
     expect(after.output).toContain('No Pending Migration files Found');
   });
 
-  it('finds nothing to do where "headroom migrate" was first', async () => {
+  it('finds no pending migration after "headroom migrate"', async () => {
     expect((await migrate()).migrations).toEqual(names);
     expect((await knex(['migrate:latest'])).output).toContain('Already up to date');
   });
 
-  it('rolls back only on a word, and then all is as before: the service brings it up to date again', async () => {
+  it('rolls back only with HEADROOM_ROLLBACK=drop-data, and the service can migrate again', async () => {
     await migrate();
     for (const command of [['migrate:rollback'], ['migrate:down'], ['migrate:rollback', '--all']]) {
       const refused = await knex(command);

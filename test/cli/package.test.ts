@@ -40,7 +40,7 @@ const lockSchema = z.object({
   ),
 });
 
-it('carries the service, its pages, their licences and what changed, and is small', () => {
+it('The package contains the service, dashboard, licences and changelog, and is small', () => {
   const arguments_ = ['pack', '--dry-run', '--json', '--ignore-scripts'];
   const output = execFileSync('npm', arguments_, { cwd: ROOT, stdio: ['ignore', 'pipe', 'ignore'] });
   const [{ size, files }] = packedSchema.parse(JSON.parse(output.toString()));
@@ -72,7 +72,7 @@ it('carries the service, its pages, their licences and what changed, and is smal
   expect(size).toBeLessThan(SMALL_BYTES);
 });
 
-it('depends on nothing that reports who installs it', () => {
+it('The package has no dependency that reports installations', () => {
   const { packages } = lockSchema.parse(JSON.parse(readFileSync(`${ROOT}package-lock.json`, 'utf8')));
   const entries = Object.entries(packages);
   // Another package takes its place: see the overrides in package.json.
@@ -94,7 +94,7 @@ function alternativesOf(range: string) {
   });
 }
 
-it('promises in docs/versioning.md what may change of each export', () => {
+it('docs/versioning.md lists each export of the package', () => {
   const { exports } = z
     .object({ exports: z.record(z.string(), z.unknown()) })
     .parse(JSON.parse(read('package.json')));
@@ -104,10 +104,10 @@ it('promises in docs/versioning.md what may change of each export', () => {
   expect(modules.length).toBeGreaterThan(0);
 });
 
-describe('The versions of Node that it names', () => {
+describe('The Node versions in package.json', () => {
   const named = manifestOf('.').engines.node;
 
-  it.each(['vite', 'rolldown'])('are all versions that %s takes, which builds it', (builder) => {
+  it.each(['vite', 'rolldown'])('are all supported by %s, which builds the package', (builder) => {
     const taken = alternativesOf(manifestOf(join('node_modules', builder)).engines.node);
     for (const { major, minor } of alternativesOf(named)) {
       const isTaken = taken.some((each) =>
@@ -117,7 +117,7 @@ describe('The versions of Node that it names', () => {
     }
   });
 
-  it('are those that the README says', () => {
+  it('are the same in the README', () => {
     const [first, second, last] = alternativesOf(named);
     expect(read('README.md')).toContain(
       `Node ${first?.major} (from ${first?.major}.${first?.minor}), ${second?.major} (from ${second?.major}.${second?.minor}) and ${last?.major}`,
@@ -125,7 +125,7 @@ describe('The versions of Node that it names', () => {
   });
 });
 
-describe('The driver of SQLite', () => {
+describe('The SQLite driver', () => {
   /** Targets with a ready-made driver, as the README of sqlite3 lists them. */
   function readyMade(): readonly string[] {
     const [, list = ''] =
@@ -133,7 +133,7 @@ describe('The driver of SQLite', () => {
     return [...list.matchAll(/`([\w-]+)`/g)].map(([, target = '']) => target);
   }
 
-  it('is ready-made where docs/operations.md says', () => {
+  it('is available as a binary for the targets in docs/operations.md', () => {
     const table = /\| ready-made driver \|[\s\S]*?\n\n/.exec(read('docs/operations.md'))?.[0] ?? '';
     const targets = [...table.matchAll(/`(\w+-\w+)`/g)].map(([, target = '']) => target);
     expect(targets.toSorted()).toEqual(readyMade().toSorted());
@@ -141,7 +141,7 @@ describe('The driver of SQLite', () => {
   });
 
   it(
-    'is fetched and not compiled where the package is installed, and its absence is a line',
+    'is downloaded and not compiled at installation, and a broken driver is reported in one line',
     needing(missingPrograms('tar')),
     async () => {
       const project = temporaryDirectory();

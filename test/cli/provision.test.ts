@@ -43,7 +43,7 @@ async function rewrite(environment: { readonly HEADROOM_DATABASE_URL: string }, 
 const actionsOf = ({ actions }: Outcome) => new Set(actions.map(({ action }) => action));
 
 describe('headroom provision', () => {
-  it('creates what the file says, with preset secrets stored hashed and never shown', async () => {
+  it('creates the entities of the file, and stores given secrets hashed and never shows them', async () => {
     const { file, environment } = place(siteYaml());
     const { code, stdout, stderr } = await run(['provision', file], environment);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -60,7 +60,7 @@ describe('headroom provision', () => {
     for (const hash of [clients[0]?.secretHash, charger, gateway]) expect(hash).toMatch(/^\$scrypt\$/);
   });
 
-  it('warns where others can read a file with secrets in it, and not where there is none', async () => {
+  it('warns if other users can read a file with secrets, and not for a file without secrets', async () => {
     const open = place(siteYaml());
     chmodSync(open.file, 0o640);
     expect((await run(['provision', open.file], open.environment)).stderr).toMatch(
@@ -71,7 +71,7 @@ describe('headroom provision', () => {
     expect((await run(['provision', bare.file], bare.environment)).stderr).toBe('');
   });
 
-  it('says of the file of the demo that its secrets are public, whatever its mode', async () => {
+  it('warns that the secrets of the demo file are public, regardless of its mode', async () => {
     const { environment, directory } = place('');
     const link = join(directory, 'linked.yaml');
     symlinkSync(realpathSync('cli/demo/harbour.yaml'), link);
@@ -82,7 +82,7 @@ describe('headroom provision', () => {
     }
   });
 
-  it('hashes anew what release 0.1 stored, and changes nothing else: neither tokens nor connections end', async () => {
+  it('replaces hashes of release 0.1 and changes nothing else: tokens and connections stay valid', async () => {
     const { file, environment } = place(siteYaml());
     await run(['provision', file], environment);
     const fast = hashSecret('charger-secret-q1');
@@ -106,7 +106,7 @@ describe('headroom provision', () => {
     expect(actionsOf(tenants[0])).toEqual(new Set(['unchanged']));
   });
 
-  it('makes and shows once what is left out, and keeps it at the next run', async () => {
+  it('generates missing secrets, shows them once, and keeps them at the next run', async () => {
     const { file, environment } = place(siteYaml({ secrets: false }));
     const first: Outcome = (await runJson(['provision', file], environment)).tenants[0];
     expect(first.issued.map(({ kind }) => kind)).toEqual(['api-key', 'client', 'charger', 'gateway']);
@@ -123,7 +123,7 @@ describe('headroom provision', () => {
     expect(await stored(environment)).toEqual({ tenants: expect.anything(), keys, clients, logins });
   });
 
-  it('shows people their generated secrets in a table', async () => {
+  it('shows generated secrets in a table', async () => {
     const { file, environment } = place(siteYaml({ secrets: false }));
     const { stdout } = await run(['provision', file], environment);
     expect(stdout).toMatch(/Secrets made, shown this once:\n/);
@@ -132,7 +132,7 @@ describe('headroom provision', () => {
   });
 
   describe('--write-secrets', () => {
-    it('writes the file with its secrets for its owner alone, prints none, and the next run finds them', async () => {
+    it('writes the file and its secrets for the owner only, prints none, and reuses them next time', async () => {
       const { directory, file, environment } = place(`# the quay\n${siteYaml({ secrets: false })}`);
       const secrets = join(directory, 'secrets.yaml');
       const { code, stdout } = await run(['provision', file, '--write-secrets', secrets], environment);
@@ -154,7 +154,7 @@ describe('headroom provision', () => {
       expect(await stored(environment)).toEqual(before);
     });
 
-    it('writes into the provisioning file itself', async () => {
+    it('writes into the provisioning file', async () => {
       const { file, environment } = place(siteYaml({ secrets: false }));
       chmodSync(file, 0o644);
       await run(['provision', file, '--write-secrets', file], environment);
@@ -163,7 +163,7 @@ describe('headroom provision', () => {
       expect((await runJson(['provision', file], environment)).tenants[0].issued).toEqual([]);
     });
 
-    it('leaves another file that exists as it is, and makes no secret', async () => {
+    it('does not overwrite another existing file, and generates no secret', async () => {
       const { directory, file, environment } = place(siteYaml({ secrets: false }));
       const other = writeFile(directory, 'other.yaml', 'precious');
       const { code, stderr } = await run(['provision', file, '--write-secrets', other], environment);
@@ -173,7 +173,7 @@ describe('headroom provision', () => {
       expect((await stored(environment)).keys).toEqual([]);
     });
 
-    it('stores nothing where the file cannot be written, or an entry has no field for its secret', async () => {
+    it('stores nothing if the file cannot be written or an entry has no field for its secret', async () => {
       const { directory, file, environment } = place(siteYaml({ secrets: false }));
       const nowhere = join(directory, 'missing', 'secrets.yaml');
       const unwritten = await run(['provision', file, '--write-secrets', nowhere], environment);
@@ -200,7 +200,7 @@ describe('headroom provision', () => {
     });
   });
 
-  it('updates what changed in the file', async () => {
+  it('updates the changed entities of the file', async () => {
     const { directory, file, environment } = place(siteYaml());
     await run(['provision', file], environment);
     const changed = writeFile(directory, 'changed.yaml', siteYaml({ secrets: true, permanentLimitKw: 60 }));
@@ -210,7 +210,7 @@ describe('headroom provision', () => {
     ]);
   });
 
-  it('shows with --dry-run what would happen, writes nothing and makes no secret known', async () => {
+  it('shows the changes with --dry-run, writes nothing and reveals no secret', async () => {
     const { file, environment } = place(siteYaml({ secrets: false }));
     const { code, stdout } = await run(['provision', file, '--dry-run'], environment);
     expect(code).toBe(0);
@@ -221,7 +221,7 @@ describe('headroom provision', () => {
     expect(await stored(environment)).toMatchObject({ tenants: [], keys: [], clients: [] });
   });
 
-  it('tells every error with line and field, exits 2 and writes nothing', async () => {
+  it('reports every error with line and field, ends with 2 and writes nothing', async () => {
     const { file, environment } = place(
       siteYaml().replace('phases: 3', 'phases: 2').replace('name: Quay', 'nam: Quay'),
     );
@@ -240,7 +240,7 @@ describe('headroom provision', () => {
     expect((await stored(environment)).tenants).toEqual([]);
   });
 
-  it('writes no tenant at all when one of them asks for what is taken', async () => {
+  it('writes no tenant if one of them requests a client id of another tenant', async () => {
     const { directory, file, environment } = place(siteYaml());
     await run(['provision', file], environment);
     const clash = writeFile(
@@ -257,14 +257,14 @@ describe('headroom provision', () => {
     expect((await stored(environment)).tenants).toHaveLength(1);
   });
 
-  it('says that a file cannot be read', async () => {
+  it('reports a file that cannot be read', async () => {
     const { environment } = place('');
     const { code, stderr } = await run(['provision', '/no/such/file.yaml'], environment);
     expect(code).toBe(2);
     expect(stderr).toMatch(/^headroom: cannot read \/no\/such\/file\.yaml: .*\n$/);
   });
 
-  it('stores all of the file, and says so by its exit code, where nobody reads what it prints', async () => {
+  it('stores the whole file and ends with 0 if its output is closed', async () => {
     const another = `  - tenantUuid: another
     name: Another
     locations:

@@ -9,7 +9,7 @@ const PROGRAM = fileURLToPath(new URL('./resident-process.js', import.meta.url))
 /** Keeps the process open for ever. */
 const HELD_OPEN = 'data:text/javascript,setInterval(() => {}, 1e9);process.send("begun")';
 
-it('ends when the process that began it is killed', async () => {
+it('The process that runs commands for tests ends after its parent is killed', async () => {
   const parent = spawn(
     process.execPath,
     [

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { run, temporaryDirectory } from './headroom.js';
 
-it('says how long old promises are reserved, with the settings of the service', async () => {
+it('headroom restore shows the duration of earlier grants with the settings of the service', async () => {
   const database = ['--data-dir', temporaryDirectory()];
   expect(await run(['migrate', ...database])).toMatchObject({ code: 0 });
   const usual = await run(['restore', '--as-is', ...database]);

@@ -62,30 +62,45 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     return serve(own, environment, ['--tls-cert', identity.cert, '--tls-key', identity.key]);
   }
 
-  it('answers curl and mosquitto_pub that trust its authority, and no other', needing(MISSING), async () => {
-    const { httpUrl, mqttUrl, stop } = await serveTls();
-    expect([new URL(httpUrl).protocol, new URL(mqttUrl).protocol]).toEqual(['https:', 'mqtts:']);
-    const { stdout } = await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
-    expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
-    await expect(runCommand('curl', ['-sS', `${httpUrl}/health`])).rejects.toThrow(/certificate/);
-    await expect(
-      runCommand('curl', ['-sS', `${httpUrl.replace('https:', 'http:')}/health`]),
-    ).rejects.toThrow();
-    const { port } = new URL(mqttUrl);
-    const login = ['-i', 'q1-a', '-u', `${TENANT}/q1-a`, '-P', 'charger-secret-q1', '-V', '311', '-k', '30'];
-    const message = ['-q', '1', '-t', `ems/v1/${TENANT}/quay-1/q1-a/c/1/meter`, '-m', '{"powerW":1}'];
-    const at = ['-h', '127.0.0.1', '-p', port, '--cafile', authority.cert];
-    await runCommand('mosquitto_pub', [...at, ...login, ...message]);
-    const { stdout: metrics } = await runCommand('curl', [
-      ...['-sS', '--cacert', authority.cert],
-      `${httpUrl}/metrics`,
-    ]);
-    expect(metrics).toMatch(/headroom_mqtt_messages_total\{kind="meter",result="accepted"\} 1/);
-    expect(metrics).toMatch(/tls_certificate_expires_timestamp_seconds\{certificate="server"\} 1\d{9}/);
-    expect(await stop()).toMatchObject({ code: 0, stderr: '' });
-  });
+  it(
+    'answers curl and mosquitto_pub if they trust its authority, and no other client',
+    needing(MISSING),
+    async () => {
+      const { httpUrl, mqttUrl, stop } = await serveTls();
+      expect([new URL(httpUrl).protocol, new URL(mqttUrl).protocol]).toEqual(['https:', 'mqtts:']);
+      const { stdout } = await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
+      expect(JSON.parse(stdout)).toMatchObject({ status: 'ok' });
+      await expect(runCommand('curl', ['-sS', `${httpUrl}/health`])).rejects.toThrow(/certificate/);
+      await expect(
+        runCommand('curl', ['-sS', `${httpUrl.replace('https:', 'http:')}/health`]),
+      ).rejects.toThrow();
+      const { port } = new URL(mqttUrl);
+      const login = [
+        '-i',
+        'q1-a',
+        '-u',
+        `${TENANT}/q1-a`,
+        '-P',
+        'charger-secret-q1',
+        '-V',
+        '311',
+        '-k',
+        '30',
+      ];
+      const message = ['-q', '1', '-t', `ems/v1/${TENANT}/quay-1/q1-a/c/1/meter`, '-m', '{"powerW":1}'];
+      const at = ['-h', '127.0.0.1', '-p', port, '--cafile', authority.cert];
+      await runCommand('mosquitto_pub', [...at, ...login, ...message]);
+      const { stdout: metrics } = await runCommand('curl', [
+        ...['-sS', '--cacert', authority.cert],
+        `${httpUrl}/metrics`,
+      ]);
+      expect(metrics).toMatch(/headroom_mqtt_messages_total\{kind="meter",result="accepted"\} 1/);
+      expect(metrics).toMatch(/tls_certificate_expires_timestamp_seconds\{certificate="server"\} 1\d{9}/);
+      expect(await stop()).toMatchObject({ code: 0, stderr: '' });
+    },
+  );
 
-  it('is joined by virtual chargers that trust its authority', async () => {
+  it('accepts virtual chargers that trust its authority', async () => {
     const { mqttUrl } = await serveTls();
     const flags = ['charger', 'run', '--url', mqttUrl, '--file', sites, '--report-every', '1', '--json'];
     const trusting = start([...flags, '--ca', authority.cert]);
@@ -97,7 +112,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     expect(told).toMatchObject({ online: 0, lastError: expect.stringContaining('certificate') });
   });
 
-  it('shows a new certificate without a restart, and none that is not whole', async () => {
+  it('uses a new certificate without a restart, but none without the matching key', async () => {
     const placed = folder.place(server);
     const { httpUrl, mqttUrl, stop } = await serveTls(placed);
     async function shownBy(url: string): Promise<unknown> {
@@ -144,7 +159,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     response.destroy();
   });
 
-  it('stops within its time though handshakes are under way', async () => {
+  it('stops in time during TLS handshakes', async () => {
     const { httpUrl, mqttUrl, stop } = await serveTls();
     const idle = [httpUrl, mqttUrl].map((url) => connectSocket(Number(new URL(url).port), '127.0.0.1'));
     for (const socket of idle) socket.on('error', () => {});
@@ -152,7 +167,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     expect(await stop()).toMatchObject({ code: 0, stderr: '' });
   });
 
-  it('asks chargers, and nobody else, for certificates of the authority that is named', async () => {
+  it('requests certificates of the configured authority from chargers only', async () => {
     const makers = folder.authority('makers');
     const { httpUrl, mqttUrl } = await serveTls(server, { HEADROOM_TLS_CLIENT_CA: makers.cert });
     await runCommand('curl', ['-sS', '--cacert', authority.cert, `${httpUrl}/health`]);
@@ -196,7 +211,7 @@ describe('headroom serve over TLS', WITH_OPENSSL, () => {
     expect(stderr.trim().split('\n')).toHaveLength(1);
   });
 
-  it('warns where it listens beyond this host without TLS, and only there', async () => {
+  it('warns if it listens on other interfaces without TLS, and only then', async () => {
     const open = await serve(temporaryDirectory(), { HEADROOM_MQTT_HOST: '0.0.0.0' });
     expect((await open.stop()).stderr).toMatch(/"hosts":\["0\.0\.0\.0"\].*travel unencrypted/);
     const closed = await serve(temporaryDirectory());

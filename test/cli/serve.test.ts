@@ -22,7 +22,7 @@ function onFreePorts(dataDir = temporaryDirectory()): Environment {
 }
 
 describe('headroom serve', () => {
-  it('prints one JSON line on stdout when REST and MQTT answer, and keeps its log to stderr', async () => {
+  it('prints one JSON line on stdout after REST and MQTT are ready, and logs to stderr', async () => {
     const { line, stop } = start(['serve'], onFreePorts());
     const ready = JSON.parse(await line(() => true));
     expect(ready).toMatchObject({
@@ -38,7 +38,7 @@ describe('headroom serve', () => {
     expect(stdout.trim().split('\n')).toHaveLength(1);
   });
 
-  it('ends with code 1 and one line when a second service is started on its database, which goes on', async () => {
+  it('ends with code 1 and one line after a second service starts on its database', async () => {
     const dataDir = temporaryDirectory();
     const first = await serve(dataDir);
     const second = await serve(dataDir);
@@ -50,7 +50,7 @@ describe('headroom serve', () => {
   });
 
   it.each(['SIGTERM', 'SIGINT'] as const)(
-    'stops cleanly on %s: exit code 0, nothing listens any more',
+    'stops on %s with exit code 0, and closes its ports',
     async (signal) => {
       const { httpUrl, stop } = await serve(temporaryDirectory());
       const { code, stderr } = await stop(signal);
@@ -60,7 +60,7 @@ describe('headroom serve', () => {
   );
 
   it.each(['SIGBUS', 'SIGSEGV'] as const)(
-    'lets the system end it at a fault in native code (%s)',
+    'lets the operating system end it at a fault in native code (%s)',
     async (signal) => {
       const running = await serve(temporaryDirectory());
       expect((await running.stop(signal)).code).toBe(null);
@@ -113,7 +113,7 @@ describe('headroom serve', () => {
   it.each([
     ['HEADROOM_HTTP_PORT', '--http-port'],
     ['HEADROOM_MQTT_PORT', '--mqtt-port'],
-  ])('says which port is in use and what chooses another (%s)', async (variable, flag) => {
+  ])('reports a port that is in use, and the setting for another one (%s)', async (variable, flag) => {
     const port = await takenPort();
     const { code, stdout, stderr } = await run(['serve'], {
       ...onFreePorts(),
@@ -125,7 +125,7 @@ describe('headroom serve', () => {
     );
   });
 
-  it('touches nothing when it cannot listen where it is told to', async () => {
+  it('creates no files if it cannot listen on the given address', async () => {
     const dataDir = join(temporaryDirectory(), 'data');
     const { code, stderr } = await run(['serve', '--http-host', '192.0.2.1'], onFreePorts(dataDir));
     expect(code).toBe(1);
@@ -134,7 +134,7 @@ describe('headroom serve', () => {
   });
 
   it(
-    'says at once that no directory can be made where it is told to',
+    'reports at once that its data directory cannot be created',
     needing(process.platform === 'linux' ? undefined : 'Linux'),
     async () => {
       const { code, stderr } = await run(['serve'], onFreePorts('/proc/x'));
@@ -143,14 +143,14 @@ describe('headroom serve', () => {
     },
   );
 
-  it('says in one line that its data directory cannot be one', async () => {
+  it('reports in one line that its data directory is not a directory', async () => {
     const file = writeFile(temporaryDirectory(), 'a-file', '');
     const { code, stderr } = await run(['serve'], onFreePorts(join(file, 'below')));
     expect(code).toBe(1);
     expect(stderr).toMatch(/^headroom: .*a-file.*\n$/);
   });
 
-  it('lists every setting in its help, with default and variable', async () => {
+  it('lists every setting in its help, with default and environment variable', async () => {
     const { code, stdout } = await run(['serve', '--help']);
     expect(code).toBe(0);
     const text = stdout.replace(/\s+/g, ' ');

@@ -20,7 +20,7 @@ function files(branch: string) {
 }
 
 describe('headroom sim branch', () => {
-  it('runs both futures, which are one until something is done otherwise, and compares them', async () => {
+  it('runs both futures, which are the same until the first difference, and compares them', async () => {
     const { scenario, branch, folder } = files(HALF);
     const out = join(folder, 'futures');
     const { code, stdout, stderr } = await run(['sim', 'branch', scenario, branch, ...AT, '--out', out]);
@@ -55,7 +55,7 @@ describe('headroom sim branch', () => {
     );
   });
 
-  it('says what is wrong with what is done otherwise, by line and field, and runs nothing', async () => {
+  it('reports errors in the branch file by line and field, and runs nothing', async () => {
     const { scenario, branch, folder } = files(
       `${HALF}faults:\n  - { kind: reboot, chargers: [nobody] }\n  - { kind: clockDrift, share: 0.01 }\n`,
     );

@@ -23,7 +23,7 @@ function chargers(mqttUrl: string, file: string) {
 }
 
 describe('headroom serve --record', () => {
-  it('writes what a replay decides the same of: through a lost charger, a killed service and its next life', async () => {
+  it('writes a recording with the same decisions in a replay, after a lost charger and a restart', async () => {
     const directory = temporaryDirectory();
     const recording = join(directory, 'site.recording');
     const file = writeFile(directory, 'site.yaml', siteYaml());
@@ -100,7 +100,7 @@ describe('headroom serve --record', () => {
     }
   });
 
-  it('does not start where the file holds something else, and leaves it as it is', async () => {
+  it('does not start if the file has other contents, and leaves it unchanged', async () => {
     const directory = temporaryDirectory();
     const letters = writeFile(directory, 'letters.txt', 'Dear all');
     const refused = await run(['serve', '--record', letters], {

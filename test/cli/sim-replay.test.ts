@@ -22,7 +22,7 @@ describe('headroom sim replay', () => {
     return () => rmSync(directory, { recursive: true, force: true });
   });
 
-  it('shows every location and connector, with what it was last told and why', async () => {
+  it('shows every location and connector, with its last limit and the reason', async () => {
     const { code, stdout, stderr } = await replay('--at', '2026-06-01T12:30:00Z');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^2026-06-01T12:30:00\.000Z\n\nsite-1: \d+\.\d\d of 10\.00 kW\n/);
@@ -37,7 +37,7 @@ describe('headroom sim replay', () => {
     );
   });
 
-  it('shows one connector alone, and its state for scripts', async () => {
+  it('shows a single connector, and its state as JSON', async () => {
     const { stdout } = await replay('--at', '2026-06-01T12:30:00Z', '--connector', 'site-1-c2/1', '--json');
     const state = JSON.parse(stdout);
     expect(state).toMatchObject({
@@ -49,13 +49,13 @@ describe('headroom sim replay', () => {
     expect(state.locations[0].connectors).toHaveLength(1);
   });
 
-  it('shows the end where no instant is named, from the file as from its folder', async () => {
+  it('shows the end of the run without --at, from the file and from its folder', async () => {
     const folder = await replay();
     expect(folder.stdout).toMatch(/^2026-06-01T13:00:00\.000Z\n/);
     expect((await run(['sim', 'replay', join(out, 'trace.log')])).stdout).toBe(folder.stdout);
   });
 
-  it('says what is wrong with an instant, a connector or a file', async () => {
+  it('reports an invalid instant, connector or file', async () => {
     const cases = [
       [['--at', 'noon'], 'It must be an instant such as 2026-06-01T17:00:03Z.'],
       [

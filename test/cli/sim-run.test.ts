@@ -19,7 +19,7 @@ async function jsonOf(args: readonly string[]) {
 }
 
 describe('headroom sim run', () => {
-  it('prints a table with a row for each location, the speed and the hash of the trace, and exits with 0', async () => {
+  it('prints a table with a row for each location, the speed and the trace hash, and ends with 0', async () => {
     const { code, stdout, stderr } = await run(['sim', 'run', scenarioFile()]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^location +peak kW +limit kW +delivered/);
@@ -28,7 +28,7 @@ describe('headroom sim run', () => {
     expect(stdout).toMatch(/\ntrace [0-9a-f]{64}\n/);
   });
 
-  it('says below the table, and in its help, what starts, fairness and the numbers of invariants are', async () => {
+  it('explains starts, fairness and the invariants below the table and in its help', async () => {
     const [{ stdout }, help] = await Promise.all([
       run(['sim', 'run', scenarioFile()]),
       run(['sim', 'run', '--help']),
@@ -43,7 +43,7 @@ describe('headroom sim run', () => {
         expect(text).toContain(words);
   });
 
-  it('writes a row for each connector and each car as CSV, bay-2 before bay-10', async () => {
+  it('writes a row for each connector and each car as CSV, with bay-2 before bay-10', async () => {
     const csv = join(temporaryDirectory(), 'new', 'tables');
     const charger = (name: string) =>
       `{ controllerUuid: '${name}', connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 16 }] }`;
@@ -120,12 +120,12 @@ expect: [{ violations: 0 }]
     expect(delivered).toBeCloseTo(total, 3);
   });
 
-  it('says that a folder for tables cannot be written before it runs', async () => {
+  it('reports a folder for tables that cannot be written, before it runs', async () => {
     const { code, stderr } = await run(['sim', 'run', scenarioFile(), '--csv', '/dev/null/tables']);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('/dev/null') });
   });
 
-  it('comes out the same with the same seed, and otherwise with another', async () => {
+  it('has the same result with the same seed, and another result with another seed', async () => {
     const file = scenarioFile({ faults: 'heavy' });
     const [first, again, other] = await Promise.all([
       jsonOf(['sim', 'run', file, '--seed', '5']),
@@ -138,11 +138,8 @@ expect: [{ violations: 0 }]
     expect(first).toMatchObject({ code: 0, seed: 5, failures: [], violations: [] });
   });
 
-  it(
-    'comes out the same on one thread, on two, and on more than there is work for',
-    onlyWithAllCases(),
-    async () => {
-      const yards = `name: Yards
+  it('has the same result on one thread, on two, and on more than it needs', onlyWithAllCases(), async () => {
+    const yards = `name: Yards
 seed: 4
 start: 2026-06-01T12:00:00Z
 duration: 5m
@@ -156,20 +153,19 @@ expect:
   - { at: "12:02", location: site-2, effectiveLimitKw: 150 }
   - { powerKw: { atMost: 300 }, violations: 0 }
 `;
-      const file = writeFile(temporaryDirectory(), 'yards.yaml', yards);
-      const outcomes = [];
-      for (const workers of ['1', '5', '2']) {
-        const { elapsedMs: _, ...outcome } = await jsonOf(['sim', 'run', file, '--workers', workers]);
-        outcomes.push(outcome);
-      }
-      const [one, ...others] = outcomes;
-      expect(one).toMatchObject({ code: 0, failures: [], violations: [] });
-      expect(one?.summary.locations).toHaveLength(2);
-      for (const other of others) expect(other).toEqual(one);
-    },
-  );
+    const file = writeFile(temporaryDirectory(), 'yards.yaml', yards);
+    const outcomes = [];
+    for (const workers of ['1', '5', '2']) {
+      const { elapsedMs: _, ...outcome } = await jsonOf(['sim', 'run', file, '--workers', workers]);
+      outcomes.push(outcome);
+    }
+    const [one, ...others] = outcomes;
+    expect(one).toMatchObject({ code: 0, failures: [], violations: [] });
+    expect(one?.summary.locations).toHaveLength(2);
+    for (const other of others) expect(other).toEqual(one);
+  });
 
-  it('writes a report that opens alone, a trace and a summary that agree with what it prints', async () => {
+  it('writes a self-contained report, a trace and a summary that agree with its output', async () => {
     const out = join(temporaryDirectory(), 'new', 'folder');
     const printed = await jsonOf(['sim', 'run', scenarioFile(), '--out', out]);
     expect(readdirSync(out).sort()).toEqual(['report.html', 'summary.json', 'trace.log']);
@@ -183,7 +179,7 @@ expect:
     expect(replayed).toMatchObject({ code: 0, scenario: 'Small yard', seed: 1 });
   });
 
-  it('writes what came of it for a CI server: a case for each expectation, and for all that must never happen', async () => {
+  it('writes results for a CI server: a test case for each expectation and one for the invariants', async () => {
     const file = scenarioFile({
       expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 }, effectiveLimitKw: 10 }',
     });
@@ -201,14 +197,14 @@ expect:
     expect(xml.match(/<testcase /g)).toHaveLength(8);
   });
 
-  it('runs nothing where what came of it could not be written', async () => {
+  it('runs nothing if its results could not be written', async () => {
     const missing = join(temporaryDirectory(), 'no-such-folder', 'sim.xml');
     const { code, stdout, stderr } = await run(['sim', 'run', scenarioFile(), '--junit', missing]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('no-such-folder');
   });
 
-  it('ends with 1 where an expectation is not met, and prints the command that shows it again', async () => {
+  it('ends with 1 after an unmet expectation, and prints the command that reproduces it', async () => {
     const file = scenarioFile({ expect: '  - { at: "12:30", location: site-1, powerKw: { atLeast: 15 } }' });
     const first = await run(['sim', 'run', file, '--seed', '3', '--days', '0.03']);
     expect(first.code).toBe(1);
@@ -222,7 +218,7 @@ expect:
     expect(second.stdout.split('\n').at(-2)).toBe(first.stdout.split('\n').at(-2));
   });
 
-  it('ends with 1 where a limit is broken, names the first violation, and what shows it again shows it', async () => {
+  it('ends with 1 after an exceeded limit, names the first violation and the command that reproduces it', async () => {
     // A service that takes twice the limit as its limit, as a defect might. The simulator's own checks must find it.
     const modules = new URL('../../dist/command/modules.js', import.meta.url).href;
     const supervisor = 'machines/power/location-supervisor.js LocationSupervisor';
@@ -251,7 +247,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     expect((await run(again.split(' '))).code).toBe(0);
   });
 
-  it('names file, line and field of all that is wrong with a scenario, and runs nothing', async () => {
+  it('reports every error of a scenario with file, line and field, and runs nothing', async () => {
     const directory = temporaryDirectory();
     const text = smallScenario()
       .replace('seed: 1', 'seed: -1')
@@ -279,7 +275,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     );
   });
 
-  it('refuses flags it cannot use, with what they must be', async () => {
+  it('refuses invalid flags, with the valid values', async () => {
     const file = scenarioFile();
     const refusals = [
       [['--seed', '1.5'], 'It must be a whole number from 0 to'],
@@ -297,13 +293,13 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     );
   });
 
-  it('runs for the days it is told, and leaves out what comes later', async () => {
+  it('runs for the number of days in --days', async () => {
     const { code, summary } = await jsonOf(['sim', 'run', scenarioFile(), '--days', '0.01']);
     expect(code).toBe(0);
     expect(summary.endsAtMs - summary.startsAtMs).toBe(864_000);
   });
 
-  it('writes nothing where the sessions of the scenario cannot be used', async () => {
+  it('writes nothing if the sessions of the scenario cannot be read', async () => {
     const directory = temporaryDirectory();
     const out = join(directory, 'out');
     const text = smallScenario().replace(/visits:\n.*\n.*/, 'csv: { file: cars.csv }');
@@ -319,7 +315,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     expect(existsSync(out)).toBe(false);
   });
 
-  it('prints commands that a shell takes as they are, whatever the files are called', async () => {
+  it('prints commands with quoted file names, ready for a shell', async () => {
     const directory = temporaryDirectory();
     const text = smallScenario({ expect: '  - { at: "12:01", location: site-1, powerKw: 99 }' });
     const file = writeFile(directory, "it's a yard.yaml", text);
@@ -334,7 +330,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     expect(many.stderr).toContain(`again: headroom sim seeds ${quoted} --from 1 --count 1 --days 0.002\n`);
   });
 
-  it('leaves no report of an earlier run beside a trace that was cut short, and replay says that it was', async () => {
+  it('removes the report of an earlier run, and replay reports an interrupted trace', async () => {
     const directory = temporaryDirectory();
     const out = join(directory, 'out');
     expect((await run(['sim', 'run', scenarioFile(), '--days', '0.01', '--out', out])).code).toBe(0);
@@ -349,7 +345,7 @@ LocationSupervisor.prototype.decide = function (budget, nowMs) {
     expect(replayed.stderr).toMatch(/^the run ended early; its trace ends at 2026-06-\S+Z\n$/);
   });
 
-  it('ends at once at Ctrl-C, as a shell expects it, and leaves nothing in memory or on disk', async () => {
+  it('ends at Ctrl-C with exit code 130, and leaves no files', async () => {
     const temporary = temporaryDirectory();
     const file = writeFile(temporary, 'long.yaml', smallScenario().replace('duration: 1h', 'duration: 3d'));
     const running = start(['sim', 'run', file], { TMPDIR: temporary });

@@ -7,7 +7,7 @@ import { runAlone, temporaryDirectory, writeFile } from './headroom.js';
 import { smallScenario } from './small-scenario.js';
 
 describe('headroom sim seeds', () => {
-  it('writes the connectors and cars of all seeds as CSV, seed by seed', async () => {
+  it('writes the connectors and cars of all seeds as CSV, in the order of seeds', async () => {
     const dir = temporaryDirectory();
     const file = writeFile(dir, 'small.yaml', smallScenario());
     const args = ['sim', 'seeds', file, '--count', '3', '--from', '9', '--jobs', '2', '--days', '0.01'];
@@ -22,7 +22,7 @@ describe('headroom sim seeds', () => {
     expect(seedsOf('sessions')).toEqual(['seed', '9', '9', '10', '10', '11', '11']);
   });
 
-  it('runs so many seeds from the first one on, several at once, and says that all is well', async () => {
+  it('runs the given number of seeds from the first one, several at once, and reports no failure', async () => {
     const file = writeFile(temporaryDirectory(), 'small.yaml', smallScenario());
     const args = ['sim', 'seeds', file, '--count', '3', '--from', '5', '--jobs', '2', '--days', '0.02'];
     const [forPeople, forScripts] = await Promise.all([runAlone(args), runAlone([...args, '--json'])]);
@@ -33,7 +33,7 @@ describe('headroom sim seeds', () => {
     expect(JSON.parse(forScripts.stdout)).toMatchObject({ seeds: 3, bad: [] });
   });
 
-  it('ends with 1 where a seed fails, and prints the command for that seed alone', async () => {
+  it('ends with 1 after a failed seed, and prints the command for that seed', async () => {
     // The kind of vehicle is drawn: some seeds have a bike, which cannot take as much.
     const text = smallScenario({
       expect: '  - { at: "12:10", connector: site-1-c1/1, powerKw: { atLeast: 5 } }',
@@ -63,7 +63,7 @@ describe('headroom sim seeds', () => {
     expect(second.stderr).toContain(`seed ${seed}: ${first}`);
   });
 
-  it('tells what is wrong with a file or a number once, and runs nothing', async () => {
+  it('reports an error in a file or a number once, and runs nothing', async () => {
     const file = writeFile(
       temporaryDirectory(),
       'wrong.yaml',

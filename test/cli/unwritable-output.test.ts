@@ -167,7 +167,7 @@ async function ask(httpUrl: string, count: number): Promise<void> {
 const ON_LINUX = needing(process.platform === 'linux' ? undefined : 'Linux', missingPrograms('mkfifo'));
 
 describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output) => {
-  it('leaves a service answering, and SIGTERM ends it well', async () => {
+  it('does not stop a service from answering and from ending with 0 at SIGTERM', async () => {
     const outputs = { stdout: output(), stderr: output() };
     const service = await serviceInto(outputs);
     for (const each of Object.values(outputs)) each.spoil?.();
@@ -177,7 +177,7 @@ describe.each(Object.entries(OUTPUTS))('Output that is %s', ON_LINUX, (_, output
     expect(await service.stop()).toBe(0);
   });
 
-  it('leaves a gateway answering, and SIGTERM ends it well', async () => {
+  it('does not stop a gateway from answering and from ending with 0 at SIGTERM', async () => {
     const directory = temporaryDirectory();
     const file = writeFile(directory, 'site.yaml', siteYaml());
     const [port, metricsPort] = [await freePort(), await freePort()];
@@ -206,7 +206,7 @@ describe('A service that crashes', ON_LINUX, () => {
   const defect = `process.on('SIGUSR2', () => { throw new Error(${JSON.stringify(text)}) })`;
   const environment = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(defect)}` };
 
-  it('says why, without the secret in it, and ends with 1', async () => {
+  it('reports the reason without the secret in it, and ends with 1', async () => {
     const file = join(temporaryDirectory(), 'log');
     const open = () => ({ descriptor: openSync(file, 'a') });
     const service = await serviceInto({ stdout: open(), stderr: open() }, environment);
@@ -217,7 +217,7 @@ describe('A service that crashes', ON_LINUX, () => {
     );
   });
 
-  it.each(Object.entries(OUTPUTS))('ends with 1 where its output is %s, too', async (_, output) => {
+  it.each(Object.entries(OUTPUTS))('also ends with 1 if its output is %s', async (_, output) => {
     const outputs = { stdout: output(), stderr: output() };
     const service = await serviceInto(outputs, environment);
     for (const each of Object.values(outputs)) each.spoil?.();
@@ -227,8 +227,8 @@ describe('A service that crashes', ON_LINUX, () => {
   });
 });
 
-describe('Lines that cannot be written', ON_LINUX, () => {
-  it('are dropped and counted while nobody reads them, and the log says how many when somebody does again', async () => {
+describe('Log lines that cannot be written', ON_LINUX, () => {
+  it('are dropped and counted while the pipe is full, and the log later reports their number', async () => {
     const stderr = OUTPUTS.blocked();
     const service = await serviceInto({ stdout: OUTPUTS.full(), stderr });
     const metricsUrl = `${service.httpUrl}/metrics`;
@@ -252,7 +252,7 @@ describe('Lines that cannot be written', ON_LINUX, () => {
     expect(await service.stop()).toBe(0);
   });
 
-  it('to a disk that fills are dropped and counted, and whole lines follow when it is freed', async ({
+  it('are dropped and counted on a full disk, and whole lines follow after space is freed', async ({
     skip,
   }) => {
     const disk = smallDisk();
@@ -285,7 +285,7 @@ describe(
   'A front whose output is full',
   needing(missingFile('/dev/full'), missingPrograms('nats-server'), missingPostgres()),
   () => {
-    it('lets its health be read, and SIGTERM ends it well', async () => {
+    it('answers health requests, and ends with 0 at SIGTERM', async () => {
       const database = await startPostgresServer();
       onTestFinished(() => database.stop());
       const nats = await startNats();
