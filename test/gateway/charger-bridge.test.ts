@@ -91,7 +91,7 @@ function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), con
   return { bridge, dialect, uplink, socket, said, meters, wills, set, clock };
 }
 
-it('is left alone while the service cannot hear it, whatever it has to say, and speaks as soon as that listens', async () => {
+it('The gateway sets few timers for a charger without a service, and sends its state after the service returns', async () => {
   const { bridge, dialect, uplink, socket, said, set, clock } = bridged(10_000);
   await bridge.open(socket, uplink);
   for (let seconds = 0; seconds < 60; seconds += 5) {
@@ -106,7 +106,7 @@ it('is left alone while the service cannot hear it, whatever it has to say, and 
   expect(said.map((topic) => topic.split('/').at(-1))).toEqual(['state', 'meter']);
 });
 
-it('is looked after once a heartbeat where that is long and nothing is due', async () => {
+it('The gateway sets one timer per heartbeat for an idle charger with a heartbeat of 30 s', async () => {
   const { bridge, uplink, socket, set, clock } = bridged(30_000);
   await bridge.open(socket, uplink);
   set.timers = 0;
@@ -114,7 +114,7 @@ it('is looked after once a heartbeat where that is long and nothing is due', asy
   expect(set.timers).toBe(20);
 });
 
-it('has its start of now in its last will, as soon as it has started', async () => {
+it('A charger has its current boot in its last will after each start', async () => {
   const { bridge, dialect, uplink, socket, wills, clock } = bridged(30_000);
   const started = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
   const answer = { status: 'Accepted', currentTime: '2026-06-01T00:00:00Z', interval: 900 };
@@ -127,7 +127,7 @@ it('has its start of now in its last will, as soon as it has started', async () 
   expect(wills).toEqual(['boot-1', 'boot-2', 'boot-3'].map((boot) => ({ v: 1, online: false, boot })));
 });
 
-it('that takes watts, and says one current for all phases, is told as much as its power shows it to use of them', async () => {
+it('A limit in watts for a charger with one current value counts only the used phases', async () => {
   const site = bridged(10_000);
   const { bridge, dialect, uplink, socket, meters, clock } = site;
   uplink.isListening = true;
@@ -178,7 +178,7 @@ it('that takes watts, and says one current for all phases, is told as much as it
   );
 });
 
-describe('A charger whose gateway has a disk that takes nothing', () => {
+describe('A charger whose gateway cannot write to its disk', () => {
   const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
 
   /** A memory whose fail-safe file cannot be written, as on a full disk, until `free` is called. */
@@ -208,7 +208,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
     return site;
   }
 
-  it('is said to the service only once the disk takes what it starts with, which is tried every 5 s and logged once', async () => {
+  it('is reported to the service after its fail-safe is on disk; the gateway retries every 5 s and logs once', async () => {
     const { memory, logged, fill, free } = fullDisk();
     fill();
     const { said, clock, bridge, dialect } = await joined(memory);
@@ -223,7 +223,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
     expect(memory.fallbacksA.get(bridge.address)).toEqual({ '1': 6 });
   });
 
-  it('is spoken for as ever where nothing of that changes', async () => {
+  it('is reported as usual if its fail-safe is unchanged', async () => {
     const { memory, logged, fill } = fullDisk();
     memory.fallbacksA.set(bridged(10_000).bridge.address, { '1': 6 });
     fill();
@@ -234,7 +234,7 @@ describe('A charger whose gateway has a disk that takes nothing', () => {
   });
 });
 
-describe('A charger that asks what time it is', () => {
+describe('A charger that requests the time', () => {
   const IDLE = { connectorId: 1, status: 'Available', errorCode: 'NoError' };
   /** Records the later answer or error. */
   function asking({ dialect }: ReturnType<typeof bridged>) {
@@ -250,7 +250,7 @@ describe('A charger that asks what time it is', () => {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  it('is answered, with the time of then, once the service has heard that its leases may end later', async () => {
+  it('is answered with the current time after the service allows for later ends of its leases', async () => {
     const site = bridged(10_000);
     const { bridge, dialect, uplink, socket, meters } = site;
     uplink.isListening = true;
@@ -278,7 +278,7 @@ describe('A charger that asks what time it is', () => {
     expect(heard).toEqual({ answer: { currentTime: '2026-06-01T00:00:03.000Z' } });
   });
 
-  it('is answered after 5 s where the service does not hear of it, and no lease is left', async () => {
+  it('is answered after 5 s if the service is unreachable, and has no lease left', async () => {
     const site = bridged(10_000);
     await site.bridge.open(site.socket, site.uplink);
     site.dialect.received('StatusNotification', IDLE);
@@ -292,7 +292,7 @@ describe('A charger that asks what time it is', () => {
   it.each([
     ['one of a gateway before', { '1': 'Maker Model' }],
     ['one of a gateway of an earlier version', 'Maker Model'],
-  ])('has to ask again where it may hold a lease, as %s', async (_, kept) => {
+  ])('is answered with an error if it may hold a lease, as %s', async (_, kept) => {
     const memory = openGatewayMemory(undefined);
     const { address } = bridged(10_000).bridge;
     memory.provenFirmware.set(address, kept);
@@ -305,7 +305,7 @@ describe('A charger that asks what time it is', () => {
   });
 
   it.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)(
-    'is answered after those 5 s in %s, too, where a management system has given the answer, with the time of then',
+    'is also answered after 5 s in %s with the time of the management system',
     async (protocol) => {
       const site = bridged(10_000);
       const { bridge, clock, uplink, socket } = site;
@@ -324,7 +324,7 @@ describe('A charger that asks what time it is', () => {
   );
 });
 
-describe('A charger that speaks OCPP 2.0.1, and connects again without having started', () => {
+describe('A charger with OCPP 2.0.1 that reconnects without a boot', () => {
   /** A charger with two EVSEs, which reconnects at each call from the gateway. */
   function reconnecting() {
     const site = bridged(10_000, openGatewayMemory(undefined), ['1', '2']);
@@ -348,7 +348,7 @@ describe('A charger that speaks OCPP 2.0.1, and connects again without having st
   }
   const STARTED = { evse: { id: 2 }, transactionInfo: { transactionId: 'tx-1', chargingState: 'Charging' } };
 
-  it('need not say again at which EVSE its transaction runs, nor what the car does there', async () => {
+  it('keeps the EVSE of its transaction and the state of the car', async () => {
     const { connect, clock, meters, transaction } = reconnecting();
     await (await connect('ocpp2.0.1')).event('Started', STARTED);
     clock.advance(2_000);
@@ -362,7 +362,7 @@ describe('A charger that speaks OCPP 2.0.1, and connects again without having st
     expect(transaction()).toBeUndefined();
   });
 
-  it('is remembered with the newest transaction of an EVSE and the one before, whatever ends were lost', async () => {
+  it('keeps the newest transaction of an EVSE and the previous one, despite lost ends', async () => {
     const { connect, clock, meters, transaction } = reconnecting();
     const { event } = await connect('ocpp2.0.1');
     const of = (transactionId: string, more: object = {}) => ({
@@ -377,7 +377,7 @@ describe('A charger that speaks OCPP 2.0.1, and connects again without having st
     expect(meters.at(-1)).toMatchObject({ status: 'Charging' });
   });
 
-  it('has to say what the car does where it spoke another version meanwhile', async () => {
+  it('loses the state of the car if it used another version in between', async () => {
     const { connect, clock, meters } = reconnecting();
     await (await connect('ocpp2.1')).event('Started', STARTED);
     clock.advance(2_000);

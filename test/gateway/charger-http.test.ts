@@ -41,7 +41,7 @@ async function listening(openFiles?: number) {
 const upgrade = (path: string) =>
   `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`;
 
-it('Whoever asks by a path that cannot be read, and is gone before the answer, ends nothing', async () => {
+it('The charger port survives clients that send an invalid path and reset the connection', async () => {
   const { asked, socketTo } = await listening();
   for (let i = 0; i < 100; i++) {
     const socket = await socketTo();
@@ -55,7 +55,7 @@ it('Whoever asks by a path that cannot be read, and is gone before the answer, e
   expect(asked).toEqual(['/ocpp/quay-a']);
 });
 
-it('Where too many connections ask for nothing, the oldest of them make room, and those that asked stay', async () => {
+it('The charger port closes the oldest silent connections if there are too many, and keeps those with requests', async () => {
   const { asked, socketTo, refusals } = await listening(12);
   const [first, second] = [await socketTo(), await socketTo()];
   const gone = Promise.all([once(first, 'close'), once(second, 'close')]);

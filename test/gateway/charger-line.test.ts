@@ -43,7 +43,7 @@ async function lineTo(answer: (method: string) => object | undefined) {
   return { line: new ChargerLine(client, clock), charger, asked, clock };
 }
 
-it('is asked one thing at a time', async () => {
+it('A charger is sent one call at a time', async () => {
   const { line, asked, clock } = await lineTo((method) => (method === 'Never' ? undefined : { method }));
   const never = line.call('Never', {}).catch((error: Error) => error.message);
   const next = line.call('Next', {});
@@ -56,7 +56,7 @@ it('is asked one thing at a time', async () => {
   expect(asked).toEqual(['Never', 'Next']);
 });
 
-it('has 15 s from when it is asked, however long that waited', async () => {
+it('A call to a charger times out 15 s after it is sent, regardless of its time in the queue', async () => {
   const { line, asked, clock } = await lineTo(() => undefined);
   const first = line.call('First', {}).catch((error: Error) => error.message);
   const second = line.call('Second', {}).catch((error: Error) => error.message);
@@ -68,7 +68,7 @@ it('has 15 s from when it is asked, however long that waited', async () => {
   expect(await second).toBe('no answer came');
 });
 
-it('fails at once where the connection ends meanwhile, what waits too', async () => {
+it('A call to a charger fails at once if the connection ends, and queued calls fail too', async () => {
   const { line, charger, asked } = await lineTo(() => undefined);
   const calls = ['First', 'Second'].map((method) => line.call(method, {}));
   await eventually(() => expect(asked).toEqual(['First']));

@@ -31,7 +31,7 @@ async function loginsAtBroker({ service }: OcppSite): Promise<number> {
   return values.reduce((sum, { value }) => sum + value, 0);
 }
 
-describe('A request for a web socket with the right password', () => {
+describe('A WebSocket request with the right password', () => {
   it.each(BROKEN)('%s is refused and leaves no login at the service', async (flaw) => {
     const all = await site();
     const asked = Array.from({ length: 5 }, () => askUpgrade(all.ocppUrl, { flaw }));
@@ -40,7 +40,7 @@ describe('A request for a web socket with the right password', () => {
     expect(await all.count('headroom_gateway_logins')).toBe(0);
   });
 
-  it('that is broken takes the place of the charger only until its socket is closed', async () => {
+  it("replaces the charger's connection only until its own socket closes, if it is invalid", async () => {
     const all = await site();
     const charger = all.client();
     await charger.connect();
@@ -57,7 +57,7 @@ describe('A request for a web socket with the right password', () => {
 });
 
 describe('A charger with a wrong password', () => {
-  it('is answered 429 with Retry-After above the guess limit of the service, and the right one is let in', async () => {
+  it('receives 429 with Retry-After above the attempt limit, and the right password is accepted', async () => {
     const { ocppUrl, client, count } = await site();
     const statuses: (number | undefined)[] = [];
     let last: RawUpgrade | undefined;
@@ -243,8 +243,8 @@ const COMMANDS = [
   fc.constant(new Settle()),
 ];
 
-describe('In every order of arrivals, answers of the service, broken requests, closed sockets and outages', () => {
-  it('each login belongs to one open web socket, and none is left when all sockets are closed', async () => {
+describe('For any order of requests, broker answers, invalid requests, closed sockets and outages', () => {
+  it('each login belongs to one open WebSocket, and none remains after all sockets close', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 30, size: 'max' }), async (commands) => {
         const broker = await startSlowBroker();

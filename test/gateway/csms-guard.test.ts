@@ -61,7 +61,7 @@ function answered(status: string): Guarded {
 }
 
 describe('A profile of the gateway', () => {
-  it('is not replaced by one of a purpose that goes to the charger', () => {
+  it('is not replaced by a CSMS profile that is forwarded to the charger', () => {
     expect(set16('ChargePointMaxProfile').kind).toBe('forward');
     expect(set16('ChargePointMaxProfile', { chargingProfileId: FAILSAFE_ID })).toEqual(answered('Rejected'));
     for (const purpose of ['ChargingStationMaxProfile', 'ChargingStationExternalConstraints']) {
@@ -70,7 +70,7 @@ describe('A profile of the gateway', () => {
     }
   });
 
-  it('is not cleared by its id, whatever purpose is named beside it', () => {
+  it('is not cleared by its id, regardless of the purpose in the request', () => {
     const chargingProfilePurpose = 'ChargePointMaxProfile';
     const clear16 = (id: number) => guard16.judge('ClearChargingProfile', { id, chargingProfilePurpose });
     expect(clear16(FAILSAFE_ID)).toEqual(answered('Unknown'));
@@ -82,14 +82,14 @@ describe('A profile of the gateway', () => {
     expect(clear201(5).kind).toBe('forward');
   });
 
-  it('gets no other limit by the UpdateDynamicSchedule of OCPP 2.1', () => {
+  it('keeps its limit after an UpdateDynamicSchedule of OCPP 2.1', () => {
     const update = (chargingProfileId: number) =>
       guard201.judge('UpdateDynamicSchedule', { chargingProfileId, scheduleUpdate: { limit: 32 } });
     expect(update(profileIdOf(1, 'transaction'))).toEqual(answered('Rejected'));
     expect(update(5).kind).toBe('forward');
   });
 
-  it('does not come with a remote start either', () => {
+  it('is not replaced by a profile in a remote start', () => {
     const chargingProfile = {
       chargingProfileId: FAILSAFE_ID,
       stackLevel: 0,
@@ -102,10 +102,10 @@ describe('A profile of the gateway', () => {
   });
 });
 
-describe('What is cleared without a purpose', () => {
+describe('A request to clear profiles without a purpose', () => {
   const CLEARED = { status: 'Accepted' };
 
-  it('is what the gateway keeps and what it passed on to the charger, whose answer counts where nothing was kept', () => {
+  it("clears profiles in the gateway and is forwarded; the charger's answer counts if none were in the gateway", () => {
     for (const isKept of [true, false]) {
       if (isKept) expect(set16('TxDefaultProfile')).toEqual(answered('Accepted'));
       const guarded = guard16.judge('ClearChargingProfile', { stackLevel: 0 });
@@ -121,7 +121,7 @@ describe('What is cleared without a purpose', () => {
     });
   });
 
-  it('is only what the gateway keeps where it is of one connector, which has nothing else', () => {
+  it('clears only profiles in the gateway if it names one connector', () => {
     expect(guard16.judge('ClearChargingProfile', { connectorId: 1 })).toEqual(answered('Unknown'));
     const chargingProfileCriteria = { evseId: 1 };
     expect(guard201.judge('ClearChargingProfile', { chargingProfileCriteria })).toEqual(answered('Unknown'));
@@ -129,7 +129,7 @@ describe('What is cleared without a purpose', () => {
 });
 
 describe('The periods of a profile', () => {
-  it('count in the order of their starts, however they were sent', () => {
+  it('apply in the order of their starts, regardless of the order in the message', () => {
     const chargingSchedulePeriod = [
       { startPeriod: 60, limit: 8 },
       { startPeriod: 0, limit: 16 },
@@ -143,8 +143,8 @@ describe('The periods of a profile', () => {
   });
 });
 
-describe('A profile of a transaction', () => {
-  it('is taken of as many transactions as there are, one after another', () => {
+describe('A CSMS profile of a transaction', () => {
+  it('is accepted for any number of consecutive transactions', () => {
     const taken = Array.from({ length: 101 }, (_, i) => {
       transaction = i + 1;
       return set16('TxProfile', { chargingProfileId: transaction, transactionId: transaction });
@@ -154,8 +154,8 @@ describe('A profile of a transaction', () => {
   });
 });
 
-describe('A setting by which a charger reports', () => {
-  it('is what leases need, in whatever letters its name is written', () => {
+describe('A setting for meter values', () => {
+  it('is replaced by the value that leases need, in any spelling of upper and lower case', () => {
     for (const key of ['MeterValueSampleInterval', 'meterValueSampleInterval', 'METERVALUESAMPLEINTERVAL'])
       expect(guard16.judge('ChangeConfiguration', { key, value: '900' })).toEqual({
         kind: 'forward',
@@ -173,7 +173,7 @@ describe('A setting by which a charger reports', () => {
   });
 });
 
-describe('What would end that a charger keeps leases', () => {
+describe('A setting that would disable leases', () => {
   const variableOf = (of: string, name: string, attributeValue: string) => ({
     attributeValue,
     component: { name: of },
@@ -185,14 +185,14 @@ describe('What would end that a charger keeps leases', () => {
     variable,
   });
 
-  it('is refused in OCPP 1.6: that it ignores profiles of the gateway while it is offline', () => {
+  it('is refused in OCPP 1.6: ignoring profiles of the gateway while offline', () => {
     const key = 'IgnoredProfilePurposesOffline';
     const ignore = (value: string) => guard16.judge('ChangeConfiguration', { key, value });
     expect(ignore('ChargePointMaxProfile, TxProfile')).toEqual(answered('Rejected'));
     expect(ignore('ChargePointMaxProfile').kind).toBe('forward');
   });
 
-  it('is refused in OCPP 2.0.1 for each variable, and the rest of the call goes to the charger', () => {
+  it('is refused in OCPP 2.0.1 for each variable, and other variables are forwarded to the charger', () => {
     const off = variableOf('SmartChargingCtrlr', 'Enabled', 'false');
     const ignored = variableOf('smartChargingCtrlr', 'IgnoredProfilePurposesOffline', 'TxDefaultProfile');
     const silent = variableOf('SampledDataCtrlr', 'Enabled', 'False');
@@ -206,7 +206,7 @@ describe('What would end that a charger keeps leases', () => {
     expect(passed).toMatchObject({ kind: 'forward', params: { setVariableData: [other, on] } });
   });
 
-  it('is refused in OCPP 2.1: a profile of priority, which would go before every lease', () => {
+  it('is refused in OCPP 2.1: priority charging, which overrides every lease', () => {
     const use = (activate: boolean) =>
       guard201.judge('UsePriorityCharging', { transactionId: 'one', activate });
     expect(use(true)).toEqual(answered('Rejected'));

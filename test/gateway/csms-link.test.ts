@@ -18,7 +18,7 @@ afterEach(async () => {
   await csms.stop();
 });
 
-it('is made again ever more slowly, and as at first once it has lasted a minute', async () => {
+it('The connection to a CSMS is retried with growing delays, which reset after a connection of one minute', async () => {
   csms = await createCsms();
   await csms.start();
   const clock = createVirtualClock(0);

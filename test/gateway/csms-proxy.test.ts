@@ -54,8 +54,8 @@ function statuses() {
   return heard.map(({ params }) => params as ReturnType<typeof statusOf>);
 }
 
-describe('What passes between a charger and its management system', () => {
-  it('is what both say, with the ids and credentials they gave', async () => {
+describe('A message between a charger and its management system', () => {
+  it('is forwarded unchanged, with the original ids and credentials', async () => {
     await csms.start();
     const { client, gateway } = await site();
     const charger = client();
@@ -75,7 +75,7 @@ describe('What passes between a charger and its management system', () => {
     });
   });
 
-  it('is an error where one side answers with one', async () => {
+  it('is answered with the error of the other side', async () => {
     await csms.start();
     csms.answers.set('DataTransfer', () =>
       Promise.reject(Object.assign(new Error('no'), { rpcErrorCode: 'SecurityError' })),
@@ -90,7 +90,7 @@ describe('What passes between a charger and its management system', () => {
 });
 
 describe('A charger that its management system rejects', () => {
-  it('is asked nothing by the gateway until it is accepted', async () => {
+  it('receives no calls from the gateway until it is accepted', async () => {
     await csms.start();
     const answered = (status: string) => async () => ({
       status,
@@ -118,7 +118,7 @@ describe('A charger that its management system rejects', () => {
 });
 
 describe('A charging profile of a management system', () => {
-  it('lowers what is granted, never raises it, and is gone when it is cleared', async () => {
+  it('lowers grants, never raises them, and ends after it is cleared', async () => {
     await csms.start();
     const { charger, live, gateway } = await site();
     const one = charger();
@@ -138,7 +138,7 @@ describe('A charging profile of a management system', () => {
     expect(gateway.bridges[0]?.session.connectors()[0]?.whyNot).toBeUndefined();
   });
 
-  it('of the whole charger, which went there, is gone as well when all are cleared', async () => {
+  it('for the whole charger is cleared at the charger too, by a request to clear all', async () => {
     await csms.start();
     const { client } = await site();
     const charger = client();
@@ -158,7 +158,7 @@ describe('A charging profile of a management system', () => {
     expect(cleared).toContainEqual({ chargingProfilePurpose: 'ChargePointMaxProfile' });
   });
 
-  it('outlasts a restart of the gateway, which alone knows it', async () => {
+  it('survives a restart of the gateway', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
     await csms.start();
     const { charger, gateway } = await site({ dataDir });
@@ -175,7 +175,7 @@ describe('A charging profile of a management system', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('counts from when its transaction began, after a restart of the gateway, too', async () => {
+  it('counts from the start of its transaction, also after a restart of the gateway', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
     await csms.start();
     const before = await site({ dataDir });
@@ -194,7 +194,7 @@ describe('A charging profile of a management system', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('of a transaction is kept nowhere once the next one has begun', async () => {
+  it('for a transaction is deleted after the next transaction begins', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-csms-'));
     const kept = join(dataDir, 'ocpp-csms-profiles', HARBOUR, 'quay-a.json');
     await csms.start();
@@ -216,7 +216,7 @@ describe('A charging profile of a management system', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('that comes with a remote start does not reach the charger, where it would go before every lease', async () => {
+  it('in a remote start is not forwarded to the charger, where it would override every lease', async () => {
     await csms.start();
     const { client, gateway } = await site();
     const charger = client();
@@ -235,7 +235,7 @@ describe('A charging profile of a management system', () => {
     expect(gateway.bridges[0]?.csmsProfiles.all).toMatchObject([{ id: 5, purpose: 'transaction' }]);
   });
 
-  it('that comes with a remote start which the charger refuses, or fails to answer, limits nobody after it', async () => {
+  it('in a remote start is dropped if the charger refuses the start or fails to answer', async () => {
     await csms.start();
     const { client, gateway } = await site();
     const charger = client();
@@ -257,7 +257,7 @@ describe('A charging profile of a management system', () => {
     expect(kept()).toMatchObject([{ id: 5, purpose: 'transaction' }]);
   });
 
-  it('with a field of the wrong type, of a transaction that does not run, or with an id of the gateway is refused', async () => {
+  it('is refused with an invalid field, an unknown transaction or an id of the gateway', async () => {
     await csms.start();
     const { client } = await site();
     await client().connect();
@@ -271,7 +271,7 @@ describe('A charging profile of a management system', () => {
     expect(await csms.charger?.call('SetChargingProfile', own)).toEqual({ status: 'Rejected' });
   });
 
-  it('and what it wants to be told leave the gateway enough to go by', async () => {
+  it('and its meter value settings leave the gateway the values that it needs', async () => {
     await csms.start();
     const { client } = await site();
     const charger = client();
@@ -294,7 +294,7 @@ describe('A charging profile of a management system', () => {
 });
 
 describe('OCPP 2.0.1 in front of a management system', () => {
-  it('is spoken where the charger and the management system do, and profiles lower what is granted', async () => {
+  it('is used if charger and management system support it, and profiles lower grants', async () => {
     csms = await createCsms(['ocpp2.0.1']);
     await csms.start();
     const { charger } = await site();
@@ -325,7 +325,7 @@ describe('OCPP 2.0.1 in front of a management system', () => {
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
-  it('answers a change of settings for each of them, though the charger is told only those that leave it its leases', async () => {
+  it('answers each variable of a change, but forwards only variables that do not disable leases', async () => {
     csms = await createCsms(['ocpp2.0.1']);
     await csms.start();
     const { client } = await site();
@@ -357,7 +357,7 @@ describe('OCPP 2.0.1 in front of a management system', () => {
     expect(changed).toEqual([{ setVariableData: [{ ...other, attributeValue: '60' }] }]);
   });
 
-  it('gives way to the version that the management system speaks', async () => {
+  it('is replaced by the version that the management system supports', async () => {
     await csms.start();
     const { client } = await site();
     const charger = client({ protocols: ['ocpp2.0.1', 'ocpp1.6'] });
@@ -366,8 +366,8 @@ describe('OCPP 2.0.1 in front of a management system', () => {
   });
 });
 
-describe('A management system that is away', () => {
-  it('leaves the charger controlled, and learns afterwards that it started', async () => {
+describe('A management system that is unreachable', () => {
+  it('does not stop load management of the charger, and later receives the boot of the charger', async () => {
     const { charger, count } = await site();
     const one = charger();
     await eventually(() => expect(one.limitA).toBeGreaterThanOrEqual(6));
@@ -379,7 +379,7 @@ describe('A management system that is away', () => {
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
-  it('hears of the start first, and then the newest status of each connector', async () => {
+  it('receives the boot first, and then the newest status of each connector', async () => {
     const { client } = await site();
     const charger = client();
     await charger.connect();
@@ -395,7 +395,7 @@ describe('A management system that is away', () => {
     expect(methods()[0]).toBe('BootNotification');
   });
 
-  it('hears nothing of before after what is newer', async () => {
+  it('receives no old status after a newer one', async () => {
     const { client, count } = await site();
     const charger = client();
     await charger.connect();
@@ -420,7 +420,7 @@ describe('A management system that is away', () => {
     expect(statuses()).toEqual([statusOf('Charging')]);
   });
 
-  it('hears what it missed the next time where it is gone again before it has', async () => {
+  it('receives missed messages at the next connection if it disconnects during delivery', async () => {
     const { client } = await site();
     const charger = client();
     await charger.connect();
@@ -434,7 +434,7 @@ describe('A management system that is away', () => {
     await eventually(() => expect(methods()).toEqual(['BootNotification', 'BootNotification']));
   });
 
-  it('has the charger say again what it must know, and id tags be asked only where that was wanted', async () => {
+  it('makes the charger repeat transaction messages, and id tags are refused without a rule for them', async () => {
     const { client } = await site();
     const charger = client();
     await charger.connect();
@@ -448,7 +448,7 @@ describe('A management system that is away', () => {
     expect(await charger.call('Heartbeat', {})).toHaveProperty('currentTime');
   });
 
-  it('may be replaced by a rule for id tags', async () => {
+  it('can be replaced by a rule for id tags', async () => {
     const { client } = await site({ idTags: { kind: 'list', idTags: new Set(['A']) } });
     const charger = client();
     await charger.connect();
@@ -456,7 +456,7 @@ describe('A management system that is away', () => {
     expect(await charger.call('Authorize', { idTag: 'B' })).toEqual({ idTagInfo: { status: 'Invalid' } });
   });
 
-  it('is taken to be away where it never answers, and hears what it missed once it answers again', async () => {
+  it('is treated as unreachable if it does not answer, and receives missed messages after it answers again', async () => {
     await csms.start();
     csms.answers.set('StatusNotification', () => new Promise(() => {}));
     const { client, count } = await site();
@@ -471,7 +471,7 @@ describe('A management system that is away', () => {
 });
 
 describe('A hostile management system', () => {
-  it('that floods, or sends what is no OCPP or too long, is cut off, and the charger goes on', async () => {
+  it('that sends too many, invalid or too long messages is disconnected, and the charger keeps charging', async () => {
     await csms.start();
     const { charger, count } = await site();
     const one = charger();

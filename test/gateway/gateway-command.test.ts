@@ -56,7 +56,7 @@ function client(endpoint: string, options: Partial<ConstructorParameters<typeof 
   return client;
 }
 
-describe('A gateway to which chargers show certificates', WITH_OPENSSL, () => {
+describe('A gateway with client certificates for chargers', WITH_OPENSSL, () => {
   it.each([
     ['--mqtt-url names', ({ mqttUrl }: ServedSite) => ({ flags: ['--mqtt-url', mqttUrl], environment: {} })],
     [
@@ -66,7 +66,7 @@ describe('A gateway to which chargers show certificates', WITH_OPENSSL, () => {
         environment: { HEADROOM_MQTT_PORT: new URL(mqttUrl).port },
       }),
     ],
-  ])('joins the service that %s', async (_, placeOf) => {
+  ])('connects to the service that %s', async (_, placeOf) => {
     folder = new CertificateFolder();
     const authority = folder.authority('site');
     const { cert, key } = folder.issue(authority);
@@ -81,7 +81,7 @@ describe('A gateway to which chargers show certificates', WITH_OPENSSL, () => {
 });
 
 describe('The log of a gateway', () => {
-  it('has who connects, why a charger has no lease, who is gone, and why the gateway stops', async () => {
+  it('contains connections, the reason for a missing lease, disconnections, and the reason for its stop', async () => {
     const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl]);
     const charger = client(gateway.ocppUrl, { password: 'charger-secret-q1', protocols: ['ocpp1.6'] });
     charger.handle(async () => ({ status: 'Rejected' }));
@@ -127,8 +127,8 @@ describe('The log of a gateway', () => {
   });
 });
 
-describe('A gateway that is not told where the service is', () => {
-  it('does not start where the service picks its port', async () => {
+describe('A gateway without the address of the service', () => {
+  it('does not start if the service picks a free port', async () => {
     const args = ['gateway', 'ocpp', served.file, '--data-dir', join(served.directory, 'gateway')];
     const { code, stderr } = await start(args, { HEADROOM_MQTT_PORT: '0' }).finished;
     expect({ code, stderr }).toEqual({
@@ -139,7 +139,7 @@ describe('A gateway that is not told where the service is', () => {
 });
 
 describe('The help of a gateway', () => {
-  it('says what its flags mean to a gateway, and where it looks for the service', async () => {
+  it('describes its flags for a gateway, and the default address of the service', async () => {
     const { stdout } = await run(['gateway', 'ocpp', '--help'], {});
     const text = stdout.replace(/\s+/g, ' ');
     expect(text).toContain('mqtt://127.0.0.1 at the port of HEADROOM_MQTT_PORT if left out');
@@ -149,8 +149,8 @@ describe('The help of a gateway', () => {
   });
 });
 
-describe('A gateway that is to ask for id tags at an address', () => {
-  it('says which addresses there are, where it is another one', async () => {
+describe('A gateway with an invalid address for id tags', () => {
+  it('does not start, and lists the valid addresses', async () => {
     const args = ['gateway', 'ocpp', served.file, '--data-dir', temporaryDirectory()];
     const { code, stderr } = await run([...args, '--id-tags', 'ftp://example.com/tags'], {});
     expect({ code, stderr }).toEqual({
@@ -162,7 +162,7 @@ describe('A gateway that is to ask for id tags at an address', () => {
 });
 
 describe('A gateway with a file of id tags', () => {
-  it('lets those charge that are added while it runs, and keeps them where the file is gone', async () => {
+  it('accepts tags that are added while it runs, and keeps its tags if the file is missing', async () => {
     const directory = temporaryDirectory();
     const file = writeFile(directory, 'tags', 'FIRST\n');
     const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl, '--id-tags', file]);
@@ -183,8 +183,8 @@ describe('A gateway with a file of id tags', () => {
   });
 });
 
-describe('A gateway with the address of no service', () => {
-  it('starts, says so at once, and again when a charger comes: with the address, without the password in it', async () => {
+describe('A gateway with a wrong address of the service', () => {
+  it('starts, and logs the address without its password at once and at each charger connection', async () => {
     const place = `127.0.0.1:${await freePort()}`;
     const gateway = await gatewayWith(['--mqtt-url', `mqtt://depot:not-for-logs@${place}`]);
     await eventually(() =>
@@ -201,8 +201,8 @@ describe('A gateway with the address of no service', () => {
   });
 });
 
-describe('A gateway whose chargers have passwords that are too short or too long for OCPP', () => {
-  it('names those as it starts', async () => {
+describe('A gateway whose chargers have passwords of a length invalid for OCPP', () => {
+  it('logs their names at its start', async () => {
     const chargers = Object.entries({ short: 15, shortest: 16, longest: 40, long: 41 }).map(
       ([name, length]) => `          - controllerUuid: ${name}
             mqttPassword: ${'a phrase of a charger to be cut off where it is'.slice(0, length - 1)}!

@@ -34,8 +34,8 @@ async function hook(status: number, body: string | undefined) {
   return idTagsOf({ kind: 'webhook', url }, QUAY_A, silentLog);
 }
 
-describe('A web service that is asked for id tags', () => {
-  it('is told the charger and the tag, and its word counts', async () => {
+describe('A web service for id tags', () => {
+  it('receives the charger and the tag, and its answer decides', async () => {
     const ask = await hook(200, '{"status":"Blocked","more":1}');
     expect(await ask('04A2')).toBe('Blocked');
     expect(asked).toEqual([{ ...QUAY_A, idTag: '04A2' }]);
@@ -46,11 +46,11 @@ describe('A web service that is asked for id tags', () => {
     ['no status', 200, '[]'],
     ['no JSON', 200, 'Accepted'],
     ['an error', 500, '{"status":"Accepted"}'],
-  ])('lets nobody charge where it answers with %s', async (_, status, body) => {
+  ])('authorizes no tag if it answers with %s', async (_, status, body) => {
     expect(await (await hook(status, body))('04A2')).toBe('Invalid');
   });
 
-  it('lets nobody charge where it never answers, or is not there', async () => {
+  it('authorizes no tag if it does not answer or is unreachable', async () => {
     expect(await (await hook(200, undefined))('04A2')).toBe('Invalid');
     const nobody = idTagsOf({ kind: 'webhook', url: 'http://127.0.0.1:1/' }, QUAY_A, silentLog);
     expect(await nobody('04A2')).toBe('Invalid');
@@ -58,7 +58,7 @@ describe('A web service that is asked for id tags', () => {
 });
 
 describe('A file of id tags', () => {
-  it('lets those charge that it lists, in capital letters or small ones (OCPP 1.6, CiString)', async () => {
+  it('authorizes its tags regardless of upper and lower case (OCPP 1.6, CiString)', async () => {
     const file = writeFile(temporaryDirectory(), 'tags', '\uFEFFGOOD1\r\n\n  04a2 \n');
     const ask = idTagsOf({ kind: 'list', idTags: new IdTagFile(file) }, QUAY_A, silentLog);
     expect(await Promise.all(['good1', 'Good1', '04A2'].map(ask))).toEqual(Array(3).fill('Accepted'));

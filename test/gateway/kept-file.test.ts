@@ -29,44 +29,41 @@ function kept(kind: keyof typeof KINDS) {
   return { file: open(), onDisk: (charger = CHARGER) => open().get(charger), fill, free };
 }
 
-describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
-  'What a gateway keeps of a charger %s',
-  (kind) => {
-    it('is what the next gateway reads', () => {
-      const { file, onDisk } = kept(kind);
-      file.set(CHARGER, 6);
-      expect(onDisk()).toBe(6);
-      file.set(CHARGER, undefined);
-      expect(onDisk()).toBeUndefined();
-    });
+describe.each(Object.keys(KINDS) as (keyof typeof KINDS)[])('Stored state of a charger %s', (kind) => {
+  it('is read by the next gateway', () => {
+    const { file, onDisk } = kept(kind);
+    file.set(CHARGER, 6);
+    expect(onDisk()).toBe(6);
+    file.set(CHARGER, undefined);
+    expect(onDisk()).toBeUndefined();
+  });
 
-    it('is not known where the disk did not take it, and is written when it is said again', () => {
-      const { file, onDisk, fill, free } = kept(kind);
-      file.set(CHARGER, 0);
-      fill();
-      expect(() => file.set(CHARGER, 6)).toThrow();
-      expect(() => file.set(CHARGER, 6)).toThrow();
-      expect(file.get(CHARGER)).toBe(0);
-      free();
-      file.set(CHARGER, 6);
-      expect(onDisk()).toBe(6);
-    });
+  it('is unchanged after a failed write, and is written at the next attempt', () => {
+    const { file, onDisk, fill, free } = kept(kind);
+    file.set(CHARGER, 0);
+    fill();
+    expect(() => file.set(CHARGER, 6)).toThrow();
+    expect(() => file.set(CHARGER, 6)).toThrow();
+    expect(file.get(CHARGER)).toBe(0);
+    free();
+    file.set(CHARGER, 6);
+    expect(onDisk()).toBe(6);
+  });
 
-    it('is of that charger alone, whatever its name', () => {
-      const { file, onDisk } = kept(kind);
-      const names = ['../quay-a', '..', '.', 'a/b', 'A', 'a', '%2e', '__proto__'];
-      const chargers = names.map((name) => ({ ...CHARGER, controllerUuid: name as ControllerUuid }));
-      for (const [i, charger] of chargers.entries()) file.set(charger, i);
-      expect(chargers.map((charger) => onDisk(charger))).toEqual(names.map((_, i) => i));
-    });
+  it('belongs to that charger only, for any charger name', () => {
+    const { file, onDisk } = kept(kind);
+    const names = ['../quay-a', '..', '.', 'a/b', 'A', 'a', '%2e', '__proto__'];
+    const chargers = names.map((name) => ({ ...CHARGER, controllerUuid: name as ControllerUuid }));
+    for (const [i, charger] of chargers.entries()) file.set(charger, i);
+    expect(chargers.map((charger) => onDisk(charger))).toEqual(names.map((_, i) => i));
+  });
 
-    it('is said to be unreadable where it is no more what was written', () => {
-      const { file, fill, free, onDisk } = kept(kind);
-      file.set(CHARGER, 6);
-      fill();
-      free();
-      file.set(CHARGER, 'x' as unknown as number);
-      expect(() => onDisk()).toThrow(/cannot be read: move it away/);
-    });
-  },
-);
+  it('is reported as unreadable if the file has other contents', () => {
+    const { file, fill, free, onDisk } = kept(kind);
+    file.set(CHARGER, 6);
+    fill();
+    free();
+    file.set(CHARGER, 'x' as unknown as number);
+    expect(() => onDisk()).toThrow(/cannot be read: move it away/);
+  });
+});

@@ -9,13 +9,13 @@ const HEARTBEAT = '[2,"1","Heartbeat",{}]';
 const ANSWER = '[3,"a",{}]';
 
 describe('A charger', () => {
-  it('says as many calls at once as its burst, and no more', () => {
+  it('may send as many calls at once as its burst, and no more', () => {
     const its = limit();
     for (let i = 0; i < BURST; i++) expect(its.said(HEARTBEAT)).toBe(true);
     expect(its.said(HEARTBEAT)).toBe(false);
   });
 
-  it('answers as often as it is asked, and that leaves its calls as many as before', () => {
+  it('may answer every call, and its answers do not count as calls', () => {
     const its = limit();
     for (let i = 0; i < 10 * BURST; i++) {
       its.told(`[2,"${i}","TriggerMessage",{}]`);
@@ -25,13 +25,13 @@ describe('A charger', () => {
     expect(its.said(HEARTBEAT)).toBe(false);
   });
 
-  it('that answers what nobody asked says too much', () => {
+  it('exceeds its limit by answers without a call', () => {
     const its = limit();
     const said = Array.from({ length: BURST + 1 }, () => its.said(ANSWER));
     expect(said.filter((isWithin) => !isWithin)).toHaveLength(1);
   });
 
-  it('may leave a megabyte unread, and no more', () => {
+  it('may leave one megabyte unread, and no more', () => {
     expect([limit(1_048_576).told(ANSWER), limit(1_048_577).told(ANSWER)]).toEqual([true, false]);
   });
 });

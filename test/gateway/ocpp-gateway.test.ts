@@ -24,8 +24,8 @@ afterEach(async () => {
   running = undefined;
 });
 
-describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that speaks %s', (protocol) => {
-  it('charges under the limit of its location, and follows when that changes', async () => {
+describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger with %s', (protocol) => {
+  it('charges below the limit of its location, and follows a new limit', async () => {
     const { charger, live, service } = await site();
     const one = charger({ protocol });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
@@ -36,7 +36,7 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
     await eventually(async () => expect(await live()).toMatchObject({ limitA: 8.6, reservedKw: 5.934 }));
   });
 
-  it('falls back by itself within a second of the end of its lease when the gateway is gone', async () => {
+  it('falls back within a second of the end of its lease after the gateway stops', async () => {
     const { charger, gateway, live } = await site();
     const one = charger({ protocol });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare' }));
@@ -49,14 +49,14 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
     await eventually(() => expect(one.limitA).toBe(6));
   });
 
-  it('whose clock stands in the 1970s is served like the others', async () => {
+  it('receives grants despite a clock in the 1970s', async () => {
     const { charger, live } = await site();
     const one = charger({ protocol, aheadMs: -55 * 365 * 86_400_000 });
     await eventually(async () => expect(await live()).toMatchObject({ reason: 'fairShare', limitA: 15.9 }));
     await eventually(() => expect(one.limitA).toBe(15.9));
   });
 
-  it('that loses the second period has its maximum reserved, and says why it has no lease', async () => {
+  it('is counted at its maximum if it drops the second period, and the gateway records the reason', async () => {
     const { charger, live, gateway } = await site();
     charger({ protocol, behaviours: ['loses-periods'] });
     await eventually(async () => {
@@ -72,8 +72,8 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger that spea
   });
 });
 
-describe('A gateway whose disk takes nothing', () => {
-  it('goes on, and its charger charges under the limit once the disk takes what that starts with', async () => {
+describe('A gateway that cannot write to its disk', () => {
+  it('keeps running, and its charger receives a grant after its fail-safe can be written', async () => {
     const dataDir = temporaryDirectory();
     const unwritable = join(dataDir, 'ocpp-fail-safes.json.new');
     mkdirSync(unwritable);
@@ -101,21 +101,21 @@ describe('A connection', () => {
     expect(await count('headroom_gateway_refusals_total', { reason })).toBe(1);
   });
 
-  it('is put off while the service cannot be reached', async () => {
+  it('is refused with 503 while the service is unreachable', async () => {
     const { client, service, count } = await site({ mqttUrl: 'mqtt://127.0.0.1:1' });
     expect(service.mqttUrl).not.toBe('mqtt://127.0.0.1:1');
     await expect(client().connect()).rejects.toMatchObject({ code: 503 });
     expect(await count('headroom_gateway_refusals_total', { reason: 'unreachable' })).toBe(1);
   });
 
-  it('may name its tenant in the path', async () => {
+  it('may have its tenant in the path', async () => {
     const { client, ocppUrl, gateway } = await site();
     const tenantUuid = gateway.bridges[0]?.address.tenantUuid;
     await client({ endpoint: `${ocppUrl}/${tenantUuid}` }).connect();
     await eventually(() => expect(gateway.bridges[0]?.isOpen).toBe(true));
   });
 
-  it('takes the place of the one before', async () => {
+  it('replaces the previous connection of the charger', async () => {
     const { client, count, gateway } = await site();
     const [first, second] = [client(), client()];
     const closed = new Promise((resolve) => first.once('close', resolve));
@@ -127,7 +127,7 @@ describe('A connection', () => {
     await expect(second.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
   });
 
-  it('that is made again, by a charger that has not started, counts among those with a proven lease as before', async () => {
+  it('without a new boot of the charger keeps its verified lease', async () => {
     const { charger, client, count, gateway } = await site();
     const its = charger();
     const [bridge] = gateway.bridges;
@@ -141,7 +141,7 @@ describe('A connection', () => {
     expect(await count('headroom_gateway_leases_lost_total')).toBe(0);
   });
 
-  it('with a path that cannot be read is refused, and without web socket too', async () => {
+  it('with an invalid path or without WebSocket is refused', async () => {
     const { ocppUrl, client } = await site();
     const { port } = new URL(ocppUrl);
     const answer = await new Promise<string>((resolve) => {
@@ -164,7 +164,7 @@ describe('A connection', () => {
 });
 
 it.each(['', 'ocpp1.6,', 'ocpp1.6,ocpp1.6', 'ocpp 1.6'])(
-  'A charger that names its versions as "%s" is answered 400',
+  'A charger with the subprotocol header "%s" receives 400',
   async (protocol) => {
     const { ocppUrl } = await site();
     const { socket, status, isClosed } = askUpgrade(ocppUrl, { protocol });
@@ -174,7 +174,7 @@ it.each(['', 'ocpp1.6,', 'ocpp1.6,ocpp1.6', 'ocpp 1.6'])(
   },
 );
 
-describe('What a charger may send in OCPP 2.0.1', () => {
+describe('A message in OCPP 2.0.1 without a management system', () => {
   const EVENT = {
     eventType: 'Started',
     triggerReason: 'CablePluggedIn',
@@ -189,7 +189,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     return { ...all, client };
   }
 
-  it.each(['ocpp2.0.1', 'ocpp2.1'])('is answered as %s has it, managed or not', async (protocol) => {
+  it.each(['ocpp2.0.1', 'ocpp2.1'])('is answered according to %s', async (protocol) => {
     const { client } = await connected(protocol);
     const idToken = { idToken: 'A', type: 'Central' };
     expect(await client.call('Authorize', { idToken })).toEqual({ idTokenInfo: { status: 'Accepted' } });
@@ -200,7 +200,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     await expect(client.call('StatusNotification', { evseId: 'one' })).rejects.toThrow();
   });
 
-  it('says where a transaction runs once, and the gateway remembers', async () => {
+  it('may name the EVSE of a transaction only once, and the gateway remembers it', async () => {
     const { client, gateway } = await connected('ocpp2.0.1');
     const at = () => gateway.bridges[0]?.session.leaseAt(1)?.transaction;
     const transactionInfo = { transactionId: 'tx-1', chargingState: 'Charging' };
@@ -211,7 +211,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     expect(at()).toBeUndefined();
   });
 
-  it('says of a transaction whose EVSE it called free that it goes on, and the gateway knows it again', async () => {
+  it('may update a transaction after its EVSE was available, and the gateway restores the transaction', async () => {
     const { client, gateway } = await connected('ocpp2.0.1');
     const at = () => gateway.bridges[0]?.session.leaseAt(1)?.transaction;
     const transactionInfo = { transactionId: 'tx-1', chargingState: 'Charging' };
@@ -229,7 +229,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     ['by the first event of the transaction', { id: 1, connectorId: 1 }, 'Available'],
     ['by its status', { id: 1 }, 'Occupied'],
   ] as const)(
-    'says %s at which connector of its EVSE the car is, and what the others say is no news of it',
+    'identifies the connector of the car %s, and statuses of other connectors do not affect it',
     async (_, evse, first) => {
       const { client, gateway } = await connected('ocpp2.0.1');
       const say = (connectorId: number, connectorStatus: string) => {
@@ -262,7 +262,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     },
   );
 
-  it('is asked of a list where its id token must be known', async () => {
+  it('is answered by a list of id tokens', async () => {
     const idTags = { kind: 'list', idTags: new Set(['KNOWN']) } as const;
     const { client } = await connected('ocpp2.0.1', { idTags });
     const transactionInfo = { transactionId: 'tx-1' };
@@ -273,7 +273,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
     expect(await asked('OTHER')).toEqual({ idTokenInfo: { status: 'Invalid' } });
   });
 
-  it('gets the newest version that both speak', async () => {
+  it('uses the newest version that charger and gateway support', async () => {
     const { client } = await site();
     const charger = client({ protocols: ['ocpp1.6', 'ocpp2.1', 'ocpp2.0.1'] });
     await charger.connect();
@@ -281,7 +281,7 @@ describe('What a charger may send in OCPP 2.0.1', () => {
   });
 });
 
-describe('What a charger may send', () => {
+describe('A message in OCPP 1.6 without a management system', () => {
   const BOOT = { chargePointVendor: 'Maker', chargePointModel: 'Model' };
 
   async function connected(...options: Parameters<typeof runOcppSite>) {
@@ -292,7 +292,7 @@ describe('What a charger may send', () => {
     return { ...all, client };
   }
 
-  it('is answered as OCPP 1.6 has it, managed or not', async () => {
+  it('is answered according to OCPP 1.6', async () => {
     const { client } = await connected();
     expect(await client.call('Authorize', { idTag: 'A' })).toEqual({ idTagInfo: { status: 'Accepted' } });
     expect(await client.call('DataTransfer', { vendorId: 'A' })).toEqual({ status: 'UnknownVendorId' });
@@ -301,7 +301,7 @@ describe('What a charger may send', () => {
     await expect(client.call('Nonsense', {})).rejects.toThrow();
   });
 
-  it('starts transactions with ids that rise, the same for the same', async () => {
+  it('starts a transaction with a rising id, and receives the same id after a repetition', async () => {
     const { client } = await connected();
     const start = { connectorId: 1, idTag: 'A', meterStart: 0, timestamp: '2026-06-01T17:00:00Z' };
     const first = (await client.call('StartTransaction', start)) as { transactionId: number };
@@ -313,7 +313,7 @@ describe('What a charger may send', () => {
     expect(next.transactionId).toBeGreaterThan(first.transactionId);
   });
 
-  it('starts transactions with ids that no other of it has, on its next connection and after a restart of the gateway, too', async () => {
+  it('starts a transaction with a unique id, also after a reconnection and a restart of the gateway', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'headroom-ids-'));
     const { client } = await connected({ dataDir });
     const begin = async (by: typeof client, meterStart: number) => {
@@ -342,13 +342,13 @@ describe('What a charger may send', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('asks a list whether an id tag may charge', async () => {
+  it('is answered by a list of id tags', async () => {
     const { client } = await connected({ idTags: { kind: 'list', idTags: new Set(['KNOWN']) } });
     expect(await client.call('Authorize', { idTag: 'KNOWN' })).toEqual({ idTagInfo: { status: 'Accepted' } });
     expect(await client.call('Authorize', { idTag: 'OTHER' })).toEqual({ idTagInfo: { status: 'Invalid' } });
   });
 
-  it('is counted and survived where it is no message of OCPP, and the charger goes on', async () => {
+  it('is counted if it is not valid OCPP, and the connection stays open', async () => {
     const { client, count } = await connected();
     const malformed = () => count('headroom_gateway_messages_total', { result: 'malformed' });
     for (const frame of [
@@ -368,7 +368,7 @@ describe('What a charger may send', () => {
     await expect(client.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
   });
 
-  it('is answered twice where it comes twice with one id', async () => {
+  it('is answered twice if it is sent twice with one id', async () => {
     const { client } = await connected();
     const answers: unknown[] = [];
     client.on('message', ({ message, outbound }: { message: string; outbound: boolean }) => {
@@ -380,7 +380,7 @@ describe('What a charger may send', () => {
     await expect(client.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
   });
 
-  it('ends the connection where it is a storm of errors that nobody asked for', async () => {
+  it('ends the connection after too many unsolicited errors', async () => {
     const { client, count, gateway } = await connected();
     const closed = new Promise((resolve) => client.once('close', resolve));
     for (let i = 0; i < 40; i++) client.sendRaw(`[4,"none-${i}","InternalError","",{}]`);
@@ -390,7 +390,7 @@ describe('What a charger may send', () => {
     await expect(running?.client().connect()).resolves.toBeDefined();
   });
 
-  it('ends the connection where it is too long or too much', async () => {
+  it('ends the connection if it is too long or one of too many', async () => {
     const { client, client: first } = await connected();
     const closed = new Promise((resolve) => first.once('close', resolve));
     client.sendRaw(`[2,"a","DataTransfer",{"vendorId":"A","data":"${'x'.repeat(200_000)}"}]`);
@@ -403,7 +403,7 @@ describe('What a charger may send', () => {
     expect(await running?.count('headroom_gateway_refusals_total', { reason: 'flood' })).toBeGreaterThan(0);
   });
 
-  it('ends the connection where it does not read what it is answered', async () => {
+  it('ends the connection if the charger reads no answers', async () => {
     const { client, gateway } = await connected();
     await client.close({ force: true });
     const { hostname, port, pathname } = new URL(running?.ocppUrl ?? '');

@@ -28,7 +28,7 @@ async function secured(asksForCertificates: boolean, options: Parameters<typeof 
 }
 
 describe('A gateway with a certificate', WITH_OPENSSL, () => {
-  it('lets chargers in over TLS with their passwords', async () => {
+  it('accepts chargers over TLS with their passwords', async () => {
     const { client, ca, ocppUrl } = await secured(false);
     expect(ocppUrl).toMatch(/^wss:/);
     await expect(client({ wsOpts: { ca } }).connect()).resolves.toBeDefined();
@@ -39,7 +39,7 @@ describe('A gateway with a certificate', WITH_OPENSSL, () => {
     });
   });
 
-  it('lets a charger in by its certificate alone, and speaks for it with the login of a gateway', async () => {
+  it('accepts a charger by its certificate, and publishes for it with the login of a gateway', async () => {
     const { client, ca, folder, authority, gateway, live } = await secured(true);
     const own = pems(folder.issue(authority, { cn: CHARGER, names: '' }));
     const charger = client({ wsOpts: { ca, ...own }, password: null });
@@ -53,7 +53,7 @@ describe('A gateway with a certificate', WITH_OPENSSL, () => {
     await eventually(async () => expect(await live()).toMatchObject({ link: 'offline' }));
   });
 
-  it('refuses a certificate of another authority, one that names another, and none', async () => {
+  it('refuses a certificate of another authority, one for another charger, and a missing one', async () => {
     const { client, ca, folder, authority, count } = await secured(true);
     const foreign = pems(folder.issue(folder.authority('elsewhere'), { cn: CHARGER }));
     await expect(client({ wsOpts: { ca, ...foreign } }).connect()).rejects.toThrow();
@@ -64,7 +64,7 @@ describe('A gateway with a certificate', WITH_OPENSSL, () => {
     expect(await count('headroom_gateway_refusals_total', { reason: 'tls' })).toBeGreaterThan(0);
   });
 
-  it('logs in anew for a charger with a certificate, once a login that was refused is taken again', async () => {
+  it('logs in again for a charger with a certificate after a refused login is accepted again', async () => {
     const broker = await startRefusingBroker();
     const { client, ca, folder, authority } = await secured(true, { mqttUrl: broker.url });
     try {

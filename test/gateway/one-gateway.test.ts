@@ -4,7 +4,7 @@ import { runAlone, start, temporaryDirectory, writeFile } from '../cli/headroom.
 import { siteYaml } from '../cli/site.js';
 
 describe('A second gateway on one data directory', () => {
-  it('is refused with one line that says the way out, and let in once the first is gone, killed too', async () => {
+  it('is refused with one line that names a remedy, and starts after the first gateway is killed', async () => {
     const directory = temporaryDirectory();
     const file = writeFile(directory, 'sites.yaml', siteYaml());
     const args = ['gateway', 'ocpp', file, '--port', '0', '--data-dir', directory];

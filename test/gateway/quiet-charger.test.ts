@@ -28,7 +28,7 @@ class PingedClient extends RPCClient {
 
 afterEach(() => running.stop());
 
-it('is pinged once it is quiet, and not before', async () => {
+it('A charger is pinged after it is silent, and not before', async () => {
   running = await runOcppSite({ heartbeatS: HEARTBEAT_S });
   const client = new PingedClient({ ...CLIENT, endpoint: running.ocppUrl });
   // An answer would count as a message from the charger.
@@ -52,7 +52,7 @@ it('is pinged once it is quiet, and not before', async () => {
   await client.close({ force: true });
 });
 
-it('is there where all that comes of it are pings of its own', async () => {
+it('A charger that sends only pings counts as connected', async () => {
   running = await runOcppSite({ heartbeatS: HEARTBEAT_S });
   const client = new PingedClient({ ...CLIENT, endpoint: running.ocppUrl });
   await client.connect();

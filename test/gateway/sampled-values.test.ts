@@ -10,7 +10,7 @@ it.each([
   ['at the inlet first', ['Inlet', 'Outlet']],
   ['at the outlet first', ['Outlet', 'Inlet']],
   ['at the inlet first, and at the outlet without saying where', ['Inlet', undefined]],
-])('Power that is measured %s is that of the outlet, and not that of both', (_, locations) => {
+])('Power that is measured %s is the power of the outlet, and not the sum', (_, locations) => {
   const of = (location: string | undefined) => (location === 'Inlet' ? 1_010 : 1_000);
   const [phases, totals] = [['L1', 'L2', 'L3'], [undefined]].map((each) =>
     locations.flatMap((location) => each.map((phase) => sampled(of(location), phase, location))),
@@ -19,6 +19,6 @@ it.each([
   expect(meteredValues(0, undefined, totals ?? []).powerW).toBe(1_000);
 });
 
-it('Power that is measured at the inlet alone counts', () => {
+it('Power that is measured only at the inlet counts', () => {
   expect(meteredValues(0, undefined, [sampled(1_010, 'L1', 'Inlet')]).powerW).toBe(1_010);
 });

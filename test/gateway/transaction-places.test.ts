@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('A station with two EVSEs that names the EVSE only in the first event of a transaction', () => {
-  it('keeps its leases over a restart of the gateway', async () => {
+  it('keeps its leases after a restart of the gateway', async () => {
     const dataDir = temporaryDirectory();
     running = await runOcppSite({ dataDir }, 2);
     const { charger, gateway, nextGateway, service } = running;
@@ -61,7 +61,7 @@ describe('The EVSEs of transactions', () => {
     ['damaged', '{"harbour/quay-a": [{"transac'],
     ['of another version', '{"harbour/quay-a": {"tx-1": 2}}'],
     ['empty', ''],
-  ])('are learnt anew where the file is %s', (_, text) => {
+  ])('are recorded again if the file is %s', (_, text) => {
     const folder = temporaryDirectory();
     writeFileSync(join(folder, FILE), text);
     const warnings: object[] = [];
@@ -72,7 +72,7 @@ describe('The EVSEs of transactions', () => {
     expect(placesIn(folder).evseOf('tx-2')).toBe(1);
   });
 
-  it('are known for the newest transaction of each EVSE, and bounded, whatever is said', () => {
+  it('are recorded for the newest transaction of each EVSE, in bounded number, for any messages', () => {
     const step = fc.record({ evse: fc.nat(150), transaction: fc.nat(400).map(String), ends: fc.boolean() });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 600, size: 'max' }), (steps) => {
@@ -92,7 +92,7 @@ describe('The EVSEs of transactions', () => {
     );
   });
 
-  it('are known, and transactions go on, where the disk takes no write', async () => {
+  it('are recorded in memory if the disk cannot be written, and transactions go on', async () => {
     const dataDir = temporaryDirectory();
     mkdirSync(join(dataDir, `${FILE}.new`));
     running = await runOcppSite({ dataDir });

@@ -76,8 +76,8 @@ async function attach(): Promise<void> {
   });
 }
 
-describe('A login that was taken', () => {
-  it('is tried again, and listens again, after a server that was unavailable takes it', async () => {
+describe('An accepted login', () => {
+  it('is retried while the server is unavailable, and subscribes again after that', async () => {
     await listen();
     broker.refuseWith(SERVER_UNAVAILABLE);
     broker.cutAll();
@@ -89,7 +89,7 @@ describe('A login that was taken', () => {
     expect(listened).toBe(1);
   });
 
-  it('and is no longer is told so once, and not tried again', async () => {
+  it('is reported as refused once, and not retried, after the server refuses it', async () => {
     await listen();
     broker.refuseWith(NOT_AUTHORIZED);
     broker.cutAll();
@@ -107,7 +107,7 @@ describe('A login that was taken', () => {
   });
 });
 
-it('A login that was taken, and is no longer by the time that its charger is let in, is told so', async () => {
+it('An accepted login that is refused before its charger connects is reported as refused', async () => {
   expect(await uplink.opened()).toBeUndefined();
   broker.refuseWith(NOT_AUTHORIZED);
   broker.cutAll();
@@ -127,7 +127,7 @@ describe('The last will of a login', () => {
     await listen();
   });
 
-  it('is the newest one, and none of before is ever spoken', async () => {
+  it('is the newest one, and earlier ones are never published', async () => {
     uplink.publish('q1-a/state', { said: 'before' }, { qos: 1, retain: false });
     uplink.setWill(willOf('second'));
     uplink.setWill(willOf('third'));
@@ -141,14 +141,14 @@ describe('The last will of a login', () => {
     expect(broker.heard).toEqual(['{"said":"before"}', '{"said":"after"}', spoken('third')]);
   });
 
-  it('is said without another login where it is the same', async () => {
+  it('is published without another login if it is unchanged', async () => {
     uplink.setWill(willOf('first'));
     expect(uplink.isListening).toBe(true);
     broker.cutAll();
     await eventually(() => expect(broker.heard).toEqual([spoken('first')]));
   });
 
-  it('changes while there is no connection, too', async () => {
+  it('can change without a connection', async () => {
     broker.refuseWith(SERVER_UNAVAILABLE);
     broker.cutAll();
     await eventually(() => expect(uplink.isListening).toBe(false));
@@ -159,7 +159,7 @@ describe('The last will of a login', () => {
     await eventually(() => expect(broker.heard).toEqual([spoken('first'), spoken('second')]));
   });
 
-  it('is renewed though the broker does not let the login of before go', async () => {
+  it('is renewed if the broker does not confirm the end of the earlier login', async () => {
     broker.freezeAll();
     uplink.setWill(willOf('second'));
     clock.advance(4_999);
@@ -170,7 +170,7 @@ describe('The last will of a login', () => {
     await eventually(() => expect(broker.heard.at(-1)).toBe(spoken('second')));
   });
 
-  it('is spoken by nobody once the login has ended, however soon after it changed', async () => {
+  it('is not published after the login has ended, even directly after a change', async () => {
     uplink.setWill(willOf('second'));
     await uplink.end();
     // Another login would reach the broker before these.
@@ -182,7 +182,7 @@ describe('The last will of a login', () => {
 });
 
 describe('A first login', () => {
-  it('that a server refuses for now could not be judged', async () => {
+  it('is not judged if the server is unavailable', async () => {
     broker.refuseWith(SERVER_UNAVAILABLE);
     expect(await uplink.opened()).toBe('attempts');
   });

@@ -12,15 +12,18 @@ it.each([
   ['ocpp1.6', 'GetConfiguration'],
   ['ocpp2.0.1', 'GetVariables'],
   ['ocpp2.1', 'GetVariables'],
-])('speaks %s and answers with an error: what it can do is read all the same', async (protocol, reading) => {
-  running = await runOcppSite();
-  const client = running.client({ protocols: [protocol] });
-  const asked: string[] = [];
-  client.handle(({ method = '' }) => {
-    asked.push(method);
-    throw createRPCError(method === 'TriggerMessage' ? 'InternalError' : 'NotSupported');
-  });
-  await client.connect();
-  await eventually(() => expect(asked).toContain(reading));
-  expect(asked.slice(0, 3)).toEqual(['TriggerMessage', 'TriggerMessage', reading]);
-});
+])(
+  'A charger with %s that answers triggers with errors is still asked for its capabilities',
+  async (protocol, reading) => {
+    running = await runOcppSite();
+    const client = running.client({ protocols: [protocol] });
+    const asked: string[] = [];
+    client.handle(({ method = '' }) => {
+      asked.push(method);
+      throw createRPCError(method === 'TriggerMessage' ? 'InternalError' : 'NotSupported');
+    });
+    await client.connect();
+    await eventually(() => expect(asked).toContain(reading));
+    expect(asked.slice(0, 3)).toEqual(['TriggerMessage', 'TriggerMessage', reading]);
+  },
+);
