@@ -64,7 +64,7 @@ describe('The Access page', ON_PAGES, () => {
     return rig.service.send('GET', '/locations/quay-1/limits', { headers }).then(({ status }) => status);
   }
 
-  it('creates an API key, shows it once, and revokes it, which its next request notices', async () => {
+  it('creates an API key, shows it once, and revokes it for its next request', async () => {
     const page = await rig.open({ ...IN_UTC, hash, permissions: ['clipboard-read', 'clipboard-write'] });
     await page.getByRole('button', { name: 'Create an API key' }).click();
     const dialog = page.getByRole('dialog');
@@ -112,7 +112,7 @@ describe('The Access page', ON_PAGES, () => {
     });
   });
 
-  it('creates a client whose secret gives a token, and says at the field what is wrong', async () => {
+  it('creates a client whose secret gives a token, and shows errors at the field', async () => {
     const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Create an OAuth client' }).click();
     const dialog = page.getByRole('dialog');
@@ -137,7 +137,7 @@ describe('The Access page', ON_PAGES, () => {
     expect(await page.title()).toBe('Access – Headroom');
   });
 
-  it('opens for a key of this right alone, offers no more than that, and warns before it is revoked', async () => {
+  it('opens for a key with only this scope, offers no other scope, and warns before its revocation', async () => {
     const page = await rig.open({ as: 'nobody', expected: /status of (403|401)/ });
     await signIn(page, formatApiKey('onlycred', SECRET));
     await page.getByRole('heading', { level: 1, name: 'Access' }).waitFor();
@@ -153,7 +153,7 @@ describe('The Access page', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  it('shows nothing to a key without the right, and says how to get one', async () => {
+  it('shows no credentials to a key without the scope, and names the command to issue one', async () => {
     const page = await rig.open({ as: 'nobody', expected: /status of 403/ });
     await signIn(page, formatApiKey('usual000', SECRET));
     await page.getByRole('link', { name: 'Access' }).click();
@@ -162,7 +162,7 @@ describe('The Access page', ON_PAGES, () => {
     await expectAccessible(page);
   });
 
-  it('shows the credentials of its own tenant alone, and is usable by everybody', async () => {
+  it('shows only credentials of its own tenant, and is accessible', async () => {
     for (const colorScheme of colorSchemes())
       for (const viewport of [PHONE, { width: 1280, height: 800 }]) {
         const page = await rig.open({ ...IN_UTC, hash, as: RIVAL, colorScheme, viewport });

@@ -56,7 +56,7 @@ describe('The page of alarms', ON_PAGES, () => {
       .filter({ hasText: 'Limit cannot be kept' });
   }
 
-  it('shows an alarm begin and end without a reload, and then among those that are past', async () => {
+  it('shows the beginning and end of an alarm without a reload, and then lists it as past', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.evaluate('window.isStillThere = true');
     await page.getByRole('heading', { name: /^Open alarms: \d+$/ }).waitFor();
@@ -84,7 +84,7 @@ describe('The page of alarms', ON_PAGES, () => {
     return alarms.filter(({ kind, endedAt }) => kind === wanted && endedAt === null).length;
   }
 
-  it('shows past ones by span and page by page', async () => {
+  it('shows past alarms by time span and page by page', async () => {
     const before = await openAlarms('LIMIT_UNATTAINABLE');
     const beganMs = Date.now();
     await Promise.all(YARDS.map(({ locationId }) => setLimit(locationId, 1)));
@@ -117,7 +117,7 @@ describe('The page of alarms', ON_PAGES, () => {
     await eventually(async () => expect(await count()).toBeGreaterThanOrEqual(100));
   });
 
-  it('shows names as text, can be used without seeing it, and fits a phone', async () => {
+  it('shows names as text, is accessible, and fits a phone', async () => {
     await setLimit('quay-2', 1);
     for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme, viewport: { width: 375, height: 720 }, hash });

@@ -12,7 +12,7 @@ async function brightness(page: Page): Promise<number> {
   return alpha === 0 ? 255 : (red + green + blue) / 3;
 }
 
-describe('The reference of the API', ON_PAGES, () => {
+describe('The API reference', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {
@@ -29,35 +29,32 @@ describe('The reference of the API', ON_PAGES, () => {
     return page;
   }
 
-  it('is one link away from the dashboard, and leads back', async () => {
+  it('is linked from the dashboard, and links back', async () => {
     const page = await openDocs('light');
     await page.getByRole('link', { name: 'Dashboard' }).click();
     await page.getByRole('heading', { name: 'Locations' }).waitFor();
   });
 
-  it.each(['light', 'dark'] as const)(
-    'is as %s as the system, and can be used without seeing it',
-    async (scheme) => {
-      const page = await openDocs(scheme);
-      const isDark = async () => (await brightness(page)) < 90;
-      await eventually(async () => expect(await isDark()).toBe(scheme === 'dark'));
-      await expectAccessible(page);
-      for (const method of ['post', 'get', 'put', 'patch', 'delete']) {
-        await page.locator(`.opblock-${method} .opblock-summary-control`).first().press('Enter');
-        await page.locator(`.opblock-${method}.is-open .opblock-body`).first().waitFor();
-      }
-      await page.locator('.opblock-post .try-out__btn').first().click();
-      await page.getByLabel('Request body').first().waitFor();
-      await expectAccessible(page);
-      await page.locator('.schemes .btn.authorize').click();
-      await page.getByRole('button', { name: 'Close', exact: true }).first().waitFor();
-      await expectAccessible(page);
-      await page.emulateMedia({ colorScheme: scheme === 'dark' ? 'light' : 'dark' });
-      await eventually(async () => expect(await isDark()).toBe(scheme !== 'dark'));
-    },
-  );
+  it.each(['light', 'dark'] as const)('has the %s theme of the system, and is accessible', async (scheme) => {
+    const page = await openDocs(scheme);
+    const isDark = async () => (await brightness(page)) < 90;
+    await eventually(async () => expect(await isDark()).toBe(scheme === 'dark'));
+    await expectAccessible(page);
+    for (const method of ['post', 'get', 'put', 'patch', 'delete']) {
+      await page.locator(`.opblock-${method} .opblock-summary-control`).first().press('Enter');
+      await page.locator(`.opblock-${method}.is-open .opblock-body`).first().waitFor();
+    }
+    await page.locator('.opblock-post .try-out__btn').first().click();
+    await page.getByLabel('Request body').first().waitFor();
+    await expectAccessible(page);
+    await page.locator('.schemes .btn.authorize').click();
+    await page.getByRole('button', { name: 'Close', exact: true }).first().waitFor();
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: scheme === 'dark' ? 'light' : 'dark' });
+    await eventually(async () => expect(await isDark()).toBe(scheme !== 'dark'));
+  });
 
-  it('keeps to the theme that somebody chose on the dashboard', async () => {
+  it('keeps the theme that the user chose on the dashboard', async () => {
     const page = await rig.open({ colorScheme: 'light' });
     const theme = page.getByRole('button', { name: /^Theme/ });
     await theme.click();
@@ -68,7 +65,7 @@ describe('The reference of the API', ON_PAGES, () => {
     expect(await brightness(page)).toBeLessThan(90);
   });
 
-  it('leaves the head of the dashboard in two lines on a phone', async () => {
+  it('fits in the header of the dashboard on a phone', async () => {
     const page = await rig.open({ viewport: { width: 375, height: 700 } });
     const link = page.getByRole('link', { name: 'API', exact: true });
     await link.waitFor();

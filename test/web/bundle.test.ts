@@ -11,18 +11,18 @@ const COMPRESSED_AT_MOST_BYTES = 150_000;
 describe('The built dashboard', needing(missingFile(ASSETS)), () => {
   const scripts = (existsSync(ASSETS) ? readdirSync(ASSETS) : []).filter((name) => name.endsWith('.js'));
 
-  it('has no more JavaScript than 150 kB, compressed, all pages together', () => {
+  it('has at most 150 kB of compressed JavaScript for all pages', () => {
     const bytes = scripts.reduce((sum, name) => sum + readFileSync(`${ASSETS}${name}.gz`).length, 0);
     expect(scripts.length).toBeGreaterThan(4);
     expect(bytes).toBeLessThanOrEqual(COMPRESSED_AT_MOST_BYTES);
   });
 
-  it('carries no schemas, only the types made of them', () => {
+  it('contains no schemas, only the types derived from them', () => {
     const account = scripts.filter((name) => /ZodError|_zod\b/.test(readFileSync(ASSETS + name, 'utf8')));
     expect(account).toEqual([]);
   });
 
-  it('has a compressed form of every script that is the same script', () => {
+  it('has a compressed copy of every script', () => {
     for (const name of scripts) {
       expect(gunzipSync(readFileSync(`${ASSETS}${name}.gz`)).equals(readFileSync(ASSETS + name))).toBe(true);
     }

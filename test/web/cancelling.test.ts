@@ -8,7 +8,7 @@ import { figureOf, IN_UTC, inSeconds, rowsOf } from './location-figures.js';
 
 const hash = '/locations/quay-1';
 
-describe('Whoever set a limit by mistake', ON_PAGES, () => {
+describe('The dialog to cancel a profile', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
   const firstChange = async (page: Page) => (await rowsOf(page, 'Changes'))[0]?.slice(2);
   const listed = async (path: string) => (await rig.service.call('GET', path)).body.profiles;
 
-  it('ends it now, and the limit that applies without it is back at once', async () => {
+  it('ends an active profile, and the limit without it applies at once', async () => {
     await submit('/locations/quay-1/schedules', -60, 5, 7);
     const page = await rig.open({ ...IN_UTC, hash });
     const now = page.getByRole('region', { name: 'Now', exact: true });
@@ -46,7 +46,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     expect(await listed('/locations/quay-1/limits')).toEqual([]);
   });
 
-  it('cancels what is planned by keyboard alone, or keeps it', async () => {
+  it('cancels or keeps a planned profile by keyboard', async () => {
     await submit('/locations/quay-1/schedules', 3_600, 9, 2);
     const page = await rig.open({ ...IN_UTC, hash });
     const button = page.getByRole('button', { name: 'Cancel… the profile of priority 2, 9.0 kW' });
@@ -74,7 +74,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     expect(await listed('/locations/quay-1/limits')).toEqual([]);
   });
 
-  it('sees at once what somebody else cancels, and no button for what has ended or is past', async () => {
+  it('follows cancellations by other users, and is not offered for ended or past profiles', async () => {
     await submit('/locations/quay-2/schedules', -3_599, 8, 1);
     await submit('/locations/quay-2/schedules', 3_600, 8, 3);
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
@@ -86,7 +86,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await eventually(async () => expect(await prioritiesIn(page, 'Profiles')).toEqual(['1']));
   });
 
-  it('is told what will not fit without it, and where it is too late', async () => {
+  it('shows warnings about the limit after the cancellation, and reports a profile that is gone', async () => {
     await rig.service.call('PUT', '/locations/quay-2/limit', { limitKw: 5 });
     await submit('/locations/quay-2/schedules', -60, 18, 4);
     await submit('/locations/quay-2/schedules', 3_600, 18, 6);
@@ -120,7 +120,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     expect(body).toMatchObject({ lockLimitKw: null, profiles: [] });
   });
 
-  it('finds what was cancelled or replaced, the newest first, and sees the next as it comes (section 1)', async () => {
+  it('adds to the list of cancelled and replaced profiles, newest first and live (section 1)', async () => {
     const schedules = '/chargers/quay-2-a/connectors/1/schedules';
     for (const limitKw of [...Array.from({ length: 60 }, (_, i) => i + 1), 7, 8])
       await submit(schedules, -60, limitKw, 3);
@@ -150,7 +150,7 @@ describe('Whoever set a limit by mistake', ON_PAGES, () => {
     await dialog.getByText('the newest first: 50 of 62.').waitFor();
   });
 
-  it('cancels a record of the organization, on a narrow screen too', async () => {
+  it('cancels a recorded profile of the organization, also on a narrow screen', async () => {
     await submit('/organizations/schedules', -60, 100, 9);
     const viewport = { width: 375, height: 720 };
     const page = await rig.open({ ...IN_UTC, hash: '/organization', viewport });

@@ -60,7 +60,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     });
   }
 
-  it('create a cluster, whose cap is seen to bind without a reload (section 2.8)', async () => {
+  it('create a cluster, and show its cap take effect without a reload (section 2.8)', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/clusters' });
     await page.evaluate('window.isStillThere = true');
     await page.getByRole('button', { name: 'Create a cluster' }).click();
@@ -118,7 +118,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 50 });
   });
 
-  it('show what the service refuses at the field that is wrong, and create nothing', async () => {
+  it('show refusals of the service at the invalid field, and create nothing', async () => {
     const page = await rig.open({ hash: '/clusters', expected: /status of 400/ });
     await page.getByRole('button', { name: 'Create a cluster' }).click();
     await page.getByLabel('Cap in kW').fill('plenty');
@@ -131,7 +131,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     expect((await rig.service.call('GET', '/clusters')).body.count).toBe(0);
   });
 
-  it('show what a cap will not leave room for, and never create a second cluster for it', async () => {
+  it('show the warning about a low cap, and create the cluster only once', async () => {
     const page = await rig.open({ hash: '/clusters' });
     await page.getByRole('button', { name: 'Create a cluster' }).click();
     const dialog = page.getByRole('dialog');
@@ -153,7 +153,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     expect((await rig.service.call('GET', '/clusters')).body.count).toBe(0);
   });
 
-  it('change what was changed and nothing else (section 4.1, endpoint 10)', async () => {
+  it('change only the edited fields (section 4.1, endpoint 10)', async () => {
     const clusterId = await clusterOf(['quay-1', 'quay-2'], { limitKw: 35 });
     const page = await rig.open({ hash: `/clusters/${clusterId}` });
     await page.getByRole('button', { name: 'Change…' }).click();
@@ -178,7 +178,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     expect(await read(clusterId)).toMatchObject(changed);
   });
 
-  it('remove a member, and say in the words of the service that the last one stays (section 8)', async () => {
+  it('remove a member, and show the refusal of the service for the last one (section 8)', async () => {
     const clusterId = await clusterOf(['quay-1', 'quay-2']);
     const page = await rig.open({ hash: `/clusters/${clusterId}`, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Remove The quay-1' }).click();
@@ -191,7 +191,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     expect((await read(clusterId)).locationIds).toEqual(['quay-2']);
   });
 
-  it('set a schedule for all members, and show who did not take it and why (section 4.1, endpoint 13)', async () => {
+  it('set a schedule for all members, and show refusals with the reason (section 4.1, endpoint 13)', async () => {
     const clusterId = await clusterOf(['quay-1', 'old-pier', 'quay-2']);
     const page = await rig.open({ ...IN_UTC, hash: `/clusters/${clusterId}` });
     await page.getByRole('button', { name: 'Set a schedule for all' }).click();
@@ -223,7 +223,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     expect(body).toMatchObject({ effectiveLimitKw: 12.5, profiles: [{ priority: 7, status: 'ACTIVE' }] });
   });
 
-  it('say that a cluster is gone where somebody else deleted it', async () => {
+  it('report a cluster that another user deleted', async () => {
     const clusterId = await clusterOf(['quay-1']);
     const page = await rig.open({ hash: `/clusters/${clusterId}`, expected: /status of 404/ });
     await page.getByRole('button', { name: 'Change…' }).click();
@@ -236,7 +236,7 @@ describe('The pages of clusters', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Change…' }).waitFor({ state: 'detached' });
   });
 
-  it('show names as text, can be used without seeing them, and fit a phone', async () => {
+  it('show names as text, are accessible, and fit a phone', async () => {
     await clusterOf(['quay-1', 'quay-2'], { name: HOSTILE, limitKw: 35 });
     for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme, viewport: PHONE, hash: '/clusters' });

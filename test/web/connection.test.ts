@@ -25,7 +25,7 @@ describe('The dashboard', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('says that its connection is lost, and reads everything again when it is back', async () => {
+  it('reports a lost connection, and reloads all data after reconnection', async () => {
     const page = await rig.open({ expected: UNANSWERED });
     await page.getByText('Live', { exact: true }).waitFor();
     const row = page.getByRole('row').filter({ hasText: 'The quay-1' });
@@ -45,7 +45,7 @@ describe('The dashboard', ON_PAGES, () => {
     await page.getByText('Connection lost.').waitFor({ state: 'detached' });
   });
 
-  it('goes on by itself where the stream ends with its token', async () => {
+  it('renews the token and the stream after the token expires', async () => {
     const page = await rig.open({ as: 'nobody', expected: UNANSWERED });
     await page.getByLabel('Client credentials').check();
     await page.getByLabel('Client id').fill(`client-${HARBOUR.slice(0, 8)}`);
@@ -64,7 +64,7 @@ describe('The dashboard', ON_PAGES, () => {
     await page.getByRole('row').filter({ hasText: 'quay' }).getByText('17.0').waitFor();
   });
 
-  it('goes back to the sign-in when the key is revoked, and says why', async () => {
+  it('returns to the sign-in after the key is revoked, and shows the reason', async () => {
     const page = await rig.open({ expected: UNANSWERED });
     await page.getByText('Live', { exact: true }).waitFor();
     const administration = await createAdministration({

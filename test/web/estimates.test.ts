@@ -13,7 +13,7 @@ const LOCATIONS = [
 ];
 const WHY = /kW of the power is an estimate, because connectors are silent\.$/;
 
-describe('Power that is partly an estimate', ON_PAGES, () => {
+describe('Estimated power', ON_PAGES, () => {
   let rig: DashboardRig;
   let charger: ChargerClient;
   let clusterId = '';
@@ -34,7 +34,7 @@ describe('Power that is partly an estimate', ON_PAGES, () => {
     return page.getByRole('row').filter({ hasText: row }).locator('td.figure', { hasText: /\d/ });
   }
 
-  it('is marked in the lists of locations and clusters, in a cluster and at its connectors, from when it is', async () => {
+  it('is marked in all lists, in a cluster and at its connectors, from the beginning of the estimate', async () => {
     const locations = await rig.open();
     const cluster = await rig.open({ hash: `/clusters/${clusterId}` });
     const power = powerOf(locations, 'The quay-1').first();

@@ -40,7 +40,7 @@ describe('The page of a location with fuses', ON_PAGES, () => {
   });
   afterAll(() => rig.stop());
 
-  it('has three bars for the connection and each feeder, and marks the phase that is full', async () => {
+  it('has three bars for the connection and each feeder, and marks a full phase', async () => {
     const page = await rig.open({ hash: '/locations/quay-1' });
     const section = page.getByLabel('Fuses');
     const row = (fuse: string, phase: string) =>
@@ -65,7 +65,7 @@ describe('The page of a location with fuses', ON_PAGES, () => {
     await rig.closePages();
   });
 
-  it('draws the amperes of all chargers over time, or of those below a feeder', async () => {
+  it('draws the currents over time of all chargers, or of the chargers below a feeder', async () => {
     const minute = {
       atMs: Math.floor(Date.now() / 60_000) * 60_000 - 10 * 60_000,
       meanW: 7_400,
@@ -117,7 +117,7 @@ describe('The page of a location with fuses', ON_PAGES, () => {
     await rig.closePages();
   });
 
-  it('is missing where no fuse is known', async () => {
+  it('has no section for fuses without a fuse', async () => {
     const page = await rig.open({ hash: '/locations/quay-2' });
     await eventually(async () => expect(await page.getByLabel('Now').count()).toBe(1));
     expect(await page.getByLabel('Fuses').count()).toBe(0);

@@ -17,7 +17,7 @@ interface Span {
   readonly changed: string;
 }
 
-describe('Changing the limits of a location', ON_PAGES, () => {
+describe('The dialogs for the limits of a location', ON_PAGES, () => {
   let rig: DashboardRig;
 
   beforeAll(async () => {
@@ -48,7 +48,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     );
   }
 
-  it('previews a schedule exactly as the timeline then tells it', async () => {
+  it('preview a schedule with the same limits as the timeline afterwards', async () => {
     const todayMs = Math.floor(Date.now() / 1000) * 1000;
     const at = (days: number) => new Date(todayMs + days * DAY_S * 1000);
     const submit = (priority: number, limitKw: number, from: number, to: number) =>
@@ -101,7 +101,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     });
   });
 
-  it('previews what will be in force where a cluster holds the location lower', async () => {
+  it("preview the limit in force below a cluster's cap", async () => {
     const cluster = { name: 'Quays', locationIds: ['quay-1', 'quay-2'], limitKw: 35 };
     const { body } = await rig.service.call('POST', '/clusters', cluster);
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
@@ -115,7 +115,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await rig.service.call('DELETE', `/clusters/${String(body.clusterId)}`);
   });
 
-  it('previews and sets the permanent limit, and shows what the service warns of', async () => {
+  it('preview and set the permanent limit, and show the warning of the service', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: 'Change the permanent limit' }).click();
     const dialog = page.getByRole('dialog');
@@ -137,7 +137,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await rig.service.call('PUT', '/locations/quay-1/limit', { limitKw: 50 });
   });
 
-  it('sends a change that was taken with a warning once, however often somebody presses', async () => {
+  it('send an accepted change with a warning only once, despite repeated keys', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const writes: string[] = [];
     page.on('request', (request) => {
@@ -160,7 +160,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await rig.service.call('DELETE', '/locations/quay-1/schedules/5');
   });
 
-  it('shows what the service refuses at the field that is wrong', async () => {
+  it('show refusals of the service at the invalid field', async () => {
     const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Set a schedule' }).click();
     const messageAt = async (label: string) => {
@@ -189,7 +189,7 @@ describe('Changing the limits of a location', ON_PAGES, () => {
     await page.getByText('Fill in the fields to preview the limit.').waitFor();
   });
 
-  it('locks a connector, which then runs free of the others (section 1)', async () => {
+  it('lock a connector, which then charges independently of the others (section 1)', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: /why quay-1-a \/ 1 has this limit/ }).click();
     const dialog = page.getByRole('dialog', { name: 'quay-1-a / 1' });

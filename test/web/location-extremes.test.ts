@@ -21,7 +21,7 @@ describe('The page of a location', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('fits a phone whatever the location is called', async () => {
+  it('fits a phone with the longest id and name', async () => {
     const page = await rig.open({
       hash: `/locations/${LONG.locationId}`,
       viewport: { width: 375, height: 700 },
@@ -30,7 +30,7 @@ describe('The page of a location', ON_PAGES, () => {
     expect(await sidewaysScroll(page)).toBe(0);
   });
 
-  it('goes as far ahead as anybody likes, and is refused nothing', onlyWithAllCases(), async () => {
+  it('shows the timeline as far as one year ahead without an error', onlyWithAllCases(), async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const farthest = page.waitForResponse((response) => {
       const to = new URL(response.url()).searchParams.get('to');
@@ -44,7 +44,7 @@ describe('The page of a location', ON_PAGES, () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('names the day of both ends of a stretch that began on another', async () => {
+  it('shows the dates of both ends of a time span over several days', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: '7 d' }).click();
     const day = String.raw`\w+ \d+, \d{4}, [\d:]{8} [AP]M`;
@@ -54,7 +54,7 @@ describe('The page of a location', ON_PAGES, () => {
       .waitFor();
   });
 
-  it('is right where the clock of the viewer is wrong by days', async () => {
+  it("shows the right time if the viewer's clock is wrong by days", async () => {
     for (const days of [-3, 400].slice(0, casesOf(2))) {
       const page = await rig.open({ ...IN_UTC, as: 'nobody' });
       await page.addInitScript(`const began = performance.timeOrigin;
@@ -68,7 +68,7 @@ describe('The page of a location', ON_PAGES, () => {
     }
   });
 
-  it('takes a limit with a comma, and says of what is no number that it is none', async () => {
+  it('accepts a limit with a decimal comma, and refuses text that is not a number', async () => {
     const page = await rig.open({ ...IN_UTC, hash, expected: /status of 400/ });
     await page.getByRole('button', { name: 'Set a schedule' }).click();
     await page.getByLabel('Start').fill(inputOf(Date.now() + DAY_MS));

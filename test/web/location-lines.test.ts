@@ -22,32 +22,32 @@ const ERA = Date.UTC(2026, 5, 1);
 const iso = (ms: number) => new Date(ERA + ms).toISOString();
 const SPAN_MS = 40;
 
-describe('stored minutes and what is told since the page was opened', () => {
+describe('Stored minutes and live values', () => {
   const stored = [
     { atMs: 0, value: 5 },
     { atMs: 60_000, value: null },
   ];
   const told = (atMs: number) => [{ atMs, value: 7 }];
 
-  it('leave no gap in the minute that is not stored yet', () => {
+  it('leave no gap in a minute that is not stored yet', () => {
     const line = bridged(stored, told(90_000), 65_000);
     expect([59_000, 61_000, 89_999, 90_000].map((atMs) => valueAt(line, atMs))).toEqual([5, 5, 5, 7]);
   });
 
-  it('leave the gap of a time in which nothing was measured', () => {
+  it('leave a gap for a time without measurements', () => {
     const line = bridged(stored, told(200_000), 65_000);
     expect([59_000, 61_000, 199_999, 200_000].map((atMs) => valueAt(line, atMs))).toEqual([5, null, null, 7]);
   });
 
-  it('are one after the other where they overlap, or one is missing', () => {
+  it('are joined if they overlap or one is missing', () => {
     expect(bridged(stored, told(30_000), 65_000)).toEqual(continued(stored, told(30_000)));
     expect(bridged([], told(1), 65_000)).toEqual(told(1));
     expect(bridged(stored, [], 65_000)).toEqual(stored);
   });
 });
 
-describe('the effective limit of the past', () => {
-  it('is at every instant what the submissions known then gave, replaced ones included', () => {
+describe('The effective limit of the past', () => {
+  it('follows at every instant the submissions before it, including replaced ones', () => {
     const submitted = fc.array(fc.tuple(profileWithin(SPAN_MS), fc.integer({ min: -5, max: SPAN_MS })), {
       maxLength: 12,
     });
@@ -90,8 +90,8 @@ describe('the effective limit of the past', () => {
   });
 });
 
-describe('what was measured', () => {
-  it('is drawn for the minutes that have a roll-up, and for no others', () => {
+describe('Measured power', () => {
+  it('is drawn only for minutes with a roll-up', () => {
     const point = (minute: number, meanKw: number, l2A?: number) => ({
       at: iso(minute * 60_000),
       meanKw,
@@ -123,7 +123,7 @@ describe('what was measured', () => {
   });
 });
 
-describe('the limit in force of stored minutes', () => {
+describe('The limit in force of stored minutes', () => {
   const MINUTE = 60_000;
   const powerOf = (limits: readonly (readonly [minute: number, meanKw: number, lowestKw: number])[]) => ({
     locationId: 'quay-1',
@@ -147,7 +147,7 @@ describe('the limit in force of stored minutes', () => {
   const at = (steps: StepLine, ...instants: readonly number[]) =>
     instants.map((ms) => valueAt(steps, ERA + ms));
 
-  it('is the limit at that instant, and no mean, in a minute in which a window began and ended', () => {
+  it('is the limit at that instant, and not a mean, in a minute with a short window', () => {
     const effective = line([0, 50], [MINUTE + 10_000, 22], [MINUTE + 55_000, 50]);
     const power = powerOf([
       [0, 50, 50],
@@ -161,7 +161,7 @@ describe('the limit in force of stored minutes', () => {
     expect(at(highestKw, 59_999, 70_000, 120_000)).toEqual([null, 50, null]);
   });
 
-  it('is below a line that the limit followed where something else caps it, and follows the grid operator too', () => {
+  it("is below the effective limit under another cap, and follows the grid operator's limit", () => {
     const effective = line([0, 100], [MINUTE + 30_000, 22]);
     const capped = limitInForce(
       powerOf([
@@ -187,7 +187,7 @@ describe('the limit in force of stored minutes', () => {
     expect(at(ordered.inForceKw, 74_999, 75_000)).toEqual([40, 10]);
   });
 
-  it('steps once, where the mean puts it, if only the limits around the minute are known', () => {
+  it('changes once, at an instant derived from the mean, if only the neighbouring limits are recorded', () => {
     const { inForceKw } = limitInForce(
       powerOf([
         [0, 50, 50],
@@ -200,7 +200,7 @@ describe('the limit in force of stored minutes', () => {
     expect(at(inForceKw, 60_000, 83_999, 84_000, 119_999)).toEqual([50, 50, 20, 20]);
   });
 
-  it('is its mean, with its lowest, where nothing that is known agrees with the minute', () => {
+  it('is the mean, with the lowest value, if no recorded limit fits the minute', () => {
     const { inForceKw, lowestKw } = limitInForce(
       powerOf([
         [0, 50, 50],
@@ -214,7 +214,7 @@ describe('the limit in force of stored minutes', () => {
     expect(at(lowestKw, 59_999, 60_000, 119_999, 120_000)).toEqual([null, 20, 20, null]);
   });
 
-  it('is as stored where an earlier version stored the lowest limit alone', () => {
+  it('is the stored value if an earlier version stored only the lowest limit', () => {
     const { inForceKw, lowestKw } = limitInForce(
       powerOf([
         [0, 50, 50],
@@ -227,7 +227,7 @@ describe('the limit in force of stored minutes', () => {
     expect(lowestKw).toEqual([]);
   });
 
-  it('changes where the window began in the minute that is not stored yet', () => {
+  it('changes at the beginning of the window in a minute that is not stored yet', () => {
     const effective = line([0, 50], [MINUTE + 20_000, 22]);
     const { inForceKw } = limitInForce(powerOf([[0, 50, 50]]), [effective], line([MINUTE + 45_000, 22]));
     expect(at(inForceKw, 79_999, 80_000, 105_000)).toEqual([50, 22, 22]);
@@ -235,7 +235,7 @@ describe('the limit in force of stored minutes', () => {
     expect(at(gone.inForceKw, 80_000, 10 * MINUTE)).toEqual([null, 22]);
   });
 
-  it('is at every instant that of a random course of windows, as minutes store it', () => {
+  it('is reconstructed at every instant from the minutes of random windows', () => {
     // A change that lasts for a few milliseconds is within the rounding of a mean.
     const tenth = fc.integer({ min: 1, max: 5_990 }).map((tenths) => 100 * tenths);
     const course = fc.uniqueArray(fc.record({ atMs: tenth, value: fc.integer({ min: 5, max: 90 }) }), {
@@ -271,7 +271,7 @@ describe('the limit in force of stored minutes', () => {
     }
   });
 
-  it('goes on with what is planned after now, and not before', () => {
+  it('continues with the planned limits after now, and not before', () => {
     const told = line([0, 50], [40_000, 17]);
     const planned = line([30_000, 50], [90_000, 22]);
     expect(at(thenPlanned(told, planned, ERA + 50_000), 39_999, 40_000, 60_000, 90_000)).toEqual([
@@ -280,14 +280,14 @@ describe('the limit in force of stored minutes', () => {
   });
 });
 
-describe('lines on one axis', () => {
+describe('Lines on one axis', () => {
   const power = [
     { atMs: 0, value: 1 },
     { atMs: 10, value: 2 },
   ];
   const limit = [{ atMs: 4, value: 9 }];
 
-  it('have a value at every instant at which any of them steps, and at both ends', () => {
+  it('have a value at every step of any line, and at both ends', () => {
     expect(columnsOf([power, limit], 2, 20)).toEqual([
       [2, 4, 10, 20],
       [1, 1, 2, 2],
@@ -295,7 +295,7 @@ describe('lines on one axis', () => {
     ]);
   });
 
-  it('go on with newer values where those begin', () => {
+  it('continue with newer values from their beginning', () => {
     expect(continued(power, limit)).toEqual([power[0], limit[0]]);
     expect(continued(power, [])).toEqual(power);
     expect(until(since(power, 5), 12)).toEqual([
@@ -306,11 +306,11 @@ describe('lines on one axis', () => {
   });
 });
 
-describe('what chargers may draw while they follow a lower limit', () => {
+describe('The permitted power while chargers follow a lower limit', () => {
   const step = fc.record({ atMs: fc.nat(60), value: fc.option(fc.integer({ min: 1, max: 50 })) });
   const steps = fc.uniqueArray(step, { selector: ({ atMs }) => atMs, maxLength: 12 });
 
-  it('is at every instant the highest limit of the last while', () => {
+  it('is at every instant the highest limit of the preceding window', () => {
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 20 }), (unordered, windowMs) => {
         const line = unordered.toSorted((a, b) => a.atMs - b.atMs);
@@ -326,16 +326,16 @@ describe('what chargers may draw while they follow a lower limit', () => {
   });
 });
 
-describe('the stretch of time that is shown', () => {
+describe('The visible time span', () => {
   const hour = { fromMs: 0, toMs: 3_600_000 };
 
-  it('follows now, two thirds past and one third to come, until it is moved', () => {
+  it('follows now, with two thirds past and one third future, until it is moved', () => {
     expect(spanOf({ lengthMs: 3_600_000, startsAtMs: undefined }, 2_400_000)).toEqual(hour);
     expect(spanOf(moved(hour, 0.5), 99)).toEqual({ fromMs: 1_800_000, toMs: 5_400_000 });
     expect(spanOf(zoomed(hour, 0.5), 99)).toEqual({ fromMs: 900_000, toMs: 2_700_000 });
   });
 
-  it('is never shorter than two minutes, and asks for roll-ups that are few enough to draw', () => {
+  it('lasts at least two minutes, and requests a drawable number of roll-ups', () => {
     expect(showing({ fromMs: 0, toMs: 10 }).lengthMs).toBe(120_000);
     expect(stepSecondsOf(hour)).toBe(60);
     expect(stepSecondsOf({ fromMs: 0, toMs: 604_800_000 })).toBe(840);

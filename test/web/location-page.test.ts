@@ -23,7 +23,7 @@ describe('The page of a location', ON_PAGES, () => {
     return page.getByRole('region', { name: 'Now', exact: true });
   }
 
-  it('shows a limit begin to bind, without a reload', async () => {
+  it('shows a limit take effect, without a reload', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.evaluate('window.isStillThere = true');
     await eventually(async () => expect(await figureOf(head(page), 'Draws')).toBeGreaterThan(25));
@@ -49,7 +49,7 @@ describe('The page of a location', ON_PAGES, () => {
     expect(await page.evaluate('window.isStillThere')).toBe(true);
   });
 
-  it('draws power and both limits, with what came since the page was opened', async () => {
+  it('draws power and both limits, with live values since the page was opened', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await eventually(async () => expect(await figureOf(head(page), 'Draws')).toBeGreaterThan(1));
     const plot = page.locator('.step-plot').first();
@@ -72,7 +72,7 @@ describe('The page of a location', ON_PAGES, () => {
     });
   });
 
-  it('says why a connector has its limit, in the words of the service', async () => {
+  it('explains the limit of a connector with the sentence of the service', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     await page.getByRole('button', { name: /why quay-1-a \/ 2 has this limit/ }).click();
     const dialog = page.getByRole('dialog', { name: 'quay-1-a / 2' });
@@ -90,7 +90,7 @@ describe('The page of a location', ON_PAGES, () => {
     await dialog.waitFor({ state: 'detached' });
   });
 
-  it('shows other stretches of time by its buttons and by dragging', async () => {
+  it('shows other time spans by buttons and by dragging', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const caption = page.locator('figcaption');
     await caption.waitFor();
@@ -124,7 +124,7 @@ describe('The page of a location', ON_PAGES, () => {
     });
   });
 
-  it('is sorted by its headers', async () => {
+  it('sorts connectors by a click on a header', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const names = async () => (await rowsOf(page, 'Connectors')).map(([name]) => name?.trim());
     await eventually(async () => expect(await names()).toEqual(['quay-1-a / 1', 'quay-1-a / 2']));

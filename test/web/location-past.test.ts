@@ -51,7 +51,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('shows as of a past instant what was known then, replaced since or not, and comes back to now', async () => {
+  it('shows the profiles and limits of a past instant, also replaced ones, and returns to now', async () => {
     const window = { startTime: inSeconds(-60), endTime: inSeconds(7200) };
     const submit = (limitKw: number) =>
       rig.service.call('POST', '/locations/quay-1/schedules', { ...window, limitKw, priority: 6 });
@@ -89,7 +89,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Set a schedule' }).waitFor();
   });
 
-  it('shows the power of a past minute, and draws it', async () => {
+  it('shows the power of a past minute in figures and chart', async () => {
     const minuteMs = Math.floor(Date.now() / 60_000) * 60_000 - 3_600_000;
     const minute = {
       atMs: minuteMs,
@@ -142,7 +142,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await expectAccessible(page);
   });
 
-  it('begins to look back where the location is known, however young it is', async () => {
+  it('starts at the beginning of the recorded past, also for a new location', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
     await page.getByRole('button', { name: 'Look back' }).click();
     const past = page.getByRole('region', { name: 'As it was' });
@@ -156,7 +156,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 
-  it('says that the location did not exist yet, where it did not', async () => {
+  it('reports that the location did not exist yet at a past instant', async () => {
     await provisionAt(Date.now(), rig.service.config, tenantWith(HARBOUR, [site('new-quay')]));
     await eventually(async () => {
       expect((await rig.service.call('GET', '/locations/new-quay/limits')).status).toBe(200);
@@ -167,7 +167,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await page.getByRole('alert').getByText('Location new-quay did not exist').waitFor();
   });
 
-  it('shows names as text, whatever they say, and whatever the address says', async () => {
+  it('shows names and ids from the address as text', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/odd%3A1.x' });
     await page.getByRole('heading', { level: 1, name: HOSTILE }).waitFor();
     await page.getByRole('button', { name: 'why odd:1.x-_ / 1 has this limit' }).click();
@@ -198,7 +198,7 @@ describe('The page of a location without chargers', ON_PAGES, () => {
     await page.getByText('No connector has this name.').waitFor();
   });
 
-  it('says that it knows no such location', async () => {
+  it('reports an unknown location', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/nowhere', expected: /status of 404/ });
     await page.getByRole('alert').getByText('nowhere').waitFor();
     await page.getByRole('link', { name: 'All locations' }).waitFor();

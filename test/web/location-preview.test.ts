@@ -7,8 +7,8 @@ import { limitKw, profileWithin } from '../machines/arbitraries.js';
 
 const SPAN_MS = 40;
 
-describe('the preview of a change', () => {
-  it('names exactly the spans in which another limit would apply, before and after (section 1)', () => {
+describe('The preview of a change', () => {
+  it('lists exactly the spans with another limit, with the limits before and after (section 1)', () => {
     const change = fc.oneof(
       profileWithin(SPAN_MS).map((profile) => ({ kind: 'profile' as const, profile })),
       fc.nat(10).map((priority) => ({ kind: 'cancellation' as const, priority })),
@@ -42,7 +42,7 @@ describe('the preview of a change', () => {
     );
   });
 
-  it('joins neighbours that change alike, and goes on until a day after the last window', () => {
+  it('joins adjacent spans with the same change, and ends a day after the last window', () => {
     const low = { priority: 1, limitKw: 20, startsAtMs: 0, endsAtMs: 10 };
     const high = { priority: 2, limitKw: 20, startsAtMs: 10, endsAtMs: 30 };
     const stack = [low, high];
@@ -52,7 +52,7 @@ describe('the preview of a change', () => {
     expect(preview.window).toEqual({ startsAtMs: 2, endsAtMs: 30 + 86_400_000 });
   });
 
-  it('is empty where a higher priority decides all along', () => {
+  it('is empty below a higher priority', () => {
     const stack = [{ priority: 9, limitKw: 20, startsAtMs: 0, endsAtMs: 100 }];
     const profile = { priority: 5, limitKw: 7, startsAtMs: 5, endsAtMs: 25 };
     expect(previewOf({ stack, fallbackKw: 50 }, { kind: 'profile', profile }, 0).changed).toEqual([]);

@@ -51,7 +51,7 @@ describe('The page of locations', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('shows what each location draws of its limit, live', async () => {
+  it('shows the power and limit of each location, live', async () => {
     const page = await rig.open();
     const draw = cell(page, 'The quay-1', 'figure', 0);
     await eventually(async () => expect(Number(await draw.textContent())).toBeGreaterThan(5));
@@ -63,7 +63,7 @@ describe('The page of locations', ON_PAGES, () => {
     });
   });
 
-  it('shows locks and alarms soon after they begin', async () => {
+  it('shows locks and alarms soon after their beginning', async () => {
     const page = await rig.open();
     const locked = cell(page, 'The quay-1', 'count', 1);
     await locked.getByText('0', { exact: true }).waitFor();
@@ -80,7 +80,7 @@ describe('The page of locations', ON_PAGES, () => {
     });
   });
 
-  it('is sorted by its headers, which say so', async () => {
+  it('sorts locations by a click on a header, and shows the order', async () => {
     const page = await rig.open();
     const headers = { limit: header(page, 'Limit kW'), name: header(page, 'Location') };
     const orders = async () => [
@@ -104,7 +104,7 @@ describe('The page of locations', ON_PAGES, () => {
     });
   });
 
-  it('is filtered by name and by id, and says how many are left', async () => {
+  it('filters by name and id, and shows the number of matches', async () => {
     const page = await rig.open();
     const filter = page.getByLabel('Filter by name or id');
     await filter.fill('yard 11');
@@ -115,7 +115,7 @@ describe('The page of locations', ON_PAGES, () => {
     await page.getByText('No location matches.').waitFor();
   });
 
-  it('keeps only rows near the view in the document, and counts all of them', async () => {
+  it('renders only rows near the view, and counts all of them', async () => {
     const page = await rig.open();
     const table = page.getByRole('table', { name: 'Locations' });
     await page.getByText('120 of 120 shown').waitFor();
@@ -132,14 +132,14 @@ describe('The page of locations', ON_PAGES, () => {
     });
   });
 
-  it('shows a name as text, whatever it says', async () => {
+  it('shows a name with markup as text', async () => {
     const page = await rig.open();
     await page.getByRole('link', { name: HOSTILE }).waitFor();
     expect(await page.locator('main img, main b').count()).toBe(0);
     await eventually(async () => expect(await page.title()).toBe('Locations – Headroom'));
   });
 
-  it('can be used by keyboard: the content can be reached at once, and a location opened', async () => {
+  it('works by keyboard: a link skips to the content, and Enter opens a location', async () => {
     const page = await rig.open();
     await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();
     await page.keyboard.press('Tab');
@@ -154,7 +154,7 @@ describe('The page of locations', ON_PAGES, () => {
     await page.waitForURL(/#\/locations\/quay-1$/);
   });
 
-  it('can be used without seeing it, in light and dark, chosen or by the system', async () => {
+  it('is accessible in light and dark, by setting or by the system', async () => {
     for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ colorScheme });
       await page.getByRole('link', { name: 'Yard 1', exact: true }).waitFor();

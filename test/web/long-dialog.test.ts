@@ -13,7 +13,7 @@ const ROW_IN_THE_MIDDLE = `(() => {
   return at?.closest('tr')?.textContent ?? '';
 })()`;
 
-describe('What became of a schedule for 120 members', ON_PAGES, () => {
+describe('The outcome of a schedule for 120 members', ON_PAGES, () => {
   let rig: DashboardRig;
   const ids = Array.from({ length: LOCATIONS }, (_, i) => `quay-${String(i).padStart(3, '0')}`);
 
@@ -28,7 +28,7 @@ describe('What became of a schedule for 120 members', ON_PAGES, () => {
   });
   afterAll(() => rig.stop());
 
-  it('is shown without gaps from its first row to its last', async () => {
+  it('is shown without gaps from the first row to the last', async () => {
     const { body } = await rig.service.call('POST', '/clusters', { name: 'All', locationIds: ids });
     const page = await rig.open({ timezoneId: 'UTC', hash: `/clusters/${String(body.clusterId)}` });
     await page.getByRole('button', { name: 'Set a schedule for all' }).click();

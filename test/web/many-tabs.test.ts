@@ -26,7 +26,7 @@ describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('are each live when looked at, however many are open', onlyWithAllCases(), async () => {
+  it('are each live while visible, in any number', onlyWithAllCases(), async () => {
     const first = await rig.open();
     const context = first.context();
     await context.addInitScript(SAY_IT_BY_HAND);
@@ -43,7 +43,7 @@ describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
     expect(tabs).toHaveLength(TABS);
   });
 
-  it('read again what happened while nobody looked', async () => {
+  it('reload data that changed while they were hidden', async () => {
     const page = await rig.open();
     await page.context().addInitScript(SAY_IT_BY_HAND);
     await page.reload();
@@ -55,7 +55,7 @@ describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('row').filter({ hasText: 'quay' }).getByText('17.0').waitFor();
   });
-  it('show all they can where the service opens no more streams, and say why they are not live', async () => {
+  it('show data if the service refuses another stream, and report that they are not live', async () => {
     const leave = new AbortController();
     const headers = { 'x-api-key': apiKeyOf(HARBOUR) };
     const open = () => fetch(`${rig.httpUrl}/v1/stream`, { headers, signal: leave.signal });

@@ -25,7 +25,7 @@ const QUAY_1 = { ...site('quay-1'), connection: { currentA: [32, 63, 63], voltag
 /** Long enough for a sent limit still to bind when the test checks. */
 const LONG_LEASES = { HEADROOM_HEARTBEAT_S: '20', HEADROOM_LEASE_TTL_S: '60', HEADROOM_SETTLE_S: '10' };
 
-describe('Somebody at night, without the documents,', ON_PAGES, () => {
+describe('The dashboard for a user without the documents', ON_PAGES, () => {
   let rig: DashboardRig;
   const chargers: ChargerClient[] = [];
 
@@ -56,7 +56,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
 
   const now = (page: Page) => page.getByRole('region', { name: 'Now', exact: true });
 
-  it('reads one number in the figure and in the sentences', async () => {
+  it('shows the same number in the figure and in the sentences', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/quay-2' });
     await eventually(async () => expect(await figureOf(now(page), 'Limit in force')).toBe(20.3));
     await page.locator('figcaption').getByText('The limit in force is 20.3 kW now.').waitFor();
@@ -74,7 +74,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     });
   });
 
-  it('sees that a car charges, and beside it why it gets no more', async () => {
+  it('shows that a car charges, and beside it the reason of its limit', async () => {
     const charger = await connected('depot');
     const powerW = 20_000;
     const connectorOf = async (id: string) =>
@@ -102,7 +102,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     await expectAccessible(page);
   });
 
-  it('sees a fuse that is overbooked in red, and reads the amperes in its alarm', async () => {
+  it('shows an overbooked fuse in red, and its current in the alarm', async () => {
     const charger = await connected('quay-1');
     await eventually(async () => {
       for (const connectorId of ['1', '2'])
@@ -123,7 +123,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     await expectAccessible(page);
   });
 
-  it('finds chargers that never connected in one line, and not an alarm each', async () => {
+  it('shows chargers that never connected in one line, and not as an alarm each', async () => {
     await eventually(async () => expect((await liveOf('yard')).alarms).toHaveLength(6));
     const line = '3 chargers have not connected since the service started: yard-9, yard-10, yard-11';
     const page = await rig.open({ ...IN_UTC, hash: '/locations/yard' });
@@ -145,7 +145,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     await expectAccessible(page);
   });
 
-  it('learns by keyboard and by touch what the chargers may get, and what is reserved', async () => {
+  it('explains the budget and the reserve by keyboard and by touch', async () => {
     const page = await rig.open({ ...IN_UTC, hash: '/locations/yard', viewport: PHONE, hasTouch: true });
     for (const [name, explanation] of [
       ['Chargers may get', /^The budget: the lowest limit in force/],
@@ -165,7 +165,7 @@ describe('Somebody at night, without the documents,', ON_PAGES, () => {
     }
   });
 
-  it('sees the limit that was in force, and no mean of a minute', async () => {
+  it('shows the limit in force, and not the mean of a minute', async () => {
     const lastMs = Math.floor(Date.now() / 60_000) * 60_000 - 10 * 60_000;
     const stored = [
       [lastMs - 60_000, 50_000, 50_000],

@@ -6,7 +6,7 @@ import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
-describe('The page of a location that a grid operator may limit', ON_PAGES, () => {
+describe("The page of a location with a grid operator's limit", ON_PAGES, () => {
   let rig: DashboardRig;
   beforeAll(async () => {
     const operator = {
@@ -31,7 +31,7 @@ describe('The page of a location that a grid operator may limit', ON_PAGES, () =
       ...order,
     });
 
-  it('says that the fail-safe limit holds, who limits it to what, and nothing once it is free', async () => {
+  it('shows the fail-safe limit, the operator and its limit, and nothing after the limit ends', async () => {
     const page = await rig.open({ hash: '/locations/quay-1' });
     const banner = page.locator('.notice.warning');
     await eventually(async () => expect(await banner.innerText()).toContain('fail-safe limit of 8.0 kW'));

@@ -22,7 +22,7 @@ describe('The page of the organization', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('records a profile, and says before and after that it is not enforced (section 2.7)', async () => {
+  it('records a profile, and states before and after that it is not enforced (section 2.7)', async () => {
     const page = await rig.open({ ...IN_UTC, hash });
     const note = page.getByRole('status').getByText('Organization limits are not enforced yet');
     await note.first().waitFor();
@@ -46,7 +46,7 @@ describe('The page of the organization', ON_PAGES, () => {
     expect(body.profiles).toMatchObject([{ priority: 4, limitKw: 100, status: 'ACTIVE' }]);
   });
 
-  it('shows each status as time passes, refuses at the field, and is usable by everybody', async () => {
+  it('shows each status over time, shows refusals at the field, and is accessible', async () => {
     // The window is on other days, so the page writes out the date.
     const window = { startTime: inSeconds(100_000), endTime: inSeconds(300_000) };
     await rig.service.call('POST', '/organizations/schedules', { ...window, limitKw: 80, priority: 6 });

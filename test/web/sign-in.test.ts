@@ -22,7 +22,7 @@ describe('The sign-in', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('takes an API key, and sends it in a header only', async () => {
+  it('accepts an API key, and sends it only in a header', async () => {
     const page = await rig.open({ as: 'nobody' });
     const urls: string[] = [];
     page.on('request', (request) => urls.push(request.url()));
@@ -35,7 +35,7 @@ describe('The sign-in', ON_PAGES, () => {
     expect(page.url()).not.toContain('hr_');
   });
 
-  it('leads to the key with the first Tab', async () => {
+  it('focuses the key field with the first Tab', async () => {
     const page = await rig.open({ as: 'nobody' });
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.keyboard.press('Tab');
@@ -45,7 +45,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('heading', { level: 1, name: 'Locations' }).waitFor();
   });
 
-  it('gives every page a title of its own', async () => {
+  it('gives every page its own title', async () => {
     const out = await rig.open({ as: 'nobody' });
     await eventually(async () => expect(await out.title()).toBe('Sign in – Headroom'));
     const page = await rig.open();
@@ -63,7 +63,7 @@ describe('The sign-in', ON_PAGES, () => {
     }
   });
 
-  it('takes a client id and secret, and works with a token', async () => {
+  it('accepts a client id and secret, and uses a token', async () => {
     const page = await rig.open({ as: 'nobody' });
     await page.getByLabel('Client credentials').check();
     await page.getByLabel('Client id').fill(`client-${HARBOUR.slice(0, 8)}`);
@@ -72,7 +72,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('link', { name: 'The quay-1' }).waitFor();
   });
 
-  it('says that a key is wrong, and lets another be tried', async () => {
+  it('reports a wrong key, and accepts another one', async () => {
     const page = await rig.open({ as: 'nobody', expected: REFUSED });
     const key = page.locator('input[name=apiKey]');
     await key.fill('hr_nobody00_wrong');
@@ -83,7 +83,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('link', { name: 'The quay-1' }).waitFor();
   });
 
-  it('says that a key is wrong which no browser can send', async () => {
+  it('reports a key that a browser cannot send', async () => {
     const page = await rig.open({ as: 'nobody' });
     // A zero-width space, as copied from documents.
     await page.locator('input[name=apiKey]').fill(`\u200b${apiKeyOf(HARBOUR)}`);
@@ -91,7 +91,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('alert').getByText('does not accept this API key').waitFor();
   });
 
-  it('works where the browser keeps nothing', async () => {
+  it('works without browser storage', async () => {
     const page = await rig.open({ as: 'nobody' });
     const forbidden = "{ get() { throw new DOMException('insecure', 'SecurityError'); } }";
     await page.addInitScript(`for (const place of ['localStorage', 'sessionStorage'])
@@ -104,7 +104,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Theme: Light, change' }).waitFor();
   });
 
-  it('says that a secret is wrong, without a password box of the browser', async () => {
+  it("reports a wrong secret, without the browser's password dialog", async () => {
     const page = await rig.open({ as: 'nobody', expected: REFUSED });
     await page.getByLabel('Client credentials').check();
     await page.getByLabel('Client id').fill('nobody');
@@ -113,7 +113,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('alert').getByText('its secret is wrong').waitFor();
   });
 
-  it('lasts over a reload, in this tab alone, until signing out', async () => {
+  it('lasts over a reload, only in this tab, until the sign-out', async () => {
     const page = await rig.open({ as: 'nobody' });
     await page.locator('input[name=apiKey]').fill(apiKeyOf(HARBOUR));
     await page.keyboard.press('Enter');
@@ -129,7 +129,7 @@ describe('The sign-in', ON_PAGES, () => {
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 
-  it('can be used without seeing it, in light and dark, and on a phone', async () => {
+  it('is accessible in light and dark, and on a phone', async () => {
     for (const colorScheme of colorSchemes()) {
       const page = await rig.open({ as: 'nobody', colorScheme, viewport: { width: 375, height: 700 } });
       await page.getByRole('button', { name: 'Sign in' }).waitFor();

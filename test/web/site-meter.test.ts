@@ -27,7 +27,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
   const read = (powerW: number) =>
     rig.service.call('PUT', '/locations/quay-1/site-meter', { at: new Date().toISOString(), powerW });
 
-  it('says that the building counts as its maximum until the meter is heard, and then what it takes', async () => {
+  it("shows the building's maximum until the first reading, and then the measured load", async () => {
     const page = await rig.open({ hash: '/locations/quay-1' });
     const section = page.getByLabel('Building');
     await eventually(async () => {
@@ -56,7 +56,7 @@ describe('The page of a location with a meter', ON_PAGES, () => {
     await rig.closePages();
   });
 
-  it('shows nothing of the kind where no meter is', async () => {
+  it('shows no building without a meter', async () => {
     const page = await rig.open({ hash: '/locations/quay-2' });
     await eventually(async () => expect(await page.getByLabel('Now').count()).toBe(1));
     expect(await page.getByLabel('Building').count()).toBe(0);
