@@ -37,13 +37,13 @@ function copied(): readonly string[] {
 }
 
 describe('compose.yaml', () => {
-  it('hands every setting to the container, but those the container decides', () => {
+  it('passes every setting to the container, except those fixed by the container', () => {
     const settings = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
     const expected = settings.filter((variable) => !OF_CONTAINER.includes(variable));
     expect(Object.keys(headroom.environment).sort()).toEqual(expected.sort());
   });
 
-  it('publishes to its own host unless told otherwise', () => {
+  it('publishes ports to its own host by default', () => {
     expect(headroom.ports).toEqual([
       `\${PUBLISH_ADDRESS:-127.0.0.1}:8080:8080`,
       `\${PUBLISH_ADDRESS:-127.0.0.1}:1883:1883`,
@@ -59,18 +59,15 @@ describe('deploy/compose.cluster.yaml', () => {
   });
   const cluster = clusterSchema.parse(parse(read('deploy/compose.cluster.yaml'), { merge: true }));
 
-  it.each(['node-1', 'node-2'] as const)(
-    'gives %s settings with which it stands by for the other',
-    (name) => {
-      const { environment } = cluster.services[name];
-      const given = Object.entries(environment).filter(([, value]) => value !== null);
-      const texts = Object.fromEntries(given.map(([variable, value]) => [variable, String(value)]));
-      const config = loadConfig({}, { HEADROOM_HTTP_HOST: '0.0.0.0', ...texts });
-      expect(config).toMatchObject({ standby: true, nodeUrl: `http://${name}:8080`, trustProxy: 1 });
-      const known = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
-      expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
-    },
-  );
+  it.each(['node-1', 'node-2'] as const)('configures %s as a standby for the other node', (name) => {
+    const { environment } = cluster.services[name];
+    const given = Object.entries(environment).filter(([, value]) => value !== null);
+    const texts = Object.fromEntries(given.map(([variable, value]) => [variable, String(value)]));
+    const config = loadConfig({}, { HEADROOM_HTTP_HOST: '0.0.0.0', ...texts });
+    expect(config).toMatchObject({ standby: true, nodeUrl: `http://${name}:8080`, trustProxy: 1 });
+    const known = (Object.keys(SETTINGS) as (keyof typeof SETTINGS)[]).map(variableOf);
+    expect(known).toEqual(expect.arrayContaining(Object.keys(environment)));
+  });
 
   it('has a balancer whose configuration HAProxy accepts', needing(missingPrograms('haproxy')), () => {
     const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
@@ -108,19 +105,16 @@ describe('deploy/compose.fronts.yaml', () => {
     return config;
   }
 
-  it.each(['node-1', 'node-2'] as const)('gives %s settings with which it shares the tenants', (name) => {
+  it.each(['node-1', 'node-2'] as const)('configures %s for shared tenants', (name) => {
     const nodeUrl = `http://${name}:8080`;
     expect(configOf(name)).toMatchObject({ sharded: true, nodeUrl, trustProxy: 1 });
     expect(services[name].command).toBeUndefined();
   });
 
-  it.each(['front-1', 'front-2'] as const)(
-    'gives %s settings of a front, on the NATS of the nodes',
-    (name) => {
-      expect(frontConfigOf(configOf(name)).busUrl).toBe(configOf('node-1').busUrl);
-      expect(services[name].command).toEqual(['serve', '--front']);
-    },
-  );
+  it.each(['front-1', 'front-2'] as const)('configures %s as a front, on the NATS of the nodes', (name) => {
+    expect(frontConfigOf(configOf(name)).busUrl).toBe(configOf('node-1').busUrl);
+    expect(services[name].command).toEqual(['serve', '--front']);
+  });
 
   it('has a balancer whose configuration HAProxy accepts', needing(missingPrograms('haproxy')), () => {
     const directory = mkdtempSync(join(tmpdir(), 'headroom-haproxy-'));
@@ -135,7 +129,7 @@ describe('deploy/compose.fronts.yaml', () => {
 });
 
 describe('The Dockerfile', () => {
-  it('copies what there is, and its ignore file lets through that and nothing else', () => {
+  it('copies existing files, and its ignore file admits only those', () => {
     const allowed = read('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -146,7 +140,7 @@ describe('The Dockerfile', () => {
     expect(copied().filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  it('holds in the end what the package holds, and runs as nobody special', () => {
+  it('copies the files of the package into the final image, and runs without root', () => {
     const { files } = z.object({ files: z.array(z.string()) }).parse(JSON.parse(read('package.json')));
     const final = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
     const folders = files.filter((file) => /^\w+$/.test(file));
@@ -154,14 +148,14 @@ describe('The Dockerfile', () => {
     expect(final).toMatch(/^USER node$/m);
   });
 
-  it('begins with an image that is named by its digest, of a Node that every change is tested on', () => {
+  it('uses an image with a digest, of a Node version in the CI tests', () => {
     const image = /^ARG NODE_IMAGE=node:(\d+)\.\d+\.\d+-bookworm-slim@sha256:[0-9a-f]{64}$/m.exec(dockerfile);
     const tested = /^for major in (.+); do$/m.exec(read('.ci/run'))?.[1]?.split(' ');
     expect(tested).toContain(image?.[1]);
   });
 
   it.each(['compose.yaml', 'deploy/compose.cluster.yaml', 'deploy/compose.fronts.yaml'])(
-    'alone says which image that is: %s hands on another where it is set',
+    'alone names the base image: %s passes NODE_IMAGE on if it is set',
     (file) => {
       const builtSchema = z.object({ build: z.object({ args: z.object({ NODE_IMAGE: z.null() }) }) });
       const { services } = z
@@ -175,7 +169,7 @@ describe('The Dockerfile', () => {
     },
   );
 
-  it('decides hosts and data directory in its environment, and says which image both stages begin with', () => {
+  it('sets hosts and data directory in its environment, and uses one image for both stages', () => {
     for (const variable of ['HEADROOM_HTTP_HOST', 'HEADROOM_MQTT_HOST', 'HEADROOM_DATA_DIR']) {
       expect(dockerfile).toContain(`${variable}=`);
     }

@@ -33,7 +33,7 @@ for (const document of documents) {
     });
     afterAll(() => page.close());
 
-    it('says of every block what it is', () => {
+    it('marks every block', () => {
       const unsaid = document.blocks.flatMap(({ info, line }) => {
         try {
           parseMark(info);
@@ -46,7 +46,7 @@ for (const document of documents) {
     });
 
     if (document.blocks.some(({ language }) => language === 'ts')) {
-      it('has TypeScript without errors', () => page.compile());
+      it('has TypeScript blocks without errors', () => page.compile());
     }
 
     for (const block of document.blocks) {

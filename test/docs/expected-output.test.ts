@@ -23,7 +23,7 @@ describe('A JSON answer', () => {
     ['further keys, where shown', { a: 1, '…': '…' }, { a: 1, b: 2 }],
     ['further items, where shown', [1, '…'], [1, 2, 3]],
     ['a text that is cut', { token: 'eyJ…' }, { token: 'eyJhbGciOiJ' }],
-  ])('fits: %s', (_, shown, actual) => {
+  ])('matches: %s', (_, shown, actual) => {
     expect(json(shown, actual)).toEqual([]);
   });
 
@@ -37,18 +37,18 @@ describe('A JSON answer', () => {
     ['another word', { status: 'ACTIVE' }, { status: 'EXPIRED' }],
     ['no instant', { at: MORNING }, { at: 'soon' }],
     ['null', { at: MORNING }, { at: null }],
-  ])('does not fit: %s', (_, shown, actual) => {
+  ])('does not match: %s', (_, shown, actual) => {
     expect(json(shown, actual)).toHaveLength(1);
   });
 
-  it('must repeat the instants and ids that the commands named', () => {
+  it('must repeat instants and ids from the commands', () => {
     expect(json({ at: MORNING }, { at: EVENING }, { commands: `{"startTime":"${MORNING}"}` })).toHaveLength(
       1,
     );
     expect(json({ id: ID }, { id: OTHER_ID }, { commands: `curl /v1/clusters/${ID}` })).toHaveLength(1);
   });
 
-  it('that is live has the shown keys, with values of the shown kind', () => {
+  it('marked as live must have the shown keys, with values of the same type', () => {
     expect(
       json({ kw: 1, why: 'lock', lease: 5 }, { kw: 2, why: 'idle', lease: null }, { live: true }),
     ).toEqual([]);
@@ -56,19 +56,19 @@ describe('A JSON answer', () => {
     expect(json({ kw: 1 }, { watts: 1 }, { live: true })).toHaveLength(2);
   });
 
-  it('has to be JSON', () => {
+  it('must be JSON', () => {
     expect(differencesOfJson('{}', 'Not found', { live: false, commands: '' })).toHaveLength(1);
   });
 });
 
 describe('A printed answer', () => {
-  it('has the shown lines in the shown order', () => {
+  it('must have the shown lines in the shown order', () => {
     expect(differencesOfText('b\nd\n', 'a\nb\nc\nd\n', { live: false })).toEqual([]);
     expect(differencesOfText('d\nb\n', 'a\nb\nc\nd\n', { live: false })).toHaveLength(1);
     expect(differencesOfText('a b\n', 'a  c\n', { live: false })).toHaveLength(1);
   });
 
-  it('may be shown in part, and with other numbers where it is live', () => {
+  it('may be abbreviated, and may differ in numbers if it is live', () => {
     expect(differencesOfText('HTTP/1.1 200 …', 'HTTP/1.1 200 OK\r\n', { live: false })).toEqual([]);
     expect(differencesOfText('id: 4711', 'id: 9', { live: true })).toEqual([]);
     expect(differencesOfText('{"kW":7.4}', '{"kW":0}', { live: true })).toEqual([]);

@@ -142,7 +142,7 @@ beforeAll(async () => {
 afterAll(() => site.stop());
 
 describe('deploy/kubernetes-gateway.yaml', () => {
-  it('starts a gateway that listens for chargers and probes from outside, on the ports that it names', async () => {
+  it('starts a gateway that accepts chargers and probes from other hosts, on the named ports', async () => {
     const { file, flags } = await commandOf(pod.args);
     expect(flags).toMatchObject({ port: 9000, host: '0.0.0.0', metricsPort: 9001, metricsHost: '0.0.0.0' });
     expect(pod.ports).toEqual([
@@ -155,12 +155,12 @@ describe('deploy/kubernetes-gateway.yaml', () => {
     expect(file).toBe(`${folder}/${sites.secret.items[0].path}`);
   });
 
-  it('keeps what has to outlast a restart in a volume of its one pod', () => {
+  it('stores persistent state in a volume of its only pod', () => {
     const [{ metadata: kept }] = set.volumeClaimTemplates;
     expect(pod.volumeMounts.find(({ name }) => name === kept.name)?.mountPath).toBe(DATA_DIR);
   });
 
-  it('takes its secret from where its first lines put it, and the rest from deploy/kubernetes.yaml', () => {
+  it('uses the secret from its first lines, and the account and image of deploy/kubernetes.yaml', () => {
     const { name, key } = pod.env[0].valueFrom.secretKeyRef;
     expect(pod.env[0].name).toBe('HEADROOM_MQTT_URL');
     expect(text).toMatch(
@@ -175,7 +175,7 @@ describe('deploy/kubernetes-gateway.yaml', () => {
   });
 
   it.each(['readinessProbe', 'livenessProbe', 'startupProbe'] as const)(
-    'has a %s that a gateway answers',
+    'has a %s that the gateway answers',
     async (name) => {
       const { path, port } = pod[name].httpGet;
       expect(port).toBe('metrics');
@@ -187,7 +187,7 @@ describe('deploy/kubernetes-gateway.yaml', () => {
 });
 
 describe('The gateway of compose.yaml', () => {
-  it('joins the service beside it, and listens for chargers from outside', async () => {
+  it('connects to the service in the same file, and accepts chargers from other hosts', async () => {
     const environment = Object.entries(composed.environment).map(([name, value]) => [name, unset(value)]);
     const { file, flags } = await commandOf(composed.command);
     const { mqttUrl } = loadConfig({}, Object.fromEntries(environment), brokenConstraintOfGateway);
@@ -198,11 +198,11 @@ describe('The gateway of compose.yaml', () => {
     expect(composed.volumes).toContain(`gateway:${DATA_DIR}`);
   });
 
-  it('publishes to its own host unless told otherwise', () => {
+  it('publishes ports to its own host by default', () => {
     expect(composed.ports).toEqual([`\${PUBLISH_ADDRESS:-127.0.0.1}:9000:9000`]);
   });
 
-  it('is healthy while a gateway answers, and not without one', async () => {
+  it('is healthy only while a gateway answers', async () => {
     const [, , , program] = composed.healthcheck.test;
     const codeAt = async (port: string) => {
       const child = spawn(process.execPath, ['-e', program.replace('9001', port)], { stdio: 'ignore' });

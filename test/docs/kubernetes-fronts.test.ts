@@ -64,7 +64,7 @@ const { serviceAccountName, containers } = deployment.template.spec;
 const [front] = containers;
 
 describe('deploy/kubernetes-fronts.yaml', () => {
-  it('starts fronts with settings that are a front’s', () => {
+  it('starts fronts with valid settings', () => {
     const values: Readonly<Record<string, string>> = {
       'database-url': 'postgres://headroom:secret@db.example/headroom',
       'bus-url': 'nats://headroom:secret@nats.example:4222',
@@ -79,7 +79,7 @@ describe('deploy/kubernetes-fronts.yaml', () => {
     expect(front.args).toEqual(['serve', '--front']);
   });
 
-  it('takes its secrets from where its first lines and deploy/kubernetes.yaml put them', () => {
+  it('uses the secrets from its first lines and from deploy/kubernetes.yaml', () => {
     const nodes = readFileSync(join(ROOT, 'deploy/kubernetes.yaml'), 'utf8');
     for (const { valueFrom } of front.env) {
       const { name, key } = valueFrom.secretKeyRef;
@@ -92,7 +92,7 @@ describe('deploy/kubernetes-fronts.yaml', () => {
     expect(nodes).toContain(`image: ${front.image}`);
   });
 
-  it('names ports and paths that a front has', () => {
+  it('names existing ports and paths of a front', () => {
     expect(front.ports).toEqual([
       { name: 'mqtt', containerPort: 1883 },
       { name: 'http', containerPort: 8080 },

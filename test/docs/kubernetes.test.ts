@@ -121,7 +121,7 @@ function environment(): Readonly<Record<string, string>> {
 }
 
 describe('deploy/kubernetes.yaml', () => {
-  it('gives each node settings with which it stands by for the others, under a name that they can reach', () => {
+  it('configures each node as a standby for the others, under a reachable name', () => {
     const config = loadConfig({}, environment());
     expect(config).toMatchObject({
       standby: true,
@@ -136,7 +136,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(node.env[0]?.name).toBe('POD_NAME');
   });
 
-  it('takes its secrets from the one that its first lines make', () => {
+  it('uses the secret from its first lines', () => {
     const refs = node.env.flatMap((each) =>
       'valueFrom' in each && 'secretKeyRef' in each.valueFrom ? [each.valueFrom.secretKeyRef] : [],
     );
@@ -146,7 +146,7 @@ describe('deploy/kubernetes.yaml', () => {
     for (const { key } of refs) expect(text).toMatch(new RegExp(`--from-(literal|file)=${key}=`));
   });
 
-  it('leads every port to where the service listens, and every part to what has its name', () => {
+  it('maps every port to the port of the service, and refers to existing resources', () => {
     const { httpPort, dataDir } = loadConfig({}, environment());
     expect(node.ports).toEqual([{ name: 'http', containerPort: httpPort }]);
     expect(nodes.spec.ports[0].port).toBe(httpPort);
@@ -156,7 +156,7 @@ describe('deploy/kubernetes.yaml', () => {
     expect(set.template.spec.volumes.map(({ name }) => name)).toEqual(['data']);
   });
 
-  it('runs as the user of the image, and leaves a stop the time that it may take', () => {
+  it('runs as the user of the image, with enough time for a stop', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
     expect(set.template.spec.securityContext.runAsUser).toBe(1000);
     const stop = /STOP_WITHIN_MS = ([\d_]+)/.exec(
@@ -179,7 +179,7 @@ describe('The probes of deploy/kubernetes.yaml', needing(missingPostgres()), () 
     return { ready, alive, started };
   }
 
-  it('find a node ready and alive whether it runs or stands by, and no more than alive without its database', async () => {
+  it('report active and standby nodes as ready and alive, and nodes without a database as alive only', async () => {
     const server: DatabaseServer = await startPostgresServer();
     onTestFinished(() => server.stop());
     const databaseUrl = await server.createDatabase();

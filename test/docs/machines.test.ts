@@ -10,16 +10,16 @@ import { drawnIn, MACHINES_PAGE, redrawn } from './machine-drawings.js';
 const page = readFileSync(join(ROOT, MACHINES_PAGE), 'utf8');
 
 describe('The page of the machines', () => {
-  it('draws every machine as it is; `npm run machines:draw` draws them anew', () => {
+  it('draws every machine as in the code; `npm run machines:draw` updates the drawings', () => {
     expect(drawnIn(page).sort()).toEqual([...MACHINES.keys()].sort());
     expect(page).toBe(redrawn(page));
   });
 
-  it('notices a drawing that is of yesterday', () => {
+  it('is updated if a drawing is out of date', () => {
     expect(redrawn(page.replace('active --> expired', 'active --> scheduled'))).toBe(page);
   });
 
-  it('says of every state what it is for', () => {
+  it('explains the purpose of every state', () => {
     const states = [...MACHINES.values()].flatMap((machine) =>
       [machine.root, ...getStateNodes(machine)].filter(({ states }) => Object.keys(states).length === 0),
     );

@@ -14,18 +14,18 @@ describe('A fenced block', () => {
     ['response live', { kind: 'response', live: true }],
     ['excerpt=cli/demo/harbour.yaml', { kind: 'excerpt', path: 'cli/demo/harbour.yaml' }],
     ['shown: needs docker', { kind: 'shown', reason: 'needs docker' }],
-  ])('may be marked %s', (info, mark) => {
+  ])('may have the mark %s', (info, mark) => {
     expect(parseMark(info)).toEqual(mark);
   });
 
   it.each(['', 'shown', 'shown:', 'file', 'ran', 'run later', 'response=live', 'run until=', 'run; rm'])(
-    'marked "%s" has to say what it is',
+    'with the mark "%s" is refused',
     (info) => {
       expect(() => parseMark(info)).toThrow();
     },
   );
 
-  it('is found with its language, its mark and its line, in a list too, and with fences inside', () => {
+  it('is found with its language, mark and line, also in a list and around other fences', () => {
     const text = [
       ...[
         'text',
@@ -48,7 +48,7 @@ describe('A fenced block', () => {
     ]);
   });
 
-  it('that is never closed is a mistake', () => {
+  it('without an end is refused', () => {
     expect(() => blocksOf('```sh run\necho 1\n')).toThrow('line 1');
   });
 });

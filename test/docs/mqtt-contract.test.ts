@@ -59,7 +59,7 @@ describe('docs/mqtt.md', () => {
     expect(words.filter((word) => !text.includes(`\`${word}\``))).toEqual([]);
   });
 
-  it('says of every refusal how it comes about', () => {
+  it('explains every reason for a refusal', () => {
     const refusals = {
       credentials: 1,
       attempts: 1,

@@ -78,7 +78,7 @@ function metricsIn(
 }
 
 describe('The settings in docs/operations.md', () => {
-  it('are those of the code, with their defaults and what they are', () => {
+  it('are the settings of the code, with their defaults and descriptions', () => {
     const expected = Object.values(SETTINGS).map(({ name, schema, about }) => {
       const fallback: unknown = schema.safeParse(undefined).data;
       return `| \`HEADROOM_${name}\` | ${fallback ?? ''} | ${about} |`;
@@ -88,14 +88,14 @@ describe('The settings in docs/operations.md', () => {
   });
 });
 
-describe('The metrics in docs/operations.md, the alert rules and the board', () => {
+describe('The metrics in docs/operations.md, the alert rules and the dashboard', () => {
   let served: ReadonlyMap<string, ReadonlySet<string>>;
 
   beforeAll(async () => {
     served = await servedMetrics();
   });
 
-  it('explains every metric of the service, and none that there is not', () => {
+  it('are explained for every metric of the service, and for no other', () => {
     const explained = [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name = '']) => name);
     const own = [...served.keys()].map((name) => name.replace(/_(bucket|sum)$/, ''));
     const ofService = new Set(own.filter((name) => name.startsWith('headroom_') && !name.endsWith('_count')));
@@ -105,7 +105,7 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
     }
   });
 
-  it.each(expressions)('%s asks for metrics and labels that exist: %s', (_, expression) => {
+  it.each(expressions)('%s uses existing metrics and labels: %s', (_, expression) => {
     const used = metricsIn(expression);
     expect(used.length > 0 || /\bup\b/.test(expression)).toBe(true);
     for (const { name, labels } of used) {
@@ -114,7 +114,7 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
     }
   });
 
-  it('begin to count the alarms of every kind at 0, so that the first one is a rise', async () => {
+  it('start with 0 for each kind of alarm, so that the first alarm is an increase', async () => {
     const running = await runService([]);
     const { values } = await running.metrics.alarms.get();
     await running.stop();
@@ -129,7 +129,7 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
     ]);
   });
 
-  it('name no alert and no panel twice, and no panel covers another', () => {
+  it('have unique alert names and panel ids, and no overlapping panels', () => {
     expect(new Set(alerts.map(({ alert }) => alert)).size).toBe(alerts.length);
     expect(new Set(board.panels.map(({ id }) => id)).size).toBe(board.panels.length);
     const taken = new Set<string>();
@@ -145,7 +145,7 @@ describe('The metrics in docs/operations.md, the alert rules and the board', () 
   });
 });
 
-describe('The configurations', () => {
+describe('The configuration', () => {
   let directory: string;
 
   beforeAll(() => {
@@ -177,14 +177,14 @@ describe('The configurations', () => {
   }
 
   it.each(['haproxy.cfg', 'haproxy-nodes.cfg', 'haproxy-fronts.cfg'])(
-    'for HAProxy are some: %s',
+    'for HAProxy is valid: %s',
     needing(missingPrograms('haproxy')),
     async (name) => {
       execFileSync('haproxy', ['-c', '-f', await written(name)], { stdio: 'pipe' });
     },
   );
 
-  it('for nginx is one', needing(missingPrograms('nginx')), async () => {
+  it('for nginx is valid', needing(missingPrograms('nginx')), async () => {
     const file = await written('nginx.conf');
     const log = join(directory, 'error.log');
     const paths = `pid ${directory}/nginx.pid;`;
@@ -192,13 +192,13 @@ describe('The configurations', () => {
   });
 
   describe('for Prometheus', needing(missingPrograms('promtool')), () => {
-    it('is one, and its alerts do what its tests say', () => {
+    it('is valid, and its alerts pass their tests', () => {
       const cwd = join(ROOT, 'deploy/prometheus');
       execFileSync('promtool', ['check', 'rules', 'headroom-rules.yml'], { cwd, stdio: 'pipe' });
       execFileSync('promtool', ['test', 'rules', 'headroom-rules.test.yml'], { cwd, stdio: 'pipe' });
     });
 
-    it('reads every expression of the board', () => {
+    it('accepts every expression of the dashboard', () => {
       const rules = expressions.map(([, expression], index) => ({
         record: `panel:${index}`,
         expr: expression.replaceAll('$__rate_interval', '5m').replaceAll('$job', '.*'),

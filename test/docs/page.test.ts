@@ -19,7 +19,7 @@ async function goThrough(...lines: readonly string[]) {
   return found;
 }
 
-describe('A page', () => {
+describe("A document's page", () => {
   it('keeps variables, functions and files from one block to the next', async () => {
     expect(
       await goThrough(
@@ -32,23 +32,23 @@ describe('A page', () => {
     ).toEqual([]);
   });
 
-  it('begins anew where another session is named', async () => {
+  it('starts a new shell for another session name', async () => {
     const [failure] = await goThrough('```sh run', 'A=1', '```', '```sh run=other', 'test "$A" = 1', '```');
     expect(failure).toContain('it failed');
   });
 
-  it('fails where a command does, with what it said', async () => {
+  it('fails if a command fails, and shows its error output', async () => {
     const [failure] = await goThrough('```sh run', 'echo first; ls /no-such-thing; echo second', '```');
     expect(failure).toContain('/no-such-thing');
     expect(failure).not.toContain('second');
   });
 
-  it('fails where a command takes too long', async () => {
+  it('fails if a command exceeds its time limit', async () => {
     const [failure] = await goThrough('```sh run timeout=0.2', 'tail -f /dev/null', '```');
     expect(failure).toContain('it took more than 200 ms');
   });
 
-  it('stops what runs until it has said something, and fails where it does not say it', async () => {
+  it('stops a command after the expected output, and fails without that output', async () => {
     const endless = 'echo begun; tail -f /dev/null';
     expect(await goThrough('```sh run until=begun', endless, '```')).toEqual([]);
     const [failure] = await goThrough('```sh run until=over timeout=0.2', endless, '```');
@@ -59,7 +59,7 @@ describe('A page', () => {
     await expect(goThrough('```ts run', "const a: number = 'one';", '```')).rejects.toThrow('line-1.ts');
   });
 
-  it('talks to a service on ports of its own, and finds an error that is not shown', async () => {
+  it('uses a service on its own ports, and reports an error that is not in the document', async () => {
     const start = ['```sh start', 'npm start', '```'];
     const fetching = ['```ts run', "const { status } = await fetch('http://127.0.0.1:8080/health');"];
     const ask = ['```ts run', "const answer = await fetch('http://127.0.0.1:8080/v1/clusters');"];

@@ -59,8 +59,8 @@ function faultOfCommand(words: readonly string[]): string | undefined {
   return command === program && !words[0]?.startsWith('-') ? 'no such command' : undefined;
 }
 
-describe('What the documents name', () => {
-  it('is linked to where it is', () => {
+describe('A reference in the documents', () => {
+  it('has a link to an existing file and heading', () => {
     const dead = missing(/\]\((?!https?:)([^)\s]+)\)/g, (link, { path }) => {
       const [target = '', anchor] = link.split('#');
       const file = target === '' ? join(ROOT, path) : join(ROOT, dirname(path), target);
@@ -69,13 +69,13 @@ describe('What the documents name', () => {
     expect(dead).toEqual([]);
   });
 
-  it('is a file or folder of the tree', () => {
+  it('names an existing file or folder', () => {
     const path =
       /(?:`|vitest run )((?:\.ci|bench|demo|docs|machines|scenarios|sim|src|test|web)\/[\w./-]*|[a-z][\w-]*\.config\.ts)`/g;
     expect(missing(path, (name) => name.includes('NAME') || existsSync(join(ROOT, name)))).toEqual([]);
   });
 
-  it('is a command, with flags it has', () => {
+  it('names an existing command and its flags', () => {
     const faults = missing(/(?:`|npx |^)headroom ((?:[a-z]|--)[^`\n#]*)/gm, (found) => {
       // Alternatives and placeholders as a table writes them: `feature enable\|disable TENANT [--json]`.
       const words = found.split(/[\s[\]]+/).map((word) => word.replace(/[\\|/].*$/, ''));
@@ -84,7 +84,7 @@ describe('What the documents name', () => {
     expect(faults).toEqual([]);
   });
 
-  it('is a command as it is typed: with npx in a checkout, and without only inside a container', () => {
+  it('has npx before a command in a checkout, and no npx inside a container', () => {
     // The changelog and the decisions keep names of the past.
     const current = documents.filter(({ path }) => !['CHANGELOG.md', 'docs/decisions.md'].includes(path));
     const names = COMMANDS.map(({ name }) => name).join('|');
@@ -95,17 +95,17 @@ describe('What the documents name', () => {
     expect(typed).toEqual([]);
   });
 
-  it('is a script of npm', () => {
+  it('names an existing npm script', () => {
     const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     expect(missing(/npm run ([\w:-]+)/g, (name) => name in scripts)).toEqual([]);
   });
 
-  it('is a setting', () => {
+  it('names an existing setting', () => {
     const settings = [...Object.values(SETTINGS).map(({ name }) => `HEADROOM_${name}`), ROLLBACK_VARIABLE];
     expect(missing(/\b(HEADROOM_[A-Z_]*[A-Z])\b/g, (name) => settings.includes(name))).toEqual([]);
   });
 
-  it('is an endpoint', () => {
+  it('names an existing endpoint', () => {
     const others = ['POST /v1/oauth/token', 'GET /v1/stream', 'GET /v1/health', 'GET /health'];
     const known = [...ENDPOINTS, ...EXTENSION_ENDPOINTS].map(
       ({ method, path }) => `${method.toUpperCase()} ${path}`,
@@ -117,7 +117,7 @@ describe('What the documents name', () => {
     expect(missing(named, (found) => patterns.some((pattern) => pattern.test(found)))).toEqual([]);
   });
 
-  it('is a metric', () => {
+  it('names an existing metric', () => {
     const sources = readSources(['src'])
       .map(({ text }) => text)
       .join('\n');
@@ -126,17 +126,17 @@ describe('What the documents name', () => {
   });
 });
 
-describe('A name in a document', () => {
+describe('The check of references', () => {
   it.each([
     [['serve', '--http-port'], undefined],
     [['key', 'issue', 'TENANT', '--scope'], undefined],
     [['charger', 'run', '--no-such-flag'], 'no --no-such-flag'],
     [['sreve'], 'no such command'],
-  ])('that is a command is tried: %j', (words, fault) => {
+  ])('finds faults in the command %j', (words, fault) => {
     expect(faultOfCommand(words)).toBe(fault);
   });
 
-  it('leads to a heading as pages make it', () => {
+  it('derives the anchor of a heading', () => {
     expect(anchorOf('As of an instant')).toBe('as-of-an-instant');
     expect(anchorOf('`headroom demo`: what it does')).toBe('headroom-demo-what-it-does');
   });

@@ -46,7 +46,7 @@ function startSample(directory: string, environment: Readonly<Record<string, str
   return { lines, kill, isRunning: () => child.exitCode === null };
 }
 
-it('is held by the service, falls back when the broker is gone, and is held again when it is back', async () => {
+it('The sample charger follows the service, falls back without a broker, and follows again after its return', async () => {
   const controllerUuid = 'q.1' as ControllerUuid;
   const connectors = [
     {
@@ -85,7 +85,7 @@ it('is held by the service, falls back when the broker is gone, and is held agai
   await eventually(async () => expect(await liveKw()).toBe(9.039));
 });
 
-it('is a DC charger where it is told so: it takes no more from the grid than the limit', async () => {
+it('The sample charger with DC_W takes no more power from the grid than the limit', async () => {
   const controllerUuid = 'q.1' as ControllerUuid;
   const dc = { maxPowerKw: 150, minPowerKw: 1, efficiency: 0.8 };
   const connectors = [
@@ -179,7 +179,7 @@ async function onBroker() {
   };
 }
 
-it('takes a limit, keeps its thenA on disk first, and says so in its next heartbeat', async () => {
+it('The sample charger stores thenA before it applies a limit, and reports both in its next heartbeat', async () => {
   const { present, limit, said, rig, directory } = await onBroker();
   const { boot } = await present();
   expect(await limit({ seq: 9, limitA: 10.9, thenA: 0 })).toEqual({
@@ -202,7 +202,7 @@ it('takes a limit, keeps its thenA on disk first, and says so in its next heartb
   );
 });
 
-it('answers STALE, EXPIRED and REJECTED, and is held as before', async () => {
+it('The sample charger answers STALE, EXPIRED and REJECTED, and keeps its previous limit', async () => {
   const { present, limit, said, publish, lines, isRunning } = await onBroker();
   const { boot } = await present();
   expect(await limit({ seq: 9, limitA: 12 })).toMatchObject({ result: 'APPLIED', appliedA: 12 });
@@ -231,7 +231,7 @@ it('answers STALE, EXPIRED and REJECTED, and is held as before', async () => {
   expect(isRunning()).toBe(true);
 });
 
-it('falls back by itself when its lease is over, and keeps that over a restart', async () => {
+it('The sample charger falls back after its lease ends, and keeps the fail-safe over a restart', async () => {
   const { present, limit, said, restart } = await onBroker();
   const { boot } = await present();
   await limit({ limitA: 16, thenA: 0, ttlS: 3 });
@@ -245,7 +245,7 @@ it('falls back by itself when its lease is over, and keeps that over a restart',
   expect(said('meter').at(-1)).toMatchObject({ limitA: 0, powerW: 0 });
 });
 
-it('says state and meter values when it is asked to', async () => {
+it('The sample charger sends its state at a sync request', async () => {
   const { present, said, publish } = await onBroker();
   await present();
   const before = said('state').length;

@@ -35,8 +35,8 @@ function textOf(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-describe('What people read', () => {
-  it.each(INSTEAD)('does not say %s, but %s', (pattern, instead) => {
+describe('A text for users', () => {
+  it.each(INSTEAD)('avoids %s in favour of %s', (pattern, instead) => {
     const found = pages.flatMap(({ path, text }) =>
       text
         .split('\n')
@@ -49,7 +49,7 @@ describe('What people read', () => {
 describe('The glossary', () => {
   const glossary = textOf('docs/glossary.md');
 
-  it('explains each status of OCPP in the words of the dashboard', () => {
+  it('explains each OCPP status with the definition of the dashboard', () => {
     for (const status of CHARGING_STATUSES) {
       const [, meaning = ''] = new RegExp(`^\\| \`${status}\` \\| (.*) \\|$`, 'm').exec(glossary) ?? [];
       expect(`${meaning}.`.toLowerCase()).toBe(BY_STATUS[status].definition.toLowerCase());
