@@ -21,20 +21,20 @@ function attack(...options: readonly string[]) {
 }
 
 describe('npm run attack', needing(process.platform === 'linux' ? undefined : 'Linux'), () => {
-  it('loses nothing, leaks nothing and stops nobody who is honest, in a few hundred requests, packets and two kills', async () => {
+  it('loses no write, leaks no data and refuses no honest client during 300 requests and two kills', async () => {
     const { code, printed } = await attack('--requests=300', '--packets=1000', '--kills=2', '--seed=5');
     expect(printed).toContain('held: 0 lost, 0 leaks');
     expect(printed).toMatch(/"requests":300,.*"kills":2,.*"lost":0,"leaks":0,/);
     expect(code).toBe(0);
   });
 
-  it('fails where its time is over before it has sent what it was asked to', async () => {
+  it('fails if its time is over before all its requests are sent', async () => {
     const { code, printed } = await attack('--minutes=0', '--requests=100', '--packets=0', '--kills=0');
     expect(printed).toMatch(/the time was over after 0 requests, 0 packets and 0 kills\n.*FAILED/s);
     expect(code).toBe(1);
   });
 
-  it('refuses a number that is none', async () => {
+  it('refuses an invalid number', async () => {
     const { code, printed } = await attack('--requests=many');
     expect(printed).toContain('--requests');
     expect(printed).toContain('must be a whole number from 0 to 10000000');
@@ -78,7 +78,7 @@ async function forgetfulProxy(url: string, forgets: number, writes: number) {
 it.each([
   ['nothing', 0, 0],
   ['a write in the middle', 20, 1],
-])('Books find %s of what was acknowledged and forgotten', async (_, forgets, lost) => {
+])('Books find %s among the acknowledged but lost writes', async (_, forgets, lost) => {
   const service = await runService([tenantWith(HARBOUR, [site('quay-1'), site('quay-2')])]);
   onTestFinished(() => service.stop());
   const url = await forgetfulProxy(service.httpUrl, forgets, 60);

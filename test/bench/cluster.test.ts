@@ -34,12 +34,12 @@ async function expectNothingLost(faults: string, ...options: readonly string[]):
   );
 }
 
-describe('a cluster of nodes', needing(missingPostgres()), () => {
-  it('loses no lease, no limit and no write while nodes are killed and frozen in the middle of a commit', async () => {
+describe('A cluster of nodes', needing(missingPostgres()), () => {
+  it('loses no lease, limit or write while nodes are killed and frozen during a commit', async () => {
     await expectNothingLost('kill,freezeInCommit,terminate', '--nodes=2', '--seed=2');
   });
 
-  it('shows who owns the database, and ends a node and starts it again by a key', async () => {
+  it('shows the owner of the database, and stops and restarts a node by a key', async () => {
     const cluster = run('cluster', '--nodes=2');
     const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
     await shown(/active .*the database, term 1,/);
@@ -53,13 +53,13 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
   });
 
   it(
-    'loses no lease, no limit and no write where nodes share the tenants, and hits only those of the node that is lost',
+    "loses no lease, limit or write if nodes share the tenants, and affects only the failed node's tenants",
     onlyWithAllCases(),
     () => expectNothingLost('kill,freezeInCommit,terminate', '--sharded', '--nodes=3', '--seed=6'),
   );
 
   it(
-    'shows which shards each node owns, and gives those of one that ends to the other',
+    'shows the shards of each node, and moves those of a stopped node to the other',
     onlyWithAllCases(),
     async () => {
       const cluster = run('cluster', '--nodes=2', '--sharded');
@@ -73,7 +73,7 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
   );
 
   it(
-    'loses no lease, no limit and no write while fronts and their NATS are killed, and nodes beside them',
+    'loses no lease, limit or write while fronts, their NATS and nodes are killed',
     { ...onlyWithAllCases(), ...needing(missingPrograms('nats-server')) },
     () => expectNothingLost('killFront,killBus,kill', '--sharded', '--fronts=2', '--nodes=2', '--seed=2'),
   );
@@ -94,7 +94,7 @@ describe('a cluster of nodes', needing(missingPostgres()), () => {
     expect(await cluster.ended).toBe(0);
   });
 
-  it('is refused with a number of nodes that is none', async () => {
+  it('refuses an invalid number of nodes', async () => {
     const cluster = run('cluster', '--nodes=none');
     expect(await cluster.ended).toBe(2);
     expect(cluster.printed()).toBe('--nodes none: must be a whole number from 1 to 9\n');

@@ -55,7 +55,7 @@ function optimumByProgram(sessions: readonly SteppedSession[], capKw: number): n
   return result;
 }
 
-describe('What could be delivered at most', () => {
+describe('The maximum deliverable energy', () => {
   it('is the optimum of the linear program', () => {
     fc.assert(
       fc.property(someSessions, fc.integer({ min: 1, max: 20 }), (sessions, capKw) => {
@@ -65,7 +65,7 @@ describe('What could be delivered at most', () => {
     );
   });
 
-  it('is never less than what any of the algorithms delivers, and no more than is asked for', () => {
+  it('is at least the delivery of each algorithm, and at most the requested energy', () => {
     fc.assert(
       fc.property(someSessions, fc.integer({ min: 1, max: 20 }), (unsorted, capKw) => {
         const sessions = [...unsorted].sort((a, b) => a.from - b.from);
@@ -88,14 +88,14 @@ describe('The algorithms', () => {
     { from: 0, to: hour, energyKwh: 4, maxKw: 6.6 },
   ];
 
-  it('deliver what can be worked out by hand', () => {
+  it('deliver the energy calculated by hand', () => {
     const found = POLICIES.map((policy) => Math.round(100 * deliveredKwh(policy, two, 5)) / 100);
     // In the first hour: 5 and 0, 1 and 4, 1 and 4, 2.5 and 2.5 kWh. After that the first car gets its missing energy.
     expect(found).toEqual([6, 10, 10, 8.5]);
   });
 
   const recordings = path === undefined ? 'the recorded month beside the project' : undefined;
-  it('deliver what is published for the recorded month', needing(recordings), () => {
+  it('deliver the published energy for the recorded month', needing(recordings), () => {
     const sessions = steppedSessions(
       readSessions({ path: path ?? '', energy: 'requested', timeZone: undefined }),
       MARCH,

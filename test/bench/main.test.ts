@@ -34,14 +34,14 @@ const ROWS = `2019-07-01 06:00:00-07:00,2019-07-01 09:00:00-07:00,9,1.5,AG-1,"a,
 `;
 
 describe('The energy bench', () => {
-  it('takes a gzipped file with the columns of a data set, from its first car on', async () => {
+  it('reads a gzipped file with the columns of a data set, from its first car on', async () => {
     const { code, stdout } = await bench(gzipSync(`${HEAD}\n${ROWS}`));
     expect(stdout).toMatch(/2 sessions, 15\.0 kWh, 2019-07-01T13:00:00\.000Z to 2019-07-01T13:28:48\.000Z/);
     expect(stdout).toMatch(/Energy against equal share, ideal, 3 kW; overshoot 0 kWs/);
     expect(code).toBe(0);
   });
 
-  it('takes delivered energy, semicolons, and times by the clocks of a zone', async () => {
+  it('reads delivered energy, semicolons, and local times of a zone', async () => {
     const local = `arrival;departure;stationId;sessionId;deliveredKwh
 2019-07-01 06:00;2019-07-01 09:00;AG-1;a;1,5
 `;
@@ -72,7 +72,7 @@ describe('The energy bench', () => {
     ['an option it does not have', ROWS, ['--bogus=1'], /Unknown option '--bogus'/],
     ['a number that is none', ROWS, ['--jobs=0'], /--jobs: must be a number from 1 to 64/],
     ['an unknown zone', ROWS, ['--time-zone=Mars'], /--time-zone: is "Mars"; must be the IANA name/],
-  ])('says what is wrong with %s, and ends with 1', async (_, rows, options, problem) => {
+  ])('reports an error for %s, and ends with 1', async (_, rows, options, problem) => {
     const { code, stdout, stderr } = await bench(`${HEAD}\n${rows}`, ...options);
     expect(stdout).toMatch(problem);
     expect(stdout).not.toMatch(/measured|node:internal| at .*\.js:/);

@@ -13,8 +13,8 @@ async function played(phases: PhasesCase) {
   return { share, starts: site?.startsPerSession, violations: summary.violations, fuses };
 }
 
-describe('The best possible schedule for cars of one phase', () => {
-  it('is all that they take, the limit, or what the phase carries that they are on', () => {
+describe('The optimal schedule for cars with one phase', () => {
+  it("is bounded by the cars' demand, the limit and the fuse of their phase", () => {
     // Each car is there twice for 50 minutes in two hours.
     const one = { ...EIGHT, cars: 1 };
     expect(bestWh(one)).toBeCloseTo((7360 * 100) / 60, 6);
@@ -25,9 +25,9 @@ describe('The best possible schedule for cars of one phase', () => {
   });
 });
 
-describe('Cars of one phase at connectors of three', () => {
+describe('Cars with one phase at three-phase connectors', () => {
   it.each([EIGHT, TWELVE])(
-    'get what there is where grants end with the session: $cars of them',
+    'receive the available power if grants end with the session: $cars cars',
     async (phases) => {
       const reallocated = await played(phases);
       expect(reallocated).toMatchObject({ violations: 0 });
@@ -38,7 +38,7 @@ describe('Cars of one phase at connectors of three', () => {
     },
   );
 
-  it('on L1 alone use the 63 A of it, and no more at any instant', async () => {
+  it('on L1 use the full 63 A of that phase, and never more', async () => {
     const { share, fuses, violations } = await played({ ...TWELVE, limitKw: 100, wiring: 'onL1', fuseA: 63 });
     expect(violations).toBe(0);
     expect(share).toBeGreaterThan(0.95);
@@ -50,10 +50,10 @@ describe('Cars of one phase at connectors of three', () => {
   });
 });
 
-describe('Cars of three phases, where a limit leaves less than 6 A on three for each', () => {
+describe('Cars with three phases, below a limit of less than 6 A per phase and car', () => {
   const SIX = { ...EIGHT, cars: 6, limitKw: 10, carPhases: 3 } as const;
 
-  it('all charge on one phase each where chargers switch, and wait for their turns where not', async () => {
+  it('all charge on one phase with phase switching, and in rotation without it', async () => {
     const switched = await played({ ...SIX, switchesPhases: true });
     expect(switched).toMatchObject({ violations: 0 });
     expect(switched.share).toBeGreaterThan(0.9);
@@ -62,7 +62,7 @@ describe('Cars of three phases, where a limit leaves less than 6 A on three for 
     expect((await played(SIX)).starts).toBeLessThan(1);
   });
 
-  it('get nothing of 3.6 kW where chargers do not switch', async () => {
+  it('receive none of 3.6 kW without phase switching', async () => {
     const one = { ...SIX, cars: 1, limitKw: 3.6 };
     expect((await played({ ...one, switchesPhases: true })).share).toBeGreaterThan(0.9);
     expect((await played(one)).share).toBe(0);
