@@ -31,7 +31,7 @@ function stateAfter(machine: ReturnType<typeof lamp>, ...events: ('pressed' | 'b
 }
 
 describe('The mutants of a machine', () => {
-  it('are one for each transition, action and state', () => {
+  it('include one for each transition, action and state', () => {
     expect(mutantsOf(lamp()).map(({ name }) => name)).toEqual([
       'lamp: broke → lamp.broken',
       'lamp: entry without greet',
@@ -55,7 +55,7 @@ describe('The mutants of a machine', () => {
     ['lamp.off: the state', [], ['on', 0]],
     ['lamp.on: the state', ['pressed'], ['off', 0]],
     ['lamp.broken: the state', ['broke'], ['off', 0]],
-  ] as const)('lack what they are named after, until it is put back: %s', (name, events, then) => {
+  ] as const)('lack their named part until it is restored: %s', (name, events, then) => {
     const machine = lamp();
     const whole = stateAfter(machine, ...events);
     const putBack = mutantsOf(machine)

@@ -35,13 +35,13 @@ const PARTS: Cases<{ readonly scenario: string; readonly part: string }> = {
 describe('The trace of a scenario', () => {
   const traces = new ScenarioTraces();
 
-  testCases(PARTS, 'is another without $part, as in $scenario', async ({ scenario, part }) => {
+  testCases(PARTS, 'differs without $part, in $scenario', async ({ scenario, part }) => {
     const mutant = allMutants().find((each) => each.name === part);
     if (mutant === undefined) throw new Error(`no mutant is called ${part}`);
     expect(await traces.firstChangedBy(mutant, [scenario])).toBeDefined();
   });
 
-  it('is the same where nothing is missing', async () => {
+  it('is the same without a mutant', async () => {
     const scenarios = new Set(played(PARTS).map(({ scenario }) => scenario));
     const nothing = { name: 'nothing', machine: 'profile', plant: () => () => {} };
     expect(await traces.firstChangedBy(nothing, [...scenarios])).toBeUndefined();

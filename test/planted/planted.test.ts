@@ -41,7 +41,7 @@ function firstForEach(plants: readonly PlantedBug[]) {
   return { always: plants.filter(isFirst), more: plants.filter((plant) => !isFirst(plant)) };
 }
 
-describe('A bug planted on purpose', { concurrent: false }, () => {
+describe('A planted bug', { concurrent: false }, () => {
   let planted: ChildProcess;
   let ended: Promise<readonly (readonly string[])[]>;
   beforeAll(() => {
@@ -68,7 +68,7 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   testCases(
     firstForEach(PLANTS.filter(({ scenario }) => scenario === undefined)),
-    'is seen: $name, by $invariant',
+    'is found: $name, by $invariant',
     async ({ name, seed, nodes, sharded, ocpp, invariant }) => {
       const [first] = await brokenBy({ name, seed, nodes, sharded, ocpp });
       expect(first).toBe(invariant);
@@ -77,17 +77,17 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
 
   testCases(
     firstForEach(PLANTS.filter(({ scenario }) => scenario !== undefined)),
-    'is seen in $scenario: $name, by $invariant',
+    'is found in $scenario: $name, by $invariant',
     async (plant) => {
       expect(await brokenBy(plant)).toContain(plant.invariant);
     },
   );
 
-  it('is not there unless it was planted', async () => {
+  it('is absent unless it is planted', async () => {
     expect(await brokenBy({ name: '', seed: 7 })).toEqual([]);
   });
 
-  it('is found by a campaign, whose processes have it from the first instant on', async () => {
+  it('is found by a campaign whose processes contain it from the start', async () => {
     const { failure } = await runCampaign({
       seeds: [1],
       chargers: 2,
@@ -98,13 +98,13 @@ describe('A bug planted on purpose', { concurrent: false }, () => {
     expect(failure?.violation?.invariant).toBe('P7');
   });
 
-  it.each(PLANTS)('has its place in the compiled files: $name', ({ file, text, within = text }) => {
+  it.each(PLANTS)('has one place in the compiled files: $name', ({ file, text, within = text }) => {
     const source = readFileSync(new URL(file, DIST), 'utf8');
     expect(source.split(within)).toHaveLength(2);
     expect(within.split(text)).toHaveLength(2);
   });
 
-  it('is not part of what is built', () => {
+  it('is not part of the build', () => {
     expect(existsSync(new URL('test', DIST))).toBe(false);
   });
 });

@@ -90,7 +90,7 @@ const meters = () =>
 const states = () => heard.filter(({ topic }) => topic === `${PREFIX}/state`);
 
 describe('A virtual charger on a broker', () => {
-  it('announces itself: retained state, QoS 1, with its boot and connectors', async () => {
+  it('announces itself by a retained state with QoS 1, its boot id and its connectors', async () => {
     const { clock } = virtualClock();
     start(clock);
     await eventually(() => expect(states()).toHaveLength(1));
@@ -113,7 +113,7 @@ describe('A virtual charger on a broker', () => {
     await later.endAsync(true);
   });
 
-  it('sends a meter value per heartbeat, numbered from 1, when nothing changes', async () => {
+  it('sends a meter value per heartbeat, numbered from 1, without changes', async () => {
     start(virtualClock().clock);
     await eventually(() => expect(meters()).toHaveLength(1));
     const [first] = meters();
@@ -127,7 +127,7 @@ describe('A virtual charger on a broker', () => {
     });
   });
 
-  it('tells a change of status or power at once, and something at least every heartbeat', async () => {
+  it('sends a change of status or power at once, and a value at least every heartbeat', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock);
     await eventually(() => expect(link.isOnline()).toBe(true));
@@ -143,7 +143,7 @@ describe('A virtual charger on a broker', () => {
     expect(Math.min(...gaps)).toBe(1000);
   });
 
-  it('stays within five messages a second and twenty at once, however many connectors it has', async () => {
+  it('sends at most five messages a second and twenty at once, with any number of connectors', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock, { connectors: 12 });
     await eventually(() => expect(link.isOnline()).toBe(true));
@@ -154,7 +154,7 @@ describe('A virtual charger on a broker', () => {
     for (const { at } of meters()) expect(bucket.take(Date.parse(at))).toBe(true);
   });
 
-  it('stops drawing and says goodbye when it stops, once', async () => {
+  it('stops drawing and sends its offline state once when it stops', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock);
     await eventually(() => expect(states()).toHaveLength(1));
@@ -166,7 +166,7 @@ describe('A virtual charger on a broker', () => {
     expect(meters().at(-1)).toMatchObject({ status: 'Unavailable', powerW: 0, currentA: [0, 0, 0] });
   });
 
-  it('is declared lost by its last will when its connection breaks, and announces itself again', async () => {
+  it('is offline by its last will after a lost connection, and announces itself again', async () => {
     const { clock } = virtualClock();
     start(clock);
     await eventually(() => expect(states()).toHaveLength(1));
@@ -178,7 +178,7 @@ describe('A virtual charger on a broker', () => {
     expect(states().map(({ payload }) => JSON.parse(payload).online)).toEqual([true, false, true]);
   });
 
-  it('knows why it was refused', async () => {
+  it('reports the reason of a refused connection', async () => {
     const refuse: AuthenticateHandler = (_client, _name, _password, done) =>
       done(Object.assign(new Error('no'), { returnCode: 5 }), null);
     broker.authenticate = refuse;
@@ -188,7 +188,7 @@ describe('A virtual charger on a broker', () => {
     expect(link.isOnline()).toBe(false);
   });
 
-  it('is subscribed to its limits and to sync, exact topics, before it says that it is there', async () => {
+  it('subscribes to its exact limit and sync topics before it announces itself', async () => {
     const order: string[] = [];
     broker.on('subscribe', (subscriptions, { id }) => {
       if (id === 'q1-a') order.push(...subscriptions.map(({ topic }) => topic));
@@ -223,7 +223,7 @@ describe('A virtual charger on a broker', () => {
       .filter(({ topic }) => topic.endsWith('/ack'))
       .map(({ payload }) => ackSchema.parse(JSON.parse(payload)));
 
-  it('takes a limit, says so once its hardware has it, draws it, and falls back when the lease ends', async () => {
+  it('applies a limit, acknowledges it, draws it, and falls back when the lease ends', async () => {
     const { clock, pass } = virtualClock();
     const { charger } = start(clock, { traffic: HUNGRY });
     await eventually(() => expect(meters()).toHaveLength(1));
@@ -246,7 +246,7 @@ describe('A virtual charger on a broker', () => {
     );
   });
 
-  it('answers sync with its state and a value of every connector, and is not moved by what is no message', async () => {
+  it('answers sync with its state and a value of every connector, and ignores invalid messages', async () => {
     const { clock } = virtualClock();
     start(clock, { connectors: 3 });
     await eventually(() => expect(meters()).toHaveLength(3));
@@ -261,7 +261,7 @@ describe('A virtual charger on a broker', () => {
     expect(acks()).toEqual([]);
   });
 
-  it('goes on by itself while it is cut off, and names another boot after a restart', async () => {
+  it('keeps charging while it is cut off, and sends another boot id after a restart', async () => {
     const { clock, pass } = virtualClock();
     const link = start(clock, { traffic: HUNGRY });
     await eventually(() => expect(meters()).toHaveLength(1));
@@ -284,7 +284,7 @@ describe('A virtual charger on a broker', () => {
     });
   });
 
-  it('says what a broker that refuses its subscription does to it, and stays on its fail-safe', async () => {
+  it('reports a refused subscription, and stays at its fail-safe', async () => {
     broker.authorizeSubscribe = (_client, subscription, done) =>
       done(null, subscription.topic.endsWith('/sync') ? subscription : null);
     const link = start(virtualClock().clock);

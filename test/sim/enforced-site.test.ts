@@ -74,7 +74,7 @@ async function watch(
   }
 }
 
-it('keeps a scheduled decrease without overshoot though a charger is cut off before it, and uses what there is', async () => {
+it('keeps a scheduled decrease without overshoot after a charger is cut off, and uses the available capacity', async () => {
   const quay = site('quay', { permanentLimitKw: LIMIT_KW });
   const mqttSecretHash = hashSecret(CHARGER_PASSWORD);
   const connectors = CONNECTORS.map((connector) => ({ ...connector, status: 'ACTIVE' as const }));

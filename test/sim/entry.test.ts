@@ -40,7 +40,7 @@ beforeAll(() => {
 });
 
 describe('The example project', () => {
-  it('is strict TypeScript, the declarations of the package included, and passes with node:test', () => {
+  it('compiles as strict TypeScript with the declarations of the package, and passes with node:test', () => {
     expect(node('node_modules/typescript/bin/tsc')).toBe('');
     expect(node('--test', 'build/node-test/depot.test.js')).toMatch(/# pass 1\n# fail 0/);
   });
@@ -50,7 +50,7 @@ describe('The example project', () => {
     expect(node(...words, '--reporter', 'json')).toContain('"numPassedTests":1');
   });
 
-  it('has nothing of the package but what the package offers, bundled', () => {
+  it('can import only the exports of the package, in bundled form', () => {
     const importing = (path: string) => () =>
       node('--import', ONLY_BUNDLED, '--input-type=module', '--eval', `import '${path}';`);
     expect(importing('headroom/sim')()).toBe('');

@@ -8,7 +8,7 @@ import { chargerRig, connector } from './charger-rig.js';
 const CAR_FOLLOWS_S = 9;
 
 describe('A grant at a virtual charger', () => {
-  it('is acknowledged once the hardware has taken it, which a heartbeat says again', () => {
+  it('is acknowledged after the hardware applies it, and repeated in a heartbeat', () => {
     const { limit, acks, meters, pass, heldA, drawnA } = chargerRig();
     limit(16);
     pass(0.9);
@@ -20,7 +20,7 @@ describe('A grant at a virtual charger', () => {
     expect(drawnA()).toBe(16);
   });
 
-  it('holds it to its fail-safe before the first one, with 0 and 0 for epoch and seq', () => {
+  it('is preceded by the fail-safe, with epoch and seq 0', () => {
     const { meters, pass, drawnA } = chargerRig({ connectors: [connector('1', { failsafeA: 8 })] });
     expect(meters[0]).toMatchObject({ epoch: 0, seq: 0, limitA: 8 });
     expect(meters[0]).not.toHaveProperty('leaseLeftS');
@@ -28,7 +28,7 @@ describe('A grant at a virtual charger', () => {
     expect(drawnA()).toBe(8);
   });
 
-  it('of 0 A suspends the car, which draws nothing within 5 s and charges again when it may', () => {
+  it('suspends the car within 5 s at 0 A, and lets it charge again with more', () => {
     const { limit, meters, pass, drawnA } = chargerRig();
     pass(20);
     limit(0);
@@ -41,7 +41,7 @@ describe('A grant at a virtual charger', () => {
     expect([meters.at(-1)?.status, drawnA()]).toEqual(['Charging', 10]);
   });
 
-  it('of 0 A loses a stubborn car for good: offered current again, it suspends itself', () => {
+  it('stops a stubborn car permanently at 0 A, which suspends itself at a later offer', () => {
     const { limit, meters, pass, drawnA } = chargerRig({ traffic: { ...HUNGRY, stubbornShare: 1 } });
     limit(16);
     pass(20);
@@ -56,7 +56,7 @@ describe('A grant at a virtual charger', () => {
     expect(meters.at(-1)?.status).toBe('SuspendedEVSE');
   });
 
-  it('is refused between 0 and 6 A, and above the maximum it is the maximum', () => {
+  it('is refused between 0 and 6 A, and reduced to the maximum above it', () => {
     const { limit, acks, pass, heldA } = chargerRig();
     limit(3);
     limit(10, { thenA: 5 });
@@ -67,7 +67,7 @@ describe('A grant at a virtual charger', () => {
     expect(heldA()).toBe(32);
   });
 
-  it('that only renews needs no hardware, and is acknowledged at once', () => {
+  it('needs no hardware change as a renewal, and is acknowledged at once', () => {
     const { limit, acks, pass } = chargerRig();
     limit(16);
     pass(5);
@@ -78,7 +78,7 @@ describe('A grant at a virtual charger', () => {
     ]);
   });
 
-  it('is not put off by those that follow it: the newest applies when the first would have', () => {
+  it('is not delayed by later grants: the newest applies at the time of the first', () => {
     const { limit, acks, pass, heldA } = chargerRig({ traits: { pilotDelayMs: 5000 } });
     for (const limitA of [16, 15, 14, 13, 12]) {
       limit(limitA);
@@ -88,7 +88,7 @@ describe('A grant at a virtual charger', () => {
     expect(acks.map(({ seq }) => seq)).toEqual([5]);
   });
 
-  it('is followed within the 10 s that charger and car have together, whatever the car', () => {
+  it('is followed within the 10 s of charger and car together, by any car', () => {
     const { limit, pass, drawnA } = chargerRig({
       connectors: [connector('1', { maxCurrentA: 500, failsafeA: 500 })],
       traits: { pilotDelayMs: 5000 },
@@ -104,7 +104,7 @@ describe('A grant at a virtual charger', () => {
 describe('The fence of a virtual charger', () => {
   const answersOf = (rig: ReturnType<typeof chargerRig>) => rig.acks.map(({ result }) => result);
 
-  it('refuses what is lower, equal, or for another boot, with no effect', () => {
+  it('refuses a limit with a lower or equal number or for another boot, without effect', () => {
     const rig = chargerRig();
     rig.limit(16, { epoch: 3, seq: 7 });
     rig.pass(2);
@@ -121,7 +121,7 @@ describe('The fence of a virtual charger', () => {
     expect(rig.acks.at(-1)).toMatchObject({ epoch: 4, seq: 1, result: 'APPLIED' });
   });
 
-  it('belongs to each connector alone', () => {
+  it('applies to each connector separately', () => {
     const rig = chargerRig({ connectors: [connector('1'), connector('2')] });
     rig.limit(16, { epoch: 3, seq: 7, ref: 1 }, '1');
     rig.limit(10, { epoch: 3, seq: 1, ref: 1 }, '2');
@@ -130,7 +130,7 @@ describe('The fence of a virtual charger', () => {
     expect(rig.charger.limits().map(({ limitA }) => limitA)).toEqual([16, 10]);
   });
 
-  it('outlives the lease, and not the process', () => {
+  it('remains after the lease ends, and ends with the process', () => {
     const rig = chargerRig();
     rig.limit(16, { epoch: 3, seq: 7 });
     rig.pass(100);
@@ -144,7 +144,7 @@ describe('The fence of a virtual charger', () => {
     expect(answersOf(rig).slice(-2)).toEqual(['STALE', 'APPLIED']);
   });
 
-  it('makes doubled and reordered messages change nothing (P7, P8)', () => {
+  it('gives duplicate and reordered messages no effect (P7, P8)', () => {
     const message = fc.record({
       epoch: fc.integer({ min: 0, max: 3 }),
       seq: fc.integer({ min: 0, max: 5 }),
@@ -195,7 +195,7 @@ describe('The lease of a virtual charger', () => {
     return nowMs() - fromMs;
   }
 
-  it('runs from when the heartbeat left, however late the grant comes', () => {
+  it('starts when the heartbeat is sent, with any delay of the grant', () => {
     const rig = chargerRig({ traits: { pilotDelayMs: 0 } });
     rig.pass(40);
     const first = rig.meters[0]?.hb ?? 0;
@@ -205,7 +205,7 @@ describe('The lease of a virtual charger', () => {
     expect(rig.heldA()).toBe(6);
   });
 
-  it('that ran out before the grant came makes it EXPIRED, with no effect', () => {
+  it('makes a grant EXPIRED without effect if it ends before the grant arrives', () => {
     const rig = chargerRig();
     rig.pass(60);
     rig.limit(16, { ref: 1, ttlS: 60, seq: 5 });
@@ -215,7 +215,7 @@ describe('The lease of a virtual charger', () => {
     expect(rig.acks.at(-1)).toMatchObject({ seq: 4, result: 'APPLIED' });
   });
 
-  it('cannot begin with a heartbeat it never sent, and a forgotten one is long ago', () => {
+  it('cannot start with an unsent heartbeat, and has expired with a forgotten one', () => {
     const rig = chargerRig();
     rig.limit(16, { ref: 2 });
     rig.limit(16, { ref: 0 });
@@ -225,7 +225,7 @@ describe('The lease of a virtual charger', () => {
     expect(rig.acks.at(-1)?.result).toBe('EXPIRED');
   });
 
-  it('renewed by every heartbeat, lasts', () => {
+  it('lasts while every heartbeat renews it', () => {
     const rig = chargerRig();
     for (let i = 0; i < 60; i++) {
       rig.limit(16);
@@ -236,7 +236,7 @@ describe('The lease of a virtual charger', () => {
     expect(rig.meters.slice(-5).every(({ seq = 0 }) => seq > 0)).toBe(true);
   });
 
-  it('that ends puts thenA in place by itself, told by a value with 0 and 0 and by the state', () => {
+  it('applies thenA when it ends, with a report by the state and a value with zeros', () => {
     const rig = chargerRig();
     rig.limit(16, { thenA: 9 });
     rig.pass(2);
@@ -254,16 +254,13 @@ describe('The lease of a virtual charger', () => {
     [0.02, 61_200],
     [-0.02, 58_800],
     [0, 60_000],
-  ])(
-    'is counted on the charger’s own clock: with a drift of %d it truly lasts %d ms',
-    (driftShare, lastsMs) => {
-      const rig = chargerRig({ traits: { driftShare, pilotDelayMs: 0 } });
-      rig.limit(16);
-      expect(heldForMs(rig)).toBe(lastsMs);
-    },
-  );
+  ])('counts by the clock of the charger: with a drift of %d it lasts %d ms', (driftShare, lastsMs) => {
+    const rig = chargerRig({ traits: { driftShare, pilotDelayMs: 0 } });
+    rig.limit(16);
+    expect(heldForMs(rig)).toBe(lastsMs);
+  });
 
-  it('of a charger that counts from receipt begins when the grant comes', () => {
+  it('starts when the grant arrives at a charger that counts from receipt', () => {
     const rig = chargerRig({ traits: { lease: 'receipt', pilotDelayMs: 0 } });
     expect(rig.states[0]?.connectors?.[0]?.lease).toBe('receipt');
     rig.pass(500);
@@ -271,7 +268,7 @@ describe('The lease of a virtual charger', () => {
     expect(heldForMs(rig)).toBe(60_000);
   });
 
-  it('does not exist for a charger without: unlimited at first, then held to what came last, until a restart', () => {
+  it('is absent for a charger without leases: unlimited first, then at its last limit until a restart', () => {
     const rig = chargerRig({ traits: { lease: 'none' } });
     expect(rig.states[0]?.connectors?.[0]).toMatchObject({ lease: 'none', failsafeA: 32 });
     rig.limit(16, { ref: 0 });
@@ -281,7 +278,7 @@ describe('The lease of a virtual charger', () => {
     expect(rig.heldA()).toBe(32);
   });
 
-  it('never lets it draw more than the largest limit that can be in force (P1 for one charger)', () => {
+  it('permits no draw above the largest limit in force (P1 for one charger)', () => {
     const step = fc.record({
       limitA: fc.constantFrom(0, 6, 8, 16, 32),
       ttlS: fc.constantFrom(5, 20, 60),
@@ -325,7 +322,7 @@ describe('The lease of a virtual charger', () => {
 });
 
 describe('A virtual charger that restarts', () => {
-  it('starts on the newest thenA it applied, tells so, and counts heartbeats from 1', () => {
+  it('starts at the newest applied thenA, reports it, and counts heartbeats from 1', () => {
     const rig = chargerRig();
     rig.limit(16, { thenA: 0 });
     rig.pass(2);
@@ -338,7 +335,7 @@ describe('A virtual charger that restarts', () => {
     expect(rig.drawnA()).toBe(0);
   });
 
-  it('starts on its configured fail-safe where it cannot keep thenA, which is what it reported', () => {
+  it('starts at its configured and reported fail-safe if it cannot keep thenA', () => {
     const rig = chargerRig({ traits: { misbehaviours: ['forget-then'] } });
     rig.limit(16, { thenA: 0 });
     rig.pass(2);
@@ -351,7 +348,7 @@ describe('A virtual charger that restarts', () => {
     expect(rig.heldA()).toBe(0);
   });
 
-  it('keeps the register of its meter and the car that is plugged in', () => {
+  it('keeps its meter register and its plugged-in car', () => {
     const rig = chargerRig();
     rig.pass(100);
     const before = rig.charger.readings()[0];
@@ -360,8 +357,8 @@ describe('A virtual charger that restarts', () => {
   });
 });
 
-describe('What a virtual charger says', () => {
-  it('is its state and a value of every connector at once when it is asked by sync', () => {
+describe('The messages of a virtual charger', () => {
+  it('include its state and a value of every connector at once after sync', () => {
     const rig = chargerRig({ connectors: ['1', '2', '3'].map((id) => connector(id)) });
     rig.pass(25);
     const [states, meters] = [rig.states.length, rig.meters.length];
@@ -370,14 +367,14 @@ describe('What a virtual charger says', () => {
     expect(rig.meters.slice(meters).map(({ topic }) => topic.at(-7))).toEqual(['1', '2', '3']);
   });
 
-  it('is a value of each connector every period of its own clock when nothing changes', () => {
+  it('include a value of each connector in every period of its own clock without changes', () => {
     const rig = chargerRig({ traits: { driftShare: 0.02 } });
     rig.pass(300);
     const times = rig.meters.slice(-10).map(({ at }) => Date.parse(at ?? ''));
     expect(new Set(times.slice(1).map((at, i) => at - (times[i] ?? 0)))).toEqual(new Set([10_200]));
   });
 
-  it('never exceeds five messages a second and twenty at once, and acks go first', () => {
+  it('number at most five a second and twenty at once, with acks first', () => {
     const ids = ['1', '2', '3', '4', '5', '6', '7'];
     const rig = chargerRig({ connectors: ids.map((id) => connector(id)) });
     for (let i = 0; i < 300; i++) {
@@ -394,28 +391,31 @@ describe('What a virtual charger says', () => {
     expect(new Set(rig.acks.map(({ result }) => result))).toEqual(new Set(['APPLIED']));
   });
 
-  it.each([true, false])('is a bounded number of acks, none where the link broke meanwhile (%s)', (broke) => {
-    const rig = chargerRig();
-    for (let seq = 1; seq <= 1000; seq++) {
-      rig.charger.receiveLimit(
-        '1' as ConnectorId,
-        {
-          v: 1,
-          epoch: 1,
-          seq,
-          boot: 'boot-0',
-          ref: 1,
-          ttlS: 60,
-          limitA: 6,
-          limitW: 1,
-          thenA: 6,
-          reason: 'lock',
-        },
-        0,
-      );
-    }
-    if (broke) rig.charger.connected(0);
-    rig.pass(300);
-    expect(rig.acks).toHaveLength(broke ? 0 : 40);
-  });
+  it.each([true, false])(
+    'include a bounded number of acks, and none after a lost connection (%s)',
+    (broke) => {
+      const rig = chargerRig();
+      for (let seq = 1; seq <= 1000; seq++) {
+        rig.charger.receiveLimit(
+          '1' as ConnectorId,
+          {
+            v: 1,
+            epoch: 1,
+            seq,
+            boot: 'boot-0',
+            ref: 1,
+            ttlS: 60,
+            limitA: 6,
+            limitW: 1,
+            thenA: 6,
+            reason: 'lock',
+          },
+          0,
+        );
+      }
+      if (broke) rig.charger.connected(0);
+      rig.pass(300);
+      expect(rig.acks).toHaveLength(broke ? 0 : 40);
+    },
+  );
 });

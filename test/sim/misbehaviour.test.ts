@@ -28,7 +28,7 @@ function rawMessages(misbehaviour: Misbehaviour, seconds: number) {
 }
 
 describe('A misbehaving virtual charger', () => {
-  it('late-reaction: takes more at once and draws, within settle, the most it was ever allowed', () => {
+  it('late-reaction: takes a rise at once, and draws its highest earlier limit within the settling time', () => {
     const rig = bad('late-reaction');
     rig.pass(2);
     expect(rig.drawnA()).toBe(6);
@@ -48,7 +48,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.drawnA()).toBe(0);
   });
 
-  it('late-reaction: draws on for settle after its lease has ended', () => {
+  it('late-reaction: draws its limit for the settling time after its lease ends', () => {
     const rig = bad('late-reaction');
     rig.limit(32);
     rig.pass(69.9);
@@ -57,7 +57,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.drawnA()).toBe(6);
   });
 
-  it('ignore-limits: acknowledges and draws what its hardware can, as its meter says', () => {
+  it('ignore-limits: acknowledges limits, and draws and reports its hardware maximum', () => {
     const rig = bad('ignore-limits');
     rig.limit(8);
     rig.pass(20);
@@ -66,7 +66,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.meters.at(-1)).toMatchObject({ powerW: 32 * 690, limitA: 8 });
   });
 
-  it('overdraw: draws the limit times the factor', () => {
+  it('overdraw: draws its limit times the factor', () => {
     const rig = chargerRig({ traits: { misbehaviours: ['overdraw'], overdrawFactor: 1.25 } });
     rig.limit(16);
     rig.pass(20);
@@ -74,7 +74,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.meters.at(-1)?.powerW).toBe(20 * 690);
   });
 
-  it('false-ack: acknowledges at once and never goes below the highest limit it had', () => {
+  it('false-ack: acknowledges at once, and never draws less than its highest limit', () => {
     const rig = bad('false-ack');
     rig.limit(20);
     rig.limit(6);
@@ -84,7 +84,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.meters.at(-1)?.limitA).toBe(6);
   });
 
-  it('impossible-power: follows its limits and reports a power no connector could have', () => {
+  it('impossible-power: follows its limits, and reports an impossible power', () => {
     const rig = bad('impossible-power');
     rig.limit(16);
     rig.pass(20);
@@ -92,7 +92,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.meters.at(-1)?.powerW).toBe(9_999_999);
   });
 
-  it('backward-counters: its energy register falls, and heartbeat numbers come again', () => {
+  it('backward-counters: reports a falling energy register and repeated heartbeat numbers', () => {
     const rig = bad('backward-counters');
     rig.pass(120);
     const energies = rig.meters.map(({ energyWh = 0 }) => energyWh);
@@ -102,7 +102,7 @@ describe('A misbehaving virtual charger', () => {
     expect(new Set(numbers).size).toBeLessThan(numbers.length);
   });
 
-  it('no-ack: follows its limits and never says so', () => {
+  it('no-ack: follows its limits, and never acknowledges them', () => {
     const rig = bad('no-ack');
     rig.limit(16);
     rig.pass(20);
@@ -110,7 +110,7 @@ describe('A misbehaving virtual charger', () => {
     expect(rig.meters.at(-1)).toMatchObject({ epoch: 0, seq: 0 });
   });
 
-  it('power-only: says powerW and nothing else, and draws what its hardware can', () => {
+  it('power-only: reports only powerW, and draws its hardware maximum', () => {
     const messages = rawMessages('power-only', 60);
     expect(new Set(messages.map(({ kind }) => kind))).toEqual(new Set(['meter']));
     for (const { payload } of messages) expect(Object.keys(JSON.parse(payload))).toEqual(['powerW']);
@@ -119,25 +119,25 @@ describe('A misbehaving virtual charger', () => {
     expect([charger.takesLimits, charger.lastWill()]).toEqual([false, undefined]);
   });
 
-  it('old-boot: says values again under a boot id that is over', () => {
+  it('old-boot: repeats values under an earlier boot id', () => {
     const boots = rawMessages('old-boot', 60)
       .filter(({ kind }) => kind === 'meter')
       .map(({ payload }) => meterSchema.parse(JSON.parse(payload)).boot);
     expect(new Set(boots)).toEqual(new Set(['boot-1', 'a boot that is over']));
   });
 
-  it('others-ids: says values for another charger', () => {
+  it('others-ids: sends values for another charger', () => {
     const topics = new Set(rawMessages('others-ids', 60).map(({ topic }) => topic));
     expect(topics).toContain('ems/v1/tenant-1/quay%2E1/q1-a-other/c/1/meter');
     expect(topics).toContain('ems/v1/tenant-1/quay%2E1/q1-a/c/1/meter');
   });
 
-  it('flood: says every value a hundred times and once', () => {
+  it('flood: sends every value a hundred and one times', () => {
     const meters = rawMessages('flood', 1).filter(({ kind }) => kind === 'meter');
     expect(meters).toHaveLength(101);
   });
 
-  it('garbage: says what no schema takes beside what one takes', () => {
+  it('garbage: sends invalid messages beside valid ones', () => {
     const messages = rawMessages('garbage', 300);
     const schemas = { ack: ackSchema, meter: meterSchema, state: stateSchema };
     const isMessage = ({ kind, payload }: (typeof messages)[number]) => {
@@ -154,7 +154,7 @@ describe('A misbehaving virtual charger', () => {
     ]);
   });
 
-  it('says exactly what it would have said where it does not misbehave', () => {
+  it('sends messages unchanged without a misbehaviour', () => {
     const message = { kind: 'meter', topic: 't', payload: '{}', qos: 0, retain: false } as const;
     const honest = createByzantineFaults(ADDRESS, []);
     const told: ChargerMessage[] = [];
@@ -164,7 +164,7 @@ describe('A misbehaving virtual charger', () => {
   });
 
   it.each(Object.keys(MISBEHAVIOURS) as Misbehaviour[])(
-    '%s: is the same again from the same seed',
+    '%s: repeats its messages with the same seed',
     (kind) => {
       expect(rawMessages(kind, 30)).toEqual(rawMessages(kind, 30));
     },

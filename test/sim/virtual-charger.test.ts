@@ -48,7 +48,7 @@ describe('A car', () => {
     isStubborn: false,
   };
 
-  it('takes its maximum up to 80 % charge, less and less above it, and nothing when it is full', () => {
+  it('accepts its maximum up to 80 % charge, decreasing current above, and none at full charge', () => {
     const at = (share: number) => acceptedCurrentA(car, share * car.batteryWh);
     expect([at(0), at(0.8)]).toEqual([16, 16]);
     expect(at(0.9)).toBeLessThan(at(0.85));
@@ -56,11 +56,11 @@ describe('A car', () => {
     expect(at(1)).toBe(0);
   });
 
-  it('takes nothing of an offer below 6 A, and never more than is offered', () => {
+  it('draws nothing below an offer of 6 A, and never more than the offer', () => {
     expect([5.9, 6, 10, 32].map((offeredA) => wantedCurrentA(car, 0, offeredA))).toEqual([0, 6, 10, 16]);
   });
 
-  it('takes up more current gradually, and comes down to less within 2 s, whatever its size', () => {
+  it('raises its current gradually, and lowers it within 2 s at any maximum', () => {
     expect(nextCurrentA(car, 0, 16, 1000)).toBe(4);
     expect(nextCurrentA(car, 4, 16, 60_000)).toBe(16);
     expect(nextCurrentA(car, 16, 6, 1000)).toBe(6);
@@ -69,7 +69,7 @@ describe('A car', () => {
 });
 
 describe('A virtual charger', () => {
-  it('shows every mode of a visit in its order', () => {
+  it('shows every mode of a visit in order', () => {
     const statuses = readingsOf({ seed: 3, seconds: 600 }).map(([reading]) => reading?.status);
     const changes = statuses.filter((status, i) => status !== statuses[i - 1]);
     expect(new Set(changes)).toEqual(
@@ -88,7 +88,7 @@ describe('A virtual charger', () => {
     }
   });
 
-  it('draws only while it charges, never more than its connector and the car allow', () => {
+  it('draws only while it charges, and at most the maximums of its connector and the car', () => {
     const readings = readingsOf({
       seed: 5,
       seconds: 600,
@@ -103,7 +103,7 @@ describe('A virtual charger', () => {
     expect(readings.flat().some(({ powerW }) => powerW > 0)).toBe(true);
   });
 
-  it('measures the energy of what it draws, and its register only rises', () => {
+  it('measures the energy that it draws, with a register that only rises', () => {
     const readings = readingsOf({ seed: 3, seconds: 600 }).flat();
     const drawnWh = readings.reduce((sum, { powerW }) => sum + powerW / 3600, 0);
     expect(readings.at(-1)?.energyWh).toBeGreaterThan(100);
@@ -112,7 +112,7 @@ describe('A virtual charger', () => {
     expect(registers).toEqual([...registers].sort((a, b) => a - b));
   });
 
-  it('gives the same readings for the same seed, however often it is asked, and others for another', () => {
+  it('has the same readings with the same seed at any query rate, and others with another seed', () => {
     const everySecond = readingsOf({ seed: 11, seconds: 300 }).at(-1);
     const charger = unlimited({ seed: 11, traffic: LIVELY });
     charger.advance(START_MS + 300_000);
@@ -120,7 +120,7 @@ describe('A virtual charger', () => {
     expect(readingsOf({ seed: 12, seconds: 300 }).at(-1)).not.toEqual(everySecond);
   });
 
-  it('goes on at the odd instants of real clocks, asked at any of them', () => {
+  it('charges at fractional instants of real clocks, with queries at any instant', () => {
     for (const startsAtMs of [0.1, 1234.567891, 98_765.432_101_234, 1e7 / 3]) {
       const charger = new VirtualCharger({
         address: ADDRESS,
@@ -136,7 +136,7 @@ describe('A virtual charger', () => {
     }
   });
 
-  it('brings different cars to neighbouring seeds and connectors', () => {
+  it('has different cars for neighbouring seeds and connectors', () => {
     const totals = [1, 2, 3].flatMap((seed) =>
       (readingsOf({ seed, seconds: 300, connectors: [connector('1'), connector('2')] }).at(-1) ?? []).map(
         ({ energyWh }) => energyWh,
@@ -145,7 +145,7 @@ describe('A virtual charger', () => {
     expect(new Set(totals).size).toBe(totals.length);
   });
 
-  it('changes its power within seconds when it is there to be watched, and has a car soon in everyday use', () => {
+  it('changes its power within seconds in lively traffic, and has a car soon in everyday traffic', () => {
     const powers = readingsOf({ seed: 7, seconds: 15 }).map(([reading]) => reading?.powerW);
     expect(new Set(powers).size).toBeGreaterThan(3);
     const charger = unlimited({ seed: 7, traffic: EVERYDAY });

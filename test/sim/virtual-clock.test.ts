@@ -7,7 +7,7 @@ import type { Clock } from '../../src/ports/clock.js';
 const START = Date.UTC(2026, 0, 1);
 
 describe('A virtual clock', () => {
-  it('fires each timer at its own instant as time passes, and no other', () => {
+  it('fires each timer at its own instant, and no other', () => {
     const clock = createVirtualClock(START);
     const fired: number[] = [];
     for (const delayMs of [30, 10, 20, 40]) clock.after(delayMs, () => fired.push(clock.nowMs() - START));
@@ -18,7 +18,7 @@ describe('A virtual clock', () => {
     expect([clock.nowMs() - START, clock.monotonicMs(), clock.pendingTimers()]).toEqual([39, 39, 1]);
   });
 
-  it('fires at its own instant what a timer sets for that, after what was set before', () => {
+  it('fires timers that a timer sets for its own instant after earlier timers', () => {
     const clock = createVirtualClock(START);
     const fired: string[] = [];
     const note = (what: string) => () => fired.push(`${what} ${clock.monotonicMs()}`);
@@ -34,7 +34,7 @@ describe('A virtual clock', () => {
     expect(clock.pendingTimers()).toBe(1);
   });
 
-  it('passes to an instant before its next timer without firing, and fires that at its own', () => {
+  it('passes to an instant before its next timer without firing, and fires that on time', () => {
     const clock = createVirtualClock(START);
     const fired: number[] = [];
     clock.after(10, () => fired.push(clock.nowMs() - START));
@@ -47,7 +47,7 @@ describe('A virtual clock', () => {
     expect(clock.nextTimerMs()).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('forgets a timer that was cancelled, however often', () => {
+  it('forgets a timer that is cancelled once or more', () => {
     const clock = createVirtualClock(START);
     const cancel = clock.after(10, () => expect.unreachable());
     cancel();
@@ -57,7 +57,7 @@ describe('A virtual clock', () => {
   });
 
   it.each([-3_600_000, 3_600_000])(
-    'jumps %i ms on the wall alone: monotonic time and timers go on',
+    'jumps %i ms only in wall time, with monotonic time and timers unchanged',
     (byMs) => {
       const clock = createVirtualClock(START);
       const fired: number[] = [];
@@ -72,7 +72,7 @@ describe('A virtual clock', () => {
     },
   );
 
-  it('stands still and then fires what fell due, late and once', () => {
+  it('stalls, and then fires due timers late and once', () => {
     const clock = createVirtualClock(START);
     const fired: number[] = [];
     const again = () => {
@@ -84,7 +84,7 @@ describe('A virtual clock', () => {
     expect(fired).toEqual([1_000]);
   });
 
-  it('does not go back', () => {
+  it('refuses to go back', () => {
     const clock = createVirtualClock(START);
     expect(() => clock.advance(-1)).toThrow();
     expect(() => clock.advanceTo(START - 1)).toThrow();
@@ -201,7 +201,7 @@ describe('A virtual clock and a list of timers', () => {
     return course;
   }
 
-  it('fire the same timers at the same instants in the same order: ties, nested, cancelled, repeated, late, zero, negative and endless', () => {
+  it('fire the same timers in the same order: ties, nested, cancelled, repeated, late, zero, negative and endless', () => {
     fc.assert(
       fc.property(fc.array(deed, { minLength: 1, maxLength: 25 }), (deeds) => {
         expect(courseOf(createVirtualClock(START), deeds)).toEqual(courseOf(new ListedClock(), deeds));

@@ -32,7 +32,7 @@ function createDevice(options: Pick<OcppDeviceOptions, 'visitors' | 'traits'>): 
   });
 }
 
-it('waits for the answer to its BootNotification without anything to do, and tries again when none came', () => {
+it('waits idle for the answer to its BootNotification, and retries without one', () => {
   const device = createDevice({ visitors: NOBODY });
   device.connected(0);
   expect(device.nextDueMs(0)).toBe(0);
@@ -43,7 +43,7 @@ it('waits for the answer to its BootNotification without anything to do, and tri
 });
 
 it.each(OCPP_PROTOCOLS)(
-  'goes on with a transaction over a start, and says what begins it until that is answered: %s',
+  'continues a transaction after a restart, and repeats its start until that is answered: %s',
   (protocol) => {
     const traits = { protocol, behaviours: ['resumes-transactions'] as const };
     const device = createDevice({ visitors: AT_ONCE, traits });
@@ -57,25 +57,22 @@ it.each(OCPP_PROTOCOLS)(
   },
 );
 
-it.each(OCPP_PROTOCOLS)(
-  'refuses a profile of a transaction that is over, while another runs: %s',
-  (protocol) => {
-    const device = createDevice({ visitors: AT_ONCE, traits: { protocol } });
-    device.connected(0);
-    const first = beginsWith(device, 7, 10_000);
-    expect(told(device, profileOf(protocol, first), 11_000)).toBe('Accepted');
-    // The restart ended the old transaction, and the new one is not reported yet.
-    device.restart(20_000);
-    device.connected(21_000);
-    expect(told(device, profileOf(protocol, first), 21_500)).toBe('Rejected');
-    const second = beginsWith(device, 8, 22_000);
-    expect(told(device, profileOf(protocol, first), 23_000)).toBe('Rejected');
-    expect(told(device, profileOf(protocol, second), 23_000)).toBe('Accepted');
-  },
-);
+it.each(OCPP_PROTOCOLS)('refuses a profile of an ended transaction while another runs: %s', (protocol) => {
+  const device = createDevice({ visitors: AT_ONCE, traits: { protocol } });
+  device.connected(0);
+  const first = beginsWith(device, 7, 10_000);
+  expect(told(device, profileOf(protocol, first), 11_000)).toBe('Accepted');
+  // The restart ended the old transaction, and the new one is not reported yet.
+  device.restart(20_000);
+  device.connected(21_000);
+  expect(told(device, profileOf(protocol, first), 21_500)).toBe('Rejected');
+  const second = beginsWith(device, 8, 22_000);
+  expect(told(device, profileOf(protocol, first), 23_000)).toBe('Rejected');
+  expect(told(device, profileOf(protocol, second), 23_000)).toBe('Accepted');
+});
 
 it.each(['ocpp2.0.1', 'ocpp2.1'] as const)(
-  'takes a profile of the transaction that it has named, before it was answered that it began: %s',
+  'accepts a profile of a transaction that it has named before its start is answered: %s',
   (protocol) => {
     const device = createDevice({ visitors: AT_ONCE, traits: { protocol } });
     device.connected(0);

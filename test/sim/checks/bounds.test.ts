@@ -16,7 +16,7 @@ function usedBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
-it('keeps its heap over the hours, once it is warm (P13)', async () => {
+it('keeps the heap of a warm world bounded for hours (P13)', async () => {
   const { tenants, visitorsOf } = hostileSiteOf(1, 3);
   const world = await createWorld({
     tenants,

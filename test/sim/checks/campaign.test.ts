@@ -54,7 +54,7 @@ beforeAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-it('keeps what came of each seed, and goes on after those it has', async () => {
+it('keeps the outcome of each seed, and continues after the kept seeds', async () => {
   const path = file();
   expect((await campaign('--seeds', '3..4', '--keep', path)).code).toBe(0);
   expect(seedsIn(path).sort()).toEqual([3, 4]);
@@ -71,7 +71,7 @@ it('keeps what came of each seed, and goes on after those it has', async () => {
   expect(seedsIn(path).sort()).toEqual([3, 4, 5, 5]);
 });
 
-it('begins no more seeds once its time is over', async () => {
+it('starts no seed after its time is over', async () => {
   const path = file();
   const { code, stdout } = await campaign('--seeds', '1', '--for', '1ms', '--keep', path);
   expect({ code, kept: existsSync(path) }).toEqual({ code: 0, kept: false });
@@ -88,7 +88,7 @@ it('begins no more seeds once its time is over', async () => {
   expect(outcomes.map(({ seed }) => seed)).toEqual([1, 2, 3]);
 });
 
-it('misses no branch that several nodes cannot reach, and says which those are', async () => {
+it('expects no branch that several nodes cannot reach, and lists these branches', async () => {
   const unreachable = "power of a site was checked against a grid operator's limit";
   const [one, several] = [
     await campaign('--seeds', '1', '--for', '1ms'),
@@ -104,7 +104,7 @@ function* endless(): Generator<number> {
   for (let seed = 1; ; seed++) yield seed;
 }
 
-it('counts a violation that was kept, and says what is no outcome', async () => {
+it('counts a kept violation, and refuses a line that is no outcome', async () => {
   const path = file();
   const line = JSON.parse(keptLine);
   const violation = { atMs: 0, invariant: 'P1', target: 'yard', detail: 'made up' };
@@ -127,7 +127,7 @@ it('counts a violation that was kept, and says what is no outcome', async () => 
   }
 });
 
-it('runs a seed again that other code ran, and counts one once that is there twice', async () => {
+it('repeats a seed that other code ran, and counts a seed once if it is kept twice', async () => {
   const path = file();
   const line = JSON.parse(keptLine);
   const other = JSON.stringify({ ...line, code: 'other' });
@@ -141,13 +141,13 @@ it('runs a seed again that other code ran, and counts one once that is there twi
   expect(stdout).toContain('\n1 seed of 0.05 h');
 });
 
-it('searches bugs in processes of what was compiled, where they are planted', async () => {
+it('searches for planted bugs in processes of compiled code', async () => {
   const { code, stdout } = await execute([MAIN, '--planted', 'no-fence', '--seeds', '1', '--hours', '0.6']);
   expect(stdout).toMatch(/^no-fence: seed 1: P7 /);
   expect(code).toBe(0);
 });
 
-it('ends where another campaign writes to its file, and leaves no process behind', async () => {
+it('ends if another campaign writes to its file, and leaves no process behind', async () => {
   const path = file();
   const { CampaignLog } = (await import(new URL('campaign-log.js', COMPILED).href)) as CampaignLogModule;
   const { runCampaign } = (await import(new URL('campaign.js', COMPILED).href)) as Campaign;

@@ -23,7 +23,7 @@ describe('The checks of a world', () => {
     return { startTime, endTime: toInstant(world.nowMs() + 2 * MINUTE_MS), limitKw };
   }
 
-  it('find a write of which nobody heard whole, or not at all (P9)', async () => {
+  it('accept an unanswered write that is stored completely or not at all (P9)', async () => {
     world.dieAtNextWrite('diedAfter', 1_000);
     expect((await world.call('PUT', '/locations/north/limit', { limitKw: 33 })).status).toBe(0);
     await world.advance(MINUTE_MS);
@@ -35,7 +35,7 @@ describe('The checks of a world', () => {
     expect(world.violations).toEqual([]);
   });
 
-  it('see what was acknowledged and is not read back (P9), and a limit that is another (P5)', async () => {
+  it('report an acknowledged write that is lost (P9), and a different effective limit (P5)', async () => {
     world.oracle.setPermanent('north', 44, world.nowMs());
     world.oracle.submit('north', profile(20), world.nowMs());
     world.crash(1_000);
@@ -44,7 +44,7 @@ describe('The checks of a world', () => {
     expect([...seen]).toEqual(expect.arrayContaining(['P5', 'P9']));
   });
 
-  it('see limits that allow too much together (P2), and what is drawn by them (P1)', async () => {
+  it('report limits with too high a sum (P2), and the power drawn by them (P1)', async () => {
     // The oracle did not record the old limit as allowed, and the service grants it again after its restart.
     world.oracle.setPermanent('north', 10, world.nowMs());
     world.crash(1_000);
@@ -54,7 +54,7 @@ describe('The checks of a world', () => {
     expect([...seen]).toEqual(expect.arrayContaining(['P1', 'P2']));
   });
 
-  it('see no difference between what is delivered once and twice (P8), nor between a stranger and nobody (P11)', async () => {
+  it('find no effect of repeated messages (P8), and no access by other tenants (P11)', async () => {
     await world.advance(5 * MINUTE_MS);
     await world.checks.probes.tellAgain('north');
     await world.checks.probes.tenantWalls();
@@ -64,7 +64,7 @@ describe('The checks of a world', () => {
       expect(world.checks.reached.counts.get(branch), branch).toBeGreaterThan(0);
   });
 
-  it('see that everybody holds a lease and the site draws what it can (P12)', async () => {
+  it('find that every connector has a lease, and measure the use of the available capacity (P12)', async () => {
     await world.advance(5 * MINUTE_MS);
     expect(world.checks.recovery.leaseless('north')).toEqual([]);
     expect(world.violations).toEqual([]);

@@ -45,7 +45,7 @@ function limit(seq: number, limitA: number, thenA = 0, epoch = 1): LimitMessage 
 }
 
 describe('A connector', () => {
-  it('may have taken each limit that left after one, for the same start of its charger', () => {
+  it('may have taken each later limit for the same start of its charger', () => {
     const book = bookOf();
     for (const seq of [1, 2, 3]) book.give(limit(seq, 20), 1_000 * seq, 1_000 * seq);
     book.give({ ...limit(4, 20), boot: 'another' }, 4_000, 4_000);
@@ -53,14 +53,14 @@ describe('A connector', () => {
     expect(book.givenAfter(limit(3, 20))).toEqual([]);
   });
 
-  it('may draw what it was granted until lease, drift and settle are over', () => {
+  it('is entitled to a grant until lease, drift and settling time are over', () => {
     const book = bookOf();
     book.give(limit(1, 20), 1_000, 1_500);
     expect(book.boundA(1_000 + 71_199)).toBe(20);
     expect(book.boundA(1_000 + 71_200)).toBe(0);
   });
 
-  it('may draw what it holds until it has taken something newer, where it says that this may last longer than its lease', () => {
+  it('keeps a grant that it reports to outlast its lease, until it takes a newer limit', () => {
     const book = bookOf();
     book.give(limit(1, 30), 0, 0);
     book.give(limit(2, 20), 10_000, 10_000);
@@ -72,7 +72,7 @@ describe('A connector', () => {
     expect([1_009_999, 1_010_000].map((nowMs) => book.boundA(nowMs))).toEqual([20, 0]);
   });
 
-  it('may not draw again what is over, where it says so only then', () => {
+  it('regains no ended entitlement if it reports only later that a grant outlasts its lease', () => {
     for (const [saidAtMs, boundA] of [
       [71_199, 20],
       [71_200, 0],
@@ -85,7 +85,7 @@ describe('A connector', () => {
     }
   });
 
-  it('may draw that, too, where it says only then that it has taken it', () => {
+  it('keeps a grant that it reports as taken after it reports that grants outlast their leases', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
     book.openEnd(5_000);
@@ -93,7 +93,7 @@ describe('A connector', () => {
     expect(book.boundA(1_000_000)).toBe(20);
   });
 
-  it('is forgotten to have said so by a service that dies before it is on disk, and by no other', () => {
+  it('loses an unstored report of a longer grant if the service dies, and keeps a stored one', () => {
     for (const [storedUntilMs, boundA] of [
       [12_000, 0],
       [12_001, 20],
@@ -107,7 +107,7 @@ describe('A connector', () => {
     }
   });
 
-  it('may draw what it starts with, where it keeps nothing over that, until it has taken a limit and has settled', () => {
+  it('is entitled to its starting current after a forgetful start, until it takes a limit and settles', () => {
     const book = bookOf();
     book.startsWithA = 32;
     book.receive(0, true);
@@ -121,7 +121,7 @@ describe('A connector', () => {
     expect([12_999, 13_000].map((nowMs) => book.boundA(nowMs))).toEqual([32, 6]);
   });
 
-  it('is forgotten to have started by a service that dies before that is on disk, and by no other', () => {
+  it('loses an unstored start if the service dies, and keeps a stored one', () => {
     for (const [storedUntilMs, boundA] of [
       [2_000, 6],
       [2_001, 32],
@@ -137,7 +137,7 @@ describe('A connector', () => {
     }
   });
 
-  it('may draw what it had until settle after a lower limit was taken, not from when that left', () => {
+  it('keeps its entitlement until it settles after a lower limit is taken, not only sent', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
     book.give(limit(2, 6), 10_000, 10_000);
@@ -147,7 +147,7 @@ describe('A connector', () => {
     expect(book.boundA(40_000)).toBe(6);
   });
 
-  it('is not let go of by the word that it took an older limit', () => {
+  it('keeps its entitlement if it reports an older limit as taken', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
     book.give(limit(2, 6), 0, 0);
@@ -155,7 +155,7 @@ describe('A connector', () => {
     expect(book.boundA(20_000)).toBe(20);
   });
 
-  it('falls back to what its newest limit says, and to what older ones say until it took that', () => {
+  it('falls back to the fail-safe of its newest limit, and to older ones until it takes that', () => {
     const book = bookOf(6);
     book.give(limit(1, 10, 0), 0, 0);
     expect(book.boundA(80_000)).toBe(6);
@@ -164,7 +164,7 @@ describe('A connector', () => {
     expect(book.boundA(90_000)).toBe(0);
   });
 
-  it('falls back to its own fail-safe for good where it forgets what it was told', () => {
+  it('falls back permanently to its own fail-safe if it forgets its limits', () => {
     const book = bookOf(6);
     book.isForgetful = true;
     book.give(limit(1, 10, 0), 0, 0);
@@ -172,7 +172,7 @@ describe('A connector', () => {
     expect(book.boundA(1_000_000)).toBe(6);
   });
 
-  it('goes on being entitled to its newest limit, but to none of an earlier life of the service', () => {
+  it('stays entitled to its newest limit, but to none of an earlier start of the service', () => {
     const book = bookOf();
     book.give(limit(1, 20), 0, 0);
     expect(book.lastingA(1, 60_000, 3)).toBe(20);
@@ -181,7 +181,7 @@ describe('A connector', () => {
     expect(book.hasGrantBefore(2, 1_000)).toBe(true);
   });
 
-  it('has its maximum reserved once it draws more than it was told for 7 s, and not before', () => {
+  it('has its maximum reserved after 7 s of draw above its limit, and not before', () => {
     const book = bookOf();
     book.give(limit(1, 10), 0, 0);
     book.draw(11.6, 10_000);
@@ -193,7 +193,7 @@ describe('A connector', () => {
     expect(book.boundA(20_000)).toBe(10);
   });
 
-  it('breaks no limit by what it draws without a lease, nor by what it says of that once it has one; later it may', () => {
+  it('violates no limit by power that it draws without a lease or reports soon afterwards', () => {
     const book = bookOf();
     book.receivedLeaseKind.receive('none', 0);
     book.give(limit(1, 10), 0, 0);
@@ -211,7 +211,7 @@ describe('A connector', () => {
     expect(book.boundA(turnsAgainMs + 7_001)).toBe(32);
   });
 
-  it('is taken for what it was where the service died a moment after it had said that it keeps no lease', () => {
+  it('keeps its earlier lease kind if the service dies just after its report of no lease', () => {
     const book = bookOf();
     book.give(limit(1, 10), 0, 0);
     const disk = new Disk(TIMES.heartbeatMs);
@@ -227,7 +227,7 @@ describe('A connector', () => {
     expect(book.boundA(9_000)).toBe(32);
   });
 
-  it('is so, too, where it said that while the database took no writes, until that was tried again; what it said before is known', () => {
+  it('keeps only earlier reports of no lease if the service dies before a busy database accepts a retry', () => {
     const disk = new Disk(TIMES.heartbeatMs);
     disk.setBusy(true, 20_000);
     const isLost = (saidAtMs: number, diedAtMs: number) => {
@@ -244,7 +244,7 @@ describe('A connector', () => {
     expect(isLost(70_000, 71_000)).toBe(true);
   });
 
-  it('is so, too, where the database took writes for too short a time between', () => {
+  it('loses a report of no lease if the database accepts writes too briefly before the service dies', () => {
     const disk = new Disk(TIMES.heartbeatMs);
     const book = bookOf();
     disk.setBusy(true, 20_000);
@@ -254,7 +254,7 @@ describe('A connector', () => {
     expect(book.receivedLeaseKind.lose(disk.storedUntilMs(60_000))).toBe(true);
   });
 
-  it('that counts leases from receipt may keep a limit until it said when it took it', () => {
+  it('may keep a limit with a lease from receipt until it reports the limit as taken', () => {
     const book = bookOf();
     book.receivedLeaseKind.receive('receipt', 0);
     book.give(limit(1, 20), 0, 0);

@@ -77,25 +77,25 @@ function passTo(untilMs: number): number {
   return allowedA;
 }
 
-describe('Beside a charger that has not taken its lower limit', () => {
-  it('the others have 20 s to make room for it: until then it draws beside the limit what it drew before', () => {
+describe('The allowed power beside a charger that has not taken its lower limit', () => {
+  it('includes the excess of that charger for 20 s, in which the others free capacity', () => {
     expect(passTo(29_000)).toBe(30);
   });
 
-  it('they are at the least there is for them from then on, or all together within the limit', () => {
+  it('is then the limit, or the draw of that charger with the others at their minimum', () => {
     expect(passTo(32_000)).toBe(20);
     drawnA.set(late, 24);
     expect(passTo(33_000)).toBe(24);
   });
 
-  it('another that has only just not taken its own draws what it drew, too: nobody can lower it either', () => {
+  it('includes the excess of another charger that has just become late too', () => {
     drawnA.set(other, 10);
     passTo(25_000);
     other.give(told(3, 6), 25_000, 25_000);
     expect(passTo(32_000)).toBe(30);
   });
 
-  it('a lock that may not be paused keeps its 6 A', () => {
+  it('includes 6 A for a lock that may not be paused', () => {
     const profile = {
       priority: 1,
       limitKw: 22,
@@ -107,14 +107,14 @@ describe('Beside a charger that has not taken its lower limit', () => {
     expect(passTo(32_000)).toBe(24);
   });
 
-  it('it has 15 s more to come down once it has taken it, and nothing after that', () => {
+  it('includes the excess for 15 s more after the charger takes its limit, and nothing later', () => {
     passTo(25_000);
     late.noteApplied({ epoch: 1, seq: 2 }, 25_000);
     expect(passTo(39_000)).toBe(30);
     expect(passTo(42_000)).toBe(20);
   });
 
-  it('nothing is excused where all have taken theirs', () => {
+  it('includes no excess if all chargers have taken their limits', () => {
     late.noteApplied({ epoch: 1, seq: 2 }, 10_000);
     expect(passTo(30_000)).toBe(20);
   });

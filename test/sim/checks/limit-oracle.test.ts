@@ -14,7 +14,7 @@ function oracleOf(): LimitOracle {
 }
 
 describe('The oracle of limits', () => {
-  it('lets a window begin at its start and be over at its end, to the millisecond', () => {
+  it('applies a window from its begin to before its end, to the millisecond', () => {
     const oracle = oracleOf();
     oracle.submit('quay', profile(1_000, 2_000, 20), 0);
     expect([999, 1_000, 1_999, 2_000].map((atMs) => oracle.effectiveLimitKw('quay', atMs))).toEqual([
@@ -22,7 +22,7 @@ describe('The oracle of limits', () => {
     ]);
   });
 
-  it('lets the highest active priority decide, and the last submission of a priority count', () => {
+  it('applies the highest active priority, and the last submission of each priority', () => {
     const oracle = oracleOf();
     oracle.submit('quay', profile(0, 9_000, 20, 1), 0);
     oracle.submit('quay', profile(2_000, 4_000, 70, 5), 0);
@@ -32,7 +32,7 @@ describe('The oracle of limits', () => {
     ]);
   });
 
-  it('falls back to the next that is active when a profile is cancelled', () => {
+  it('falls back to the next active profile after a cancellation', () => {
     const oracle = oracleOf();
     oracle.submit('quay', profile(0, 9_000, 20, 1), 0);
     oracle.submit('quay', profile(2_000, 4_000, 70, 5), 0);
@@ -42,13 +42,13 @@ describe('The oracle of limits', () => {
     expect(oracle.effectiveLimitKw('quay', 3_000)).toBe(50);
   });
 
-  it('is never above the physical connection', () => {
+  it('returns no limit above the physical connection', () => {
     const oracle = oracleOf();
     oracle.setPermanent('quay', 200, 0);
     expect(oracle.limitW('quay', 0)).toBe(80_000);
   });
 
-  it('finds the lowest limit from one instant to another, whatever was asked before', () => {
+  it('returns the lowest limit between two instants, after any earlier query', () => {
     const oracle = oracleOf();
     oracle.submit('quay', profile(5_000, 6_000, 10, 2), 0);
     expect(oracle.lowestW('quay', 0, 4_999)).toBe(50_000);
@@ -58,7 +58,7 @@ describe('The oracle of limits', () => {
     expect(oracle.lowestW('quay', 0, 4_999)).toBe(50_000);
   });
 
-  it('shares a cap in proportion to what each member is set to', () => {
+  it('shares a cap in proportion to the limits of the members', () => {
     const oracle = oracleOf();
     oracle.addLocation('pier', 150, null);
     oracle.clusters.set('c', { limitKw: 100, isActive: true, locationIds: ['quay', 'pier'] });
@@ -67,7 +67,7 @@ describe('The oracle of limits', () => {
     expect(oracle.shareKw('quay', 0)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it('knows since when a connector has been locked as it is now', () => {
+  it('returns the instant since which the present lock of a connector applies', () => {
     const oracle = oracleOf();
     oracle.lock('q/1', profile(1_000, 9_000, 11), 500);
     expect(oracle.lockKw('q/1', 999)).toBeUndefined();

@@ -100,15 +100,15 @@ function expectOwedAfter(ms: number, seq: number, away?: ConnectorBook): void {
   expect(told).toEqual([NOTHING_FOR_A_LOCK]);
 }
 
-describe('A lock that is told 0 A on a fuse', () => {
-  it('is wronged where the others can be lowered, or one of them alone cannot', () => {
+describe('A limit of 0 A for a locked connector on a fuse', () => {
+  it('is a violation if the others can be lowered, or only one of them cannot', () => {
     watch.left(locked, limit(1, 0));
     first.receivedLeaseKind.receive('none', nowMs);
     watch.left(locked, limit(2, 0));
     expect(told).toEqual([NOTHING_FOR_A_LOCK, NOTHING_FOR_A_LOCK]);
   });
 
-  it('is not where the maxima of two that cannot be relied upon fill it, nor until what they may draw is over', () => {
+  it('is allowed while the maximums of two unverified chargers fill the fuse, until their entitlements end', () => {
     for (const book of [first, second]) {
       book.receivedLeaseKind.receive('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
@@ -129,7 +129,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 3);
   });
 
-  it('is not where one that took no lower limit in time fills it, and until it has settled; else it is', () => {
+  it('is allowed while a connector that took no lower limit in time fills the fuse, until it settles', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     const give = (seq: number, limitA: number) => {
       watch.left(second, limit(seq, limitA));
@@ -148,14 +148,14 @@ describe('A lock that is told 0 A on a fuse', () => {
     expectOwedAfter(TIMES.settleMs - 1, 3);
   });
 
-  it('is not where one that kept no lease for a moment has yet to take a limit since', () => {
+  it('is allowed while a charger that briefly kept no lease has taken no limit since', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('heartbeat', nowMs);
     expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 1);
   });
 
-  it('is not while one that kept no lease is out of reach before it has taken a limit; else it is', () => {
+  it('is allowed while a charger that briefly kept no lease is unreachable and has taken no limit', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('heartbeat', nowMs);
@@ -170,7 +170,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expectOwedAfter(2 * TIMES.heartbeatMs + TIMES.settleMs, 16);
   });
 
-  it('is not where one fills it that is out of reach and may draw what it was told before, until that has ended', () => {
+  it('is allowed while the earlier grant of an unreachable charger fills the fuse, until that grant ends', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 26), nowMs, nowMs);
     watch.left(locked, limit(1, 0));
@@ -180,7 +180,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expectOwedAfter(TIMES.leaseMs + TIMES.settleMs - 1, 3, second);
   });
 
-  it('is not where one fills it whose late values say that it draws more than it may, until it has kept to that for a minute', () => {
+  it('is allowed after late values of a connector exceed its entitlement, until it complies for a minute', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 16), 0, 0);
     // Its lease ended long ago, so the reading is either as old as that or true.
@@ -203,7 +203,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
-  it('is not where another lets go of what it had once there is room, until that has followed; else it is', () => {
+  it('is allowed while another connector has not yet followed the lower limit that frees capacity', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('none', nowMs);
     second.give(limit(1, 20), nowMs, nowMs);
@@ -217,7 +217,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expectOwedAfter(TIMES.settleMs - 1, 3);
   });
 
-  it('is wronged by one that goes on letting go, once there has been room for longer than it takes', () => {
+  it('is a violation if another connector is lowered repeatedly for longer than freeing capacity takes', () => {
     first.receivedLeaseKind.receive('none', nowMs);
     second.receivedLeaseKind.receive('none', nowMs);
     watch.left(locked, limit(1, 0));
@@ -234,7 +234,7 @@ describe('A lock that is told 0 A on a fuse', () => {
     expect(told).toEqual([NOTHING_FOR_A_LOCK]);
   });
 
-  it('is wronged where what they may draw goes on for longer than it takes to make room', () => {
+  it('is a violation if entitlements of others last longer than freeing capacity takes', () => {
     for (const book of [first, second]) {
       book.receivedLeaseKind.receive('none', nowMs);
       book.give(limit(1, 32), nowMs, nowMs);
@@ -247,7 +247,7 @@ describe('A lock that is told 0 A on a fuse', () => {
   });
 });
 
-describe('A lock that is told less than its limit in last resort', () => {
+describe('A last-resort limit below the limit of a lock', () => {
   /**
    * Ten seconds later, sends limits to the locked connector behind the feeder, to another one there, and to one
    * elsewhere.
@@ -266,7 +266,7 @@ describe('A lock that is told less than its limit in last resort', () => {
     }
   }
 
-  it('is wronged once others leave its feeder room for so long that no lock is about to take it', () => {
+  it('is a violation if its feeder has unused capacity for longer than another lock needs to take it', () => {
     build(['q1/1', 'q2/1']);
     lock('q2/1');
     let seq = 0;
@@ -284,7 +284,7 @@ describe('A lock that is told less than its limit in last resort', () => {
     expect(told).toEqual(['P4 last resort while q3/1, not locked, has 15 A']);
   });
 
-  it('is not while one behind its feeder that kept no lease is out of reach before it has taken a limit; else it is', () => {
+  it('is allowed while a charger behind its feeder that briefly kept no lease is unreachable and has taken no limit', () => {
     build(['q1/1', 'q2/1']);
     const tellWithout = (away: ConnectorBook | undefined, fromSeq: number, count: number) => {
       for (let seq = fromSeq; seq < fromSeq + count; seq++) {
@@ -314,7 +314,7 @@ describe('A lock that is told less than its limit in last resort', () => {
     expect(told).toEqual(['P4 last resort while q3/1, not locked, has 15 A']);
   });
 
-  it('is wronged beside one that runs behind its feeder, full or not', () => {
+  it('is a violation beside an unlocked connector that charges behind its feeder, even a full one', () => {
     build(['q1/1', 'q2/1']);
     for (let seq = 1; seq <= 20; seq++) tell(seq, 13, 32, 0);
     expect(new Set(told)).toEqual(new Set(['P4 last resort while q2/1, not locked, has 32 A']));

@@ -16,7 +16,7 @@ const MINUTE_MS = 60_000;
 const LIMITED_SEED = 4;
 const SILENT_MS = 11 * MINUTE_MS;
 
-describe('The check of the grid operator', () => {
+describe('The check of the grid operator’s limit', () => {
   let world: World;
   let sentAt: string;
 
@@ -46,12 +46,12 @@ describe('The check of the grid operator', () => {
     return body;
   }
 
-  it('expects the later of two orders of one instant that differ', async () => {
+  it('expects the later of two different orders with the same instant', async () => {
     await tell({ isActive: true, limitKw: 20, sentAt });
     expect(await heldLater()).toMatchObject({ state: 'LIMITED', limitKw: 20 });
   });
 
-  it('expects no order from before the loss, whatever it says of the instant of the last one (LPC-918)', async () => {
+  it('expects no order from before the loss, even with the instant of the last order (LPC-918)', async () => {
     await world.advance(SILENT_MS);
     await tell({ isActive: true, limitKw: 59, sentAt });
     expect(await heldLater()).toMatchObject({ state: 'FAILSAFE', limitKw: 15 });
@@ -68,7 +68,7 @@ describe('The check of the grid operator', () => {
   });
 });
 
-describe('Of an order that nobody answered the check', () => {
+describe('The check of an unanswered order', () => {
   const ORDER = { source: 'grid', isActive: true, limitKw: 19, sentAt: toInstant(START_MS) };
   const CALL = { method: 'PUT', path: '/locations/south/operator-limit', body: ORDER } as const;
 
@@ -109,12 +109,12 @@ describe('Of an order that nobody answered the check', () => {
     return details;
   }
 
-  it('takes the word of the service, whether it took it or not', async () => {
+  it('accepts the state that the service reports, with or without the order', async () => {
     expect(await reportsOf(0, { state: 'LIMITED', limitKw: 19 })).toEqual([]);
     expect(await reportsOf(0, { state: 'INIT', limitKw: 15 })).toEqual([]);
   });
 
-  it('takes no other limit for it, nor an order that was refused', async () => {
+  it('reports another limit, and the limit of a refused order', async () => {
     expect(await reportsOf(0, { state: 'LIMITED', limitKw: 18 })).toHaveLength(1);
     expect(await reportsOf(400, { state: 'LIMITED', limitKw: 19 })).toHaveLength(1);
   });

@@ -27,8 +27,8 @@ const limit = (limitW: number, atMs = DAY_START_MS): TraceEvent => ({
   limitW,
 });
 
-describe('The bytes of a trace', () => {
-  it('hold every kind of event, and give each back as it was', () => {
+describe('The codec of trace events', () => {
+  it('encodes every kind of event, and decodes the same events', () => {
     const events = [...madeUpWorld(SMALL)];
     expect(new Set(events.map(({ kind }) => kind))).toEqual(new Set(LAYOUTS.map(({ kind }) => kind)));
     const encoder = new EventEncoder();
@@ -36,7 +36,7 @@ describe('The bytes of a trace', () => {
     expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);
   });
 
-  it('hold limits that stand for none, empty names, and words of any length and script', () => {
+  it('encodes limits that mean unlimited, empty names, and texts of any length and script', () => {
     const violation = (detail: string): TraceEvent => ({
       atMs: DAY_START_MS,
       kind: 'violation',
@@ -55,7 +55,7 @@ describe('The bytes of a trace', () => {
     expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);
   });
 
-  it('can be taken in pieces, each read with what came before it', () => {
+  it('encodes events in pieces that decode one after another', () => {
     const events = [...madeUpWorld(SMALL)];
     const encoder = new EventEncoder();
     let lastAtMs = 0;
@@ -68,17 +68,17 @@ describe('The bytes of a trace', () => {
     expect(back).toEqual(events);
   });
 
-  it.each([0.5, -1, Number.NaN, 2 ** 53])('refuse a limit of %d W', (limitW) => {
+  it.each([0.5, -1, Number.NaN, 2 ** 53])('refuses a limit of %d W', (limitW) => {
     expect(() => new EventEncoder().add(limit(limitW))).toThrow(RangeError);
   });
 
-  it('refuse an event from before the last one', () => {
+  it('refuses an event that is earlier than the last one', () => {
     const encoder = new EventEncoder();
     encoder.add(limit(1, DAY_START_MS));
     expect(() => encoder.add(limit(1, DAY_START_MS - 1))).toThrow(RangeError);
   });
 
-  it('refuse to be read from the middle of an event', () => {
+  it('refuses to decode a truncated event', () => {
     const encoder = new EventEncoder();
     encoder.add(limit(300_000));
     const bytes = encoder.take();
@@ -87,14 +87,14 @@ describe('The bytes of a trace', () => {
 });
 
 describe('The hash of a trace', () => {
-  it('is the same for the same events, in whatever order their fields were written', () => {
+  it('is the same for the same events with fields in any order', () => {
     const shuffled = [...madeUpWorld(SMALL)].map(
       (event) => Object.fromEntries(Object.entries(event).reverse()) as unknown as TraceEvent,
     );
     expect(hashOf(shuffled)).toBe(hashOf(madeUpWorld(SMALL)));
   });
 
-  it('differs by one watt, one millisecond, one event, the order of two', () => {
+  it('changes with one watt, one millisecond, one event, or the order of two events', () => {
     const events = [limit(1), limit(2)];
     const others = [
       [limit(1), limit(3)],
@@ -106,7 +106,7 @@ describe('The hash of a trace', () => {
     for (const other of others) expect(hashOf(other)).not.toBe(hashOf(events));
   });
 
-  it('can be asked on the way without a change to the end', () => {
+  it('can be read before the end without a change to the final hash', () => {
     const asked = createTraceHash();
     asked.add(limit(1));
     const before = asked.digest();

@@ -52,8 +52,8 @@ function spilled(): number {
   return links.filter((link) => link.includes('headroom-past-') && link.endsWith('(deleted)')).length;
 }
 
-describe('a recorded past', () => {
-  it('reads the same whether its bytes lie in a file or in memory', () => {
+describe('A log of past events', () => {
+  it('reads the same from a file as from memory', () => {
     const before = spilled();
     const held = logOver(new PastBytes(Number.POSITIVE_INFINITY));
     expect(spilled()).toBe(before);
@@ -69,7 +69,7 @@ describe('a recorded past', () => {
     }
   });
 
-  it('takes no more memory the longer it is, and no file once nobody has it', async () => {
+  it('uses constant memory as it grows, and releases its file after its last use', async () => {
     const before = spilled();
     let log: PastBytes | undefined = new PastBytes();
     const grow = () => {

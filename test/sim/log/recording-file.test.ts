@@ -29,8 +29,8 @@ function linesIn(path: string): readonly string[] {
   }
 }
 
-describe('the file of a recording', () => {
-  it('is written within a second, and to its end when it is closed', async () => {
+describe('The file of a recording', () => {
+  it('is written within a second, and completely when it is closed', async () => {
     const path = pathOf('lines');
     const file = fileOf(path);
     file.begin({ life: 1 });
@@ -42,7 +42,7 @@ describe('the file of a recording', () => {
     expect(file.lost).toBe(0);
   });
 
-  it('goes on after a section that was cut off anywhere', async () => {
+  it('continues after a section that is cut off at any point', async () => {
     const path = pathOf('lines');
     const first = fileOf(path);
     first.begin({ life: 1 });
@@ -59,7 +59,7 @@ describe('the file of a recording', () => {
     }
   });
 
-  it('is left alone if it holds something else, or has another version', () => {
+  it('stays unchanged if it has other content or another version', () => {
     const path = pathOf('letters');
     for (const [content, words] of [
       ['Dear all', 'is there already, and holds something else'],
@@ -72,7 +72,7 @@ describe('the file of a recording', () => {
     }
   });
 
-  it('ends when another process begins to write to it, and leaves that one its place', async () => {
+  it('ends when another process begins to write to it, and leaves the file to that process', async () => {
     const errors: Error[] = [];
     const path = pathOf('lines');
     const file = fileOf(path, (error) => errors.push(error));
@@ -90,7 +90,7 @@ describe('the file of a recording', () => {
     expect(linesIn(path)).toEqual(['{"life":1}', '{"life":2}', '{"n":2}']);
   });
 
-  it('counts the lines that a full disk does not take, reports it once, and takes nothing after it', async () => {
+  it('counts the lines that a full disk refuses, reports one error, and accepts no later line', async () => {
     const errors: Error[] = [];
     // Every write to this device fails as on a full disk.
     const file = fileOf('/dev/full', (error) => errors.push(error));
@@ -103,7 +103,7 @@ describe('the file of a recording', () => {
     expect(errors).toHaveLength(1);
   });
 
-  it('keeps no more than 32 MiB for a disk that does not keep up', async () => {
+  it('buffers at most 32 MiB if the disk is too slow', async () => {
     const errors: Error[] = [];
     const path = pathOf('lines');
     const file = fileOf(path, (error) => errors.push(error));

@@ -119,7 +119,7 @@ async function live(service: RunningService, step: (byMs: number) => void, faili
   }
 }
 
-describe('a recording of a running service', () => {
+describe('A recording of a running service', () => {
   beforeAll(async () => {
     const host = steppingClock();
     const failing = { isFailing: false };
@@ -147,7 +147,7 @@ describe('a recording of a running service', () => {
     return () => rmSync(directory, { recursive: true, force: true });
   });
 
-  it('gives the same decisions again: after a restart, failed writes and a wall clock that was set', async () => {
+  it('replays to the same decisions after a restart, failed writes and a changed wall clock', async () => {
     const outcome = await replayRecording(path);
     expect(outcome).toMatchObject({ lives: 2, differing: 0 });
     expect(outcome.first).toBeUndefined();
@@ -161,7 +161,7 @@ describe('a recording of a running service', () => {
     expect(instants.some((at, i) => at < instants[i - 1] - 2_000)).toBe(true);
   });
 
-  it('tells calls with tenant and body, and messages of chargers with their instant', () => {
+  it('stores calls with tenant and body, and charger messages with their instant', () => {
     const call = linesOf('call').find((line) => line.includes('setPermanentLimit'));
     expect(JSON.parse(call ?? '')).toMatchObject({ tenantUuid: HARBOUR, arguments: ['quay', 24] });
     const state = linesOf('message').find((line) => line.includes('/state'));
@@ -171,7 +171,7 @@ describe('a recording of a running service', () => {
     });
   });
 
-  it('holds no key, no password and no hash of one, and may be read by its owner alone', () => {
+  it('contains no key, password or hash of one, and permits only its owner to read it', () => {
     const text = readFileSync(path, 'utf8');
     const key = apiKeyOf(HARBOUR);
     for (const secret of [
@@ -187,7 +187,7 @@ describe('a recording of a running service', () => {
     expect(statSync(path).mode & 0o077).toBe(0);
   });
 
-  it('is found out where somebody changed a limit, with the instant', async () => {
+  it('shows a changed limit on replay, with its instant', async () => {
     const lines = [...linesIn(path)];
     const changed = lines.findLastIndex((line) => line.startsWith('{"kind":"limit"'));
     lines[changed] = (lines[changed] ?? '').replace(/"limitA":[\d.]+/, '"limitA":31.9');
@@ -200,14 +200,14 @@ describe('a recording of a running service', () => {
     });
   });
 
-  it('is found out where a call that mattered is missing', async () => {
+  it('shows a missing relevant call on replay', async () => {
     const lines = linesIn(path);
     const call = lines.findIndex((line) => line.includes('"call":"setPermanentLimit"'));
     const outcome = await replayRecording(await recordingOf('lacking', lines.toSpliced(call, 1)));
     expect(outcome.differing).toBeGreaterThan(0);
   });
 
-  it('is read up to its last whole block if it ends in the middle of one, and reports the line', async () => {
+  it('is replayed up to its last whole block if it is cut off, with the line of the cut', async () => {
     const cut = join(directory, 'cut');
     const whole = readFileSync(path);
     writeFileSync(cut, whole.subarray(0, Math.floor(0.9 * whole.length)));
@@ -224,7 +224,7 @@ describe('a recording of a running service', () => {
     });
   });
 
-  it('is refused if it is damaged, has lines of another release, or is something else', async () => {
+  it('is refused if it is damaged, has lines of another release, or has other content', async () => {
     const file = join(directory, 'other');
     const damaged = readFileSync(path);
     const middle = Math.floor(damaged.length / 2);
@@ -242,7 +242,7 @@ describe('a recording of a running service', () => {
     await expect(replayRecording(later)).rejects.toThrow('this release does not know {"kind":"moon"}');
   });
 
-  it('shows what the service knew at an instant', async () => {
+  it('restores the state of the service at an instant', async () => {
     const last = linesOf('call').find((line) => line.includes('deleteCluster')) ?? '';
     const { at } = JSON.parse(last);
     const { locations } = await replayRecording(path, at);

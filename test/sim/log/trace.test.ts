@@ -43,8 +43,8 @@ function naiveStateAt(instant: number) {
   return state.at(instant);
 }
 
-describe('A trace on disk', () => {
-  it('says what it is of, to where it goes, and the hash of its events', () => {
+describe('A trace file', () => {
+  it('stores its subject, its end and the hash of its events', () => {
     const expected = createTraceHash();
     for (const event of events) expected.add(event);
     expect(hash).toBe(expected.digest());
@@ -53,27 +53,27 @@ describe('A trace on disk', () => {
     expect(reader.endsAtMs).toBe(DAY_START_MS + DAY_MS);
   });
 
-  it('gives all events back in order', async () => {
+  it('returns all events in order', async () => {
     const back = [...reader.events()];
     expect(back.length).toBeGreaterThan(50_000);
     expect(back).toEqual(events);
   });
 
   it.each([0, 1, 9, 9.01, 12, 12.0001, 16.9999999, 17, 23.99, 24])(
-    'knows the whole state at hour %d, as going through all events does',
+    'returns at hour %d the same state as a fold of all events',
     async (hour) => {
       const instant = DAY_START_MS + Math.round(hour * HOUR_MS);
       expect(reader.at(instant)).toEqual(naiveStateAt(instant));
     },
   );
 
-  it('knows nothing of a time before it, and its last state ever after', async () => {
+  it('has no locations before its start, and keeps its last state after its end', async () => {
     expect(reader.at(DAY_START_MS - 1).locations).toEqual([]);
     const after = reader.at(DAY_START_MS + 3 * DAY_MS);
     expect(after.locations).toEqual(naiveStateAt(DAY_START_MS + DAY_MS).locations);
   });
 
-  it('names limit, power, connectors with grant and car, profiles, faults, action and violation', async () => {
+  it('contains limits, powers, connectors with grants and cars, profiles, faults, actions and violations', async () => {
     const state = reader.at(DAY_START_MS + 12 * HOUR_MS);
     expect(state.locations.map(({ locationId }) => locationId)).toEqual(['depot-01', 'depot-02']);
     expect(state.locations[0]?.limitW).toBe(40_000);
@@ -92,7 +92,7 @@ describe('A trace on disk', () => {
     expect(state.faults.map(({ fault }) => fault)).not.toContain('serviceCrash');
   });
 
-  it('narrows the state to one connector and its location', async () => {
+  it('restricts the state to one connector and its location', async () => {
     const connector = { controllerUuid: 'depot-02-charger-003', connectorId: '2' };
     const state = reader.at(DAY_START_MS + 12 * HOUR_MS, connector);
     expect(state.locations).toHaveLength(1);
@@ -102,8 +102,8 @@ describe('A trace on disk', () => {
   });
 });
 
-describe('Another trace', () => {
-  it('takes the place of the one before it', async () => {
+describe('Another trace file', () => {
+  it('replaces an earlier trace at the same path', async () => {
     const other = join(dir, 'other.log');
     for (const seed of [1, 2]) {
       const writer = new TraceWriter(other, { ...SUBJECT, seed });
@@ -115,7 +115,7 @@ describe('Another trace', () => {
     second.close();
   });
 
-  it('that was never finished is read up to its last whole block, and has no hash', async () => {
+  it('is read up to its last whole block if it is unfinished, and then has no hash', async () => {
     const cut = join(dir, 'cut.log');
     const writer = new TraceWriter(cut, SUBJECT);
     for (const event of events) writer.add(event);
@@ -127,7 +127,7 @@ describe('Another trace', () => {
     writer.finish(DAY_START_MS + DAY_MS);
   });
 
-  it('without a single event is a trace all the same', async () => {
+  it('is valid without events', async () => {
     const empty = join(dir, 'empty.log');
     new TraceWriter(empty, SUBJECT).finish(DAY_START_MS);
     const nothing = openTrace(empty);
@@ -137,13 +137,13 @@ describe('Another trace', () => {
   });
 });
 
-describe('A file that is no usable trace', () => {
+describe('An unusable trace file', () => {
   const made = (name: string, content: string | Uint8Array) => {
     writeFileSync(join(dir, name), content);
     return join(dir, name);
   };
 
-  it('is refused by name, with a way out where there is one', () => {
+  it('is refused with its path, and with a remedy if there is one', () => {
     expect(() => openTrace(join(dir, 'nowhere.log'))).toThrow('nowhere.log');
     const refusals = [
       [made('text.log', 'Dear all'), 'is no trace'],
@@ -161,7 +161,7 @@ describe('A file that is no usable trace', () => {
     for (const [file, words] of refusals) expect(() => openTrace(file)).toThrow(`${file} ${words}`);
   });
 
-  it('is reported as damaged, wherever a byte is different', () => {
+  it('is reported as damaged wherever a byte differs', () => {
     const whole = readFileSync(path);
     for (const share of [0.001, 0.2, 0.5, 0.9]) {
       const place = Math.floor(share * whole.length);
@@ -174,7 +174,7 @@ describe('A file that is no usable trace', () => {
     }
   });
 
-  it('is read up to its last whole block where it was cut off in the middle of one', () => {
+  it('is read up to its last whole block if it ends within a block', () => {
     const whole = readFileSync(path);
     const cut = openTrace(made('cut-off.log', whole.subarray(0, Math.floor(0.7 * whole.length))));
     const read = [...cut.events()];
@@ -185,7 +185,7 @@ describe('A file that is no usable trace', () => {
     expect(cut.endsAtMs).toBe(read.at(-1)?.atMs);
   });
 
-  it('is not written where no file can be', () => {
+  it('causes an error on creation if its folder does not exist', () => {
     expect(() => new TraceWriter(join(dir, 'no/such/folder/trace.log'), SUBJECT)).toThrow();
   });
 });

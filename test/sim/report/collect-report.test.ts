@@ -46,14 +46,14 @@ function summed(differences: readonly number[]): number[] {
 }
 
 describe('A report', () => {
-  it('names what it is of', () => {
+  it('contains title, seed, period, hash and locations of its trace', () => {
     expect(data).toMatchObject({ title: 'A made-up day', seed: 8, startsAtMs: T, endsAtMs: T + DAY_MS });
     expect(data.hash).toBe(trace.hash);
     expect(data.locations.map(({ locationId }) => locationId)).toEqual(['depot-01', 'depot-02']);
   });
 
   it.each([2, 6.5, 11.99, 12, 17, 17.001, 20.5, 23.9])(
-    'shows at hour %d every connector, limit and power as the trace has them',
+    'shows at hour %d the connectors, limits and powers of the trace',
     async (hour) => {
       const instant = T + Math.round(hour * HOUR_MS);
       const state = await trace.at(instant);
@@ -82,7 +82,7 @@ describe('A report', () => {
     },
   );
 
-  it('shows the voltages of the grid at every location of a trace that does not say what feeds it', () => {
+  it('shows grid voltages at every location if the trace does not assign lines to locations', () => {
     for (const place of [0, 1]) {
       const [west, ...others] = site(place).grid;
       expect(others).toEqual([]);
@@ -98,7 +98,7 @@ describe('A report', () => {
     expect(valueAt(site(0).lines.powerKw, T - 1)).toBeNull();
   });
 
-  it('keeps to each location its own marks and profiles, and to all what concerns more than one', () => {
+  it('assigns marks and profiles to their own location, and shared ones to all locations', () => {
     const [first, second] = [site(0), site(1)];
     expect(first.marks.filter(({ kind }) => kind === 'violation').map(({ target }) => target)).toEqual([
       'depot-01',
@@ -114,15 +114,15 @@ describe('A report', () => {
     }
   });
 
-  it('has a location’s figures at hand', () => {
+  it('contains the figures of each location', () => {
     expect(site(1).summary?.locationId).toBe('depot-02');
     expect(site(1).connectors.every(({ summary }) => summary !== undefined)).toBe(true);
     expect(recordedLocation(data, 2)).toBeUndefined();
   });
 });
 
-describe('Power in steps', () => {
-  it('keeps first, lowest, highest and last of a step at their own instants', () => {
+describe('Power recorded in steps', () => {
+  it('keeps the first, lowest, highest and last value of a step at their own instants', () => {
     const recorder = createValueRecorder(1_000);
     for (const [i, value] of [5, 6, 2, 7, 9, 8, 4, 5].entries()) recorder.add(T + i * 100, value);
     recorder.add(T + 1_000, 1);
@@ -131,7 +131,7 @@ describe('Power in steps', () => {
     expect(summed(values)).toEqual([5, 2, 9, 5, 1]);
   });
 
-  it('keeps what flowed before a limit fell from being drawn under it', () => {
+  it('keeps the values before a fall of the limit apart from later values', () => {
     const recorder = createValueRecorder(1_000);
     recorder.add(T, 50);
     recorder.add(T + 100, 60);
@@ -146,7 +146,7 @@ describe('Power in steps', () => {
   });
 });
 
-describe('A connector in steps', () => {
+describe('A connector recorded in steps', () => {
   const event = (ms: number, powerW: number): EventOf<'connector'> => ({
     atMs: T + ms,
     kind: 'connector',
@@ -161,7 +161,7 @@ describe('A connector in steps', () => {
     isOnline: true,
   });
 
-  it('keeps every change of mode to the millisecond, and of power alone the last of a step', () => {
+  it('keeps every change of mode to the millisecond, and only the last power of a step', () => {
     const recorder = createConnectorRecorder({ controllerUuid: 'c', connectorId: '1' }, 1_000);
     const told = [
       [0, 1, 0],
@@ -183,7 +183,7 @@ describe('A connector in steps', () => {
   });
 });
 
-describe('Marks', () => {
+describe('The marks of a report', () => {
   function marksOf(...events: readonly TraceEvent[]) {
     const recorder = createMarkRecorder();
     for (const event of events) recorder.add(event);
@@ -206,7 +206,7 @@ describe('Marks', () => {
     endsAtMs: T + endsMs,
   });
 
-  it('last from on to off, or to the end of the run, each target for itself', () => {
+  it('last from the start of a fault to its end or the end of the run, for each target', () => {
     const { marks } = marksOf(
       fault(1, 'a', true),
       fault(2, 'b', true),
@@ -235,7 +235,7 @@ describe('Marks', () => {
     ]);
   });
 
-  it('are left out beyond some thousand of a kind, and counted', () => {
+  it('are omitted and counted beyond some thousand of a kind', () => {
     const action = (ms: number): TraceEvent => ({ atMs: T + ms, kind: 'action', name: 'a', status: 200 });
     const { marks, marksLeftOut } = marksOf(
       ...Array.from({ length: 5_010 }, (_, i) => action(i)),

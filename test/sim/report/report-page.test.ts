@@ -129,7 +129,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
 
   const chosen = () => page.getByRole('slider', { name: 'Instant' }).getAttribute('aria-valuetext');
 
-  it('shows power, limit, reason, link and figures of a chosen instant', async () => {
+  it('shows power, limit, reason, link and figures at a chosen instant', async () => {
     await open(small);
     await choose('2026-06-01T12:00:00Z');
     const now = page.getByLabel('At the instant');
@@ -162,7 +162,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     expect(await page.getByLabel('Figures of the run').innerText()).toContain('Overshoot');
   });
 
-  it('shows every limit that was in force, with its cause at the instant and over time', async () => {
+  it('shows every limit in force with its cause, at the instant and over time', async () => {
     const limited = mkdtempSync(join(tmpdir(), 'headroom-report-limited-'));
     const now = page.getByLabel('At the instant');
     try {
@@ -200,13 +200,13 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     }
   });
 
-  it('says what the clock of the site says, beside UTC', async () => {
+  it('shows the local time of the site beside UTC', async () => {
     await open(small);
     await choose('2026-06-01T23:30:00Z');
     expect(await page.locator('.local').innerText()).toBe('01:30:00 (UTC+02:00)');
   });
 
-  it('shows another run beside its own: every figure of both, and power and limit dashed', async () => {
+  it('shows another run beside its own, with all figures of both, and with dashed lines', async () => {
     const beside = mkdtempSync(join(tmpdir(), 'headroom-report-beside-'));
     try {
       const { locations } = await madeUpReport(beside, THREE, 'Today', [], {});
@@ -234,7 +234,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     }
   });
 
-  it('tells at its head that an invariant was broken, where and when first', async () => {
+  it('shows at its head the first violation of an invariant, with place and instant', async () => {
     await open(small);
     const verdict = page.locator('.verdict');
     expect(await verdict.innerText()).toBe(
@@ -242,7 +242,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     );
   });
 
-  it('tells at its head what was expected and was not so', async () => {
+  it('shows at its head an expectation that was not met', async () => {
     await open(large);
     expect(await page.locator('.verdict').allInnerTexts()).toEqual(
       expect.arrayContaining([
@@ -251,7 +251,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     );
   });
 
-  it('shows the limit and its one connector where no car ever came', async () => {
+  it('shows the limit and the only connector of a run without cars', async () => {
     const idle = mkdtempSync(join(tmpdir(), 'headroom-report-idle-'));
     const text = `name: Nobody came
 start: 2026-10-25T00:30:00+02:00
@@ -270,7 +270,7 @@ sites: { count: 1, chargers: 1, connectors: 1, permanentLimitKw: 50 }
     }
   });
 
-  it('draws the highest and the lowest voltage of the line that feeds the location, or of all lines where the trace does not say which does', async () => {
+  it('draws the highest and lowest voltage of the feeding line, or of all lines if the trace assigns none', async () => {
     const fed = mkdtempSync(join(tmpdir(), 'headroom-report-fed-'));
     const text = `name: Two streets
 start: 2026-06-01T17:00:00Z
@@ -303,14 +303,14 @@ vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
     }
   });
 
-  it('takes a name with markup in it for text', async () => {
+  it('shows markup in a name as text', async () => {
     await open(small);
     expect(await page.getByRole('heading', { level: 1 }).innerText()).toBe(HOSTILE);
     expect(await page.title()).toBe(`${HOSTILE} · Headroom`);
     expect(await page.locator('img').count()).toBe(0);
   });
 
-  it('is scrubbed, zoomed and led from mark to mark by keys alone', async () => {
+  it('moves in time, zooms and steps between marks by keys alone', async () => {
     await open(small);
     await choose('2026-06-01T09:00:00Z');
     await page.keyboard.press(']');
@@ -331,7 +331,7 @@ vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
     await eventually(async () => expect(await span()).toBe(24 * HOUR_MS));
   });
 
-  it('is led by a click to an instant, and by a drag to a stretch of time', async () => {
+  it('selects an instant by a click, and a period by a drag', async () => {
     await open(small);
     const time = page.locator('.time-lane .track').first();
     await time.scrollIntoViewIfNeeded();
@@ -351,7 +351,7 @@ vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
       .toBeLessThan(HOUR_MS / 10);
   });
 
-  it('shows another location where one is chosen', async () => {
+  it('shows another location after its selection', async () => {
     await open(small);
     await page.getByRole('combobox', { name: 'Location' }).selectOption('depot-02');
     await eventually(async () =>
@@ -360,7 +360,7 @@ vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
     expect(await page.getByLabel('Profiles').innerText()).not.toContain('depot-01');
   });
 
-  it('draws every connector’s strip in colours of the light or dark scheme', async () => {
+  it('draws the strip of every connector in colours of the light or dark scheme', async () => {
     const inks = new Set<string>();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -386,13 +386,13 @@ vehicles: [{ name: small, maxKw: 4.6, phases: 1, taper: none }]
     await eventually(async () => expect(await rows.getAttribute('aria-rowcount')).toBe('3'));
   });
 
-  it('fits a phone without a sideways scroll', async () => {
+  it('fits a phone without horizontal scrolling', async () => {
     await page.setViewportSize({ width: 390, height: 800 });
     await open(small);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
   });
 
-  it('carries all it needs: no address of any other place, and a policy that forbids to ask one', () => {
+  it('names no other address, and has a policy that forbids requests', () => {
     const html = readFileSync(`${small}/report.html`, 'utf8');
     expect(html).toContain("default-src 'none'");
     expect(html).not.toMatch(/(src|href)="?https?:/);

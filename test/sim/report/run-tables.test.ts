@@ -27,7 +27,7 @@ function runOf(names: readonly string[]) {
 }
 
 describe('The tables of a run', () => {
-  it('are CSV by RFC 4180, whatever is in a name', () => {
+  it('are CSV by RFC 4180 with any characters in names', () => {
     const texts = [connectorsCsv([runOf(NAMES)]), sessionsCsv([runOf(NAMES)])];
     for (const text of texts) {
       const rows: readonly Record<string, string>[] = parse(text, {
@@ -49,7 +49,7 @@ describe('The tables of a run', () => {
 });
 
 describe('The legend of a run', () => {
-  it('has five lines, and names each invariant of the documentation', () => {
+  it('has five lines, and names each documented invariant', () => {
     expect(LEGEND).toHaveLength(5);
     const table = readFileSync('docs/simulation.md', 'utf8').matchAll(/^\| (P\d+(?:, P\d+)*) \|/gm);
     const documented = [...table].flatMap(([, numbers = '']) => numbers.split(', '));

@@ -55,7 +55,7 @@ function session(atMs: number, what: 'arrived' | 'left', of: Partial<EventOf<'se
   };
 }
 
-describe('A location’s power', () => {
+describe('The power of a location', () => {
   const [depot] = summaryOf(
     [
       limit(T, 50_000),
@@ -70,17 +70,17 @@ describe('A location’s power', () => {
     T + 4 * HOUR_MS,
   ).locations;
 
-  it('has a peak and the limit at that time, and the highest share of a limit', () => {
+  it('has a peak with the limit at that time, and a highest share of the limit', () => {
     expect(depot).toMatchObject({ peakW: 40_000, limitAtPeakW: 50_000, highestShare: 1.1 });
   });
 
-  it('sums up energy, and what share that is of what the limit allowed', () => {
+  it('sums up to an energy and its share of the permitted energy', () => {
     const energyWh = 10_000 + 40_000 + 20_000 + 22_000 * (5 / 3600);
     expect(depot?.energyWh).toBe(Math.round(energyWh));
     expect(depot?.utilisation).toBeCloseTo(energyWh / (50_000 + 50_000 + 20_000 + 20_000), 9);
   });
 
-  it('is compared with the limit in force where the service reports one, and overshoot with what was allowed', () => {
+  it('is compared with a reported limit in force, and its overshoot with the allowed limit', () => {
     const limits = (atMs: number, limitW: number): TraceEvent => ({
       atMs,
       kind: 'limits',
@@ -103,11 +103,11 @@ describe('A location’s power', () => {
     expect(ordered?.overshootKws).toBe(0);
   });
 
-  it('counts as overshoot what lasted above the limit, in kWs', () => {
+  it('counts a lasting excess above the limit as overshoot, in kW × s', () => {
     expect(depot?.overshootKws).toBe(10);
   });
 
-  it('has no utilisation, share or limit where no limit applies', () => {
+  it('has no utilisation, share or limit if no limit applies', () => {
     const events = [limit(T, Number.MAX_SAFE_INTEGER), power(T, 5_000)];
     const [unlimited] = summaryOf(events, T + HOUR_MS).locations;
     expect(unlimited).toMatchObject({ peakW: 5_000, energyWh: 5_000, overshootKws: 0 });
@@ -117,8 +117,8 @@ describe('A location’s power', () => {
   });
 });
 
-describe('A location’s sessions', () => {
-  it('are counted with energy, starts, stops and changes of limits while a car is there', () => {
+describe('The sessions of a location', () => {
+  it('are counted with energy, starts, stops and limit changes while a car is present', () => {
     const [depot] = summaryOf(
       [
         connector(T, { powerW: 0, limitTenthsA: 0, reason: 'idle', status: 'Available' }),
@@ -139,7 +139,7 @@ describe('A location’s sessions', () => {
     expect(depot?.connectors[0]).toMatchObject({ peakW: 11_000, throttledS: 105, pausedS: 30 });
   });
 
-  it('start and stop once each, whether the car or its power is told first', () => {
+  it('start and stop once each, with car and power events in any order', () => {
     const carFirst = [
       connector(T, { powerW: 0 }),
       session(T + 1, 'arrived'),
@@ -156,12 +156,12 @@ describe('A location’s sessions', () => {
     }
   });
 
-  it('count with what the car has got so far where the run ends before it leaves', () => {
+  it('include the energy so far if the run ends before the car leaves', () => {
     const events = [session(T, 'arrived'), connector(T, { powerW: 8_000 })];
     expect(summaryOf(events, T + HOUR_MS).locations[0]?.deliveredWh).toBe(8_000);
   });
 
-  it('are fair at 1 where all got the same share of what they asked for, whatever its size', () => {
+  it('have a fairness of 1 if all get the same share of their requested energy', () => {
     const same = [
       session(T, 'arrived'),
       session(T, 'arrived', { ...OTHER, requestedWh: 40_000 }),
@@ -179,8 +179,8 @@ describe('A location’s sessions', () => {
   });
 });
 
-describe('A run', () => {
-  it('counts violations at the location they are about, and all of them in sum', () => {
+describe('The summary of a run', () => {
+  it('counts violations at their location, and all of them in total', () => {
     const violation = (target: string): TraceEvent => ({
       atMs: T,
       kind: 'violation',
@@ -195,11 +195,11 @@ describe('A run', () => {
     expect(summary.locations[0]?.violations).toBe(3);
   });
 
-  it('without an event has no locations', () => {
+  it('has no locations without events', () => {
     expect(summaryOf([], T)).toEqual({ startsAtMs: T, endsAtMs: T, events: 0, violations: 0, locations: [] });
   });
 
-  it('of a day at a busy site gives figures that fit together', () => {
+  it('has consistent figures for a day at a busy site', () => {
     const { locations } = summaryOf(
       madeUpWorld({ seed: 5, locations: 2, connectorsPerLocation: 8 }),
       T + DAY_MS,

@@ -55,8 +55,8 @@ async function eventsOf(cell: Cell): Promise<readonly TraceEvent[]> {
   }
 }
 
-describe('A scenario is divided', () => {
-  it('into neighbouring locations of a hundred connectors at most, each with its own calls, faults and visits', () => {
+describe('The division of a scenario', () => {
+  it('groups neighbouring locations up to a hundred connectors, with their own calls, faults and visits', () => {
     const scenario = scenarioOf(CALLS + FAULTS);
     const [first, second, third, ...others] = cells(scenario);
     expect(others).toEqual([]);
@@ -74,7 +74,7 @@ describe('A scenario is divided', () => {
           expect(cell?.scenario.connectors.map((connector) => connector.locationId)).toContain(locationId);
   });
 
-  it('and what one line of the grid feeds stays together, with its line', () => {
+  it('keeps the locations of one grid line together, with the line', () => {
     const scenario = scenarioOf('grid: [{ name: street, locations: [site-1, site-3], resistanceOhm: 0.1 }]');
     const divided = cells(scenario).map((cell) => cell.scenario);
     expect(divided.map(({ grid }) => grid.map(({ name }) => name))).toEqual([['street'], []]);
@@ -83,7 +83,7 @@ describe('A scenario is divided', () => {
     ).toEqual([['site-1', 'site-3'], ['site-2']]);
   });
 
-  it('and what a call couples stays together: the members of a cluster, all of a tenant for what concerns it', () => {
+  it('keeps cluster members together, and all locations of a tenant for calls that concern the tenant', () => {
     const of = (more: string) =>
       cells(scenarioOf(`actions:\n${more}`)).map(({ locationIds }) => [...locationIds]);
     const create =
@@ -101,7 +101,7 @@ describe('A scenario is divided', () => {
     expect(of(`  - { at: +6m, ${unknown} }\n`)).toEqual([['site-1'], ['site-2'], ['site-3']]);
   });
 
-  it('and each cell makes the calls about its clusters, with the same hash on any number of threads', async () => {
+  it('gives each cell the calls of its clusters, with the same hash on any number of threads', async () => {
     const scenario = scenarioOf(CLUSTER + FAULTS);
     const divided = cells(scenario);
     expect(divided.map((cell) => cell.scenario.actions.map(({ operationId }) => operationId))).toEqual([
@@ -114,7 +114,7 @@ describe('A scenario is divided', () => {
     expect(runs[0]).toMatchObject({ failures: [], violations: [] });
   });
 
-  it('and no location notices, in any weather, through crashes and calls', async () => {
+  it('changes no event of a location, with any faults, crashes and calls', async () => {
     const scenario = scenarioOf(CALLS + FAULTS);
     const whole = await eventsOf(undivided(scenario, sessionsOf(scenario, scenario.seed)));
     expect(whole.some((event) => event.kind === 'fault' && event.fault === 'serviceCrash')).toBe(true);
@@ -129,8 +129,8 @@ describe('A scenario is divided', () => {
   });
 });
 
-describe('What happened in cells is told', () => {
-  it('by instant, then cell by cell, then as it happened, and not before no cell can add to it', () => {
+describe('The merged events of cells', () => {
+  it('are ordered by instant, cell and occurrence, and wait until no cell can add to them', () => {
     const told: string[] = [];
     const merged = new MergedEvents(2, (event) =>
       told.push(`${event.atMs} ${'name' in event ? event.name : ''}`),

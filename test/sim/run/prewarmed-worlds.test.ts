@@ -40,8 +40,8 @@ function watchWorlds(): () => number {
   return () => spy.mock.calls.length;
 }
 
-describe('a rehearsal with spare worlds', () => {
-  it('begins no world after going back, and has the future of one that was never elsewhere', async () => {
+describe('A rehearsal with prewarmed worlds', () => {
+  it('starts no world after it goes back, and has the future of a direct run', async () => {
     const rehearsal = await rehearsalOf(4);
     await rehearsal.travelTo(endsAtMs);
     await rehearsal.ready();
@@ -59,7 +59,7 @@ describe('a rehearsal with spare worlds', () => {
     expect(begun()).toBe(1);
   });
 
-  it('has them do what was done by hand before they wait, and forget it with what is forgotten', async () => {
+  it('repeats actions in its prewarmed worlds in advance, and discards forgotten actions', async () => {
     const rehearsal = await rehearsalOf(4);
     await rehearsal.travelTo(at('08:07'));
     await rehearsal.call('PUT', LIMIT, { limitKw: 15 });
@@ -90,7 +90,7 @@ describe('a rehearsal with spare worlds', () => {
   });
 });
 
-describe('spare worlds', () => {
+describe('Prewarmed worlds', () => {
   const cell = undivided(scenario, []);
   const raise: Deed = { kind: 'faults', plan: [] };
 
@@ -127,7 +127,7 @@ describe('spare worlds', () => {
     deed: { ...raise },
   });
 
-  it('wait evenly spread up to now, one at each place, whatever is done and taken', async () => {
+  it('wait at even intervals up to now, one at each place, after any actions and uses', async () => {
     const { begin, open, told } = countWorlds();
     const spares = new PrewarmedWorlds(cell, begin, 4);
     spares.follow(cell, [], at('08:25'));
@@ -145,7 +145,7 @@ describe('spare worlds', () => {
     expect(open.size).toBe(0);
   });
 
-  it('are given where nothing else was done before, at that instant or earlier', async () => {
+  it('are used if they have no other actions, at the requested instant or earlier', async () => {
     const { begin } = countWorlds();
     const spares = new PrewarmedWorlds(cell, begin, 4);
     const [done, other] = [doneAt(at('08:15'), 0), doneAt(at('08:15'), 0)];
@@ -161,7 +161,7 @@ describe('spare worlds', () => {
     await spares.close();
   });
 
-  it('are given up where one cannot be brought to its place', async () => {
+  it('are given up if one cannot reach its place', async () => {
     const { begin, open, told } = countWorlds(() => {
       throw new Error('the thread ended');
     });
@@ -175,7 +175,7 @@ describe('spare worlds', () => {
     expect([told.length, open.size]).toEqual([2, 1]);
   });
 
-  it('are brought no further once they are closed', async () => {
+  it('advance no further after they are closed', async () => {
     const closed: Promise<void>[] = [];
     const { begin, open, told } = countWorlds(() => closed.push(spares.close()));
     const spares = new PrewarmedWorlds(cell, begin, 2);

@@ -56,7 +56,7 @@ function watchWorlds(): string[] {
 }
 
 describe('A rehearsal of many connectors', () => {
-  it('has the hash of its run, and the same state at every instant, with any number of threads', async () => {
+  it('has the hash of its run and the same states, with any number of threads', async () => {
     const { hash } = await runScenario(scenario);
     const rehearsals = await Promise.all([1, 2, 3].slice(0, casesOf(3, 2)).map(rehearsalOf));
     for (const rehearsal of rehearsals) {
@@ -69,7 +69,7 @@ describe('A rehearsal of many connectors', () => {
     expect(locations?.map(({ locationId }) => locationId)).toEqual(['site-1', 'site-2', 'site-3']);
   });
 
-  it('runs the cell again in which something is done, and no other', async () => {
+  it('runs only the cells of an action again', async () => {
     const rehearsal = await rehearsalOf();
     await rehearsal.travelTo(endsAtMs);
     const begun = watchWorlds();
@@ -86,7 +86,7 @@ describe('A rehearsal of many connectors', () => {
     expect(begun.sort()).toEqual(['site-1', 'site-2', 'site-3']);
   });
 
-  it('has one future with a branch where nothing is done otherwise, whoever comes there first', async () => {
+  it('shares unchanged cells with a branch, in any order of travel', async () => {
     const rehearsal = await rehearsalOf();
     await rehearsal.travelTo(second);
     const begun = watchWorlds();
@@ -108,7 +108,7 @@ describe('A rehearsal of many connectors', () => {
     expect(branch.hash()).toBe(hash);
   });
 
-  it('couples the members of a cluster, and parts them again before it', async () => {
+  it('couples the members of a cluster, and separates them before its creation', async () => {
     const rehearsal = await rehearsalOf();
     await rehearsal.travelTo(third);
     const hash = rehearsal.hash();
@@ -131,7 +131,7 @@ describe('A rehearsal of many connectors', () => {
     expect(rehearsal.hash()).toBe((await runScenario(scenario)).hash);
   });
 
-  it('couples again what is coupled, and finds each of two clusters of one instant', async () => {
+  it('couples the locations of several clusters, and finds each of two clusters of one instant', async () => {
     const rehearsal = await rehearsalOf();
     await rehearsal.travelTo(second);
     const hash = rehearsal.hash();
@@ -159,7 +159,7 @@ describe('A rehearsal of many connectors', () => {
     expect((await rehearsal.call('GET', `/clusters/${outer}`)).status).toBe(404);
   });
 
-  it('asks the first location what no location knows, and couples nothing for it', async () => {
+  it('sends calls for unknown locations to the first location, and couples nothing', async () => {
     const rehearsal = await rehearsalOf();
     const begun = watchWorlds();
     await rehearsal.travelTo(second);
@@ -170,7 +170,7 @@ describe('A rehearsal of many connectors', () => {
     expect(begun).toEqual([]);
   });
 
-  it('branches into a future in which its locations are coupled', async () => {
+  it('branches into a future with coupled locations', async () => {
     const rehearsal = await rehearsalOf();
     await rehearsal.travelTo(second);
     const added = { actions: [{ at: '+1m', call: 'createCluster', body: CLUSTER }] };
@@ -182,7 +182,7 @@ describe('A rehearsal of many connectors', () => {
     expect(branch.hash()).toBe((await runScenario(whole)).hash);
   });
 
-  it('can be read after it was closed, and says that it is when more is asked of it', async () => {
+  it('can be read after it is closed, and refuses to advance', async () => {
     const rehearsal = await rehearse(scenario, { workers: 2 });
     await rehearsal.travelTo(second);
     const hash = rehearsal.hash();
@@ -270,28 +270,32 @@ async function expectTheSame(
   }
 }
 
-describe('Whatever is done by hand, forgotten and done again', () => {
-  it('gives the course of events of whoever did it straight on', async () => {
+describe('Actions that are forgotten and repeated', () => {
+  it('give the timeline of a direct run', async () => {
     await fc.assert(
       fc.asyncProperty(steps, steps, (forgotten, done) => expectTheSame(forgotten, done, 1)),
       { numRuns: casesOf(4) },
     );
   });
 
-  it.each([2, 3])('does so with %i threads', onlyWithAllCases(), async (threads) => {
-    const isReturned = true;
-    const done: readonly Step[] = [
-      { half: 2, what: 'limit', site: 2, isReturned },
-      { half: 5, what: 'partition', site: 3, isReturned },
-      { half: 6, what: 'cluster', site: 1, isReturned: false },
-      { half: 7, what: 'schedule', site: 2, isReturned: false },
-    ];
-    await expectTheSame([{ half: 3, what: 'serviceCrash', site: 1, isReturned }], done, threads);
-  });
+  it.each([2, 3])(
+    'give the timeline of a direct run with %i threads',
+    onlyWithAllCases(),
+    async (threads) => {
+      const isReturned = true;
+      const done: readonly Step[] = [
+        { half: 2, what: 'limit', site: 2, isReturned },
+        { half: 5, what: 'partition', site: 3, isReturned },
+        { half: 6, what: 'cluster', site: 1, isReturned: false },
+        { half: 7, what: 'schedule', site: 2, isReturned: false },
+      ];
+      await expectTheSame([{ half: 3, what: 'serviceCrash', site: 1, isReturned }], done, threads);
+    },
+  );
 });
 
-describe('Futures that run side by side', () => {
-  it('are those of runs of their own, and what is the same in both is run once', async () => {
+describe('Two futures that run together', () => {
+  it('equal separate runs, and run their common cells once', async () => {
     const text = JSON.stringify({ actions: [{ at: '+1m', ...lowered }] });
     const otherwise = branched(scenario, parseBranch(text, 'branch', scenario, second));
     const begun = watchWorlds();

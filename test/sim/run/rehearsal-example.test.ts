@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { rehearse } from '../../../sim/run/rehearse.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 
-it('asks an evening what would have been with half the power and a service that is killed', async () => {
+it('compares an evening with one at half the power and with a service crash', async () => {
   const file = 'scenarios/ordinary-depot-day.yaml';
   const rehearsal = await rehearse(parseScenario(readFileSync(file, 'utf8'), file));
   const evening = Date.parse('2026-06-01T17:00:00Z');

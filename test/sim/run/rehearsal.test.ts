@@ -45,8 +45,8 @@ const lowered = {
   endTime: '2026-06-01T09:30:00Z',
 };
 
-describe('a rehearsal', () => {
-  it('of two weeks of faults has no more waiting to happen than one of two hours', async () => {
+describe('A rehearsal', () => {
+  it('has no more pending events with two weeks of faults than with two hours', async () => {
     async function waiting(duration: string): Promise<number> {
       const run = await CellRun.open(undivided(depot('heavy', duration), []));
       onTestFinished(() => run.close());
@@ -55,7 +55,7 @@ describe('a rehearsal', () => {
     expect(await waiting('14d')).toBe(await waiting('2h'));
   });
 
-  it('travels through the calls and faults of its scenario as a run does, instant by instant', async () => {
+  it('executes the calls and faults of its scenario as a run does, instant by instant', async () => {
     const scenario = { ...depot('light'), endsAtMs: at('08:35:00') };
     const rehearsal = await rehearsalOf(scenario);
     await rehearsal.travelTo(at('08:29:59.999'));
@@ -68,7 +68,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.hash()).toBe((await runScenario(scenario)).hash);
   });
 
-  it('goes back: what was done before is done again, and what was done since is forgotten', async () => {
+  it('repeats earlier actions after it goes back, and forgets later ones', async () => {
     const rehearsal = await rehearsalOf(depot('heavy'));
     await rehearsal.travelTo(at('08:04:00'));
     const { status } = await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
@@ -92,7 +92,7 @@ describe('a rehearsal', () => {
     expect(body).toMatchObject({ permanentLimitKw: 16, profiles: [{ limitKw: 10, status: 'SCHEDULED' }] });
   });
 
-  it('tries both ways from one instant', async () => {
+  it('runs both alternatives from one instant', async () => {
     const rehearsal = await rehearsalOf(depot());
     const until = at('08:20:00');
     await rehearsal.travelTo(at('08:10:00'));
@@ -107,7 +107,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.violations()).toEqual([]);
   });
 
-  it('remembers the state of every instant, one connector alone where asked', async () => {
+  it('keeps the state of every instant, of one connector on request', async () => {
     const rehearsal = await rehearsalOf(depot());
     const seen = new Map<number, unknown>();
     for (let minute = 1; minute <= 12; minute++) {
@@ -121,7 +121,7 @@ describe('a rehearsal', () => {
     ]);
   });
 
-  it('says so where an instant has not been, or has passed', async () => {
+  it('refuses an instant that it has not reached or has passed', async () => {
     const rehearsal = await rehearsalOf(depot());
     await rehearsal.advance(MINUTE_MS);
     expect(() => rehearsal.at(at('08:02:00'))).toThrow('2026-06-01T08:02:00.000Z has not been');
@@ -130,7 +130,7 @@ describe('a rehearsal', () => {
     await expect(rehearsal.travelTo(at('08:00:30'))).rejects.toThrow('rewindTo goes back');
   });
 
-  it('lives through what was recorded as it was recorded, to the same hash, and then goes on', async () => {
+  it('repeats its recorded events to the same hash, and then continues', async () => {
     const rehearsal = await rehearsalOf(depot('heavy'));
     const hashes = new Map<number, string>();
     const instants = ['08:03:00', '08:07:30.123', '08:12:00', '08:20:00'].map(at);
@@ -150,7 +150,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.hash()).toBe(straight.hash());
   });
 
-  it('runs a world to where something is done, and its future is that of one who was never elsewhere', async () => {
+  it('runs a world to the instant of an action, with the future of a direct run', async () => {
     const rehearsal = await rehearsalOf(depot('heavy'));
     await rehearsal.travelTo(at('08:20:00'));
     await rehearsal.rewindTo(at('08:10:00'));
@@ -164,7 +164,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.summary()).toEqual(straight.summary());
   });
 
-  it('fails where what is done meets a past that does not come again as it was, and stays where it is', async () => {
+  it('refuses an action if the past cannot be repeated, and stays at its instant', async () => {
     let worlds = 0;
     const scenario = depot();
     // Each world has another meter period. The seed does not determine this period, so the past cannot repeat.
@@ -184,7 +184,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.hash()).toBe(hash);
   });
 
-  it('branches: two futures from one instant, of which neither knows of the other', async () => {
+  it('branches into two independent futures from one instant', async () => {
     const rehearsal = await rehearsalOf(depot('heavy'));
     await rehearsal.travelTo(at('08:04:00'));
     await rehearsal.call('PUT', '/locations/site-1/limit', { limitKw: 16 });
@@ -219,7 +219,7 @@ describe('a rehearsal', () => {
     expect(branch.hash()).toBe(hash);
   });
 
-  it('says what is wrong with a fault, and that nothing of it happened', async () => {
+  it('reports the errors of a fault, and applies nothing of it', async () => {
     const rehearsal = await rehearsalOf(depot());
     await rehearsal.travelTo(at('08:04:00'));
     const hash = rehearsal.hash();
@@ -235,7 +235,7 @@ describe('a rehearsal', () => {
     expect(rehearsal.hash()).toBe(hash);
   });
 
-  it('inflicts faults of chargers from now on, for as long as they say', async () => {
+  it('applies charger faults from now on, for their duration', async () => {
     const rehearsal = await rehearsalOf(depot());
     await rehearsal.travelTo(at('08:10:00'));
     await rehearsal.inflict({ kind: 'partition', chargers: ['site-1-c2'], for: '2m' });

@@ -31,8 +31,8 @@ async function outcomeOf(text: string, path: string, leastMinutes = Number.POSIT
   return { failures: failures.map(formatFailure), violations: summary.violations };
 }
 
-describe('a scenario of the library', () => {
-  it.each(FILES)('%s gives what it expects, without a violation', async (file) => {
+describe('A scenario of the library', () => {
+  it.each(FILES)('%s meets its expectations without a violation', async (file) => {
     const path = `${FOLDER}/${file}`;
     const outcome = await outcomeOf(readFileSync(path, 'utf8'), path, LEAST_MINUTES[file]);
     expect(outcome).toEqual({ failures: [], violations: 0 });
@@ -42,7 +42,7 @@ describe('a scenario of the library', () => {
     ['overlapping-windows.yaml', / effectiveLimitKw: (\d+) /, ' effectiveLimitKw: 999 '],
     ['lock-on-a-full-site.yaml', /limitA: 21\.7, reason: lock/, 'limitA: 21.7, reason: fairShare'],
     ['stubborn-car.yaml', /violations: 0/, 'violations: { atLeast: 1 }'],
-  ])('%s fails where it expects something else', async (file, right, wrong) => {
+  ])('%s fails with a changed expectation', async (file, right, wrong) => {
     const path = `${FOLDER}/${file}`;
     const text = readFileSync(path, 'utf8');
     expect(text).toMatch(right);

@@ -55,7 +55,7 @@ sessions: { visits: [] }
 const parsed = (building: string) => parseScenario(scenarioWith(building), join(folder, 'scenario.yaml'));
 
 describe('The recording of a building', () => {
-  it('is a power for each stretch of time, in any order of columns', () => {
+  it('contains a power for each period, with columns in any order', () => {
     const path = fileWith(
       'kW,note,time',
       '12.5,cold,2026-06-01T08:00:00Z',
@@ -67,7 +67,7 @@ describe('The recording of a building', () => {
     ]);
   });
 
-  it('may have semicolons and decimal commas, and times of a zone', () => {
+  it('may have semicolons, decimal commas and times of a zone', () => {
     const path = fileWith('time;kW', '2026-06-01 10:00;12,5', '2026-06-01 10:05;13');
     expect(readBuildingFile(path, TimeZone.named('Europe/Berlin'))).toEqual([
       { fromMs: at('08:00'), kw: 12.5 },
@@ -103,7 +103,7 @@ describe('The recording of a building', () => {
     expect(problemsOf(() => readBuildingFile(fileWith(...lines), undefined))).toContain(problem);
   });
 
-  it('is what the building of a scenario draws, moved to its start', () => {
+  it('supplies the load of a building in a scenario, moved to its start', () => {
     fileWith('time,kW', '2026-06-01T07:55:00Z,5', '2026-06-01T08:10:00Z,20', '2026-06-01T08:20:00Z,7');
     const [building] = parsed('csv: { file: building.csv, from: 2026-06-01T08:00:00Z }').buildings;
     const kwAt = (time: string) =>

@@ -20,7 +20,7 @@ faults: ${faults}
 }
 
 describe('The faults of a run', () => {
-  it('are the same for the same seed and others for another, in the order of time', () => {
+  it('are the same for the same seed and different for another, in order of time', () => {
     const scenario = scenarioOf('heavy');
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -34,7 +34,7 @@ describe('The faults of a run', () => {
     );
   });
 
-  it('are of every kind where they are heavy, and leave the end of the run calm', () => {
+  it('are of every kind at the heavy level, and leave the end of the run calm', () => {
     const scenario = scenarioOf('heavy', 'ocpp');
     const plan = faultPlanOf(scenario, 1);
     const withoutGateway = faultPlanOf(scenarioOf('heavy'), 1);
@@ -49,7 +49,7 @@ describe('The faults of a run', () => {
     expect(new Set(plan.flatMap(({ charger }) => charger?.controllerUuid ?? [])).size).toBe(6);
   });
 
-  it('happen once without a period, at the beginning of their window, to those that are named', () => {
+  it('occur once without a period, at the start of their window, at the named chargers', () => {
     const scenario = scenarioOf(
       '[{ kind: partition, from: +1h, for: [1m, 5m], chargers: [site-2-c3], direction: down }]',
     );
@@ -67,7 +67,7 @@ describe('The faults of a run', () => {
     expect(lengthMs).toBeLessThanOrEqual(300_000);
   });
 
-  it('come back as often as their period says, each with a length of its own', () => {
+  it('recur with their period, each with its own length', () => {
     const scenario = scenarioOf(
       '[{ kind: serviceCrash, for: [1s, 1m], every: [10m, 20m], from: +2h, until: +12h }]',
     );
@@ -84,7 +84,7 @@ describe('The faults of a run', () => {
     expect(new Set(plan.map(({ startsAtMs, endsAtMs }) => endsAtMs - startsAtMs)).size).toBeGreaterThan(20);
   });
 
-  it('befall only the locations they name', () => {
+  it('affect only the named locations', () => {
     const plan = faultPlanOf(scenarioOf('[{ kind: loss, share: 0.2, locations: [site-2] }]'), 1);
     expect(plan.map(({ charger, share }) => [charger?.locationId, share])).toEqual([
       ['site-2', 0.2],
@@ -93,13 +93,13 @@ describe('The faults of a run', () => {
     ]);
   });
 
-  it.each(Object.keys(FAULT_LEVELS))('may be called %s', (level) => {
+  it.each(Object.keys(FAULT_LEVELS))('may have the level %s', (level) => {
     expect(scenarioOf(level, 'ocpp').faults).toHaveLength(
       FAULT_LEVELS[level as keyof typeof FAULT_LEVELS].length,
     );
   });
 
-  it('are refused under a name nobody knows', () => {
+  it('are refused with an unknown level', () => {
     expect(() => scenarioOf('terrible')).toThrow(
       'faults.yaml:6:1 faults: is "terrible"; must be a list of faults, or one of none, light, heavy',
     );

@@ -51,11 +51,11 @@ describe('A point of time in a scenario', () => {
       '2026-06-01T24:00:00Z',
     ],
     ...['2026-06-01T17:00:00+25:00', '2026-06-01 17:00:00Z', 'tomorrow', 'NaN', '+999999999999999999d'],
-  ])('%j is none', (text) => {
+  ])('%j is invalid', (text) => {
     expect(parseMoment(text)).toBeUndefined();
   });
 
-  it('is, as a time of day, the first at or after the start that a clock at the site shows', () => {
+  it('means the first such local time at or after the start, if it is a time of day', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) }),
@@ -77,7 +77,7 @@ describe('A point of time in a scenario', () => {
 });
 
 describe('An instant', () => {
-  it('is the same whatever offset it is written with', () => {
+  it('is the same with any offset', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) }),
@@ -94,7 +94,7 @@ describe('An instant', () => {
   });
 });
 
-describe('A length of time', () => {
+describe('A duration', () => {
   it.each([
     ['90s', 90_000],
     ['0.5s', 500],
@@ -109,7 +109,7 @@ describe('A length of time', () => {
   });
 
   it.each(['', '10', 'm', '-1m', '1 h', '1.5h', '1h 30m', '1s1h', '0.0001s', 'Infinitys'])(
-    '%j is none',
+    '%j is invalid',
     (text) => {
       expect(parseDuration(text)).toBeUndefined();
     },

@@ -101,7 +101,7 @@ const HOUR_MS = 3_600_000;
 describe('A scenario file', () => {
   const scenario = parseScenario(QUAY, 'sim/quay.yaml');
 
-  it('gives what it says, on one axis of time', () => {
+  it('gives its fields with all instants on one time axis', () => {
     expect(scenario).toMatchObject({
       name: 'Quay',
       seed: 7,
@@ -134,7 +134,7 @@ describe('A scenario file', () => {
     ]);
   });
 
-  it('gives its calls in the order of time, with instants as the interface wants them', () => {
+  it('gives its calls in order of time, with instants in the format of the API', () => {
     expect(scenario.actions.map(({ operationId }) => operationId)).toEqual([
       ...['createCluster', 'getCluster', 'getLocationPower', 'scheduleLocation'],
     ]);
@@ -151,7 +151,7 @@ describe('A scenario file', () => {
     expect(scenario.actions[0]?.keepAs).toBe('yard');
   });
 
-  it('gives its faults with the chargers they befall', () => {
+  it('gives its faults with the affected chargers', () => {
     const q1 = { locationId: 'quay', controllerUuid: 'q1' };
     const q2 = { locationId: 'quay', controllerUuid: 'q2' };
     expect(scenario.faults).toMatchObject([
@@ -173,7 +173,7 @@ describe('A scenario file', () => {
     ]);
   });
 
-  it('gives each number, reason and alarm it expects, with its place', () => {
+  it('gives each expected number, reason and alarm with its place', () => {
     const [limit, power, current, reason, alarm, share, violations] = scenario.expectations;
     expect(limit).toMatchObject({
       measure: 'effectiveLimitKw',
@@ -197,7 +197,7 @@ describe('A scenario file', () => {
     expect(violations).toMatchObject({ measure: 'violations', bounds: { atLeast: 0, atMost: 0 } });
   });
 
-  it('makes the secrets it leaves out, the same each time', () => {
+  it('generates missing secrets, the same each time', () => {
     const [tenant] = scenario.provision.tenants;
     expect(parseApiKey(tenant?.apiKeys[0]?.key ?? '')).toBeDefined();
     const passwords = tenant?.locations[0]?.chargers.map(({ mqttPassword }) => mqttPassword);
@@ -209,7 +209,7 @@ describe('A scenario file', () => {
     expect(kept).toBe('own-of-charger-q1');
   });
 
-  it('can be run with another seed, transport and length; what lies beyond the end is left out, and totals too', () => {
+  it('omits later entries and totals if it runs with another seed, transport and length', () => {
     const short = parseScenario(QUAY, 'a.yaml', { seed: 9, durationMs: 3 * HOUR_MS, transport: 'inProcess' });
     expect(short).toMatchObject({ seed: 9, transport: 'inProcess', endsAtMs: START_MS + 3 * HOUR_MS });
     expect(short.actions).toHaveLength(3);
@@ -219,7 +219,7 @@ describe('A scenario file', () => {
     expect(short.expectations.map(({ measure }) => measure)).toEqual(['limitA', 'reason', 'violations']);
   });
 
-  it('needs a name, a start, a length and sites, and nothing else', () => {
+  it('needs only a name, a start, a length and sites', () => {
     const least =
       'name: N\nstart: 2026-01-01T00:00:00Z\nduration: 1h\nsites: { count: 1, chargers: 1, permanentLimitKw: 9 }';
     const { vehicles, sessions, faults, actions, meterPeriodMs, seed } = parseScenario(least, 'a.yaml');
@@ -227,7 +227,7 @@ describe('A scenario file', () => {
     expect(sessions).toEqual({ kind: 'visits', visits: [] });
   });
 
-  it('makes 10,000 connectors of a few lines', () => {
+  it('describes 10,000 connectors in a few lines', () => {
     const big = `name: Big
 start: 2026-01-01T00:00:00Z
 duration: 1h
@@ -245,7 +245,7 @@ sites: { count: 50, chargers: 100, connectors: 2, permanentLimitKw: 400, phases:
   });
 });
 
-describe('A scenario file that is wrong', () => {
+describe('An invalid scenario file', () => {
   it.each([
     [
       'an unknown field',
@@ -527,13 +527,13 @@ describe('A scenario file that is wrong', () => {
       ':19:1 sites: must be there if provision is not, and only then',
     ],
     ['a field twice', ['seed: 7', 'seed: 7\nseed: 8'], ':3:1 YAML: Map keys must be unique'],
-  ] as const)('is told of %s', (_, [from, to], problem) => {
+  ] as const)('is refused with %s', (_, [from, to], problem) => {
     const problems = problemsOf(quayWith(from, to));
     expect(problems.join('\n')).toContain(problem);
     expect(problems[0]).toMatch(/^sim\/quay\.yaml:\d+:\d+ /);
   });
 
-  it('is told of a location and a charger of another tenant', () => {
+  it('is refused with a location and a charger of another tenant', () => {
     const text = quayWith('sessions:', `${OTHER_TENANT}sessions:`)
       .replace('locationIds: [quay]', 'locationIds: [quay, pier]')
       .replace(LIMITS, locks('p1', '1'));
@@ -547,11 +547,11 @@ describe('A scenario file that is wrong', () => {
     ]);
   });
 
-  it('may make a call that is refused where it says so', () => {
+  it('may contain a refused call if it expects the refusal', () => {
     expect(problemsOf(quayWith(LIMITS, `${ORDERS}\n    status: 404`))).toEqual([]);
   });
 
-  it('is told everything at once, in the order of the file', () => {
+  it('is refused with all problems at once, in the order of the file', () => {
     const text = quayWith('seed: 7', 'seed: -1')
       .replace('maxKw: 11', 'maxKw: 0')
       .replace('kind: loss', 'kind: rain');
@@ -562,7 +562,7 @@ describe('A scenario file that is wrong', () => {
     ]);
   });
 
-  it('shows no secret', () => {
+  it('is refused without secrets in its problems', () => {
     const problems = problemsOf(quayWith('controllerUuid: q1,', 'controllerUuid: q1, mqttPassword: 12345,'));
     expect(problems.join('\n')).toMatch(/mqttPassword: is not usable/);
     expect(problems.join('\n')).not.toContain('12345');
@@ -579,13 +579,13 @@ describe('A scenario file that is wrong', () => {
     ['a nest of a hundred thousand lists', `name: ${'['.repeat(100_000)}`],
     ['a nest of a hundred thousand blocks', `${'- '.repeat(100_000)}x`],
     ['more than anybody writes', `name: ${'x'.repeat(17_000_000)}`],
-  ])('is told of %s', (_, text) => {
+  ])('is refused with %s', (_, text) => {
     const problems = problemsOf(text);
     expect(problems.length).toBeGreaterThan(0);
     for (const problem of problems) expect(problem).toMatch(/^sim\/quay\.yaml/);
   });
 
-  it('is told of aliases that multiply, without unfolding them', () => {
+  it('is refused with multiplying aliases, without their expansion', () => {
     const levels = Array.from(
       { length: 12 },
       (_, i) => `l${i + 1}: &l${i + 1} [${Array(10).fill(`*l${i}`).join(', ')}]`,
@@ -593,7 +593,7 @@ describe('A scenario file that is wrong', () => {
     expect(problemsOf(`l0: &l0 [x]\n${levels.join('\n')}`).join()).toMatch(/YAML: Excessive alias count/);
   });
 
-  it('is told of a mistake, never thrown a defect, wherever the file is broken', () => {
+  it('is refused with a problem, never with an internal error, at any broken place', () => {
     const lines = QUAY.split('\n');
     const junk = fc.constantFrom(
       '',
@@ -630,7 +630,7 @@ describe('A scenario file that is wrong', () => {
   });
 });
 
-describe('Of a scenario that nobody can have meant', () => {
+describe('An absurd scenario file', () => {
   function problemsOf(text: string): readonly string[] {
     try {
       parseScenario(text, 'odd.yaml');
@@ -641,7 +641,7 @@ describe('Of a scenario that nobody can have meant', () => {
     return [];
   }
 
-  it('a hundred problems are told, each in a short line that no terminal obeys', () => {
+  it('is refused with at most a hundred short problems, without terminal control characters', () => {
     const fields = Array.from({ length: 3000 }, (_, i) => `odd${i}: 1`).join('\n');
     expect(problemsOf(`${QUAY}\n${fields}\n`)).toHaveLength(100);
     const long = problemsOf(QUAY.replace('name: Quay', `name: ${'x'.repeat(1_000_000)}`));
@@ -650,7 +650,7 @@ describe('Of a scenario that nobody can have meant', () => {
     expect(red).toContain('"\\u001b[31mred": is not a field known here');
   });
 
-  it('a field that is there twice is told, among as many as 250,000 others', () => {
+  it('is refused with a duplicate field among as many as 250,000 others', () => {
     const fields = Array.from({ length: casesOf(250_000) }, (_, i) => `odd${i}: 1`).join('\n');
     const text = `${QUAY}\n${fields}\n`;
     expect(problemsOf(`${text}odd7: 2`)).toEqual([
@@ -658,13 +658,13 @@ describe('Of a scenario that nobody can have meant', () => {
     ]);
   });
 
-  it('as many as 150,000 fields of one name are told as that, not as a depth', () => {
+  it('is refused for as many as 150,000 fields of one name, and not for their depth', () => {
     const problems = problemsOf(`${QUAY}\nx:\n${'  a: 1\n'.repeat(casesOf(150_000))}`);
     expect(problems).toHaveLength(100);
     expect(problems[0]).toMatch(/^odd\.yaml:\d+:3 YAML: Map keys must be unique$/);
   });
 
-  it('the depth is told in one line', () => {
+  it('is refused for its depth in one line', () => {
     const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
     expect(problemsOf(`${QUAY}\nx: ${deep}\n`)).toEqual(['odd.yaml YAML: is nested too deeply']);
   });

@@ -10,12 +10,12 @@ const FILES = readdirSync(FOLDER).filter((file) => file.endsWith('.yaml'));
 const README = readFileSync(`${FOLDER}/README.md`, 'utf8');
 
 describe('The library of scenarios', () => {
-  it('is what its README lists', () => {
+  it('contains the files that its README lists', () => {
     const listed = [...README.matchAll(/^\| `([\w-]+\.yaml)` \|/gm)].map(([, file]) => file);
     expect(listed.toSorted()).toEqual(FILES.toSorted());
   });
 
-  it.each(FILES)('%s can be run: cars come, and it says what it expects', (file) => {
+  it.each(FILES)('%s can run, has cars and has expectations', (file) => {
     const path = `${FOLDER}/${file}`;
     const text = readFileSync(path, 'utf8');
     const scenario = parseScenario(text, path);

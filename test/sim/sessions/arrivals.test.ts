@@ -58,8 +58,8 @@ function notesOf(visits: readonly Visit[], untilMs: number, stepMs: number): rea
 
 const told = ({ what, atMs, car }: CarNote) => `${car.sessionId} ${what} ${atMs}`;
 
-describe('Cars that are given', () => {
-  it('come and go when they should, and nobody after the last', () => {
+describe('Cars of given visits', () => {
+  it('arrive and leave on time, with no car after the last', () => {
     const notes = notesOf(
       [visit(60_000, HOUR_MS, 1000), visit(2 * HOUR_MS, 3 * HOUR_MS, 1000)],
       24 * HOUR_MS,
@@ -75,7 +75,7 @@ describe('Cars that are given', () => {
     ]);
   });
 
-  it('wait for the cable where the one before leaves as they come', () => {
+  it('wait for the cable if the car before leaves at their arrival', () => {
     const real = { isIdeal: false };
     const notes = notesOf(
       [visit(0, HOUR_MS, 1000, real), visit(HOUR_MS, 2 * HOUR_MS, 1000, real)],
@@ -85,7 +85,7 @@ describe('Cars that are given', () => {
     expect(notes.map(told)[2]).toBe('s3600000 arrived 3602000');
   });
 
-  it('do not come at all where they would leave before they could be plugged in', () => {
+  it('do not arrive if they would leave before they could be plugged in', () => {
     const real = { isIdeal: false };
     const visits = [
       visit(0, HOUR_MS, 1000, real),
@@ -100,7 +100,7 @@ describe('Cars that are given', () => {
     ]);
   });
 
-  it('get what they asked for where there is time, and the taper a class has makes it later', () => {
+  it('get their requested energy if time allows, and later with a taper', () => {
     const visits = (car: Partial<Visit['car']>) => [
       visit(0, 1.5 * HOUR_MS, 6600, { isIdeal: false, ...car }),
     ];
@@ -113,7 +113,7 @@ describe('Cars that are given', () => {
 });
 
 describe('An ideal car', () => {
-  it('gets what its power and its stay allow to the watt-second, looked at however seldom', () => {
+  it('gets the energy of its power and stay to the watt-second, at any query rate', () => {
     const stay = fc.integer({ min: 1, max: 5 * HOUR_MS });
     fc.assert(
       fc.property(
@@ -131,7 +131,7 @@ describe('An ideal car', () => {
     );
   });
 
-  it('takes over in the millisecond in which the one before leaves', () => {
+  it('arrives in the millisecond in which the car before leaves', () => {
     const notes = notesOf([visit(0, HOUR_MS, 9000), visit(HOUR_MS, 2 * HOUR_MS, 9000)], 3 * HOUR_MS, 60_000);
     expect(notes.map(({ atMs }) => atMs)).toEqual([0, HOUR_MS, HOUR_MS, 2 * HOUR_MS]);
     expect(notes[3]?.deliveredWh).toBeCloseTo(6600, 3);

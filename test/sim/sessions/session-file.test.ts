@@ -59,7 +59,7 @@ describe('A file of recorded sessions', () => {
   const packed = file('local.csv.gz', gzipSync(LOCAL));
   file('marked.csv', `\uFEFF${PLAIN.replaceAll('\n', '\r\n')}`);
 
-  it('of which no car comes in the time that is simulated is refused in one line, with both times', () => {
+  it('is refused in one line with both periods if no car arrives in the simulated time', () => {
     const problem = problemsOf(() => visitsAt('2026-06-01T00:00:00Z', 'file: plain.csv'));
     expect(problem).toBe(
       `${join(folder, 'plain.csv')}: none of its 3 sessions arrives in the simulated time, ` +
@@ -95,13 +95,13 @@ describe('A file of recorded sessions', () => {
     expect(readSessionFile(packed, { energy: 'delivered' })[0]?.energyWh).toBe(44_069);
   });
 
-  it('may begin with a byte order mark and end its lines as Windows does', () => {
+  it('may begin with a byte order mark, and may have Windows line ends', () => {
     expect(readSessionFile(join(folder, 'marked.csv'), { energy: 'requested' })).toEqual(
       readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' }),
     );
   });
 
-  it('gives visits in the order of time, its stations taking the connectors in the order of their numbers', () => {
+  it('gives visits in order of time, with stations at connectors in numerical order', () => {
     const visits = visitsAt('2019-03-09T00:00:00Z', 'file: plain.csv');
     expect(visits.map(({ sessionId, connectorKey }) => [sessionId, connectorKey])).toEqual([
       ['a', 'site-1-c2/1'],
@@ -112,19 +112,19 @@ describe('A file of recorded sessions', () => {
     expect(visits.map(({ requestedWh, car }) => car.batteryWh - requestedWh)).toEqual([0, 0, 0]);
   });
 
-  it('may separate by semicolons, with commas for decimals, as spreadsheets do', () => {
+  it('may have semicolons and decimal commas, as from spreadsheets', () => {
     const separated = `${PLAIN.replaceAll(',', ';').replace('4.216', '4,216').replace('6.6', '6,6')}`;
     expect(readSessionFile(file('semicolons.csv', separated), { energy: 'requested' })).toEqual(
       readSessionFile(join(folder, 'plain.csv'), { energy: 'requested' }),
     );
   });
 
-  it('takes the power of a car from its class where the file does not tell it', () => {
+  it('uses the power of the vehicle class for a car without a power', () => {
     const [first] = visitsAt('2019-03-09T00:00:00Z', 'file: local.csv.gz');
     expect(Math.round((first?.car.maxCurrentA ?? 0) * 208)).toBe(7000);
   });
 
-  it('is moved as a whole: a night in which clocks went forward stays as short as it was', () => {
+  it('is moved as a whole, so a night of a clock change keeps its length', () => {
     const then = visitsAt('2019-03-09T00:00:00-08:00', 'file: local.csv.gz');
     const now = visitsAt(
       '2026-06-01T00:00:00+02:00',
@@ -146,7 +146,7 @@ describe('A file of recorded sessions', () => {
     expect(visits.map(({ sessionId }) => sessionId)).toEqual(['c', 'b']);
   });
 
-  it('puts stations where the scenario says', () => {
+  it('assigns stations to connectors as the scenario configures', () => {
     const stations = 'file: plain.csv, stations: { CA-10: site-1-c1/1, CA-9: site-1-c2/1 }';
     expect(visitsAt('2019-03-09T00:00:00Z', stations)[0]?.connectorKey).toBe('site-1-c1/1');
     const few = 'file: plain.csv, stations: { CA-10: site-1-c1/1 }';
@@ -178,7 +178,7 @@ describe('A file whose times have no offset', () => {
     );
   }
 
-  it('is read by the clocks of its zone, and an offset in the file is believed', () => {
+  it('is read in its time zone, except for times with an offset', () => {
     expect(timesIn('Europe/Berlin')).toMatchObject({
       summer: ['2019-06-01T10:00', '2019-06-01T12:00'],
       winter: ['2019-12-01T11:00', '2019-12-01T12:00'],
@@ -190,11 +190,11 @@ describe('A file whose times have no offset', () => {
     });
   });
 
-  it('takes a time that clocks skip as if they had not been put forward', () => {
+  it('uses a skipped local time as if the clocks had not changed', () => {
     expect(timesIn('Europe/Berlin').skipped).toEqual(['2019-03-30T22:30', '2019-03-31T01:30']);
   });
 
-  it('takes the first of two times that clocks show twice, and the second where the car would leave before it came', () => {
+  it('uses the first instant of a repeated local time, or the second if departure would precede arrival', () => {
     expect(timesIn('Europe/Berlin')).toMatchObject({
       first: ['2019-10-27T00:10', '2019-10-27T00:30'],
       back: ['2019-10-27T00:30', '2019-10-27T01:10'],
@@ -202,7 +202,7 @@ describe('A file whose times have no offset', () => {
   });
 
   it.each(['2019-06-01T00:00:00', '2019-06-01 00:00'])(
-    'may be moved from a time by the same clocks: %s',
+    'may be moved from a time in the same zone: %s',
     (from) => {
       const visits = visitsAt(
         '2026-06-01T00:00:00Z',
@@ -214,13 +214,13 @@ describe('A file whose times have no offset', () => {
     },
   );
 
-  it.each(['Europe/Berln', '+02:00', '', 'Mars'])('is refused in zone "%s", which there is not', (zone) => {
+  it.each(['Europe/Berln', '+02:00', '', 'Mars'])('is refused with the unknown zone "%s"', (zone) => {
     expect(
       problemsOf(() => visitsAt('2019-06-01T00:00:00Z', `file: clock.csv, timeZone: "${zone}"`)),
     ).toMatch(/recorded\.yaml:5:\d+ sessions\.csv\.timeZone: is .*; must be the IANA name of a time zone/);
   });
 
-  it('is refused without a zone, line by line; and so is a "from" of the kind', () => {
+  it('is refused without a zone, line by line, as is a "from" without an offset', () => {
     const without = problemsOf(() => visitsAt('2019-06-01T00:00:00Z', 'file: clock.csv'));
     expect(without.split('\n')).toHaveLength(5);
     expect(without).toMatch(/clock\.csv:3 column arrival: "2019-06-01 12:00" has no offset/);
@@ -230,7 +230,7 @@ describe('A file whose times have no offset', () => {
   });
 });
 
-describe('A file of recorded sessions that is broken', () => {
+describe('A broken file of recorded sessions', () => {
   const ROW = '2019-03-09T14:20:00Z,2019-03-09T15:40:00Z,CA-1,x,4,6.6';
   it.each([
     ['nothing', '', /:1 is empty; its first line must name the columns$/],
@@ -317,14 +317,14 @@ describe('A file of recorded sessions that is broken', () => {
       /:2 column requestedKwh: "1.000,5" must be a number/,
     ],
     ['half a gzip', gzipSync(PLAIN).subarray(0, 60), /cannot be read: unexpected end of file/],
-  ])('is told of %s', (_, content, problem) => {
+  ])('is refused with %s', (_, content, problem) => {
     const path = file('broken.csv', content);
     const problems = problemsOf(() => readSessionFile(path, { energy: 'requested' }));
     expect(problems).toMatch(problem);
     for (const line of problems.split('\n')) expect(line).toContain('broken.csv:');
   });
 
-  it('is told of at most twenty lines', () => {
+  it('is refused with problems of at most twenty lines', () => {
     const rows = Array.from({ length: 1000 }, (_, i) =>
       ROW.replace(',x,', `,x${i},`).replace(',4,', ',none,'),
     );
@@ -332,20 +332,20 @@ describe('A file of recorded sessions that is broken', () => {
     expect(problemsOf(() => readSessionFile(path, { energy: 'requested' })).split('\n')).toHaveLength(20);
   });
 
-  it('is told of gigabytes in a small gzip before they fill the memory', () => {
+  it('is refused for gigabytes in a small gzip before they fill the memory', () => {
     const path = file('bomb.csv.gz', gzipSync(Buffer.alloc(300_000_000)));
     expect(problemsOf(() => readSessionFile(path, { energy: 'requested' }))).toMatch(
       /cannot be read: Cannot create a Buffer larger/,
     );
   });
 
-  it('is told of a file that is not there', () => {
+  it('is refused if it does not exist', () => {
     expect(problemsOf(() => visitsAt('2019-03-09T00:00:00Z', 'file: nowhere.csv'))).toMatch(
       /nowhere\.csv: cannot be read: ENOENT/,
     );
   });
 
-  it('is told of two cars at one station', () => {
+  it('is refused with two cars at one station', () => {
     file(
       'shared.csv',
       `${HEAD}\n${ROW}\n${ROW.replace(',x,', ',y,').replace('14:20', '15:39').replace('15:40', '16:00')}`,
@@ -363,13 +363,13 @@ describe(
   needing(data === undefined ? 'SESSION_DATA, the folder of the public recordings' : undefined),
   () => {
     const files = data === undefined ? [] : readdirSync(data).filter((name) => /\.csv(\.gz)?$/.test(name));
-    it.each(files)('%s is read whole', (name) => {
+    it.each(files)('%s is read completely', (name) => {
       const sessions = readSessionFile(join(data ?? '', name), { energy: 'requested' });
       expect(sessions.length).toBeGreaterThan(900);
       expect(new Set(sessions.map(({ sessionId }) => sessionId)).size).toBe(sessions.length);
     });
 
-    it('keep the energy of a month when they become visits', () => {
+    it('keep the energy of a month as visits', () => {
       const text = `name: March
 start: 2026-03-01T00:00:00-08:00
 duration: 40d

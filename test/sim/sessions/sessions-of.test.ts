@@ -28,7 +28,7 @@ function byConnector(visits: readonly Visit[]): readonly (readonly Visit[])[] {
 }
 
 describe('Visits drawn from a seed', () => {
-  it('are the same for the same seed, and others for another', () => {
+  it('are the same for the same seed, and different for another', () => {
     const scenario = scenarioOf(BUSY);
     fc.assert(
       fc.property(fc.nat(), (seed) => {
@@ -39,7 +39,7 @@ describe('Visits drawn from a seed', () => {
     );
   });
 
-  it('never overlap at a connector, come in the order of time, during the run, within their ranges', () => {
+  it('never overlap at a connector, and are in order of time within the run and their ranges', () => {
     const perDay = fc.double({ min: 0, max: 60, noNaN: true });
     const hours = fc.tuple(fc.integer({ min: 1, max: 30 }), fc.integer({ min: 0, max: 30 }));
     fc.assert(
@@ -77,7 +77,7 @@ describe('Visits drawn from a seed', () => {
     );
   });
 
-  it('are the same in the time that runs of two lengths share', () => {
+  it('are the same in the common period of runs with different lengths', () => {
     const [short, long] = [scenarioOf(BUSY, { duration: '1d' }), scenarioOf(BUSY, { duration: '4d' })];
     for (const seed of [1, 2, 3]) {
       const shared = sessionsOf(long, seed).filter(({ arrivesAtMs }) => arrivesAtMs < short.endsAtMs);
@@ -85,7 +85,7 @@ describe('Visits drawn from a seed', () => {
     }
   });
 
-  it('come as often as they should, at hours of the site’s clock', () => {
+  it('arrive at the configured rate, at hours of local site time', () => {
     const weights = Array.from({ length: 24 }, (_, hour) => (hour === 17 ? 1 : 0));
     const sessions = `{ generate: { perDay: 2.5, shape: [${weights.join(', ')}], energyKwh: 1, stay: 1m } }`;
     const scenario = scenarioOf(sessions, { start: '2026-06-01T00:00:00+05:30', duration: '100d' });
@@ -96,7 +96,7 @@ describe('Visits drawn from a seed', () => {
     expect(visits.length / (12 * 100)).toBeCloseTo(2.5, 1);
   });
 
-  it('come in cars of each class as often as its share says, some of them stubborn', () => {
+  it('have vehicle classes by share, with some stubborn cars', () => {
     const vehicles = `vehicles:
   - { name: van, share: 3, maxKw: 11, stubborn: 0.5, reaction: [1s, 2s] }
   - { name: scooter, share: 1, maxKw: 2.3, phases: 1 }
@@ -114,8 +114,8 @@ describe('Visits drawn from a seed', () => {
   });
 });
 
-describe('Visits named one by one', () => {
-  it('are what the file says, in the order of time', () => {
+describe('Visits listed in a file', () => {
+  it('have the fields of the file, in order of time', () => {
     const sessions = `
   visits:
     - { connector: site-2-c1/2, arrives: +2h, leaves: +3h, energyKwh: 7, vehicle: rare }

@@ -26,7 +26,7 @@ function building(more: Partial<Building> = {}): Building {
 }
 
 describe('A building', () => {
-  it('draws the same with the same seed, and something else with another', () => {
+  it('draws the same power with the same seed, and other power with another seed', () => {
     const lift = { kw: 9, everyMs: 180 * S, lastsMs: 25 * S };
     const day = (seed: number) =>
       Array.from({ length: 2_000 }, (_, i) => buildingWAt(building({ lift }), seed, i * S));
@@ -34,7 +34,7 @@ describe('A building', () => {
     expect(day(2)).not.toEqual(day(1));
   });
 
-  it('has a lift that goes up as often and for as long as it says', () => {
+  it('runs its lift as often and as long as configured', () => {
     const lift = { kw: 9, everyMs: 180 * S, lastsMs: 25 * S };
     let [trips, upS] = [0, 0];
     let wasUp = false;
@@ -49,7 +49,7 @@ describe('A building', () => {
     expect(trips).toBeLessThanOrEqual(200);
   });
 
-  it('follows its steps and peaks, and feeds back under the sun', () => {
+  it('follows its steps and peaks, and exports surplus solar power', () => {
     const peaks = [{ kw: 20, everyMs: 60 * S, lastsMs: 60 * S, fromMs: HOUR, untilMs: 2 * HOUR }];
     const pv = { kw: 40, fromMs: 3 * HOUR, untilMs: 5 * HOUR };
     const kwAt = (hours: number) =>
@@ -72,7 +72,7 @@ describe('A building', () => {
   });
 });
 
-describe('The watch over an import', () => {
+describe('The import watch', () => {
   function watchOf(more: Partial<Building> = {}) {
     let [now, drawnW] = [0, 0];
     const broken: string[] = [];
@@ -96,7 +96,7 @@ describe('The watch over an import', () => {
     };
   }
 
-  it('excuses what the building rose before the chargers could follow, and counts it', () => {
+  it('excuses and counts a rise of the building load that chargers cannot follow yet', () => {
     const { watch, broken, second } = watchOf();
     for (let i = 0; i < 60; i++) second(10_000, 66_000);
     for (let i = 0; i < 10; i++) second(40_000, 66_000);
@@ -113,7 +113,7 @@ describe('The watch over an import', () => {
     expect(watch.over[0]?.brokenKws).toBeGreaterThan(300);
   });
 
-  it('waits for leases to run out where chargers may be cut off', () => {
+  it('waits for the end of leases if chargers may be cut off', () => {
     const { watch, broken, second } = watchOf();
     for (let i = 0; i < 60; i++) second(10_000, 66_000);
     watch.disturbed();
@@ -123,7 +123,7 @@ describe('The watch over an import', () => {
     expect(broken).toEqual(['P17']);
   });
 
-  it('expects the maximum to be counted once three readings and half a minute are missed', () => {
+  it('expects the maximum building load after three missed readings and half a minute', () => {
     const { broken, second } = watchOf();
     for (let i = 0; i < 60; i++) second(10_000, 66_000);
     for (let i = 0; i < 40; i++) second(55_000, 66_000, false);

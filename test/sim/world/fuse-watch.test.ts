@@ -47,7 +47,7 @@ function watchOf() {
 }
 
 describe('The currents of a site', () => {
-  it('add up on the phase of the grid that a connector is wired to, at each fuse above it', () => {
+  it('add up per grid phase of the wiring, at each fuse above the connector', () => {
     const { violations, refreshed, draw } = watchOf();
     // A one-phase car at a connector that begins with L2: it counts on L2 of corner, hall and connection.
     draw('a', [32, 0, 0], 0);
@@ -66,7 +66,7 @@ describe('The currents of a site', () => {
     ]);
   });
 
-  it('are told once for each time that they are too much, and counted in ampere seconds', () => {
+  it('are reported once for each excess, and counted in ampere seconds', () => {
     const { watch, violations, draw } = watchOf();
     draw('b', [25], 0);
     draw('b', [30], 2_000);

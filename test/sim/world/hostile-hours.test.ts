@@ -16,7 +16,7 @@ const DURATION_MS = 40 * MINUTE_MS;
 /** Branches that so few short seeds need not reach. */
 const RARE_IN_SHORT: readonly RareBranch[] = ['clusterShareWaiting', 'unattainable', 'refusedByBusyDatabase'];
 
-describe('A world in which everything goes wrong', () => {
+describe('A world under all faults', () => {
   const reached = new Map<RareBranch, number>();
   const struck = new Map<string, number>();
 
@@ -39,7 +39,7 @@ describe('A world in which everything goes wrong', () => {
 
   testCases(
     SEEDS,
-    'holds every invariant, and heals within 101 s once nothing does (P1 to P14), seed %i',
+    'holds every invariant, and recovers within 101 s after the faults (P1 to P14), seed %i',
     async (seed) => {
       const hours = await runHostileHours({ seed, chargers: 2, durationMs: DURATION_MS });
       expect(hours.violations).toEqual([]);
@@ -48,7 +48,7 @@ describe('A world in which everything goes wrong', () => {
     },
   );
 
-  it('goes the same way with the same seed, event by event (P15)', async () => {
+  it('repeats every event with the same seed (P15)', async () => {
     const durationMs = minutesOf(20, 8) * MINUTE_MS;
     const hashOf = async (seed: number) => {
       const hash = createTraceHash();

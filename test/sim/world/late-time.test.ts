@@ -89,23 +89,26 @@ it.each([
     meanwhile: 'while the service is killed and starts again',
     happens: (world: World) => world.crash(5_000),
   },
-])('What it may draw stays reserved beyond the end of its lease, $meanwhile', async ({ happens }) => {
-  const world = await newWorld();
-  try {
-    const { late, other, isLonger } = await lateAnswer(world);
-    expect(isLonger).toBe(true);
-    happens(world);
-    await world.advance(UNTIL_OVER_MS);
-    expect(late.charger.physicalPowerW()).toBeGreaterThan(NEARLY_ALL_W);
-    expect(other.charger.physicalPowerW()).toBe(0);
-    await world.advance(300_000);
-    expect(world.violations).toEqual([]);
-  } finally {
-    await world.close();
-  }
-});
+])(
+  'keeps the entitlement reserved after the lease of a charger that sets back its clock, $meanwhile',
+  async ({ happens }) => {
+    const world = await newWorld();
+    try {
+      const { late, other, isLonger } = await lateAnswer(world);
+      expect(isLonger).toBe(true);
+      happens(world);
+      await world.advance(UNTIL_OVER_MS);
+      expect(late.charger.physicalPowerW()).toBeGreaterThan(NEARLY_ALL_W);
+      expect(other.charger.physicalPowerW()).toBe(0);
+      await world.advance(300_000);
+      expect(world.violations).toEqual([]);
+    } finally {
+      await world.close();
+    }
+  },
+);
 
-it('It is not told what time it is where the service does not hear that it asks, and the other has the rest in time', async () => {
+it('leaves the clock unchanged if the query for the time is lost, and grants the remaining capacity in time', async () => {
   const world = await newWorld();
   try {
     const { other, isLonger } = await lateAnswer(world, ({ wire }) => {

@@ -21,14 +21,14 @@ const NODE_FAULTS = [
   'serviceCrash',
 ];
 
-describe('Three nodes of which everything goes wrong', () => {
+describe('Three nodes under all faults', () => {
   const struck = new Set<string>();
   afterAll(() => expect([...struck]).toEqual(expect.arrayContaining(NODE_FAULTS)));
 
   // The first seed meets every fault.
   testCases(
     { always: [7], more: [1] },
-    'have one writer at a time (P19), hold every other invariant, and heal, seed %i',
+    'have one writer at a time (P19), hold every other invariant, and recover, seed %i',
     async (seed) => {
       const hours = await runHostileHours({ seed, chargers: 2, durationMs: 12 * MINUTE_MS, nodes: 3 });
       expect(hours.violations).toEqual([]);
@@ -37,7 +37,7 @@ describe('Three nodes of which everything goes wrong', () => {
     },
   );
 
-  it('go the same way with the same seed, event by event (P15)', onlyWithAllCases(), async () => {
+  it('repeat every event with the same seed (P15)', onlyWithAllCases(), async () => {
     const hashOf = async (seed: number) => {
       const hash = createTraceHash();
       await runHostileHours({ seed, chargers: 2, durationMs: 5 * MINUTE_MS, nodes: 3, onEvent: hash.add });
@@ -49,8 +49,8 @@ describe('Three nodes of which everything goes wrong', () => {
   });
 });
 
-describe('Three nodes that share the tenants, of which everything goes wrong', () => {
-  it('have one writer of each shard at a time (P19), hold every other invariant, and heal', async () => {
+describe('Three nodes that share the tenants, under all faults', () => {
+  it('have one writer of each shard at a time (P19), hold every other invariant, and recover', async () => {
     const hours = await runHostileHours({
       seed: 2,
       chargers: 2,
@@ -98,7 +98,7 @@ describe('A node that is cut off from the other nodes', () => {
     return statuses;
   }
 
-  it('answers for its own tenants, hands on nothing until it is over, and no answer is lost or made up', async () => {
+  it('serves its own tenants, forwards nothing until reconnection, and loses and invents no answer', async () => {
     const world = await threeNodes();
     await world.advance(30_000);
     expect(await answers(world, 40)).toEqual(Array.from({ length: 9 }, () => 200));
@@ -115,7 +115,7 @@ describe('A node that is cut off from the other nodes', () => {
   });
 });
 
-describe('The watch over writers', () => {
+describe('The writer watch', () => {
   function watched() {
     const found: string[] = [];
     const watch = new WriterWatch(({ target, detail }: Omit<Violation, 'atMs'>) =>
@@ -124,7 +124,7 @@ describe('The watch over writers', () => {
     return { watch, found };
   }
 
-  it('is silent while each node writes in its own term', () => {
+  it('reports nothing while each node writes in its own ownership term', () => {
     const { watch, found } = watched();
     watch.claimed('a', 1, 0);
     watch.wrote('a');
@@ -135,7 +135,7 @@ describe('The watch over writers', () => {
     expect(watch.terms).toBe(2);
   });
 
-  it('counts the terms of each shard by themselves', () => {
+  it('counts the ownership terms of each shard separately', () => {
     const { watch, found } = watched();
     watch.claimed('a', 1, 0, 'shard 1');
     watch.claimed('b', 2, 0, 'shard 2');
@@ -151,7 +151,7 @@ describe('The watch over writers', () => {
     ]);
   });
 
-  it('tells of terms that two have, that do not rise, of who wrote or granted too late, and of a wrong clock', () => {
+  it('reports shared or falling ownership terms, late writes, late grants and wrong clocks', () => {
     const { watch, found } = watched();
     watch.claimed('a', 1, 0);
     watch.claimed('b', 1, 0);

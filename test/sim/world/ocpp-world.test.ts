@@ -82,9 +82,9 @@ async function alarmsOf(world: World): Promise<readonly string[]> {
   return alarms.filter(({ kind }) => kind === 'NO_LEASE').map(({ reason }) => reason);
 }
 
-describe('A world whose chargers speak OCPP, in which everything goes wrong', () => {
+describe('A world of OCPP chargers under all faults', () => {
   const seeds = { always: [4], more: [7, 1, 5, 11] };
-  testCases(seeds, 'holds every invariant, and heals once nothing does, seed %i', async (seed) => {
+  testCases(seeds, 'holds every invariant, and recovers after the faults, seed %i', async (seed) => {
     const { violations, struck } = await runHostileHours({
       seed,
       chargers: 2,
@@ -95,7 +95,7 @@ describe('A world whose chargers speak OCPP, in which everything goes wrong', ()
     expect(struck.get('reboot')).toBeGreaterThan(0);
   });
 
-  it('goes the same way with the same seed, event by event (P15)', async () => {
+  it('repeats every event with the same seed (P15)', async () => {
     const durationMs = minutesOf(15, 5) * MINUTE_MS;
     const hashOf = async (seed: number) => {
       const hash = createTraceHash();
@@ -114,9 +114,9 @@ describe('A world whose chargers speak OCPP, in which everything goes wrong', ()
   });
 });
 
-describe('A charger that speaks OCPP', () => {
+describe('An OCPP charger', () => {
   it.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)(
-    'charges at its maximum in %s, with a lease',
+    'charges at its maximum with a lease in %s',
     async (protocol) => {
       await withCharger({ protocol }, async (world, live) => {
         await world.advance(2 * MINUTE_MS);
@@ -128,7 +128,7 @@ describe('A charger that speaks OCPP', () => {
   );
 
   it.each(LEASELESS.filter((each) => !FOUND_LATER.includes(each)))(
-    'and has the habit %s gets no lease',
+    'gets no lease with the behaviour %s',
     async (behaviour: OcppBehaviour) => {
       await withCharger({ behaviours: [behaviour] }, async (world, live) => {
         await world.advance(4 * MINUTE_MS);
@@ -142,7 +142,7 @@ describe('A charger that speaks OCPP', () => {
     },
   );
 
-  it('and forgets its profiles has no lease from its next start on', async () => {
+  it('loses its lease at its next start if it forgets its profiles', async () => {
     const late = { ...HUNGRY, firstArrivalS: [60, 60] } as const;
     await withCharger(
       { behaviours: ['forgets-profiles'] },
@@ -157,7 +157,7 @@ describe('A charger that speaks OCPP', () => {
     );
   });
 
-  it('and draws more than it shows is found out by its meter', async () => {
+  it('is treated as non-compliant if its meter shows a draw above the limit it shows', async () => {
     await withCharger({ behaviours: ['shows-only'] }, async (world, live) => {
       await world.advance(MINUTE_MS);
       expect((await world.call('PUT', '/locations/quay/limit', { limitKw: 10 })).status).toBe(200);
@@ -166,7 +166,7 @@ describe('A charger that speaks OCPP', () => {
     });
   });
 
-  it.each([0.05, -0.05])('and whose clock is wrong by %f loses its lease', async (driftShare) => {
+  it.each([0.05, -0.05])('loses its lease with a clock that is wrong by %f', async (driftShare) => {
     await withCharger({ driftShare }, async (world, live) => {
       const reasons: unknown[] = [];
       for (let minute = 0; minute < 8; minute++) {
@@ -177,7 +177,7 @@ describe('A charger that speaks OCPP', () => {
     });
   });
 
-  it('falls back by itself while its gateway is dead, and has its lease again 30 s after that lives', async () => {
+  it('falls back while its gateway is down, and has its lease again 30 s after the restart', async () => {
     await withCharger({}, async (world, live) => {
       await world.advance(2 * MINUTE_MS);
       world.crashGateway(2 * MINUTE_MS);
@@ -188,7 +188,7 @@ describe('A charger that speaks OCPP', () => {
     });
   });
 
-  it('is offline by its last will where its gateway dies after it started anew', async () => {
+  it('is offline by its last will if its gateway stops after a restart of the charger', async () => {
     await withCharger({}, async (world, live) => {
       await world.advance(2 * MINUTE_MS);
       for (const run of world.runs) world.reboot(run);
@@ -201,7 +201,7 @@ describe('A charger that speaks OCPP', () => {
     });
   });
 
-  it('goes on charging, under its lease, over a short restart of the gateway', async () => {
+  it('keeps charging under its lease during a short restart of the gateway', async () => {
     await withCharger({}, async (world) => {
       await world.advance(2 * MINUTE_MS);
       world.crashGateway(5_000);
@@ -214,7 +214,7 @@ describe('A charger that speaks OCPP', () => {
 });
 
 describe('The gateway of a world', () => {
-  it('that dies again before it is back lives once, and not beside itself on one disk', () => {
+  it('starts only one instance after it stops twice', () => {
     const { tenants } = parseProvisioning(JSON.stringify({ tenants: [TENANT_OF_ONE] }), 'ocpp-world');
     const clock = createVirtualClock(START_MS);
     const gateway = new WorldGateway({ tenants, heartbeatMs: 10_000, clock, log: silentLog });

@@ -46,7 +46,7 @@ describe('The voltage of a line', () => {
     expect(voltagesOf(LINE, 69, [0, 10, 50])).toEqual([210, 208, 200]);
   });
 
-  it('is never higher with more load, nor below zero', () => {
+  it('never rises with more load, and never falls below zero', () => {
     fc.assert(
       fc.property(fc.tuple(currentA, currentA, currentA), fc.nat(500), currentA, (drawnA, baseKw, moreA) => {
         const [l1V, l2V, l3V] = voltagesOf(LINE, baseKw, drawnA);
@@ -58,7 +58,7 @@ describe('The voltage of a line', () => {
     );
   });
 
-  it('follows what others draw, from the first step on', () => {
+  it('follows the steps of its base load from the first step on', () => {
     expect([0, 1_000, 1_999, 2_000, 9_000].map((atMs) => kwAt(LINE.base, atMs))).toEqual([
       10, 10, 10, 40, 40,
     ]);
@@ -66,7 +66,7 @@ describe('The voltage of a line', () => {
 });
 
 describe('A car at the end of a line', () => {
-  it('draws the same amperes and less power where the voltage sags, on the phase that its connector is wired to', async () => {
+  it('draws the same current and less power at lower voltage, on the phase of its wiring', async () => {
     const rehearsal = await rehearse(parseScenario(YARD, 'yard.yaml'));
     try {
       const powerW = async (minutes: number) => {

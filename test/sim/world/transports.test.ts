@@ -156,26 +156,26 @@ function connectorsIn(live: unknown): readonly Live[] {
   return (live as { connectors: readonly Live[] }).connectors;
 }
 
-describe('A world goes the same way in process and through the broker (P15)', () => {
-  testCases({ always: [1], more: [2] }, 'while nothing goes wrong, seed %i', async (seed) => {
+describe('A world with messages in process or through the broker (P15)', () => {
+  testCases({ always: [1], more: [2] }, 'has the same events without faults, seed %i', async (seed) => {
     const inProcess = await playUndisturbed(seed);
     expect(await play('mqtt', seed, operate)).toEqual(inProcess);
     expect(inProcess.violations).toEqual([]);
     expect(inProcess.counts.toChargers).toBeGreaterThan(100);
   });
 
-  testCases({ always: [1], more: [2, 3] }, 'while everything goes wrong, seed %i', async (seed) => {
+  testCases({ always: [1], more: [2, 3] }, 'has the same events under all faults, seed %i', async (seed) => {
     const inProcess = await play('inProcess', seed, (world) => suffer(world, seed));
     expect(await play('mqtt', seed, (world) => suffer(world, seed))).toEqual(inProcess);
   });
 
-  it('with chargers that misbehave, each in another way', onlyWithAllCases(), async () => {
+  it('has the same events with chargers that misbehave in different ways', onlyWithAllCases(), async () => {
     const traitsOf = (i: number) => ({ misbehaviours: BAD.slice(i, i + 1) });
     const inProcess = await play('inProcess', 5, operate, traitsOf);
     expect(await play('mqtt', 5, operate, traitsOf)).toEqual(inProcess);
   });
 
-  it('with chargers behind the OCPP gateway, which start anew, and whose gateway dies', async () => {
+  it('has the same events with OCPP chargers that restart, and a gateway that stops', async () => {
     const course = async (world: World) => {
       await world.advance(MINUTE_MS);
       for (const run of world.runs.slice(0, 3)) world.reboot(run);
@@ -187,13 +187,13 @@ describe('A world goes the same way in process and through the broker (P15)', ()
     expect(await play('mqtt', 1, course, undefined, () => ({}))).toEqual(inProcess);
   });
 
-  it('and another with another seed', async () => {
+  it('has other events with another seed', async () => {
     const [one, other] = [await playUndisturbed(1), await playUndisturbed(2)];
     expect(other.hash).not.toBe(one.hash);
   });
 });
 
-describe('Through the broker', () => {
+describe('The broker of a world', () => {
   let tap: BrokerTap;
   beforeEach(() => {
     tap = tapBroker();
@@ -203,7 +203,7 @@ describe('Through the broker', () => {
   const sent = (...kinds: readonly string[]) =>
     tap.publications.filter(({ topic }) => kinds.includes(parseTopic(topic)?.kind ?? ''));
 
-  it('passes every message of chargers and service, as the contract writes it', async () => {
+  it('passes every message of chargers and service in the form of the contract', async () => {
     const { counts } = await play('mqtt', 1, operate);
     expect(tap.connects).toBe(10);
     expect(sent('state', 'meter', 'ack')).toHaveLength(counts.fromChargers);
@@ -216,7 +216,7 @@ describe('Through the broker', () => {
     expect(unlike).toEqual([]);
   });
 
-  it('hands over what came out of it, and not what was put in', async () => {
+  it('delivers the payloads that leave the broker, not the originals', async () => {
     tap.close();
     tap = tapBroker((text) =>
       text
@@ -234,12 +234,12 @@ describe('Through the broker', () => {
     });
   });
 
-  it('passes nothing of a world whose messages are handed over', async () => {
+  it('passes no messages of a world in process', async () => {
     await play('inProcess', 1, (world) => world.advance(MINUTE_MS));
     expect([tap.connects, tap.publications.length]).toEqual([0, 0]);
   });
 
-  it('hears the last will that a charger left at its connect, once its loss is noticed', async () => {
+  it('publishes the last will from the CONNECT of a charger after its loss is noticed', async () => {
     const links: unknown[] = [];
     await play('mqtt', 1, async (world) => {
       for (const _ of ['before', 'after']) {
@@ -254,7 +254,7 @@ describe('Through the broker', () => {
     expect(sent('state').filter(({ payload }) => payload.includes('"online":false'))).toEqual([]);
   });
 
-  it('cuts off a charger that speaks for another, which then comes back', async () => {
+  it('disconnects a charger that publishes for another, and accepts it again', async () => {
     const course = await play(
       'mqtt',
       1,

@@ -38,7 +38,7 @@ function ordered() {
   };
 }
 
-it('holds back what is said in bad weather, and what is said after it until that has arrived', () => {
+it('delays messages in bad weather, and later messages until those have arrived', () => {
   const { wire, heard, say, passTo } = ordered();
   wire.weather = HELD;
   say('held');
@@ -50,7 +50,7 @@ it('holds back what is said in bad weather, and what is said after it until that
   expect(heard.map(({ word }) => word)).toEqual(['held', 'after it']);
 });
 
-it('delivers all that it held as soon as it is mended, in its order, and what is said then as usual', () => {
+it('delivers delayed messages in order as soon as it is mended, and later messages as usual', () => {
   const { wire, heard, say, passTo } = ordered();
   wire.weather = HELD;
   for (const word of ['first', 'second']) say(word);
