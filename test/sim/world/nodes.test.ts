@@ -151,7 +151,7 @@ describe('The writer watch', () => {
     ]);
   });
 
-  it('reports shared or falling ownership terms, late writes, late grants and wrong clocks', () => {
+  it('reports shared ownership terms, terms that do not rise, late writes, late grants and wrong clocks', () => {
     const { watch, found } = watched();
     watch.claimed('a', 1, 0);
     watch.claimed('b', 1, 0);
