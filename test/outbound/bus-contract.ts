@@ -90,7 +90,7 @@ export function describeBus(
 
     const statesHeard = () => heard.filter(({ topic }) => topic === topicOf('state')).map(({ text }) => text);
 
-    it('brings what chargers of all tenants send, each with its topic, in the order in which it was sent', async () => {
+    it('delivers messages of chargers of all tenants with their topics, in the order of sending', async () => {
       await start();
       const own = await charger();
       const foreign = await charger('q1-a', { tenant: STRANGER });
@@ -103,7 +103,7 @@ export function describeBus(
       expect(meters.map(({ text }) => text)).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`));
     });
 
-    it('carries a limit to the charger that it is for, and to no other', async () => {
+    it('delivers a limit to its charger, and to no other', async () => {
       await start();
       const got: string[] = [];
       for (const [controller, tenant] of [
@@ -124,7 +124,7 @@ export function describeBus(
       ]);
     });
 
-    it('tells the will of a charger whose connection breaks, and none of one that signs off', async () => {
+    it('publishes the last will of a charger after a broken connection, and none after a clean disconnect', async () => {
       await start();
       const first = await charger();
       await first.publishAsync(topicOf('state'), ONLINE, { qos: 1 });
@@ -137,7 +137,7 @@ export function describeBus(
       await hears(OFFLINE, topicOf('state'));
     });
 
-    it('hears last of a charger what it says after it came back, though its old connection was open still', async () => {
+    it('delivers the newest state of a charger last, though its old connection was still open', async () => {
       await start();
       for (let time = 0; time < 6; time++) {
         const client = await charger('q1-a', { time });
@@ -168,7 +168,7 @@ export function describeBus(
 
     if (between === undefined) return;
 
-    it('brings only what chargers of the tenants send that it listens to, those of before included', async () => {
+    it('delivers only messages of the tenants that it listens to, and adds new tenants to earlier ones', async () => {
       const { bus } = under;
       bus.listenTo?.([STRANGER as TenantUuid]);
       await start();
@@ -190,7 +190,7 @@ export function describeBus(
       await hears('theirs still');
     });
 
-    it('keeps nothing of before where it was away, and says that it is back where it must be asked again', async () => {
+    it('drops messages during an outage, and reports its return if chargers must report again', async () => {
       const { bus, leave, comeBack } = under;
       await start();
       await leave?.();

@@ -153,7 +153,7 @@ describe('a charger at several fronts', needing(missingPrograms('nats-server')),
     client.publishAsync(topicOf('c/1/meter', controller), text, { qos: 1 });
   const hears = (text: string) => eventually(() => expect(heard).toContain(text));
 
-  it('has no will taken that a login elsewhere made out of date, though its front could not know of that', async () => {
+  it('has its last will dropped after a login elsewhere, even one that its front never received', async () => {
     await startNode();
     const wire = await startHeldWire(nats.url, 'lost');
     undo.push(() => wire.close());
@@ -171,7 +171,7 @@ describe('a charger at several fronts', needing(missingPrograms('nats-server')),
     expect(heard).not.toContain('lost');
   });
 
-  it('is let in only once no front can take a later login elsewhere for an earlier one', async () => {
+  it('is admitted only once no front can mistake a later login elsewhere for an earlier one', async () => {
     await startNode();
     const wire = await startHeldWire(nats.url, '/q1-a"');
     undo.push(() => wire.close());
@@ -188,7 +188,7 @@ describe('a charger at several fronts', needing(missingPrograms('nats-server')),
     await coming;
   });
 
-  it('has its will taken where it came first, and by a node that has heard of no login', async () => {
+  it('has its last will applied by a node that received its login, and by one that did not', async () => {
     const front = await frontBy(nats.url);
     const first = await charger(front.url);
     await startNode();
@@ -200,14 +200,14 @@ describe('a charger at several fronts', needing(missingPrograms('nats-server')),
     await hears('lost');
   });
 
-  it('does not keep its front from stopping while NATS answers nothing', async () => {
+  it('does not delay the stop of its front while NATS does not answer', async () => {
     const front = await startFront(nats.url);
     await charger(front.url);
     nats.pause();
     await front.stop();
   });
 
-  it('has no will said by a front that stops', async () => {
+  it('has no last will published by a front that stops', async () => {
     await startNode();
     const [stopping, other] = [await startFront(nats.url), await frontBy(nats.url)];
     const left = await charger(stopping.url);

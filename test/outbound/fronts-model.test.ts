@@ -254,7 +254,7 @@ async function play(steps: readonly Step[], { isDoubled }: { readonly isDoubled:
 }
 
 it.each([{ isDoubled: false }, { isDoubled: true }])(
-  'no will is taken after a word of a newer connection, and of all of a charger one is left: %j',
+  'no last will applies after a message of a newer connection, and a charger keeps at most one connection: %j',
   async (setting) => {
     let wills = 0;
     await fc.assert(

@@ -72,7 +72,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
   const quayWith = (over: object) => tenant(HARBOUR, [location(QUAY, [CRANE], over)]);
 
   describe('provisioning', () => {
-    it('creates everything once and then finds nothing to do', async () => {
+    it('creates everything once and changes nothing the second time', async () => {
       expect(await provision(FULL)).toEqual([
         `created tenant ${HARBOUR}`,
         'created api-key demo0001',
@@ -91,7 +91,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await store.revisionSince(undefined)).toMatchObject({ revision });
     });
 
-    it('stores what authentication asks for', async () => {
+    it('stores the credentials for authentication', async () => {
       await provision(FULL);
       expect(await store.loadCredentials()).toEqual({
         tenants: [{ tenantUuid: HARBOUR, name: 'A tenant', features: ['energy-management'] }],
@@ -116,7 +116,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await administration.mqttLogins(RIVAL)).toEqual([]);
     });
 
-    it('keeps seals of passwords by tenant, those that were kept last', async () => {
+    it('keeps the last stored password seals of each tenant', async () => {
       await provision(FULL);
       await provision(RIVAL_TENANT);
       const seals = [{ owners: ['login/crane', 'login/gw'], hash: 'h' }];
@@ -126,7 +126,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await administration.passwordSeals(RIVAL)).toEqual([]);
     });
 
-    it('says the same in a dry run and leaves no trace', async () => {
+    it('reports the same in a dry run and writes nothing', async () => {
       const before = await everything(store);
       const said = await provision(FULL, { dryRun: true });
       expect(await everything(store)).toEqual(before);
@@ -134,7 +134,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await provision(FULL)).toEqual(said);
     });
 
-    it('updates what differs and deletes nothing that the file no longer names', async () => {
+    it('updates changed objects and deletes nothing that the file no longer names', async () => {
       await provision(FULL);
       const changed = tenant(HARBOUR, [location(QUAY, [CRANE], { name: 'New', gridLimitKw: null })], {
         apiKeys: [{ ...KEY, expiresAtMs: null }],
@@ -148,7 +148,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect((await store.loadCredentials()).oauthClients).toHaveLength(1);
     });
 
-    it('keeps the fuses of a location, how its connectors hang on them and their leases, and changes nothing the second time', async () => {
+    it('stores the fuses of a location, the feeders and leases of its connectors, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const [crane] = quay.chargers;
       if (crane === undefined) throw new Error('no crane');
@@ -188,7 +188,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       });
     });
 
-    it("keeps a location's meter with its login, changes nothing the second time, and takes it away where it is not named", async () => {
+    it('stores the meter of a location with its login, changes nothing the second time, and removes it once unnamed', async () => {
       const meter = {
         meterUuid: 'main',
         mqttSecretHash: 'm1',
@@ -214,7 +214,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await provision(HARBOUR_TENANT)).toEqual(['removed siteMeter main']);
     });
 
-    it('keeps what a DC connector can do, and whose car is never paused, and changes nothing the second time', async () => {
+    it('stores the DC values and pause rules of connectors, and changes nothing the second time', async () => {
       const quay = location(QUAY, [CRANE]);
       const dc = { maxPowerKw: 150, minPowerKw: 5, efficiency: 0.94 };
       const chargers = quay.chargers.map((charger) => ({
@@ -236,7 +236,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect((await connectors()).map((each) => each.dc)).toEqual([null, null]);
     });
 
-    it('keeps a password the file leaves out', async () => {
+    it('keeps a password that the file leaves out', async () => {
       await provision(FULL);
       const silent = location(QUAY, [CRANE]);
       const [charger] = silent.chargers;
@@ -258,7 +258,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect((await store.loadCredentials()).mqttLogins).toEqual([]);
     });
 
-    it('takes from a gateway the right to speak for a charger the file no longer lists', async () => {
+    it('removes the right of a gateway to send for a charger that the file no longer lists', async () => {
       await provision(FULL);
       expect(await provision({ ...FULL, gateways: [{ ...GATEWAY, controllers: [] }] })).toEqual([
         'updated gateway gw',
@@ -283,13 +283,13 @@ export function describeAdministration(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('keeps a limit of many digits without calling it changed', async () => {
+    it('treats an equal limit of many digits as unchanged', async () => {
       const file = quayWith({ permanentLimitKw: 61.70650183763426, gridLimitKw: 0.911831943683099 });
       await provision(file);
       expect(await provision(file)).toEqual([]);
     });
 
-    it('never brings a revoked key or a disabled client back', async () => {
+    it('never restores a revoked key or a disabled client', async () => {
       await provision(FULL);
       await administration.revokeApiKey(KEY.keyId, 10);
       await administration.disableOauthClient(CLIENT.clientId, 11);
@@ -321,7 +321,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await everything(store)).toEqual(before);
     });
 
-    it('leaves another tenant with the same location and charger ids alone', async () => {
+    it('leaves another tenant with the same location and charger ids unchanged', async () => {
       await provision(FULL);
       await provision(RIVAL_TENANT);
       const { rival } = await everything(store);
@@ -330,8 +330,8 @@ export function describeAdministration(server: () => DatabaseServer): void {
     });
   });
 
-  describe('tenants, keys and clients', () => {
-    it('lists tenants with what they have', async () => {
+  describe('The administration of tenants, keys and clients', () => {
+    it('lists tenants with their numbers of locations and connectors', async () => {
       await provision(FULL);
       await provision(tenant(RIVAL, []));
       expect(await administration.listTenants()).toMatchObject([
@@ -340,7 +340,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('switches a feature off and on, for the tenant named only', async () => {
+    it('switches a feature off and on, for the named tenant only', async () => {
       await provision(FULL);
       await provision(RIVAL_TENANT);
       const features = async () => (await store.loadCredentials()).tenants.map((each) => each.features);
@@ -370,7 +370,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await administration.listOauthClients(RIVAL)).toMatchObject([{ ...CLIENT, disabledAtMs: 30 }]);
     });
 
-    it('tells what does not exist or is taken', async () => {
+    it('refuses unknown tenants, keys and clients, and ids already taken', async () => {
       await provision(FULL);
       const key = { ...KEY, tenantUuid: RIVAL, revokedAtMs: null };
       const client = { ...CLIENT, tenantUuid: HARBOUR, expiresAtMs: null, disabledAtMs: null };
@@ -388,8 +388,8 @@ export function describeAdministration(server: () => DatabaseServer): void {
     });
   });
 
-  describe('what a running service sees of it', () => {
-    it('names the tenants whose sites changed since the revision asked about', async () => {
+  describe('The revision for a running service', () => {
+    it('names the tenants whose sites changed since the given revision', async () => {
       await provision(FULL);
       await provision(RIVAL_TENANT);
       const { revision, tenants } = await store.revisionSince(undefined);
@@ -406,7 +406,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await store.revisionSince(0)).toMatchObject({ tenants: [HARBOUR, RIVAL] });
     });
 
-    it('says when credentials changed, whichever', async () => {
+    it('shows changes of credentials of every kind', async () => {
       await provision(FULL);
       const changes = [
         () => administration.setFeature(HARBOUR, 'energy-management', false),
@@ -433,7 +433,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       }
     });
 
-    it('says both of a new charger', async () => {
+    it('shows changed sites and changed credentials after a new charger', async () => {
       await provision(quayWith({}));
       const { revision } = await store.revisionSince(undefined);
       await provision(tenant(HARBOUR, [location('new' as LocationId, ['new-charger'])]));
@@ -443,7 +443,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       });
     });
 
-    it('does not count what the service itself writes', async () => {
+    it('does not count writes of the service itself', async () => {
       await provision(FULL);
       const { revision } = await store.revisionSince(undefined);
       await store.append(HARBOUR, [

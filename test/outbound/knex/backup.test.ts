@@ -24,7 +24,7 @@ afterAll(() => server.stop());
 
 const inDirectory = (name: string) => join(server.directory, name);
 
-it('copies what was acknowledged before it began, whole, while writes go on', async () => {
+it('a backup copies all writes acknowledged before its start, completely, while writes go on', async () => {
   const databaseUrl = await server.createDatabase();
   await provisionAll(databaseUrl, [HARBOUR_TENANT]);
   const { store } = await openStore(databaseUrl);
@@ -48,7 +48,7 @@ it('copies what was acknowledged before it began, whole, while writes go on', as
   await copy.close();
 });
 
-it('copies everything, readable by its owner only, and leaves nothing beside it', async () => {
+it('a backup copies everything, is readable by its owner only, and leaves no temporary file', async () => {
   const databaseUrl = await server.createDatabase();
   await provisionAll(databaseUrl, [HARBOUR_TENANT]);
   const { store } = await openStore(databaseUrl);
@@ -63,7 +63,7 @@ it('copies everything, readable by its owner only, and leaves nothing beside it'
   await copy.close();
 });
 
-it('refuses a file that exists and leaves it as it is', async () => {
+it('a backup refuses a file that exists and leaves it unchanged', async () => {
   const databaseUrl = await server.createDatabase();
   await provisionAll(databaseUrl, [HARBOUR_TENANT]);
   const file = inDirectory('precious');
@@ -72,7 +72,7 @@ it('refuses a file that exists and leaves it as it is', async () => {
   expect(statSync(file).size).toBe('precious'.length);
 });
 
-it('lets one of two backups to the same file win', async () => {
+it('one of two backups to the same file succeeds', async () => {
   const databaseUrl = await server.createDatabase();
   await provisionAll(databaseUrl, [HARBOUR_TENANT]);
   const file = inDirectory('contested');
@@ -83,7 +83,7 @@ it('lets one of two backups to the same file win', async () => {
   expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
 });
 
-it('makes no database where there is none', async () => {
+it('a backup creates no database if there is none', async () => {
   const nothing = inDirectory('nothing.sqlite');
   await expect(backupDatabase(`sqlite:${nothing}`, inDirectory('copy'))).rejects.toThrow(
     'there is no database file',
@@ -94,7 +94,7 @@ it('makes no database where there is none', async () => {
   expect(readdirSync(server.directory)).not.toContain('nothing.sqlite');
 });
 
-it('points at pg_dump for PostgreSQL', async () => {
+it('a backup of PostgreSQL is refused with a pointer to pg_dump', async () => {
   await expect(backupDatabase('postgres://localhost/headroom', inDirectory('copy'))).rejects.toThrow(
     'pg_dump',
   );

@@ -77,8 +77,8 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
   const powerOf = (locationId = QUAY, window = ALL_TIME, stepMs = MINUTE_MS) =>
     store.powerHistory(HARBOUR, locationId, window, stepMs);
 
-  describe('reservations', () => {
-    it('gives back the last reservation of each connector after a restart', async () => {
+  describe('The store of reservations', () => {
+    it('returns the last reservation of each connector after a restart', async () => {
       await store.append(HARBOUR, [reserve({ limitTenthsA: 60 }), reserve({ connectorId: TWO, phases: 1 })]);
       await store.append(HARBOUR, [
         reserve({ limitTenthsA: 320, lease: 'receipt' }),
@@ -91,7 +91,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('keeps the last of many callers that share a commit', async () => {
+    it('keeps the last reservation of many callers in one commit', async () => {
       const puts = Array.from({ length: 50 }, (_, i) =>
         store.append(HARBOUR, [
           reserve({ limitTenthsA: i }),
@@ -103,7 +103,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(reservations.map(({ limitTenthsA }) => limitTenthsA)).toEqual([49, 98]);
     });
 
-    it('takes thousands in one append', async () => {
+    it('accepts thousands in one append', async () => {
       const chargers = Array.from({ length: 1500 }, (_, i) => `charger-${i}`);
       await provisionAll(databaseUrl, [tenant(HARBOUR, [location(PIER, chargers)])]);
       const all = chargers.flatMap((id, i) =>
@@ -122,7 +122,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(inOrder(reservations)).toEqual(inOrder(all));
     });
 
-    it('is all or nothing with what it was appended with', async () => {
+    it('writes a reservation with all other changes of its append, or none of them', async () => {
       await store.append(HARBOUR, [reserve({ limitTenthsA: 60 })]);
       const before = await everything(store);
       const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
@@ -131,7 +131,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(await everything(store)).toEqual(before);
     });
 
-    it('lets an owner that was replaced reserve nothing more', async () => {
+    it('refuses reservations of a replaced owner', async () => {
       const epoch = await store.ownership.claim();
       await store.append(HARBOUR, [reserve({ limitTenthsA: 60 })]);
       const newer = await openStore(databaseUrl);
@@ -145,7 +145,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       await newer.store.close();
     });
 
-    it('gives every claim a higher epoch than all before, across restarts', async () => {
+    it('gives every claim a higher ownership term than all earlier ones, across restarts', async () => {
       const epochs: number[] = [];
       for (let i = 0; i < 3; i++) {
         epochs.push(await store.ownership.claim(), await store.ownership.claim());
@@ -155,7 +155,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     });
   });
 
-  describe('what is not provisioned', () => {
+  describe('An append for an unprovisioned object', () => {
     it.each([
       ['a reservation of an unknown charger', reserve({ controllerUuid: 'gone' as ControllerUuid })],
       ['a reservation of an unknown connector', reserve({ connectorId: '3' as ConnectorId })],
@@ -173,7 +173,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ['the end of an unknown alarm', end('gone', 5)],
       ['a minute of an unknown location', minute(0, { locationId: GONE })],
       ["a minute of another tenant's location", minute(0, { locationId: RIVALS_ONLY })],
-    ])('leaves out %s and writes what shares its commit', async (_, change) => {
+    ])('leaves out %s and writes the other changes of its commit', async (_, change) => {
       const before = await everything(store);
       await store.append(HARBOUR, [change]);
       expect(await everything(store)).toEqual(before);
@@ -195,7 +195,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
   });
 
   describe('section 5: one tenant cannot read or modify the data of another', () => {
-    it('keeps rows of the same ids apart', async () => {
+    it('separates rows with the same ids', async () => {
       await store.append(RIVAL, [reserve(), begin('same'), minute(0)]);
       const { rival } = await everything(store);
       await store.append(HARBOUR, [
@@ -212,8 +212,8 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     });
   });
 
-  describe('what a running service hears of others', () => {
-    it('is not told to read a tenant again because of a reservation, an alarm or a minute of power', async () => {
+  describe('The revision for a running service', () => {
+    it('is not changed by a reservation, an alarm or a minute of power', async () => {
       const before = await store.revisionSince(undefined);
       await store.append(HARBOUR, [reserve(), begin('a'), end('a', 2000), minute(0)]);
       await store.forgetPowerBefore(MINUTE_MS);
@@ -221,8 +221,8 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     });
   });
 
-  describe('alarms', () => {
-    it('gives back those that have not ended after a restart, the oldest first', async () => {
+  describe('The store of alarms', () => {
+    it('returns open alarms after a restart, the oldest first', async () => {
       const ofConnector = { kind: 'OFFLINE', controllerUuid: CRANE, connectorId: TWO } as const;
       await store.append(HARBOUR, [
         begin('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
@@ -242,7 +242,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('begins an alarm once and ends it once, however often it is told', async () => {
+    it('begins and ends an alarm once, also after repeated reports', async () => {
       await store.append(HARBOUR, [begin('a'), begin('a', { reason: 'Again.' })]);
       await store.append(HARBOUR, [begin('a', { reason: 'And again.' })]);
       expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([alarm('a')]);
@@ -255,7 +255,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('gives an open alarm another reason and keeps the one it began with', async () => {
+    it('gives an open alarm another reason and keeps its first one', async () => {
       const change = (reason: string) => ({ kind: 'alarm.change', alarmId: 'a', reason }) as const;
       await store.append(HARBOUR, [begin('a'), change('Second.')]);
       await store.append(HARBOUR, [change('Third.'), change("It's the 4th?")]);
@@ -271,7 +271,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(ended?.reason).not.toBe('Too late.');
     });
 
-    it('ends in one commit what began in it', async () => {
+    it('ends an alarm in the commit in which it began', async () => {
       await Promise.all([
         store.append(HARBOUR, [begin('a')]),
         store.append(HARBOUR, [end('a', 2000), begin('b')]),
@@ -299,7 +299,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(await alarmIds({ window, locationId: PIER })).toEqual([]);
     });
 
-    it('lists the newest first, as many as asked for, of one location or of all', async () => {
+    it('lists the newest alarms first, up to the given count, of one location or of all', async () => {
       await store.append(HARBOUR, [
         begin('quay-1', { beganAtMs: 1 }),
         begin('pier-2', { beganAtMs: 2, locationId: PIER }),
@@ -314,8 +314,8 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     });
   });
 
-  describe('measured power', () => {
-    it('gives back minutes as they were stored, the last of each', async () => {
+  describe('The store of measured power', () => {
+    it('returns minutes unchanged, the last version of each', async () => {
       const odd = {
         meanW: 1234.5678901234567,
         maxW: 0.1,
@@ -344,7 +344,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(await powerOf(PIER)).toEqual([]);
     });
 
-    it('folds minutes into steps from the start of the window: means, highest power, lowest limit', async () => {
+    it('combines minutes into steps from the start of the window: means, highest power, lowest limit', async () => {
       const startsAtMs = NOON_MS - 2 * MINUTE_MS;
       await store.append(
         HARBOUR,
@@ -395,7 +395,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('folds currents into the mean of means and the highest, and leaves minutes without any aside', async () => {
+    it('combines currents into the mean of means and the highest, and skips minutes without any', async () => {
       await store.append(HARBOUR, [
         minute(NOON_MS, { currents: { meanTenthsA: [10, 20, 0], maxTenthsA: [15, 320, 1] } }),
         minute(NOON_MS + MINUTE_MS),
@@ -407,7 +407,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('folds what flowed through a feeder in the same way, whatever its name', async () => {
+    it('combines the currents of a feeder of any name in the same way', async () => {
       const odd = 'a "b" $.c, d';
       const through = (name: string, mean: number, max: number) =>
         ({ name, meanTenthsA: [mean, 0, 1], maxTenthsA: [max, 0, 2] }) as const;
@@ -426,7 +426,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect(await currentsOf('roof')).toEqual([null]);
     });
 
-    it('folds what a building took into the mean of means and the highest, and leaves minutes without a meter aside', async () => {
+    it('combines building load into the mean of means and the highest, and skips minutes without a meter', async () => {
       await store.append(HARBOUR, [
         minute(NOON_MS, { building: { meanW: 10, maxW: 40, meanReserveW: 5 } }),
         minute(NOON_MS + MINUTE_MS),
@@ -438,7 +438,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('counts a minute to the step it begins in where the window begins inside one', async () => {
+    it('counts a minute to the step in which it begins if the window begins inside a minute', async () => {
       await store.append(
         HARBOUR,
         [0, 1, 2, 3].map((nth) => minute(NOON_MS + nth * MINUTE_MS, { meanW: nth })),
@@ -458,7 +458,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('forgets what is older of all tenants, and nothing else', async () => {
+    it('deletes older minutes of all tenants, and nothing else', async () => {
       const changes = [
         put(QUAY_TARGET),
         reserve(),
@@ -478,7 +478,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       }
     });
 
-    it('lets a write through while it forgets more than it forgets at once', async () => {
+    it('accepts a write while it deletes minutes in several batches', async () => {
       const minutes = Array.from({ length: 12_000 }, (_, nth) => minute(nth * MINUTE_MS));
       await store.append(HARBOUR, minutes);
       const order: string[] = [];
@@ -490,7 +490,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       expect((await powerOf()).map(({ atMs }) => atMs)).toEqual([11_999 * MINUTE_MS]);
     });
 
-    it('forgets nothing once it is closed, and says so', async () => {
+    it('refuses to delete after it is closed', async () => {
       await store.append(HARBOUR, [minute(0)]);
       await store.close();
       await expect(store.forgetPowerBefore(MINUTE_MS)).rejects.toBeInstanceOf(StoreUnavailableError);

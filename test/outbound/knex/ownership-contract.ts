@@ -102,7 +102,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     ] as const;
   }
 
-  it('is free at first, then of whoever claims it, and says where that one is', async () => {
+  it('is free at first, then belongs to the claiming node, and shows its address', async () => {
     const [a, b] = await twoNodes();
     expect(await b.ownership.holder()).toBeUndefined();
     await a.ownership.claim();
@@ -112,7 +112,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     await expect(b.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
   });
 
-  it('goes to one of all that claim it at once, under a higher term than any before', async () => {
+  it('goes to one of several nodes that claim it at once, under a higher term', async () => {
     const [a, b, databaseUrl] = await twoNodes();
     const first = await a.ownership.claim();
     await a.ownership.release();
@@ -124,7 +124,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     expect(terms[0]).toBeGreaterThan(first);
   });
 
-  it('ends with the lease of one that does not renew, and not before', async () => {
+  it('ends with the lease of a node that does not renew, and not before', async () => {
     const [a, b] = await twoNodes(SHORT_MS);
     await a.ownership.claim();
     for (let renewals = 0; renewals < 5; renewals++) {
@@ -137,7 +137,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     expect(await b.ownership.renew()).toBe(true);
   });
 
-  it('lets one go on that was late where nobody claimed meanwhile', async () => {
+  it('stays with a node that renews late if no other node has claimed it', async () => {
     const [a, b] = await twoNodes(SHORT_MS);
     await a.ownership.claim();
     await isVacantFor(b);
@@ -145,7 +145,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     await expect(b.ownership.claim()).rejects.toBeInstanceOf(NotVacantError);
   });
 
-  it('refuses what an owner writes that another replaced, and never what that one writes', async () => {
+  it('refuses writes of a replaced owner, and accepts those of the new one', async () => {
     const [a, b] = await twoNodes();
     await a.ownership.claim();
     await write(a, 10);
@@ -160,7 +160,7 @@ function describeOwned(serverOf: () => DatabaseServer, hasOwnClock: boolean, nod
     });
   });
 
-  it('is given up by its owner alone', async () => {
+  it('is released by its owner only', async () => {
     const [a, b] = await twoNodes();
     await a.ownership.claim();
     await b.ownership.release();
@@ -188,7 +188,7 @@ function describeWithoutLease(
   hasOwnClock: boolean,
   node: ReturnType<typeof nodesOf>['whole'],
 ): void {
-  it('is taken without a lease whoever has it, as by a service that is the only one', async () => {
+  it('passes at once to a service without a lease, from any owner', async () => {
     const databaseUrl = await serverOf().createDatabase();
     const [older, newer] = [await node(databaseUrl, 'a'), await node(databaseUrl, 'b', 'none')];
     const term = await older.ownership.claim();
@@ -198,7 +198,7 @@ function describeWithoutLease(
 
   if (!hasOwnClock) return;
 
-  it('is not left while its owner, which holds no lease, is connected', async () => {
+  it('stays with an owner without a lease while that owner is connected', async () => {
     const databaseUrl = await serverOf().createDatabase();
     const [owner, other] = [await node(databaseUrl, 'a', 'none'), await node(databaseUrl, 'b')];
     await owner.ownership.claim();
@@ -223,7 +223,7 @@ function describeShards(
     ] as const;
   }
 
-  it('is of one node each, under terms of one counter', async () => {
+  it('belongs to one node for each shard, with terms from one counter', async () => {
     const [a, b] = await twoNodes();
     const first = await a.shard(OURS).ownership.claim();
     expect(await b.shard(ANOTHER).ownership.claim()).toBe(first + 1);
@@ -232,7 +232,7 @@ function describeShards(
     expect(await b.shard(ANOTHER).ownership.renew()).toBe(true);
   });
 
-  it('fences each shard by itself: one that is lost takes no other with it', async () => {
+  it('fences each shard separately: the loss of one leaves the others', async () => {
     const [a, b] = await twoNodes();
     await a.shard(OURS).ownership.claim();
     await a.shard(ANOTHER).ownership.claim();
@@ -245,7 +245,7 @@ function describeShards(
     await a.shard(OURS).ping();
   });
 
-  it('shows a shard its own tenants, and all nodes every credential', async () => {
+  it('shows each shard its own tenants, and all nodes every credential', async () => {
     const [a] = await twoNodes();
     expect((await a.common.loadCredentials()).tenants).toHaveLength(1);
     const tenantsOf = async (shard: number) =>
@@ -256,7 +256,7 @@ function describeShards(
     expect((await a.shard(ANOTHER).revisionSince(0)).tenants).toEqual([]);
   });
 
-  it('says where the owner of a shard is once it runs there', async () => {
+  it('shows the address of the owner of a shard once the shard runs there', async () => {
     const [a, b] = await twoNodes();
     const { ownership } = a.shard(OURS);
     await ownership.claim();
@@ -270,7 +270,7 @@ function describeShards(
     expect(await seen()).toEqual({ nodeId: 'a', url: undefined });
   });
 
-  it('lists who lives and who owns what, until they leave or their leases end', async () => {
+  it('lists members and owners until they leave or their leases end', async () => {
     const [a, b] = await twoNodes();
     await a.membership.join([]);
     await b.membership.join([OURS, ANOTHER]);
@@ -292,7 +292,7 @@ function describeShards(
     });
   });
 
-  it('forgets a member that does not renew', async () => {
+  it('removes a member that does not renew', async () => {
     const [a, b] = await twoNodes(SHORT_MS);
     await a.membership.join([]);
     await b.membership.join([]);
@@ -302,7 +302,7 @@ function describeShards(
     });
   });
 
-  it('gives way to a service that is the only one, which writes from then on, and no shard does', async () => {
+  it('passes to a service without a lease, which alone may write from then on', async () => {
     const [a, , databaseUrl] = await twoNodes();
     const term = await a.shard(OURS).ownership.claim();
     const only = await whole(databaseUrl, 'only', 'none');
@@ -311,7 +311,7 @@ function describeShards(
     await write(only, 12);
   });
 
-  it('waits for a node that stands by for others, and that one for every shard', async () => {
+  it('is refused while a standby node owns the database, and to a standby node while a shard is owned', async () => {
     const [a, , databaseUrl] = await twoNodes();
     const standby = await whole(databaseUrl, 'standby');
     const term = await standby.ownership.claim();
@@ -326,7 +326,7 @@ function describeShards(
 
   if (!hasOwnClock) return;
 
-  it('takes no member whose clock is more than two seconds off', async () => {
+  it('accepts no member whose clock is more than two seconds off', async () => {
     const databaseUrl = await serverOf().createDatabase();
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 2_600 };
     const off = await shared(databaseUrl, 'off', LONG_MS, clock);

@@ -23,7 +23,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   describe('the ownership', () => describeOwnership(() => server, true));
   describe('the administration', () => describeAdministration(() => server));
 
-  it('answers nothing but StoreUnavailableError while it lets nobody in', async () => {
+  it('answers nothing but StoreUnavailableError while it accepts no connections', async () => {
     const databaseUrl = await server.createDatabase();
     const { store } = await openStore(databaseUrl);
     const giveBack = await server.takeAway(databaseUrl);
@@ -35,7 +35,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     await store.close();
   });
 
-  it('refuses a name with a NUL, which it cannot store, to its caller only', async () => {
+  it('refuses a name with a NUL, which it cannot store, for its caller only', async () => {
     const databaseUrl = await server.createDatabase();
     await provisionAll(databaseUrl, [HARBOUR_TENANT]);
     const { store } = await openStore(databaseUrl);
@@ -50,7 +50,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   });
 
   it.each(['127.0.0.1:1', 'localhost:1', 'no-such-host.invalid:5432'])(
-    'answers StoreUnavailableError where no server listens, as on %s',
+    'answers StoreUnavailableError if no server listens, as on %s',
     async (host) => {
       await expect(migrate(`postgres://postgres:password@${host}/none`)).rejects.toBeInstanceOf(
         StoreUnavailableError,

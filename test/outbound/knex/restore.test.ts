@@ -52,8 +52,8 @@ const restore = (over: { backup?: string | undefined; isDryRun?: boolean } = {})
   restoreDatabase(databaseUrl, { backup, isDryRun: false, stamp: 'then', ...over });
 const filesBeside = () => readdirSync(server.directory).filter((name) => inDirectory(name).startsWith(file));
 
-describe('a backup that is restored', () => {
-  it('takes the place of the database, which is kept, under an epoch above any in use', async () => {
+describe('A restored backup', () => {
+  it('replaces the database, which is kept, under an ownership term above all earlier ones', async () => {
     let epoch = await write(2);
     epoch = await write(3);
     const restored = await restore();
@@ -68,7 +68,7 @@ describe('a backup that is restored', () => {
     expect(await write(4)).toBeGreaterThan(restored.epoch.after);
   });
 
-  it('reserves the maximum of every connector, and then its fail-safe, however little the backup says', async () => {
+  it('reserves the maximum of every connector, and then its fail-safe, even without a reservation in the backup', async () => {
     const { store } = await openStore(databaseUrl);
     await store.append(HARBOUR, [reserve({ limitTenthsA: 60, thenTenthsA: 0, lease: 'receipt' })]);
     await store.close();
@@ -91,7 +91,7 @@ describe('a backup that is restored', () => {
     expect(reservations.filter(({ lease }) => lease === 'receipt')).toHaveLength(1);
   });
 
-  it('may be restored again, and what it replaced put back the same way', async () => {
+  it('may be restored again, after the replaced database was restored in the same way', async () => {
     await write(2);
     const { replaced } = await restore();
     await restoreDatabase(databaseUrl, { backup: replaced ?? '', isDryRun: false, stamp: 'later' });
@@ -100,7 +100,7 @@ describe('a backup that is restored', () => {
     expect(await limitsOf(databaseUrl)).toEqual([1]);
   });
 
-  it('takes the place of a database that is damaged, or gone', async () => {
+  it('replaces a damaged or missing database', async () => {
     await write(2);
     writeFileSync(file, 'nothing of use');
     expect((await restore()).replaced).toBe(`${file}.replaced-then`);
@@ -112,7 +112,7 @@ describe('a backup that is restored', () => {
     expect(await limitsOf(databaseUrl)).toEqual([1]);
   });
 
-  it('may be one of the first version, which counted no commits', async () => {
+  it('may come from the first version, which counted no commits', async () => {
     const old = openDatabase(`sqlite:${backup}`);
     while (await old.schema.hasColumn('owner', 'commits')) await old.migrate.down();
     await old.destroy();
@@ -121,7 +121,7 @@ describe('a backup that is restored', () => {
     expect(await limitsOf(databaseUrl)).toEqual([1]);
   });
 
-  it('is only looked at by a dry run', async () => {
+  it('stays unchanged in a dry run, as does the database', async () => {
     await write(2);
     const before = [file, backup, markFileOf(file)].map((path) => readFileSync(path));
     const restored = await restore({ isDryRun: true });
@@ -136,7 +136,7 @@ describe('a backup that is restored', () => {
   });
 });
 
-describe('a restore is refused', () => {
+describe('A restore', () => {
   const expectRefusal = async (
     refused: Promise<unknown>,
     message: RegExp,
@@ -149,7 +149,7 @@ describe('a restore is refused', () => {
     );
   };
 
-  it('while a service or a command has the database open, and while another program has', async () => {
+  it('is refused while a service, a command or another program has the database open', async () => {
     const { store } = await openStore(databaseUrl);
     await expectRefusal(restore(), /in use: stop the service/, StoreUnavailableError);
     await store.close();
@@ -160,7 +160,7 @@ describe('a restore is refused', () => {
     await restore();
   });
 
-  it('where the file is not there, no database, another product’s, or the database itself', async () => {
+  it('is refused if the file is missing, no database, of another product, or the database itself', async () => {
     await expectRefusal(restore({ backup: inDirectory('nothing') }), /there is no file/);
     const text = inDirectory('text');
     writeFileSync(text, 'words '.repeat(1000));
@@ -176,7 +176,7 @@ describe('a restore is refused', () => {
     await expectRefusal(restore({ backup: file }), /is the database itself/);
   });
 
-  it('where the backup is damaged, or of a newer version', async () => {
+  it('is refused if the backup is damaged, or of a newer version', async () => {
     const content = readFileSync(backup);
     const damaged = inDirectory(`damaged-${names}`);
     writeFileSync(damaged, content.fill(0xa5, 4096, 8192));
@@ -188,8 +188,8 @@ describe('a restore is refused', () => {
   });
 });
 
-describe('a database that is taken as it is', () => {
-  it('starts again though acknowledged writes are lost', async () => {
+describe('A database restored with --as-is', () => {
+  it('starts again despite lost acknowledged writes', async () => {
     copyFileSync(file, inDirectory('older'));
     await write(2);
     copyFileSync(inDirectory('older'), file);
@@ -199,7 +199,7 @@ describe('a database that is taken as it is', () => {
     expect(await write(3)).toBeGreaterThan(epoch.after);
   });
 
-  it('begins anew where nothing is left, above the epochs that chargers have seen', async () => {
+  it('starts empty if it is gone, under an ownership term above all earlier ones', async () => {
     const epoch = await write(2);
     rmSync(file);
     await expect(openStore(databaseUrl)).rejects.toThrow(/is gone/);
@@ -216,7 +216,7 @@ describe('a database that is taken as it is', () => {
 });
 
 describe('PostgreSQL', needing(missingPostgres()), () => {
-  it('has its epoch raised and maxima reserved once its own tools have restored it', async () => {
+  it('gets a higher ownership term and reserved maxima after a restore by its own tools', async () => {
     const postgres = await startPostgresServer();
     const url = await postgres.createDatabase();
     await provisionAll(url, [HARBOUR_TENANT]);

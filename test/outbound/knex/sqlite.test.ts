@@ -36,7 +36,7 @@ describe('the rows of enforcement on SQLite', () => describeEnforcementRows(() =
 describe('the administration on SQLite', () => describeAdministration(() => server));
 
 describe('SQLite', () => {
-  it('flushes every commit, keeps foreign keys and writes beside readers', async () => {
+  it('flushes every commit, enforces foreign keys and writes beside readers', async () => {
     const knex = openDatabase(await server.createDatabase());
     expect(await knex.raw('pragma synchronous')).toEqual([{ synchronous: 2 }]);
     expect(await knex.raw('pragma foreign_keys')).toEqual([{ foreign_keys: 1 }]);
@@ -44,7 +44,7 @@ describe('SQLite', () => {
     await knex.destroy();
   });
 
-  it('makes the directory and a file that only its owner may read', async () => {
+  it('creates the directory, and a file that only its owner may read', async () => {
     const file = join(server.directory, 'not', 'yet', 'there.sqlite');
     const { store } = await openStore(`sqlite:${file}`);
     await store.close();
@@ -58,7 +58,7 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('reads on while another process holds the lock', async () => {
+  it('continues to read while another process holds the lock', async () => {
     const databaseUrl = await server.createDatabase();
     const { store } = await openStore(databaseUrl);
     const giveBack = await server.takeAway(databaseUrl);
@@ -68,7 +68,7 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('is of use again after a commit that could not get its lock, where it cannot write beside readers', async () => {
+  it('works again after a commit that could not get its lock, if it cannot write beside readers', async () => {
     const databaseUrl = await server.createDatabase();
     await provisionAll(databaseUrl, [HARBOUR_TENANT]);
     const [knex, reader] = [openDatabase(databaseUrl), openDatabase(databaseUrl)];
@@ -88,7 +88,7 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('reads no other rows of enforcement than those it needs', async () => {
+  it('reads only the rows of enforcement that it needs', async () => {
     const knex = openDatabase(await server.createDatabase());
     await migrateDatabase(knex);
     const store = storeOver(knex, { clock: systemClock, metrics: createMetrics() });
@@ -115,7 +115,7 @@ describe('SQLite', () => {
     await store.close();
   });
 
-  it('answers StoreUnavailableError on a full disk and loses nothing acknowledged', async () => {
+  it('answers StoreUnavailableError on a full disk and loses no acknowledged write', async () => {
     const databaseUrl = await server.createDatabase();
     await provisionAll(databaseUrl, [HARBOUR_TENANT]);
     const knex = openDatabase(databaseUrl);

@@ -77,7 +77,7 @@ export function describeStore(server: () => DatabaseServer): void {
     const add = (credential: CredentialRecord) =>
       store.changeCredentials(credential.tenantUuid, () => [{ type: 'add', credential }]);
 
-    it('are written with their history, ended and forgotten, each for its tenant, and noticed by other processes', async () => {
+    it('are added with their history, ended and deleted within their tenant, and visible to other processes', async () => {
       const { revision } = await store.revisionSince(undefined);
       const key = keyRecord('k1');
       const client = keyRecord('c1', { kind: 'client' });
@@ -97,7 +97,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(apiKeys.find(({ keyId }) => keyId === 'k1')).toMatchObject({ revokedAtMs: 7 });
     });
 
-    it('are changed one after the other: each change knows those before it', async () => {
+    it('are changed in sequence: each change starts from the result of earlier ones', async () => {
       const add = (id: string) =>
         store.changeCredentials(HARBOUR, (held) =>
           held.length === 0 ? [{ type: 'add', credential: keyRecord(id) }] : [],
@@ -109,7 +109,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await other.close();
     });
 
-    it('stay as they are where the change is refused, or another store has claimed the database', async () => {
+    it('stay unchanged if the change is refused, or another store has claimed the database', async () => {
       const refused = store.changeCredentials(HARBOUR, () => {
         throw new RangeError('no');
       });
@@ -122,7 +122,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await other.close();
     });
 
-    it('keep their newest use, whatever order uses come in', async () => {
+    it('keep their newest use, in any order of uses', async () => {
       await add(keyRecord('k1'));
       const use = { kind: 'apiKey', id: 'k1', tenantUuid: HARBOUR } as const;
       for (const usedAtMs of [5, YEAR_9999_MS, 6])
@@ -133,7 +133,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await store.tenantCredentials(HARBOUR)).toMatchObject([{ lastUsedAtMs: YEAR_9999_MS }]);
     });
 
-    it('of a release that kept no history are as they were, with an unknown history', async () => {
+    it('of a release without history stay unchanged, with an unknown history', async () => {
       await add(keyRecord('k1'));
       await store.close();
       const knex = openDatabase(databaseUrl);
@@ -145,8 +145,8 @@ export function describeStore(server: () => DatabaseServer): void {
     });
   });
 
-  describe('one owner at a time', () => {
-    it('refuses what an owner writes after another store claimed the database, and says so', async () => {
+  describe('A replaced owner', () => {
+    it('has its writes refused, and is no longer reported as the owner', async () => {
       await store.ownership.claim();
       await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 1 })]);
       expect(await store.isOwner()).toBe(true);
@@ -163,8 +163,8 @@ export function describeStore(server: () => DatabaseServer): void {
     });
   });
 
-  describe('what is written is read again', () => {
-    it('gives back profiles of locations, connectors and the organization after a restart', async () => {
+  describe('The store of tenant data', () => {
+    it('returns profiles of locations, connectors and the organization after a restart', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { priority: 10 }), put(QUAY_TARGET, { priority: 2 })]);
       await store.append(HARBOUR, [put(CRANE_TARGET), put(ORGANIZATION)]);
       await reopen();
@@ -177,7 +177,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('gives back locations with their connectors and clusters with their members in order', async () => {
+    it('returns locations with their connectors and clusters with their members in order', async () => {
       const created = cluster('c-1', [QUAY, PIER], { limitKw: 12.5 });
       const changed = cluster('c-1', [PIER, QUAY], { name: 'Renamed', status: 'INACTIVE', updatedAtMs: 7 });
       await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: created }]);
@@ -215,7 +215,7 @@ export function describeStore(server: () => DatabaseServer): void {
       });
     });
 
-    it('deletes a cluster and leaves its members and other clusters alone', async () => {
+    it('deletes a cluster and leaves its members and other clusters unchanged', async () => {
       const kept = cluster('kept', [QUAY]);
       await store.append(HARBOUR, [
         { kind: 'cluster.put', cluster: cluster('gone', [QUAY, PIER]) },
@@ -249,12 +249,12 @@ export function describeStore(server: () => DatabaseServer): void {
       '\u0001\u2400\u202e',
       '?',
       '$1 :a @b',
-    ])('keeps the name %j as it is', async (name) => {
+    ])('keeps the name %j unchanged', async (name) => {
       await store.append(HARBOUR, [{ kind: 'cluster.put', cluster: cluster('c', [QUAY], { name }) }]);
       expect((await store.loadTenant(HARBOUR)).clusters[0]?.name).toBe(name);
     });
 
-    it('treats __proto__ and constructor as the ids they are', async () => {
+    it('treats __proto__ and constructor as plain ids', async () => {
       const locationId = '__proto__' as LocationId;
       const charger = 'constructor';
       const hostile = tenant(HARBOUR, [location(locationId, [charger, '__proto__'])]);
@@ -289,7 +289,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('supersedes inside one append', async () => {
+    it('supersedes profiles within one append', async () => {
       const three = [10, 20, 30].map((limitKw) => put(QUAY_TARGET, { limitKw, atMs: limitKw }));
       await store.append(HARBOUR, three);
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 30 }]);
@@ -300,7 +300,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('leaves one holder, the last, when a hundred callers put at one slot at once', async () => {
+    it('keeps the last of a hundred profiles put into one slot at once', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 999, atMs: 0 })]);
       const limits = Array.from({ length: 100 }, (_, i) => i + 1);
       await Promise.all(
@@ -314,7 +314,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('gives one holder to two services that put at one slot of one database', async () => {
+    it('keeps one profile in a slot into which two services put', async () => {
       const { store: other } = await openStore(databaseUrl);
       const puts = Array.from({ length: 40 }, (_, i) =>
         (i % 2 === 0 ? store : other).append(HARBOUR, [put(QUAY_TARGET, { limitKw: i + 1, atMs: i })]),
@@ -358,7 +358,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
     });
 
-    it('puts and cancels in the order of the calls, when they share a commit too', async () => {
+    it('puts and cancels in the order of the calls, also within a shared commit', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 1, atMs: 1 })]);
       await Promise.all(
         [
@@ -380,7 +380,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 6 }]);
     });
 
-    it('tells the history of the windows that meet the one asked about, bounds excluded', async () => {
+    it('returns the history of windows that overlap the requested one, bounds excluded', async () => {
       await store.append(HARBOUR, [
         put(QUAY_TARGET, { limitKw: 1, startsAtMs: 1000, endsAtMs: 2000 }),
         put(QUAY_TARGET, { limitKw: 2, startsAtMs: 2000, endsAtMs: 3000 }),
@@ -391,7 +391,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(met.map(({ limitKw }) => limitKw)).toEqual([2, 4]);
     });
 
-    it('tells every permanent limit a location had, the provisioned one first', async () => {
+    it('returns every permanent limit of a location, the provisioned one first', async () => {
       const set = (limitKw: number, atMs: number) =>
         ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
       await store.append(HARBOUR, [set(30, 10), set(20, 20)]);
@@ -406,7 +406,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(locations.map(({ permanentLimitKw }) => permanentLimitKw)).toEqual([50, 40]);
     });
 
-    it('tells which profiles held a slot at an instant, from the millisecond they were submitted in', async () => {
+    it('returns the profiles in each slot at an instant, from the millisecond of their submission', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 10, priority: 1, atMs: 100 })]);
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 7, priority: 2, atMs: 150 })]);
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 20, priority: 1, atMs: 200 })]);
@@ -421,7 +421,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await store.profilesAt(RIVAL, QUAY_TARGET, 199)).toEqual([]);
     });
 
-    it('gives history page by page', async () => {
+    it('returns history page by page', async () => {
       const limits = [1, 2, 3, 4, 5];
       await store.append(
         HARBOUR,
@@ -442,7 +442,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
     });
 
-    it('tells the permanent limits of a span, and the one that was in force when it began', async () => {
+    it('returns the permanent limits of a span, and the one in force at its begin', async () => {
       const set = (limitKw: number, atMs: number) =>
         ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
       await store.append(HARBOUR, [set(30, 10), set(20, 20), set(40, 30)]);
@@ -458,7 +458,7 @@ export function describeStore(server: () => DatabaseServer): void {
   });
 
   describe('section 5: one tenant cannot read or modify the data of another', () => {
-    it('writes to ids that both tenants have only where the caller says', async () => {
+    it('writes to ids of both tenants only for the tenant of the call', async () => {
       const before = await everything(store);
       await store.append(HARBOUR, [
         put(QUAY_TARGET),
@@ -493,7 +493,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await everything(store)).toEqual(before);
     });
 
-    it('keeps the newest count of the window that a tariff bills, of locations that it knows', async () => {
+    it('keeps the newest count of the billed window, for locations of the tenant only', async () => {
       const count = (locationId: LocationId, usedWs: number) =>
         ({
           kind: 'billedWindow.put',
@@ -511,7 +511,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(RIVAL)).billedWindows).toEqual([]);
     });
 
-    it('shows nothing of a tenant it does not know', async () => {
+    it('returns nothing for an unknown tenant, and refuses its writes', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET)]);
       const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
       expect(await store.loadTenant(nobody)).toEqual({
@@ -529,8 +529,8 @@ export function describeStore(server: () => DatabaseServer): void {
     });
   });
 
-  describe('an answer means the write is on disk, whole', () => {
-    it('writes nothing of an append when its last change fails', async () => {
+  describe('The journal of acknowledged writes', () => {
+    it('writes nothing of an append whose last change fails', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET), { kind: 'cluster.put', cluster: cluster('c', [QUAY]) }]);
       const before = await everything(store);
       const append = store.append(HARBOUR, [
@@ -543,7 +543,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await everything(store)).toEqual(before);
     });
 
-    it('writes what the others asked for when one caller of a shared commit fails', async () => {
+    it('writes the changes of the other callers if one caller of a shared commit fails', async () => {
       const good = Array.from({ length: 11 }, (_, priority) => put(QUAY_TARGET, { priority }));
       const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
       const order = [...good.slice(0, 7), bad, ...good.slice(7)];
@@ -554,7 +554,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(11);
     });
 
-    it('answers in the order of the calls, also when some fail', async () => {
+    it('answers in the order of the calls, also if some fail', async () => {
       await reopen({ maxBatch: 3 });
       const answered: number[] = [];
       const calls = Array.from({ length: 30 }, (_, i) => {
@@ -568,7 +568,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(answered).toEqual(calls.map((_, i) => i));
     });
 
-    it('reads a tenant as it is between commits: all that was answered before, nothing that is answered after', async () => {
+    it('reads a tenant between commits: with all acknowledged writes, and no later ones', async () => {
       let answered = 0;
       const write = async () => {
         for (const limitKw of Array.from({ length: 40 }, (_, i) => i + 1)) {
@@ -596,7 +596,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(value('_sum')).toBe(10);
     });
 
-    it('refuses the caller that is one too many to wait', async () => {
+    it('refuses a caller beyond the maximum of pending calls', async () => {
       await reopen({ maxPending: 2 });
       const calls = [0, 1, 2].map((priority) => store.append(HARBOUR, [put(QUAY_TARGET, { priority })]));
       await expect(calls[2]).rejects.toBeInstanceOf(StoreUnavailableError);
@@ -604,7 +604,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(2);
     });
 
-    it('refuses callers who have waited for more than five seconds', async () => {
+    it('refuses callers that have waited for more than five seconds', async () => {
       await store.close();
       const clock = createVirtualClock(0);
       ({ store, metrics } = await openStore(databaseUrl, { maxBatch: 1 }, clock));
@@ -622,7 +622,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(profiles.map(({ priority }) => priority)).toEqual([0, 3]);
     });
 
-    it('writes what it accepted before it closes, and takes nothing after', async () => {
+    it('writes all accepted changes before it closes, and accepts none afterwards', async () => {
       const calls = Array.from({ length: 11 }, (_, priority) =>
         store.append(HARBOUR, [put(QUAY_TARGET, { priority })]),
       );
@@ -635,7 +635,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(11);
     });
 
-    it('answers StoreUnavailableError while the database is away and works again afterwards', async () => {
+    it('answers StoreUnavailableError while the database is unreachable, and works again afterwards', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 1 })]);
       const giveBack = await server().takeAway(databaseUrl);
       const refused = [2, 3].map((limitKw) => store.append(HARBOUR, [put(QUAY_TARGET, { limitKw })]));
@@ -650,8 +650,8 @@ export function describeStore(server: () => DatabaseServer): void {
     });
   });
 
-  describe('starting', () => {
-    it('says of a database that a newer version made that it is one', async () => {
+  describe('A starting store', () => {
+    it('refuses a database of a newer version, and reports it as such', async () => {
       const newer = await server().createDatabase();
       await migrate(newer);
       const knex = openDatabase(newer);
@@ -660,7 +660,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await expect(migrate(newer)).rejects.toThrow('newer version of Headroom');
     });
 
-    it('takes over a database whose schema was made step by step, before the release that joined the steps', async () => {
+    it('accepts a database whose schema predates the release that joined the migrations', async () => {
       const stepwise = await server().createDatabase();
       await migrate(stepwise);
       const knex = openDatabase(stepwise);
@@ -674,7 +674,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await knex.destroy();
     });
 
-    it('migrates a database once when several start on it at once', async () => {
+    it('migrates a database once at several simultaneous starts', async () => {
       const fresh = await server().createDatabase();
       // Each start that waits for SQLite's lock occupies one of this process's four threads; the holder of the lock
       // needs one.

@@ -98,7 +98,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     it.each<readonly [AtCommit, readonly number[]]>([
       ['lost', [1, 3]],
       ['unanswered', [1, 2, 3]],
-    ])('is of unknown outcome when it is %s, and the rows say which', async (how, expected) => {
+    ])('has an unknown outcome if it is %s, and the rows show the outcome', async (how, expected) => {
       const { link, store } = await openBroken();
       await store.append(HARBOUR, [BEFORE]);
       const broken = link.breakAtCommit(how);
@@ -113,7 +113,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       expect(await history(store)).toEqual(expected);
     });
 
-    it('is of unknown outcome when its session is terminated while it commits', async () => {
+    it('has an unknown outcome if its session is terminated while it commits', async () => {
       const store = await open();
       await store.append(HARBOUR, [BEFORE]);
       await operator.query(`${SLOW_COMMITS} select pg_advisory_lock(${GATE})`);
@@ -124,7 +124,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 1 }]);
     });
 
-    it('is waited for before rows are read again, for it may still land', async () => {
+    it('is awaited before rows are read again, because it may still succeed', async () => {
       const { link, store } = await openBroken();
       await store.append(HARBOUR, [BEFORE]);
       await operator.query(`${SLOW_COMMITS} select pg_advisory_lock(${GATE})`);
@@ -138,7 +138,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       expect((await read).profiles).toMatchObject([{ limitKw: 2 }]);
     });
 
-    it('keeps rows from being read again for as long as nobody knows, and not longer', async () => {
+    it('prevents a new read of the rows exactly as long as its outcome is unknown', async () => {
       const { link, store } = await openBroken();
       await operator.query(`${SLOW_COMMITS} select pg_advisory_lock(${GATE})`);
       const broken = link.breakAtCommit('cut');
@@ -153,7 +153,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   });
 
   describe('a write that fails before its commit', () => {
-    it('is known not to be written when its session is terminated', async () => {
+    it('is reported as not written if its session is terminated', async () => {
       const store = await open();
       await store.append(HARBOUR, [BEFORE]);
       await operator.query('begin; lock table profiles in access exclusive mode');
@@ -165,7 +165,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       expect(await history(store)).toEqual([1, 3]);
     });
 
-    it('is known not to be written when somebody keeps the rows locked, and hangs nobody', async () => {
+    it('is reported as not written if another session locks the rows, and blocks no caller', async () => {
       const store = await open();
       await store.append(HARBOUR, [BEFORE]);
       await operator.query('begin; lock table profiles in access exclusive mode');
@@ -178,7 +178,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
     });
   });
 
-  it('a server that falls silent is given up, with the outcome of what it was committing unknown', async () => {
+  it('is given up if it falls silent, with an unknown outcome for the pending commit', async () => {
     const [committing, asked] = [await openBroken(), await openBroken()];
     await committing.store.append(HARBOUR, [BEFORE]);
     const broken = committing.link.breakAtCommit('silent');
@@ -204,7 +204,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   });
 
   describe('two services on one database', () => {
-    it('put at the same slots without failing each other, and leave one unbroken history', async () => {
+    it('put into the same slots without failures, and leave one unbroken history', async () => {
       const stores = [await open(), await open()];
       const rounds = Array.from({ length: 25 }, (_, round) => round);
       await Promise.all(
@@ -228,7 +228,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       }
     });
 
-    it('get out of each other’s way when each waits for what the other has', async () => {
+    it('resolve a deadlock in which each waits for rows of the other', async () => {
       const store = await open();
       const first = cluster('a', [QUAY]);
       const second = cluster('b', [QUAY]);
@@ -254,7 +254,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
   it.each([
     ['off', 'on'],
     ['remote_apply', 'remote_apply'],
-  ])('a server that is set to synchronous_commit %s commits with %s', async (set, expected) => {
+  ])('set to synchronous_commit %s commits with %s', async (set, expected) => {
     await operator.query(
       `do $$ begin execute format('alter database %I set synchronous_commit = ${set}', current_database()); end $$`,
     );

@@ -70,7 +70,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     return socket;
   }
 
-  it('says so in its address, and carries messages both ways', async () => {
+  it('has an mqtts address, and carries messages both ways', async () => {
     await start();
     expect(rig.url).toMatch(/^mqtts:\/\/127\.0\.0\.1:\d+$/);
     const client = await connect();
@@ -81,13 +81,13 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await stillServes();
   });
 
-  it('is not believed by who does not know its authority', async () => {
+  it('is refused by a client that does not trust its certificate authority', async () => {
     await start();
     await expect(connect('q1-a', { ca: read(makers.cert) })).rejects.toThrow(/unable to verify|self-signed/);
     await stillServes();
   });
 
-  it('takes TLS 1.2 and nothing older', async () => {
+  it('accepts TLS 1.2 and nothing older', async () => {
     await start();
     const socket = await shakeHands({ maxVersion: 'TLSv1.2' });
     expect(socket.getProtocol()).toBe('TLSv1.2');
@@ -97,7 +97,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await rig.refused('tls');
   });
 
-  it('cuts a client that speaks plain MQTT', async () => {
+  it('closes the connection of a client that speaks plain MQTT', async () => {
     await start();
     const socket = await rig.socket();
     socket.resume();
@@ -108,7 +108,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await stillServes();
   });
 
-  it('counts a silent connection, and ends it when its time for the handshake is over', async () => {
+  it('counts a silent connection, and closes it after the time limit of the handshake', async () => {
     await start(server, { mqttConnectTimeoutS: 0.3 });
     const silent = await rig.socket();
     await rig.connections(1);
@@ -117,13 +117,13 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await rig.refused('tls');
   });
 
-  it('ends a connection that says nothing after its handshake', async () => {
+  it('closes a connection that stays silent after its handshake', async () => {
     await start(server, { mqttConnectTimeoutS: 0.3 });
     await closed(await shakeHands());
     await rig.connections(0);
   });
 
-  it('keeps room for chargers, whoever opens connections without going on', async () => {
+  it('keeps connections free for chargers while other clients open connections and stay silent', async () => {
     await start(server, { mqttPendingConnections: 3 });
     const charger = await connect('q1-a');
     const idle = await Promise.all(Array.from({ length: 10 }, () => rig.socket()));
@@ -141,7 +141,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await closed(silent);
   });
 
-  it('shows a new certificate to the next client, and keeps who is connected', async () => {
+  it('shows a new certificate to the next client, and keeps connected clients', async () => {
     const placed = folder.place(server);
     await start(placed);
     const client = await connect();
@@ -156,7 +156,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
     await rig.heard('still here');
   });
 
-  describe('that asks chargers for certificates', () => {
+  describe('with client certificates', () => {
     const files = () => ({ ...server, clientCa: makers.cert });
     const ofMakers = (cn: string, names = '') => as(folder.issue(makers, { cn, names }));
 
@@ -170,7 +170,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
       ['the user name as common name', () => ofMakers(`${HARBOUR}/q1-a`)],
       ['the user name as URI', () => ofMakers('a charger', `URI:${HARBOUR}/q1-a`)],
       ['the controllerUuid among several names', () => ofMakers('a site', 'DNS:q1-b,DNS:q1-a')],
-    ])('lets in whose certificate names them: %s', async (_, identity) => {
+    ])('accepts chargers whose certificate names them: %s', async (_, identity) => {
       await start(files());
       const client = await connect('q1-a', identity());
       await client.publishAsync(topicOf('c/1/meter'), 'in', { qos: 1 });
@@ -182,26 +182,26 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
       ['of a name that only begins like it', () => ofMakers('q1-a.example')],
       ['with a wildcard', () => ofMakers('a charger', 'DNS:*')],
       ["of another tenant's charger", () => ofMakers('7d1f7a52-9a3e-4d9e-8d2b-1f1f2e5a6b01/q1-a')],
-    ])('refuses a certificate %s, whatever the password', async (_, identity) => {
+    ])('refuses a certificate %s, even with the right password', async (_, identity) => {
       await start(files());
       await expect(connect('q1-a', identity())).rejects.toMatchObject({ code: 5 });
       expect(await rig.refusals('certificate')).toBe(1);
     });
 
-    it('looks at the certificate first, so that another charger uses up none of its attempts', async () => {
+    it('checks the certificate before the password, so that another charger uses up no attempts', async () => {
       await start(files());
       const guess = { ...ofMakers('q1-b'), password: 'a guess' };
       await expect(connect('q1-a', guess)).rejects.toMatchObject({ code: 5 });
       expect([await rig.refusals('certificate'), await rig.refusals('credentials')]).toEqual([1, 0]);
     });
 
-    it('still asks for the password', async () => {
+    it('still requires the password', async () => {
       await start(files());
       const options = { ...ofMakers('q1-a'), password: 'guess' };
       await expect(connect('q1-a', options)).rejects.toMatchObject({ code: 4 });
     });
 
-    it('hears nothing of who has none, or one of another authority', async () => {
+    it('refuses the handshake without a certificate, or with one of another authority', async () => {
       await start(files());
       await refusedHands();
       await rig.refused('tls', 1);
@@ -211,7 +211,7 @@ describe('The embedded broker over TLS', WITH_OPENSSL, () => {
       await stillServes(ofMakers('q1-b'));
     });
 
-    it('refuses from the next handshake on whom a new authority does not know, resumed sessions too', async () => {
+    it('refuses, from the next handshake on, certificates of a replaced authority, resumed sessions included', async () => {
       const [theirs, placed] = [ofMakers('q1-a'), folder.file('client-ca.pem')];
       copyFileSync(makers.cert, placed);
       await start({ ...server, clientCa: placed });

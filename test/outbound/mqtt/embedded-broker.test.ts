@@ -27,7 +27,7 @@ afterEach(async () => {
   await rig.stop();
 });
 
-it('leaves no timer behind where its port is taken', async () => {
+it('The embedded broker leaves no timer behind if its port is in use', async () => {
   const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
   const before = timers();
   const mqttPort = Number(new URL(rig.url).port);
@@ -35,8 +35,8 @@ it('leaves no timer behind where its port is taken', async () => {
   expect(timers()).toBeLessThanOrEqual(before);
 });
 
-describe('logins', () => {
-  it('lets a charger in with its own name, password and client id', async () => {
+describe('The embedded broker at login', () => {
+  it('accepts a charger with its own name, password and client id', async () => {
     const client = await rig.connect('q1-a');
     client.publish(topicOf('c/1/meter'), '{"powerW":7360}');
     await rig.heard('{"powerW":7360}');
@@ -60,12 +60,12 @@ describe('logins', () => {
     await rig.stillServes();
   });
 
-  it('refuses MQTT 5 and goes on', async () => {
+  it('refuses MQTT 5 and continues to serve', async () => {
     await expect(rig.connect('q1-a', { protocolVersion: 5 })).rejects.toThrow();
     await rig.stillServes();
   });
 
-  it('keeps a session whose client id a stranger claims', async () => {
+  it('keeps a session while others claim its client id', async () => {
     const owner = await rig.connect('q1-a');
     await expect(rig.connect('q1-b', { clientId: 'q1-a' })).rejects.toMatchObject({ code: 2 });
     await expect(rig.connect('q1-a', { password: 'wrong' })).rejects.toMatchObject({ code: 4 });
@@ -73,7 +73,7 @@ describe('logins', () => {
     await rig.heard('still here');
   });
 
-  it('keeps apart chargers of the same id in two tenants', async () => {
+  it('separates chargers of the same id in two tenants', async () => {
     const ours = await rig.connect('q1-a');
     const theirs = await rig.connect('q1-a', { tenant: STRANGER });
     ours.publish(topicOf('c/1/meter'), 'ours');
@@ -97,7 +97,7 @@ describe('logins', () => {
     expect(rig.received.map(({ text }) => text)).toEqual(['second']);
   });
 
-  it('forces a clean session: nothing waits for a charger that was away', async () => {
+  it('forces a clean session: no message is kept for an absent charger', async () => {
     const topic = topicOf('c/1/limit');
     const first = await rig.connect('q1-a', { clean: false });
     await first.subscribeAsync(topic, { qos: 1 });
@@ -112,7 +112,7 @@ describe('logins', () => {
     expect(heard).toEqual(['now']);
   });
 
-  it('closes a running session at once when its login vanishes or gets another password', async () => {
+  it('closes a running session at once after its login is removed or its password changes', async () => {
     const will = { topic: topicOf('state'), payload: Buffer.from('lost'), qos: 1 as const, retain: true };
     const a = await rig.connect('q1-a', { will });
     const b = await rig.connect('q1-b');
@@ -128,7 +128,7 @@ describe('logins', () => {
     await rig.heard('untouched');
   });
 
-  it('leaves sessions alone when the logins are read again unchanged', async () => {
+  it('keeps sessions after a reload of unchanged logins', async () => {
     const client = await rig.connect('q1-a');
     rig.logins.replace(structuredClone(CREDENTIALS));
     client.publish(topicOf('c/1/meter'), 'here');
@@ -144,7 +144,7 @@ describe('logins', () => {
     }
   }
 
-  it('checks no more passwords of a charger that guesses, and those of its neighbours all the same', async () => {
+  it('checks no more passwords of a charger after too many wrong ones, but still those of its neighbours', async () => {
     await rig.stop();
     rig = await startBroker({ authFailuresPerMin: 0.001 });
     await guessOften();
@@ -156,7 +156,7 @@ describe('logins', () => {
     await rig.stillServes('q1-b');
   });
 
-  it('lets in a charger that was right before, or has a generated password, whoever guesses its name', async () => {
+  it('accepts a charger with an earlier success or a generated password while others guess at its name', async () => {
     await rig.stop();
     rig = await startBroker({ authFailuresPerMin: 0.001 });
     const generated = generateSecret();
@@ -179,7 +179,7 @@ describe('logins', () => {
     await rig.heard('here again');
   });
 
-  it('takes a password with a slow hash, and no other', async () => {
+  it('accepts a password with a slow hash, and no other', async () => {
     const secretHash = await hashPassword('password of q1-a');
     rig.logins.replace(credentialsOf({ ...loginOf(HARBOUR, 'q1-a'), secretHash }));
     await expect(rig.connect('q1-a', { password: 'password of q1-b' })).rejects.toMatchObject({ code: 4 });
@@ -188,7 +188,7 @@ describe('logins', () => {
     await rig.heard('checked slowly');
   });
 
-  it('forgets who left while the password was checked', async () => {
+  it('forgets a client that disconnects during the password check', async () => {
     const secretHash = await hashPassword('password of q1-a');
     rig.logins.replace(credentialsOf({ ...loginOf(HARBOUR, 'q1-a'), secretHash }, loginOf(HARBOUR, 'q1-b')));
     for (let i = 0; i < 3; i++) {
@@ -221,8 +221,8 @@ describe('logins', () => {
   });
 });
 
-describe('what a charger may publish', () => {
-  it.each(['state', 'c/1/meter', 'c/1/ack'])('takes %s of its own', async (rest) => {
+describe('A publishing client', () => {
+  it.each(['state', 'c/1/meter', 'c/1/ack'])('may publish its own %s', async (rest) => {
     const client = await rig.connect('q1-a');
     await client.publishAsync(topicOf(rest), rest, { qos: 1 });
     await rig.heard(rest);
@@ -241,7 +241,7 @@ describe('what a charger may publish', () => {
     ['$SYS', '$SYS/x/heartbeat'],
     ['another root', 'powerW'],
     ['a topic of eleven levels', topicOf('c/1/meter/9/10/11')],
-  ])('is cut off for publishing to %s', async (_, topic) => {
+  ])('is disconnected for publishing to %s', async (_, topic) => {
     const client = await rig.connect('q1-a');
     client.publish(topic, 'foreign');
     await closed(client);
@@ -249,7 +249,7 @@ describe('what a charger may publish', () => {
     expect(rig.received.map(({ text }) => text)).not.toContain('foreign');
   });
 
-  it('is cut off for QoS 2 and for retaining anything but its state', async () => {
+  it('is disconnected for QoS 2, and for retaining any message but its state', async () => {
     const first = await rig.connect('q1-a');
     first.publish(topicOf('c/1/meter'), 'x', { qos: 2 });
     await closed(first);
@@ -263,7 +263,7 @@ describe('what a charger may publish', () => {
     expect(rig.received).toHaveLength(1);
   });
 
-  it('lets a gateway speak for each of its chargers and for no other', async () => {
+  it('may be a gateway, for each of its chargers and for no other', async () => {
     const gateway = await rig.connect('gateway-1');
     for (const charger of ['g-1', 'g-2', 'g-3'])
       gateway.publish(topicOf('c/1/meter', charger), `of ${charger}`);
@@ -273,7 +273,7 @@ describe('what a charger may publish', () => {
     expect(rig.received.map(({ text }) => text)).toEqual(['of g-1', 'of g-2', 'of g-3']);
   });
 
-  it('drops what exceeds 5 messages a second after 20 at once, and serves others', async () => {
+  it('loses messages above 5 a second after 20 at once, while others are served', async () => {
     const client = await rig.connect('q1-a');
     for (let i = 0; i < 100; i++) client.publish(topicOf('c/1/meter'), `value ${i}`);
     await client.publishAsync(topicOf('c/1/meter'), 'last', { qos: 1 });
@@ -287,13 +287,13 @@ describe('what a charger may publish', () => {
     expect(limited?.value).toBeGreaterThan(40);
   });
 
-  it('gives a gateway the allowance of all its chargers', async () => {
+  it('has the allowance of all its chargers if it is a gateway', async () => {
     const gateway = await rig.connect('gateway-1');
     for (let i = 0; i < 60; i++) gateway.publish(topicOf('c/1/meter', 'g-1'), `value ${i}`);
     await rig.heard('value 59');
   });
 
-  it('cuts off a flood', async () => {
+  it('is disconnected after a flood', async () => {
     const socket = await rig.socket();
     socket.write(connectBytes());
     await once(socket, 'data');
@@ -305,10 +305,10 @@ describe('what a charger may publish', () => {
   });
 });
 
-describe('the last will', () => {
+describe('The last will of a charger', () => {
   const ownState = { topic: topicOf('state'), payload: Buffer.from('lost'), qos: 1 as const, retain: true };
 
-  it('is heard when the connection is lost, even of a charger that sent too much', async () => {
+  it('is published after a lost connection, even of a charger that sent too much', async () => {
     const client = await rig.connect('q1-a', { will: ownState });
     for (let i = 0; i < 60; i++) client.publish(topicOf('c/1/meter'), 'value');
     await client.publishAsync(topicOf('c/1/meter'), 'value', { qos: 1 });
@@ -316,7 +316,7 @@ describe('the last will', () => {
     await rig.heard('lost');
   });
 
-  it('is not heard when the charger says goodbye', async () => {
+  it('is not published after a clean disconnect', async () => {
     const client = await rig.connect('q1-a', { will: ownState });
     await client.endAsync();
     await rig.stillServes();
@@ -327,12 +327,12 @@ describe('the last will', () => {
     ["another charger's state", { ...ownState, topic: topicOf('state', 'q1-b') }],
     ['its own meter', { ...ownState, topic: topicOf('c/1/meter') }],
     ['QoS 2', { ...ownState, qos: 2 as const }],
-  ])('is refused on %s', async (_, will) => {
+  ])('is refused for %s', async (_, will) => {
     await expect(rig.connect('q1-a', { will })).rejects.toMatchObject({ code: 5 });
     expect(await rig.refusals('will')).toBe(1);
   });
 
-  it('is no news when the service itself stops', async () => {
+  it('is not published at a stop of the service', async () => {
     await rig.connect('q1-a', { will: ownState });
     await rig.bus.stop();
     expect(rig.received).toEqual([]);
@@ -340,8 +340,8 @@ describe('the last will', () => {
   });
 });
 
-describe('a stop', () => {
-  it('says nothing of messages that are on their way to chargers, or come too late', async () => {
+describe('A stop of the embedded broker', () => {
+  it('logs nothing about pending or late messages to chargers', async () => {
     const client = await rig.connect('q1-a');
     await client.subscribeAsync(topicOf('sync'), { qos: 1 });
     for (let i = 0; i < 50; i++) rig.bus.publish(topicOf('sync'), 'now', { qos: 1, retain: false });
@@ -371,8 +371,8 @@ describe('a stop', () => {
   });
 });
 
-describe('what MQTT 3.1.1 says', () => {
-  it.each([3, 5, 6])('answers level %i with CONNACK 1, and closes', async (level) => {
+describe('The embedded broker under MQTT 3.1.1', () => {
+  it.each([3, 5, 6])('answers protocol level %i with CONNACK 1, and closes the connection', async (level) => {
     const socket = await rig.socket();
     const end = closed(socket);
     socket.write(connectBytes('q1-a', { level }));
@@ -401,7 +401,7 @@ describe('what MQTT 3.1.1 says', () => {
     await rig.stillServes();
   });
 
-  it('closes a connection whose CONNECT comes a byte at a time, when its time is over', async () => {
+  it('closes a connection whose CONNECT arrives too slowly, byte by byte', async () => {
     await rig.stop();
     rig = await startBroker({ mqttConnectTimeoutS: 0.3 });
     const socket = await rig.socket();
@@ -418,8 +418,8 @@ describe('what MQTT 3.1.1 says', () => {
   });
 });
 
-describe('room for chargers', () => {
-  it('is not taken by connections that say nothing: the oldest give way', async () => {
+describe('The embedded broker at its connection limits', () => {
+  it('closes the oldest silent connections in favour of chargers', async () => {
     await rig.stop();
     rig = await startBroker({ mqttPendingConnections: 2 });
     const charger = await rig.connect('q1-a');
@@ -434,7 +434,7 @@ describe('room for chargers', () => {
     expect([newest.destroyed, await rig.refusals('pending')]).toEqual([false, 2]);
   });
 
-  it('is made where all connections are taken, some by who has not logged in', async () => {
+  it('closes a connection without login in favour of a charger', async () => {
     await rig.stop();
     rig = await startBroker({ mqttConnections: 2 });
     const gone = closed(await rig.socket());
@@ -445,8 +445,8 @@ describe('room for chargers', () => {
   });
 });
 
-describe('what a charger may hear', () => {
-  it('gets limit and sync of its own, at QoS 0 or 1', async () => {
+describe('A subscribing charger', () => {
+  it('receives its own limit and sync, at QoS 0 or 1', async () => {
     const client = await rig.connect('q1-a');
     const heard: string[] = [];
     client.on('message', (topic, payload) => heard.push(`${topic} ${payload}`));
@@ -469,7 +469,7 @@ describe('what a charger may hear', () => {
     topicOf('state'),
     topicOf('c/1/limit', 'q1-b'),
     topicOf('c/1/limit', 'q1-a', STRANGER),
-  ])('is refused %s, while its session goes on', async (filter) => {
+  ])('is refused the filter %s, and stays connected', async (filter) => {
     const client = await rig.connect('q1-a');
     await expect(client.subscribeAsync(filter)).rejects.toThrow();
     expect(await rig.refusals('topic')).toBe(1);
@@ -483,7 +483,7 @@ describe('what a charger may hear', () => {
     expect(await rig.refusals('qos')).toBe(1);
   });
 
-  it('is refused a ninth subscription until it gives one up', async () => {
+  it('is refused a ninth subscription until it cancels one', async () => {
     const client = await rig.connect('q1-a');
     for (let k = 1; k <= 8; k++) await client.subscribeAsync(topicOf(`c/${k}/limit`));
     await client.subscribeAsync(topicOf('c/8/limit'), { qos: 1 });
@@ -494,8 +494,8 @@ describe('what a charger may hear', () => {
   });
 });
 
-describe('hostile connections', () => {
-  it('cuts a socket that announces 256 MB before it says who it is', async () => {
+describe('The embedded broker under hostile connections', () => {
+  it('closes a socket that announces 256 MB before its login', async () => {
     const socket = await rig.socket();
     socket.write(Buffer.from([0x10, 0xff, 0xff, 0xff, 0x7f]));
     await closed(socket);
@@ -503,7 +503,7 @@ describe('hostile connections', () => {
     await rig.stillServes();
   });
 
-  it('cuts a charger that sends a packet over 16 KiB', async () => {
+  it('disconnects a charger that sends a packet over 16 KiB', async () => {
     const client = await rig.connect('q1-a');
     client.publish(topicOf('c/1/meter'), 'x'.repeat(16_384));
     await closed(client);
@@ -512,14 +512,14 @@ describe('hostile connections', () => {
     await rig.stillServes();
   });
 
-  it('cuts a remaining length of five bytes', async () => {
+  it('refuses a remaining length of five bytes', async () => {
     const socket = await rig.socket();
     socket.write(Buffer.from([0x10, 0x80, 0x80, 0x80, 0x80, 0x01]));
     await closed(socket);
     expect(await rig.refusals('malformed')).toBe(1);
   });
 
-  it('cuts a connection that does not finish its CONNECT in time', async () => {
+  it('closes a connection that does not finish its CONNECT in time', async () => {
     await rig.stop();
     rig = await startBroker({ mqttConnectTimeoutS: 0.2 });
     const silent = await rig.socket();
@@ -529,7 +529,7 @@ describe('hostile connections', () => {
     await rig.stillServes();
   });
 
-  it('cuts a charger that stays silent for one and a half keepalives', async () => {
+  it('disconnects a charger that stays silent for one and a half keepalives', async () => {
     const socket = await rig.socket();
     socket.write(connectBytes('q1-a', { keepaliveS: 1 }));
     const [connack] = await once(socket, 'data');
@@ -538,7 +538,7 @@ describe('hostile connections', () => {
     await rig.refused('connection');
   });
 
-  it('takes no more connections than it may', async () => {
+  it('accepts no connection above its limit', async () => {
     await rig.stop();
     rig = await startBroker({ mqttConnections: 2 });
     await rig.connect('q1-a');
@@ -549,7 +549,7 @@ describe('hostile connections', () => {
     expect((await rig.metrics.mqttConnections.get()).values[0]?.value).toBe(2);
   });
 
-  it('gives up a charger that does not read', async () => {
+  it('disconnects a charger that does not read', async () => {
     const socket = await rig.socket();
     socket.write(connectBytes());
     await once(socket, 'data');

@@ -70,7 +70,7 @@ function hears(heard: readonly string[], text: string): Promise<void> {
 }
 
 describe('an external broker', () => {
-  it('brings what the chargers of all tenants send, and nothing else', async () => {
+  it('delivers the messages of the chargers of all tenants, and nothing else', async () => {
     const { port } = await foreignBroker();
     const bus = busAt(port);
     const heard: string[] = [];
@@ -96,7 +96,7 @@ describe('an external broker', () => {
     );
   });
 
-  it('carries limits to the chargers', async () => {
+  it('delivers limits to the chargers', async () => {
     const { port } = await foreignBroker();
     const bus = busAt(port);
     await bus.start(() => {});
@@ -107,7 +107,7 @@ describe('an external broker', () => {
     expect(await message).toBe('six');
   });
 
-  it('is found again after it was away, and subscribed to anew', async () => {
+  it('gets a new connection and subscription after an outage', async () => {
     const first = await foreignBroker();
     const bus = busAt(first.port);
     const heard: string[] = [];
@@ -128,7 +128,7 @@ describe('an external broker', () => {
     expect(got).toEqual([]);
   });
 
-  it('may be away at the start: the service starts, says so, and finds it later', async () => {
+  it('may be unreachable at the start: the service starts, logs this, and connects later', async () => {
     const probe = await foreignBroker();
     await probe.stop();
     const lines: LogLine[] = [];
@@ -145,7 +145,7 @@ describe('an external broker', () => {
     await hears(heard, 'found');
   });
 
-  it('may refuse the login for a time: the service goes on asking', async () => {
+  it('may refuse the login for a time: the service tries again', async () => {
     let isRefused = true;
     const { port } = await foreignBroker(0, {
       authenticate: (_client, _username, _password, done) =>
@@ -158,7 +158,7 @@ describe('an external broker', () => {
     await eventually(() => expect(bus.isHealthy()).toBe(true));
   });
 
-  it('is not healthy when it refuses the subscription', async () => {
+  it('is unhealthy if it refuses the subscription', async () => {
     const { port } = await foreignBroker(0, {
       authorizeSubscribe: (_, subscription, callback) =>
         callback(null, subscription.topic.endsWith('/meter') ? null : subscription),
@@ -170,7 +170,7 @@ describe('an external broker', () => {
     expect(lines).toMatchObject([{ message: 'MQTT broker refused the subscription' }]);
   });
 
-  it('is left cleanly, connected or not', async () => {
+  it('keeps no connection of a stopped service, and may be unreachable at the stop', async () => {
     const broker = await foreignBroker();
     const bus = busAt(broker.port);
     await bus.start(() => {});

@@ -67,7 +67,7 @@ describe('mosquitto clients', needing(missingPrograms(...PROGRAMS)), () => {
     await rig.heard('{"online":false}');
   });
 
-  it('hear their own limit', async () => {
+  it('receive their own limit', async () => {
     const subscriber = spawn('stdbuf', [
       '-oL',
       'mosquitto_sub',

@@ -34,7 +34,7 @@ const SUBSCRIBE = packetOf(0x82, [1, 0, ...textOf('a/limit'), 1]);
 const UNSUBSCRIBE = packetOf(0xa2, [0, 1, ...textOf('a/limit')]);
 
 describe('the packet guard', () => {
-  it('counts the packets of any stream, however it is cut into pieces', () => {
+  it('counts the packets of any stream, cut into pieces of any size', () => {
     const packet = fc.oneof(
       fc.integer({ min: 3, max: LIMIT_BYTES - 3 }).map(publishOf),
       fc.constantFrom(PING, ACK, SUBSCRIBE, UNSUBSCRIBE),
@@ -58,18 +58,18 @@ describe('the packet guard', () => {
     );
   });
 
-  it('takes a packet of exactly the limit and none that is a byte longer', () => {
+  it('accepts a packet of exactly the limit and none that is a byte longer', () => {
     const check = (bodyBytes: number) => guardOf().check(Buffer.concat([connectOf(), publishOf(bodyBytes)]));
     expect([check(LIMIT_BYTES - 3), check(LIMIT_BYTES - 2)]).toEqual([undefined, 'oversized']);
   });
 
-  it('refuses 256 MB as soon as the length says so', () => {
+  it('refuses a packet of 256 MB as soon as its length bytes show the size', () => {
     const guard = guardOf();
     expect(guard.check(Buffer.from([0x10, 0xff]))).toBeUndefined();
     expect(guard.check(Buffer.from([0xff]))).toBe('oversized');
   });
 
-  it('refuses a packet for which there is no more allowance', () => {
+  it('refuses a packet beyond the allowance', () => {
     let left = 2;
     const guard = guardOf(() => left-- > 0);
     expect(guard.check(Buffer.concat([connectOf(), PING]))).toBeUndefined();
@@ -81,7 +81,7 @@ describe('the packet guard', () => {
     ['MQTT 5', connectOf(0b10, 5)],
     ['a version that is not there yet', connectOf(0b10, 6)],
     ["a bridge's mark on the version", connectOf(0b10, 0x84)],
-  ])('tells another version by its CONNECT: %s', (_, connect) => {
+  ])('recognizes another version by its CONNECT: %s', (_, connect) => {
     const guard = guardOf();
     const faults = [...connect].map((byte) => guard.check(Buffer.from([byte])));
     expect(faults.find((fault) => fault !== undefined)).toBe('version');
@@ -96,7 +96,7 @@ describe('the packet guard', () => {
     ['a password without a user name', connectOf(0b0100_0010)],
     ['anything before CONNECT', PING],
     ['a second CONNECT', Buffer.concat([connectOf(), connectOf()])],
-  ])('refuses at the beginning %s', (_, bytes) => {
+  ])('refuses %s at the start of a connection', (_, bytes) => {
     expect(guardOf().check(bytes)).toBe('malformed');
   });
 
