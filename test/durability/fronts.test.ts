@@ -64,7 +64,7 @@ describe('settings of fronts and of nodes behind them', () => {
     expect(() => loadConfig({}, environment)).toThrow(line);
   });
 
-  it('end the command with a line that says so', async () => {
+  it('end the command with a line that names the missing setting', async () => {
     expect(await runAlone(['serve', '--front'])).toMatchObject({
       code: 2,
       stderr: /^headroom: --front: needs NATS.*\n$/,
@@ -241,7 +241,7 @@ ${servers.join('\n')}
     return ((await answer.json()) as { connectors: { link: string }[] }).connectors[0]?.link;
   }
 
-  it('are heard and answered by the node of their tenant, whichever front they are at', async () => {
+  it('are served by the node of their tenant, at either front', async () => {
     const [nodeUrl] = (await startNodes(2)) as [string];
     const fronts = await Promise.all([startFront(), startFront()]);
     const chargers = await Promise.all(
@@ -267,7 +267,7 @@ ${servers.join('\n')}
     }
   });
 
-  it('are turned away with a wrong password, and cut off within seconds when theirs changes', async () => {
+  it('are refused with a wrong password, and disconnected within seconds after theirs changes', async () => {
     await startNodes(1);
     const front = await startFront();
     const { client, beat, limits } = await charger(front.mqttUrl, TENANT);
@@ -293,7 +293,7 @@ ${servers.join('\n')}
     expect(await metricOf(front, 'headroom_mqtt_refusals_total{reason="revoked"}')).toBe(1);
   });
 
-  it('go to the other front when theirs is killed, and keep their leases', async () => {
+  it('move to the other front after theirs is killed, and keep their leases', async () => {
     const [nodeUrl] = (await startNodes(2)) as [string];
     const fronts = (await Promise.all([startFront(), startFront()])) as [RunningFront, RunningFront];
     const url = await startBalancer(fronts);
@@ -313,7 +313,7 @@ ${servers.join('\n')}
       await eventually(async () => expect(await linkOf(nodeUrl, tenantUuid)).toBe('online'));
   });
 
-  it('leave the front that they were at without a word of theirs when they come to another one', async () => {
+  it('leave their old front without a last will after they connect to another one', async () => {
     const [nodeUrl] = (await startNodes(1)) as [string];
     const fronts = (await Promise.all([startFront(), startFront()])) as [RunningFront, RunningFront];
     const first = await charger(fronts[0].mqttUrl, TENANT);

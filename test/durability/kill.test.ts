@@ -19,7 +19,7 @@ async function killWhileStarting({ dataDir, draw }: Trial): Promise<void> {
   expect((await starting.stop('SIGKILL')).code).toBeNull();
 }
 
-it('kill -9 at any moment loses nothing acknowledged and leaves nothing half done', async () => {
+it('kill -9 at any moment loses no acknowledged write and leaves no partial one', async () => {
   const kills = casesOf(10, 3);
   const trial = await createTrial({ seed: 20_261_121, clients: CLIENTS });
   let service = await serve(trial.dataDir);

@@ -103,12 +103,12 @@ async function expectRefusal(reason: RegExp): Promise<void> {
 }
 
 describe('a start after kill -9', () => {
-  it('takes all that was acknowledged from the -wal file', async () => {
+  it('recovers all acknowledged writes from the -wal file', async () => {
     goOnAfter('SIGKILL');
     await expectStart();
   });
 
-  it('is refused where the -wal file is gone', async () => {
+  it('is refused if the -wal file is gone', async () => {
     goOnAfter('SIGKILL');
     rmSync(`${file}-wal`);
     rmSync(`${file}-shm`, { force: true });
@@ -117,7 +117,7 @@ describe('a start after kill -9', () => {
     );
   });
 
-  it('is refused where the -wal file was cut or damaged in its middle', async () => {
+  it('is refused if the -wal file was cut or damaged in its middle', async () => {
     goOnAfter('SIGKILL');
     const wal = readFileSync(`${file}-wal`);
     writeFileSync(`${file}-wal`, wal.subarray(0, wal.length / 2));
@@ -127,7 +127,7 @@ describe('a start after kill -9', () => {
     await expectRefusal(/lacks acknowledged writes/);
   });
 
-  it('goes on where another program opened the database meanwhile, and took the -wal file in', async () => {
+  it('succeeds if another program opened the database meanwhile and merged the -wal file', async () => {
     goOnAfter('SIGKILL');
     const { code } = await run(['tenant', 'list'], { HEADROOM_DATA_DIR: dataDir });
     expect(code).toBe(0);
@@ -135,7 +135,7 @@ describe('a start after kill -9', () => {
     await expectStart();
   });
 
-  it('goes on where the mark is older than the database, as after a loss of power, damaged, or gone', async () => {
+  it('succeeds if the mark is older than the database, as after a loss of power, damaged, or gone', async () => {
     const mark = join(dataDir, 'last-commit-headroom.sqlite.json');
     const older = readFileSync(mark);
     await killedAfter(5);
@@ -149,7 +149,7 @@ describe('a start after kill -9', () => {
 });
 
 describe('a start after a clean stop', () => {
-  it('is refused where the database is gone, also after what the command line wrote last', async () => {
+  it('is refused if the database is gone, also after a last write by the command line', async () => {
     goOnAfter('SIGTERM');
     rmSync(file);
     await expectRefusal(/headroom\.sqlite is gone/);
@@ -183,7 +183,7 @@ describe('a start after a clean stop', () => {
     await expectRefusal(/is damaged: /);
   });
 
-  it('is refused where only commands changed the database since, and that is lost', async () => {
+  it('is refused if only commands changed the database since, and their writes are lost', async () => {
     copyFileSync(file, join(dataDir, 'before'));
     const issued = await run(['key', 'issue', HARBOUR], { HEADROOM_DATA_DIR: dataDir });
     expect(issued.code).toBe(0);
@@ -215,7 +215,7 @@ describe('a running service whose files are lost', () => {
     ['-shm file is deleted', '-shm', rmSync],
     ['database is replaced by a copy', '', replace],
     ['-wal file is replaced by a copy', '-wal', replace],
-  ])('refuses writes and is not well once its %s', async (_, end, lose) => {
+  ])('refuses writes and is unhealthy once its %s', async (_, end, lose) => {
     const service = await serve(dataDir);
     await write(service.httpUrl, 1);
     expect(await health(service.httpUrl)).toEqual([200, 'ok']);
@@ -230,7 +230,7 @@ describe('a running service whose files are lost', () => {
     );
   });
 
-  it('takes writes again once the same file is back in its place', async () => {
+  it('accepts writes again once the same file is back in its place', async () => {
     const service = await serve(dataDir);
     renameSync(file, join(dataDir, 'elsewhere'));
     expect((await submit(service.httpUrl)).status).toBe(503);
@@ -239,7 +239,7 @@ describe('a running service whose files are lost', () => {
     await eventually(async () => expect(await health(service.httpUrl)).toEqual([200, 'ok']));
   });
 
-  it('puts all that was acknowledged into the database as it stops, where only the -wal file was deleted', async () => {
+  it('writes all acknowledged changes into the database at its stop if only the -wal file was deleted', async () => {
     const service = await serve(dataDir);
     await write(service.httpUrl, 5);
     rmSync(`${file}-wal`);
@@ -248,8 +248,8 @@ describe('a running service whose files are lost', () => {
   });
 });
 
-describe('one service after the other', () => {
-  it('starts while the one before still writes, which then ends', async () => {
+describe('A second service on the same database', () => {
+  it('starts while the first one still writes, which then ends', async () => {
     const first = await serve(dataDir);
     await write(first.httpUrl, 3);
     const second = await serve(dataDir);

@@ -5,7 +5,7 @@ import { databaseUrlOf } from '../../src/config.js';
 import { HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 import { withRows } from './observed.js';
 
-it('a full journal answers 503 SERVICE_UNAVAILABLE with Retry-After, and nothing of it is written', async () => {
+it('a full journal answers 503 SERVICE_UNAVAILABLE with Retry-After, and writes nothing of the refused requests', async () => {
   const service = await runService([tenantWith(HARBOUR, [site('quay-1', { permanentLimitKw: 0.5 })])], {
     journal: { maxBatch: 2, maxPending: 4 },
   });

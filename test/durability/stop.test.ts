@@ -6,7 +6,7 @@ import { createTrial } from './trial.js';
 
 const REFUSALS = ['400 CLUSTER_EMPTY', '404 LOCATION_NOT_FOUND', '503 SERVICE_UNAVAILABLE, come back'];
 
-it('SIGTERM under load ends with 0, and loses nothing acknowledged', async () => {
+it('SIGTERM under load ends the service with code 0 and loses no acknowledged write', async () => {
   const most = casesOf(4, 2);
   const trial = await createTrial({ seed: 4, clients: 32 });
   let service = await serve(trial.dataDir);

@@ -14,7 +14,7 @@ import { withRows } from './observed.js';
 
 const WRITERS = 8;
 
-describe('on PostgreSQL', needing(missingPostgres()), () => {
+describe('A newer process on PostgreSQL', needing(missingPostgres()), () => {
   let server: DatabaseServer;
   beforeAll(async () => {
     server = await startPostgresServer();
@@ -28,7 +28,7 @@ describe('on PostgreSQL', needing(missingPostgres()), () => {
     return { databaseUrl, start: () => serve(temporaryDirectory(), environment) };
   }
 
-  it('takes over from a process that is frozen in the middle of a commit, which ends once it thaws', async () => {
+  it('takes over from a process frozen in the middle of a commit, which ends once it resumes', async () => {
     const { databaseUrl, start } = await newSite();
     const older = await start();
     const writing = writeUntilSilence(older.httpUrl);
@@ -85,7 +85,7 @@ describe('nodes that stand by for each other', needing(missingPostgres()), () =>
     return { databaseUrl, first, firstUrl, second, secondUrl };
   }
 
-  it('take over from one that is frozen in the middle of a commit, which stands by once it thaws', async () => {
+  it('take over from a node frozen in the middle of a commit, which stands by once it resumes', async () => {
     const { databaseUrl, first, firstUrl, second, secondUrl } = await twoNodes();
     const writing = writeUntilSilence(firstUrl);
     await eventually(async () => expect(await setLimit(secondUrl, 1)).toBe(200));

@@ -87,7 +87,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     ['lost', 1],
     ['unanswered', 2],
   ] as const)(
-    'says that a schedule whose commit was %s may be there, and shows it if it is',
+    'reports that a schedule whose commit was %s may be stored, and shows it if it is',
     async (how, shownKw) => {
       const { databaseUrl, link, service, loads, readAgain } = await run();
       const submit = (limitKw: number) =>
@@ -103,7 +103,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     },
   );
 
-  it('finds whole what was written of everything that shared the lost commit, clusters included', async () => {
+  it('reloads all rows that shared a commit without an answer, clusters included', async () => {
     const { databaseUrl, link, service, loads, readAgain } = await run();
     const created = await service.call('POST', '/clusters', {
       name: 'Quay',
@@ -120,7 +120,7 @@ describe('A service on PostgreSQL', needing(missingPostgres()), () => {
     expect((await service.call('DELETE', `${path}/locations/quay-2`)).status).toBe(400);
   });
 
-  it('goes on, and forgets nothing acknowledged, while sessions are terminated under its writes', async () => {
+  it('continues, and loses no acknowledged write, while its database sessions are terminated', async () => {
     const { databaseUrl, service } = await run();
     const operator = new pg.Client(databaseUrl);
     await operator.connect();

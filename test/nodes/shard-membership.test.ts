@@ -32,7 +32,7 @@ interface Node {
   readonly leaving: AbortController;
 }
 
-describe('the rosters of several nodes', () => {
+describe('the memberships of several nodes', () => {
   let databaseUrl: string;
   const nodes: Node[] = [];
 
@@ -97,7 +97,7 @@ describe('the rosters of several nodes', () => {
     await ownership.announce();
   }
 
-  it('give each shard to one of them, and as many to each', async () => {
+  it('give each shard to one node, and equally many to each', async () => {
     const [first, second] = [await start('first'), await start('second')];
     // A node that was alone had all shards assigned.
     for (const each of [first, second]) askAnew(each);
@@ -106,7 +106,7 @@ describe('the rosters of several nodes', () => {
     expect(first.vacant.size).toBe(ALL_SHARDS.length / 2);
   });
 
-  it('say who owns a shard, and that it is vacant no longer', async () => {
+  it('show the owner of a shard, and no longer treat it as vacant', async () => {
     const first = await start('first');
     await own(first, 3);
     await eventually(() =>
@@ -118,7 +118,7 @@ describe('the rosters of several nodes', () => {
     expect(second.vacant).not.toContain(3);
   });
 
-  it('let a node that owns all hand over half, one after another', async () => {
+  it('move half of the shards from a node that owns all, one after another', async () => {
     const first = await start('first');
     for (const shard of ALL_SHARDS) await own(first, shard);
     const { roster, leaving, moving } = first;
@@ -143,7 +143,7 @@ describe('the rosters of several nodes', () => {
     expect(moving).toHaveLength(ALL_SHARDS.length / 2);
   });
 
-  it('give a node that leaves nothing more, and the others what it had', async () => {
+  it('give no more shards to a leaving node, and its shards to the others', async () => {
     const [first, second] = [await start('first'), await start('second')];
     await first.roster.leave();
     for (const each of [first, second]) askAnew(each);
@@ -151,7 +151,7 @@ describe('the rosters of several nodes', () => {
     expect(first.vacant.size).toBe(0);
   });
 
-  it('hand over no shard to a node that has yet to take up the one before', async () => {
+  it('move no shard to a node that has yet to claim the previous one', async () => {
     const [first, second] = [await start('first'), await start('second')];
     // All shards are owned, and some are due to a third node.
     for (const shard of ALL_SHARDS) await own(shard % 2 === 0 ? first : second, shard);
@@ -173,7 +173,7 @@ describe('the rosters of several nodes', () => {
     expect(told).toBe(1);
   });
 
-  it('hand all over to the others before a node that leaves has to let go', async () => {
+  it('move all shards of a leaving node to the others before it has to release them', async () => {
     const [first, second] = [await start('first'), await start('second')];
     for (const shard of [1, 2, 3, 4, 5]) await own(first, shard);
     for (const shard of ALL_SHARDS) if (shard === 0 || shard > 5) await own(second, shard);
@@ -198,7 +198,7 @@ describe('the rosters of several nodes', () => {
     expect(releases[2]).toBeGreaterThan(order.findIndex((step) => step.startsWith('claimed')));
   });
 
-  it('leave a shard that one of them cannot begin to another one', async () => {
+  it('give a shard that one node cannot begin to another node', async () => {
     const [first, second] = [await start('first'), await start('second')];
     const { roster, leaving, vacant } = first;
     await eventually(() => expect(vacant.size).toBeGreaterThan(0));
@@ -222,7 +222,7 @@ describe('the rosters of several nodes', () => {
     expect(isToldAgain).toBe(false);
   });
 
-  it('give a node nothing whose clock is off, until it is right', async () => {
+  it('give no shard to a node whose clock is off, until the clock is right', async () => {
     let offMs = 5_000;
     const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + offMs };
     const off = await start('off', { clock });
@@ -233,7 +233,7 @@ describe('the rosters of several nodes', () => {
     expect(off.roster.isClockOff).toBe(false);
   });
 
-  it('claim nothing for a while where a node that was cut off finds itself alone: the others may be on their way back', async () => {
+  it('give no shard for a while to a reconnected node that finds itself alone: others may return', async () => {
     let isCutOff = true;
     const away = () => Promise.reject(new StoreUnavailableError('cut off'));
     const wrap = (membership: Membership): Membership => ({
@@ -251,7 +251,7 @@ describe('the rosters of several nodes', () => {
     expect(systemClock.monotonicMs() - backAtMs).toBeGreaterThanOrEqual(SHORT_LEASE_MS / 4);
   });
 
-  it('reject with the reason of who waits no longer', async () => {
+  it('reject with the reason of an aborted wait', async () => {
     const { roster } = await start('first');
     const waiting = new AbortController();
     const told = roster.awaitMove(1, waiting.signal);
@@ -281,7 +281,7 @@ describe('the membership of a database with one shard', () => {
     return { roster, mayClaim, ownership: database.shard(0).ownership };
   }
 
-  it('lets each node claim a vacant one, shows the owner to all, and waits for the end of its lease', async () => {
+  it('lets each node claim a vacant shard, shows the owner to all, and waits for the end of its lease', async () => {
     const databaseUrl = `sqlite:${temporaryDirectory()}/headroom.sqlite`;
     const [first, second] = [await start(databaseUrl, 'first'), await start(databaseUrl, 'second')];
     await Promise.all([first.mayClaim(), second.mayClaim()]);
