@@ -19,7 +19,7 @@ const SITE = `tenants:
 `;
 
 describe('A DC connector in a provisioning file', () => {
-  it('counts with what it takes from each phase at the lowest voltage', () => {
+  it('counts with its current in each phase at the lowest voltage', () => {
     const [location] = parseProvisioning(SITE, 'site.yaml').tenants[0]?.locations ?? [];
     const [dc, ac] = location?.chargers[0]?.connectors ?? [];
     expect(dc).toMatchObject({

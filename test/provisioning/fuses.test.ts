@@ -26,7 +26,7 @@ const SITE = `tenants:
 `;
 
 describe('Fuses in a provisioning file', () => {
-  it('are read with a current for each phase, and how connectors hang on them', () => {
+  it('are read with a current for each phase, and with the feeders and rotations of connectors', () => {
     const [location] = parseProvisioning(SITE, 'site.yaml').tenants[0]?.locations ?? [];
     expect(location?.connection).toEqual({ currentA: [63, 63, 63], voltageV: 230 });
     expect(location?.feeders).toEqual([

@@ -37,7 +37,7 @@ function harbourWith(from: string, to: string): string {
 }
 
 describe('A provisioning file', () => {
-  it('gives every field, with defaults for what may be left out', () => {
+  it('provides every field, with defaults for optional ones', () => {
     const [tenant] = parseProvisioning(HARBOUR, 'site.yaml').tenants;
     expect(tenant?.apiKeys[0]).toEqual({
       key: 'hr_demo0001_3vQm8Lr2Xc5Tz9Wb4Kd7',
@@ -61,7 +61,7 @@ describe('A provisioning file', () => {
     expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);
   });
 
-  it('says of a connector whether a grid operator may pause it while it is locked: not unless the file says so', () => {
+  it('lets the grid operator pause a locked connector only if the connector sets operatorMayPause', () => {
     const marked = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, operatorMayPause: true }');
     const { chargers } = parseProvisioning(marked, 'site.yaml').tenants[0]?.locations[0] ?? { chargers: [] };
     const said = chargers.flatMap(({ connectors }) => connectors.map((each) => each.operatorMayPause));
@@ -72,7 +72,7 @@ describe('A provisioning file', () => {
     );
   });
 
-  it('says of a connector whether its car may be paused', () => {
+  it('allows pausing of a car unless its connector sets neverPause', () => {
     const marked = HARBOUR.replace('maxCurrentA: 16 }', 'maxCurrentA: 16, neverPause: true }');
     const { chargers } = parseProvisioning(marked, 'site.yaml').tenants[0]?.locations[0] ?? { chargers: [] };
     expect(chargers.flatMap(({ connectors }) => connectors.map(({ neverPause }) => neverPause))).toEqual([
@@ -85,7 +85,7 @@ describe('A provisioning file', () => {
     );
   });
 
-  it('accepts a tenant with nothing but its id and name', () => {
+  it('accepts a tenant with only an id and a name', () => {
     const { tenants } = parseProvisioning('tenants: [{ tenantUuid: t, name: T }]', 'site.yaml');
     expect(tenants).toEqual([
       { tenantUuid: 't', name: 'T', features: [], apiKeys: [], clients: [], locations: [], gateways: [] },
@@ -180,7 +180,7 @@ describe('A provisioning file', () => {
     ],
     ['controllerUuid: q1-b', 'controllerUuid: q1-a', '21:13', 'controllerUuid', '"q1-a" is already used by'],
     ['gatewayId: quay-gateway', 'gatewayId: q1-a', '25:11', 'gatewayId', '"q1-a" is already used by'],
-  ])('with %j as %j is refused at its line and field', (from, to, place, field, message) => {
+  ])('with %j replaced by %j is refused at its line and field', (from, to, place, field, message) => {
     const problems = problemsOf(harbourWith(from, to)).filter((line) => line.includes(message));
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(new RegExp(`^site\\.yaml:${place} tenants\\[0\\]\\.\\S*`));
@@ -203,7 +203,7 @@ describe('A provisioning file', () => {
     );
   });
 
-  it('tells all its errors at once, in the order of the file', () => {
+  it('reports all its errors at once, in the order of the file', () => {
     const text = HARBOUR.replace('name: Harbour', 'nam: Harbour')
       .replace('phases: 3', 'phases: 4')
       .replace('controllerUuid: q1-b', 'controllerUuid: q1-a')
@@ -224,7 +224,7 @@ describe('A provisioning file', () => {
   });
 
   it.each(['1', 'eleven-char', 'aaaaaaaaaaaaaaa', 'abcabcabcabcabc', '123456789012', 'x-x-x-x-x-x-x-x'])(
-    'refuses %s as a password or client secret, and names the field and the way out',
+    'refuses %s as a password or client secret, and names the field and the remedy',
     (secret) => {
       const text = HARBOUR.replace('"pw-of-charger-a"', `"${secret}"`)
         .replace('"s3cret-of-backend"', `"${secret}"`)

@@ -11,7 +11,7 @@ const siteWith = (peakShaving: string) => `tenants:
 `;
 
 describe('Peak shaving in a provisioning file', () => {
-  it('has windows of a quarter of an hour unless the file says otherwise', () => {
+  it('has windows of a quarter of an hour unless the file states otherwise', () => {
     const ruleOf = (text: string) =>
       parseProvisioning(siteWith(text), 'site.yaml').tenants[0]?.locations[0]?.peakShaving;
     expect(ruleOf('{ limitKw: 40 }')).toEqual({ limitKw: 40, windowMs: 900_000 });

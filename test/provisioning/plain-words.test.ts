@@ -55,7 +55,7 @@ function replaced(value: unknown, [step, ...rest]: Path, wrong: unknown): unknow
 }
 
 describe('A provisioning file with a wrong value', () => {
-  it('is valid before', () => {
+  it('is valid before the change', () => {
     expect(problemsOf(FILE)).toEqual([]);
   });
 

@@ -69,7 +69,7 @@ describe('A file with chosen passwords', () => {
 
   const FOUR = { c1: 'first-of-four', c2: 'second-of-four', c3: 'third-of-four', c4: 'fourth-of-four' };
 
-  it('takes one slow hash for all of them where nothing changed, as often as it is applied', async () => {
+  it('takes one slow hash for all passwords at each repetition without changes', async () => {
     // One hash for each charger, and one shared by all.
     expect(await costOf(() => provision(FOUR))).toBe(5);
     for (const _ of ['again', 'and again'])
@@ -78,7 +78,7 @@ describe('A file with chosen passwords', () => {
       );
   });
 
-  it('finds a password that changed, and leaves the others as they are', async () => {
+  it('updates a changed password, and leaves the others unchanged', async () => {
     await provision(FOUR);
     const changed = { ...FOUR, c2: 'another-for-the-second' };
     expect(await provision(changed)).toEqual(['unchanged c1', 'updated c2', 'unchanged c3', 'unchanged c4']);
@@ -88,19 +88,19 @@ describe('A file with chosen passwords', () => {
     expect(await costOf(() => provision(changed))).toBe(1);
   });
 
-  it('hashes a charger that is new, and those before it no more', async () => {
+  it('hashes the password of a new charger, and no earlier one again', async () => {
     await provision(FOUR);
     expect(await costOf(() => provision({ ...FOUR, c5: 'the-fifth-password' }))).toBe(2);
   });
 
-  it('checks each by itself where one of them is no longer in the file', async () => {
+  it('checks each password separately after one is removed from the file', async () => {
     await provision(FOUR);
     const { c4: _, ...three } = FOUR;
     expect(await costOf(() => provision(three))).toBe(4);
     expect(await costOf(() => provision(three))).toBe(1);
   });
 
-  it('is applied anew to a login that something else changed since', async () => {
+  it('is applied again to a login that another file changed meanwhile', async () => {
     await provision(FOUR);
     await provision({ c1: 'what-another-file-says' });
     expect(await provision(FOUR)).toContain('updated c1');
@@ -127,7 +127,7 @@ describe('A seal of many passwords', () => {
     return secrets.sealsOf(given);
   }
 
-  it('has so many at most, so that one that changes has few others checked with it', async () => {
+  it('covers a limited number, so that a change causes few other checks', async () => {
     expect(seals.map(({ owners }) => owners.length)).toEqual([4, 2]);
     const changed = presets.map((preset, i) => (i === 5 ? { ...preset, password: 'it changed' } : preset));
     const slow: number[] = [];
@@ -135,13 +135,13 @@ describe('A seal of many passwords', () => {
     expect(slow).toEqual([2]);
   });
 
-  it('is kept for those that another file names', async () => {
+  it('is kept after a file that names other passwords', async () => {
     const others = presets.slice(0, 2).map((preset, i) => ({ ...preset, owner: `login/other-${i}` }));
     expect(await sealed(others, seals)).toEqual([...seals, expect.objectContaining({})]);
     expect(await sealed(presets, seals)).toBeUndefined();
   });
 
-  it('shows nothing to who knows all but one: a wrong one costs a slow hash, and its own hash another', async () => {
+  it('reveals no single password to a holder of all others: a wrong one costs two slow hashes', async () => {
     const guess = presets.map((preset, i) => (i === 3 ? { ...preset, password: 'a guess' } : preset));
     const hashes = await new PresetSecrets(seals, () => {}).hashesOf(guess);
     expect(hashes.get('login/c3')).not.toBe(guess[3]?.stored);

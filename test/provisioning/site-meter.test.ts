@@ -17,7 +17,7 @@ const SITE = `tenants:
 `;
 
 describe('The meter of a location in a provisioning file', () => {
-  it('covers the connection, and raises nothing by what is fed back, unless the file says otherwise', () => {
+  it('covers the connection, and adds no capacity for power fed back, unless the file states otherwise', () => {
     const [location] = parseProvisioning(SITE, 'site.yaml').tenants[0]?.locations ?? [];
     expect(location?.siteMeter).toEqual({
       meterUuid: 'main',

@@ -116,7 +116,7 @@ function startCharger({ mqttUrl }: RunningService, controllerUuid: ControllerUui
   return { charger, link };
 }
 
-it('is true of every message that virtual chargers and the service exchange', async () => {
+it('the AsyncAPI document describes every message between virtual chargers and the service', async () => {
   const running = await runService([tenant(32)], {}, TIMING);
   onTestFinished(() => running.stop());
   const document = asyncApiSchema.parse((await running.send('GET', '/asyncapi.json')).body);

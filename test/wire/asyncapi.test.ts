@@ -13,7 +13,7 @@ const document = asyncApiSchema.parse(JSON.parse(text));
 const validators = validatorsOf(document);
 
 describe('the AsyncAPI document', () => {
-  it('is AsyncAPI 3 by its own parser, without an error or a warning', async () => {
+  it('is valid AsyncAPI 3 by its own parser, without an error or a warning', async () => {
     const { document: parsed, diagnostics } = await new Parser().parse(text);
     const faults = diagnostics.map(({ code, message, path }) => [code, message, path.join('.')]);
     // More tools read 3.0.0 than 3.1.0, and 3.1.0 adds nothing that this document needs.
@@ -21,13 +21,13 @@ describe('the AsyncAPI document', () => {
     expect(parsed?.version()).toBe('3.0.0');
   });
 
-  it('would not be found valid were it something else', async () => {
+  it('is found invalid by the parser if a channel is broken', async () => {
     const broken = { ...JSON.parse(text), channels: { state: { address: 5 } } };
     const { diagnostics } = await new Parser().parse(JSON.stringify(broken));
     expect(diagnostics.some(({ severity }) => severity === 0)).toBe(true);
   });
 
-  it('has a channel for every topic, with the parameters it is made of', () => {
+  it('has a channel for every topic, with the parameters of the topic', () => {
     const connectorId = '1' as ConnectorId;
     for (const { kind } of CHARGER_TRAFFIC) {
       const topic =
@@ -51,7 +51,7 @@ describe('the AsyncAPI document', () => {
     ]);
   });
 
-  it('names every operation from the point of view of what connects', () => {
+  it('names every operation from the point of view of the client', () => {
     const actions = Object.entries(document.operations).map(([name, { action, channel }]) => {
       expect(name.toLowerCase()).toBe(`${action}${channel.$ref.replace('#/channels/', '')}`.toLowerCase());
       return [channel.$ref, action];
@@ -64,7 +64,7 @@ describe('the AsyncAPI document', () => {
     expect(document.operations.receiveLimit?.reply?.channel.$ref).toBe('#/channels/ack');
   });
 
-  it('gives examples that its own schemas and those of the service accept, and that leave no field out', () => {
+  it('has examples that its schemas and the service accept, and that leave no field out', () => {
     for (const { kind, schema, examples } of [...CHARGER_TRAFFIC, ...SITE_TRAFFIC]) {
       expect(document.components.messages[kind]?.examples).toEqual(examples);
       expect(examples.length).toBeGreaterThan(0);
@@ -81,7 +81,7 @@ describe('the AsyncAPI document', () => {
     }
   });
 
-  it('says of every field what it is, and forbids none that it does not name', () => {
+  it('describes every field, and forbids no additional ones', () => {
     for (const [name, { properties, additionalProperties }] of Object.entries(document.components.schemas)) {
       expect([name, additionalProperties]).toEqual([name, undefined]);
       for (const [field, { description }] of Object.entries(properties)) {
@@ -112,7 +112,7 @@ describe('/v1/asyncapi.json', () => {
   });
 
   it.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'refuses %s with what is possible',
+    'refuses %s and lists the allowed methods',
     async (method) => {
       const answer = await rig.call(method, '/v1/asyncapi.json');
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -125,7 +125,7 @@ describe('/v1/asyncapi.json', () => {
     '/v1/asyncapi',
     '/v1/asyncapi.json/..%2f..%2fetc',
     '/asyncapi.json',
-  ])('has nothing at %s', async (path) => {
+  ])('is not served at %s', async (path) => {
     const answer = await rig.call('GET', path);
     expect([answer.status, await answer.json()]).toMatchObject([404, { error: { code: 'NOT_FOUND' } }]);
   });

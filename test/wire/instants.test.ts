@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { instantSchema } from '../../src/wire/rest.js';
 
 describe('The pattern of an instant', () => {
-  it('is true of the days that the calendar has, from 1970 to 9999', () => {
+  it('matches only days of the calendar, from 1970 to 9999', () => {
     for (let year = 1900; year < 10_000; year++)
       for (const [month, day] of [
         [1, 31],

@@ -134,7 +134,7 @@ describe('The pattern of an instant', () => {
     ['1970-01-01T00:00:00Z', true],
     ['2028-02-29t00:00:00.1234567890123z', true],
     ['9999-12-31T23:59:59.999+00:00', true],
-  ])('of %s is %s: in the document, in a body and in a query', async (instant, isGood) => {
+  ])('matches %s: %s, in the document, in a body and in a query', async (instant, isGood) => {
     const sample = EVERY_SAMPLE.find(({ number }) => number === 2);
     if (sample === undefined) throw new Error('no sample');
     const body = { ...WINDOW, startTime: instant };
@@ -149,7 +149,7 @@ describe('The pattern of an instant', () => {
 });
 
 describe('Every request body', () => {
-  it('has examples, which its schema and the service accept', async () => {
+  it('has examples that its schema and the service accept', async () => {
     const document: unknown = await (await rig.call('GET', '/v1/openapi.json')).json();
     const { paths, components } = documentSchema.parse(document);
     const bodies = Object.entries(paths).flatMap(([path, methods]) =>
@@ -182,7 +182,7 @@ const SCHEMA_IS_THE_RULE = EVERY_SAMPLE.filter(
 );
 
 describe.each(SCHEMA_IS_THE_RULE)('The body of $method $pattern', (sample) => {
-  it('is refused by the service where the document refuses it, and nowhere else', async () => {
+  it('is refused by the service exactly if the document refuses it', async () => {
     const isDocumented = checkOf(sample);
     const good = sample.body ?? {};
     const fields = [

@@ -27,7 +27,7 @@ const topics: fc.Arbitrary<Topic> = fc.oneof(
 );
 
 describe('MQTT topics', () => {
-  it('are ems/v1/{tenantUuid}/{locationId}/{controllerUuid} and the rest of the table, escaped level by level', () => {
+  it('are ems/v1/{tenantUuid}/{locationId}/{controllerUuid} and the rest of the table, each level escaped', () => {
     const address = {
       tenantUuid: '0b6cf0c4-6d0f' as TenantUuid,
       locationId: 'quay.1' as LocationId,
@@ -44,7 +44,7 @@ describe('MQTT topics', () => {
     expect([directionOf('limit'), directionOf('sync')]).toEqual(['toCharger', 'toCharger']);
   });
 
-  it('read back as what they were built from, and never hold a character a broker treats specially', () => {
+  it('are read back as their parts, and contain no special character of brokers', () => {
     fc.assert(
       fc.property(topics, (topic) => {
         const text = buildTopic(topic);
@@ -63,7 +63,7 @@ describe('MQTT topics', () => {
     );
   });
 
-  it('that are not exactly what would be built are not read', () => {
+  it('other than the exact built form are not read', () => {
     const anything = fc.oneof(
       fc.string(),
       fc.string().map((text) => `ems/v1/t/l/c/${text}`),
@@ -95,7 +95,7 @@ describe('MQTT topics', () => {
     expect(parseTopic(text)).toBeUndefined();
   });
 
-  it('of another charger are not under a prefix, however alike', () => {
+  it('of another charger do not match a similar prefix', () => {
     const prefixes = new Set(['ems/v1/t/l/c']);
     expect(kindUnder(prefixes, 'ems/v1/t/l/c/state')).toBe('state');
     for (const text of [
