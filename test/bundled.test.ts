@@ -3,6 +3,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
 
-it('loads packages in the form that Node loads for people', () => {
+it('tests load packages in the form that Node loads for users', () => {
   expect(createRequire(import.meta.url).resolve('xstate')).toMatch(/xstate\.cjs\.js$/);
 });

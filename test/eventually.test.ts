@@ -15,25 +15,25 @@ async function looks(idlePerLookMs: number): Promise<number> {
 }
 
 describe('Patience', () => {
-  it('is spent look by look on an idle machine, however many processors it has', async () => {
+  it('is spent at each look on an idle machine, with any number of processors', async () => {
     expect(await looks(20)).toBe(5);
     expect(await looks(64 * 20)).toBe(5);
   });
 
-  it('lasts the longer the less the machine idles, up to ten times', async () => {
+  it('lasts up to ten times longer on a busy machine', async () => {
     expect(await looks(10)).toBe(10);
     // The looks get farther apart, and there are still as many as this in a second.
     expect(await looks(0)).toBe(27);
   });
 
-  it('is spent look by look where nobody counts what the processors idle', async () => {
+  it('is spent at each look if the idle time of processors is not counted', async () => {
     const patience = new Patience(40, () => 0);
     expect([await patience.lasts(), await patience.lasts()]).toEqual([true, false]);
   });
 });
 
 describe('Waiting', () => {
-  it('gives what a check gives once it no longer throws', async () => {
+  it('returns the result of a check once it no longer throws', async () => {
     let looked = 0;
     const check = async () => {
       looked++;
@@ -43,7 +43,7 @@ describe('Waiting', () => {
     expect(await eventually(check)).toBe(3);
   });
 
-  it('ends with what the check threw last', async () => {
+  it('ends with the last error of the check', async () => {
     let looked = 0;
     const check = () => {
       looked++;
@@ -54,7 +54,7 @@ describe('Waiting', () => {
     expect(looked).toBeGreaterThan(2);
   });
 
-  it('takes what was promised, or its failure, and names what does not come', async () => {
+  it('returns the result of a promise, or its failure, and reports one that never settles', async () => {
     const late = () => new Error('nobody came');
     expect(await inPatience(Promise.resolve(7), late)).toBe(7);
     await expect(inPatience(Promise.reject(new Error('it broke')), late)).rejects.toThrow('it broke');

@@ -41,7 +41,7 @@ describe('an address', () => {
 });
 
 describe('a name', () => {
-  it('is checked ten times more where its address failed too often, whoever of its neighbours did', () => {
+  it('gets ten more checks after too many failures of others at its address', () => {
     const { clock, limit } = limitAfter(BURST, '192.0.2.1');
     expect(limit.passwordWaitMs('192.0.2.1', 'q1-a')).toBe(0);
     for (let i = 0; i < 10; i++) limit.count('192.0.2.1', 'q1-a');
@@ -52,13 +52,13 @@ describe('a name', () => {
     expect(limit.passwordWaitMs('192.0.2.1', 'q1-a')).toBe(0);
   });
 
-  it('that nobody has waits with its address', () => {
+  it('that does not exist waits with its address', () => {
     const { limit } = limitAfter(BURST, '192.0.2.1');
     expect(limit.passwordWaitMs('192.0.2.1', undefined)).toBe(1_000);
     expect(limit.passwordWaitMs('192.0.2.2', undefined)).toBe(0);
   });
 
-  it('is limited wherever it comes from once all addresses together took too much work', () => {
+  it('is limited at every address once all addresses together caused too much work', () => {
     const { clock, limit } = limitAfter(0, '192.0.2.1');
     for (let i = 0; i < 1_000; i++) {
       limit.count(`192.0.2.${i % 250}`, 'q1-a');

@@ -57,7 +57,7 @@ function runOf(test: string) {
   };
 }
 
-it('a process with its port and a file fail the run that left them, and no other that goes on beside it', async ({
+it('a leftover process with a port and a leftover file fail their own run, and no concurrent one', async ({
   skip,
 }) => {
   skip(!existsSync('/proc/self/stat'), 'processes are found in /proc, which this system lacks');

@@ -78,7 +78,7 @@ describe('the log', () => {
     expect(Buffer.byteLength(lines.join(''))).toBeLessThanOrEqual(4_096);
   });
 
-  it('writes no key, token or generated secret, wherever it is in a line, also where the line is cut', () => {
+  it('writes no key, token or generated secret, at any place in a line, even a cut one', () => {
     const lines: string[] = [];
     const secret = generateSecret('a seed');
     const token = `eyJhbGciOiJFUzI1NiJ9.${secret}.${secret}`;
@@ -92,7 +92,7 @@ describe('the log', () => {
     for (const line of lines) expect(JSON.parse(line).msg).toContain('[redacted]');
   });
 
-  it('has a hundred errors of a kind at once and one a second, and says how many it left out', async () => {
+  it('writes a hundred errors of a kind at once and one a second, and counts the others', async () => {
     const lines: string[] = [];
     const clock = createVirtualClock(0);
     const metrics = createMetrics();
@@ -107,7 +107,7 @@ describe('the log', () => {
     expect((await metrics.logLinesLeftOut.get()).values).toMatchObject([{ value: 158 }]);
   });
 
-  it('bounds kinds whose messages never repeat, too', () => {
+  it('limits errors whose messages never repeat, too', () => {
     const lines: string[] = [];
     const log = logTo(lines);
     for (let i = 0; i < 5_000; i++) log.error({}, `failed for ${i}`);

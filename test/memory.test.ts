@@ -34,8 +34,8 @@ function canMount(place: string): boolean {
   }
 }
 
-describe('what a killed run of tests left', () => {
-  it('is removed, and what others use stays', () => {
+describe('The directory of a killed test run', () => {
+  it('is removed, and directories of others stay', () => {
     mkdirSync(join(abandoned, 'data'), { recursive: true });
     const kept = [`headroom-tests-${process.pid}-d4e5f6`, 'headroom-tests-', 'headroom-world-1-x'];
     for (const name of kept) mkdirSync(join(directory, name));
@@ -51,7 +51,7 @@ describe('what a killed run of tests left', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  it('stays and is named where it cannot be removed, and the run goes on', ({ skip }) => {
+  it('stays and is named if it cannot be removed, and the run goes on', ({ skip }) => {
     const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
     skip(!canMount(directory), 'a small disk cannot be mounted here');
     mounted = [directory];

@@ -35,7 +35,7 @@ async function is(parts: Partial<PasswordAttempt> = {}): Promise<string> {
   return (await check.check(attempt(parts))).is;
 }
 
-it('takes one slow hash for a right password, and none when it comes again, from wherever', async () => {
+it('a right password takes one slow hash, and none when it is repeated from any address', async () => {
   expect([await is(), await is(), await is({ address: '198.51.100.7' })]).toEqual([
     'right',
     'right',
@@ -44,13 +44,13 @@ it('takes one slow hash for a right password, and none when it comes again, from
   expect(slowHashes).toBe(1);
 });
 
-it('checks anew once another password is stored, and one that was right is right no longer', async () => {
+it('a changed password is checked again, and the old one is wrong', async () => {
   expect(await is()).toBe('right');
   expect(await is({ stored: await hashPassword('another password') })).toBe('wrong');
   expect(await is({ stored: undefined })).toBe('wrong');
 });
 
-it('takes none for what was wrong before, from wherever, until another password is stored', async () => {
+it('a wrong password takes no second slow hash from any address, until another password is stored', async () => {
   const [password, address] = ['an old password', '198.51.100.7'];
   expect([await is({ password }), await is({ password }), await is({ password, address })]).toEqual([
     'wrong',
@@ -61,12 +61,12 @@ it('takes none for what was wrong before, from wherever, until another password 
   expect(await is({ password, stored: await hashPassword(password) })).toBe('right');
 });
 
-it('takes as long for a name that nobody has', async () => {
+it('an unknown name takes as long as a known one', async () => {
   expect([await is({ password: 'guess' }), await is({ stored: undefined })]).toEqual(['wrong', 'wrong']);
   expect(slowHashes).toBe(2);
 });
 
-it('takes none for what has the form of a generated secret, right or wrong, and never refuses a right one', async () => {
+it('a password in the form of a generated secret takes no slow hash, and a right one is never refused', async () => {
   const password = generateSecret();
   for (let i = 0; i < 200; i++) guesses.count(HERE, 'q1-a');
   expect(await is({ password, stored: hashSecret(password) })).toBe('right');
@@ -74,7 +74,7 @@ it('takes none for what has the form of a generated secret, right or wrong, and 
   expect(slowHashes).toBe(0);
 });
 
-it('does no more work for a flood than its limits allow, however much of it comes at once', async () => {
+it('a flood of attempts causes no more work than its limits allow', async () => {
   // 80 of the hundred guesses that an address has.
   for (let i = 0; i < 80; i++) guesses.count(HERE);
   const flood = Array.from({ length: 2_000 }, (_, i) => is({ password: `guess ${i}`, stored: undefined }));
@@ -84,7 +84,7 @@ it('does no more work for a flood than its limits allow, however much of it come
   expect(slowHashes).toBeLessThanOrEqual(21);
 });
 
-it('lets in a whole site after a restart while one of it guesses on', async () => {
+it('all other chargers of a site are accepted after a restart while one charger guesses', async () => {
   const passwords = Array.from({ length: 8 }, (_, i) => `password of charger ${i}`);
   const hashes = await Promise.all(passwords.map((password) => hashPassword(password)));
   for (let i = 0; i < 110; i++) guesses.count(HERE, 'guesser');
@@ -97,7 +97,7 @@ it('lets in a whole site after a restart while one of it guesses on', async () =
   expect(verdicts.filter((_, i) => i % 2 === 0)).toEqual(passwords.map(() => 'later'));
 });
 
-it('lets a charger in soon though a neighbour at its address guesses on for its very name, and repeats each guess', async () => {
+it('a charger is soon accepted while a neighbour at its address guesses at the same name and repeats guesses', async () => {
   for (let i = 0; i < 110; i++) guesses.count(HERE, 'q1-a');
   let guess = 0;
   let attempts = 0;
@@ -113,13 +113,13 @@ it('lets a charger in soon though a neighbour at its address guesses on for its 
   expect(attempts).toBeLessThan(10);
 });
 
-it('keeps the turn of who hangs up and comes again', async () => {
+it('a client that disconnects and returns keeps its turn', async () => {
   const verdicts = await Promise.all([is(), is(), is()]);
   expect(verdicts).toEqual(['right', 'right', 'right']);
   expect(slowHashes).toBe(1);
 });
 
-it('takes addresses by turns, so that one with many passwords to check holds up others by one each', async () => {
+it('addresses are checked in rotation, so that one with many passwords delays others by one check each', async () => {
   const order: string[] = [];
   const one = async (address: string, name: string) => {
     await check.check(attempt({ address, name }));

@@ -11,7 +11,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-it('makes directories for the owner alone, and leaves those that are there as they are', () => {
+it('new directories are for their owner alone, and existing ones stay unchanged', () => {
   chmodSync(directory, 0o755);
   const made = join(directory, 'a', 'b');
   makePrivateDirectory(made);
@@ -25,7 +25,7 @@ it.each([
   [0o400, undefined],
   [0o640, 'mode 0640'],
   [0o604, 'mode 0604'],
-])('says of a file with mode %o: %s', (mode, words) => {
+])('a file with mode %o is reported as: %s', (mode, words) => {
   const file = join(directory, 'keys.json');
   writeFileSync(file, '');
   chmodSync(file, mode);
@@ -33,7 +33,7 @@ it.each([
   else expect(exposureOf(file)).toMatch(new RegExp(`${words}.*chmod 600 ${file}$`));
 });
 
-it('names the way out of an open directory too, and says nothing of what is not there', () => {
+it('an open directory is reported with its remedy, and a missing file is not reported', () => {
   chmodSync(directory, 0o750);
   expect(exposureOf(directory)).toMatch(/mode 0750.*chmod 700 /);
   expect(exposureOf(join(directory, 'missing'))).toBeUndefined();

@@ -15,7 +15,7 @@ import {
 const PASSWORD = 'correct horse battery';
 
 describe('a generated secret', () => {
-  it('is known by its form, whatever came out', () => {
+  it('is recognized by its form', () => {
     const secrets = Array.from({ length: 2_000 }, () => generateSecret());
     expect(new Set(secrets).size).toBe(secrets.length);
     for (const secret of secrets) expect(secret).toMatch(/^[0-9A-Za-z]{43}$/);
@@ -23,7 +23,7 @@ describe('a generated secret', () => {
     expect(generateSecret('a seed')).toBe(generateSecret('a seed'));
   });
 
-  it('keeps the fast hash, because nobody can guess it', async () => {
+  it('keeps the fast hash, because it cannot be guessed', async () => {
     const secret = generateSecret();
     expect(await hashPassword(secret)).toBe(hashSecret(secret));
     expect(await isPassword(secret, hashSecret(secret))).toBe(true);
@@ -37,13 +37,13 @@ describe('a generated secret', () => {
     'TheQuickBrownFoxJumpsOverTheLazyDogTwiceAAA',
     `${generateSecret()}x`,
     generateSecret().slice(1),
-  ])('is not taken for one: %s', (text) => {
+  ])('is not recognized in %s', (text) => {
     expect(isGenerated(text)).toBe(false);
   });
 });
 
-describe('a password that somebody chose', () => {
-  it('is stored as scrypt with its parameters and a salt of its own', async () => {
+describe('a chosen password', () => {
+  it('is stored as scrypt with its parameters and its own salt', async () => {
     const [one, other] = [await hashPassword(PASSWORD), await hashPassword(PASSWORD)];
     expect(one).toMatch(/^\$scrypt\$ln=14,r=8,p=1,id=[\w-]{12}\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(one).not.toBe(other);
@@ -53,7 +53,7 @@ describe('a password that somebody chose', () => {
     }
   });
 
-  it('is checked by the parameters it was stored with', async () => {
+  it('is checked by its stored parameters', async () => {
     const text = (bytes: Buffer) => bytes.toString('base64').replaceAll('=', '');
     const hash = scryptSync(PASSWORD, Buffer.alloc(16), 32, { N: 1024 });
     const stored = `$scrypt$ln=10,r=8,p=1,id=old$${text(Buffer.alloc(16))}$${text(hash)}`;
@@ -62,7 +62,7 @@ describe('a password that somebody chose', () => {
     expect(secretIdOf(stored)).toBe('old');
   });
 
-  it('of release 0.1 goes on being right, and keeps its id when it is hashed anew', async () => {
+  it('of release 0.1 stays valid, and keeps its id after a new hash', async () => {
     const fast = hashSecret(PASSWORD);
     expect([await isPassword(PASSWORD, fast), await isPassword('wrong', fast)]).toEqual([true, false]);
     expect(isHashOutdated(PASSWORD, fast)).toBe(true);
@@ -73,7 +73,7 @@ describe('a password that somebody chose', () => {
   });
 
   it.each([undefined, '', 'nonsense', '$scrypt$ln=14,r=8,p=1,id=x$$'])(
-    'is never the one behind %s',
+    'never matches the stored form %s',
     async (stored) => {
       expect([await isPassword(PASSWORD, stored), await isPassword('', stored)]).toEqual([false, false]);
       expect(await isPassword(generateSecret(), stored)).toBe(false);
@@ -81,14 +81,14 @@ describe('a password that somebody chose', () => {
   );
 });
 
-describe('what somebody may choose', () => {
+describe('The rule for chosen secrets', () => {
   it.each([
     'replace-this-too',
     'public-demo-q1-a',
     'ReplaceThisBeforeYouGoLive',
     'zwölf Zeichen',
     generateSecret(),
-  ])('is %s', (secret) => expect(isChosenSecretFit(secret)).toBe(true));
+  ])('accepts %s', (secret) => expect(isChosenSecretFit(secret)).toBe(true));
 
   it.each([
     '',
@@ -104,5 +104,5 @@ describe('what somebody may choose', () => {
     'lkjihgfedcba',
     'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
     'x'.repeat(257),
-  ])('is not %s', (secret) => expect(isChosenSecretFit(secret)).toBe(false));
+  ])('refuses %s', (secret) => expect(isChosenSecretFit(secret)).toBe(false));
 });

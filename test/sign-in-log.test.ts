@@ -21,7 +21,7 @@ beforeEach(() => {
   log = new SignInLog(clock, recordingLog(lines));
 });
 
-it('says from where and as whom somebody failed, and once a minute how often since', () => {
+it('a failed sign-in is logged with address and name, and once a minute with the number of repetitions', () => {
   log.add(FAILURE);
   expect(lines).toEqual([{ level: 'warn', fields: FAILURE, message: 'sign-in failed' }]);
   for (let i = 0; i < 5; i++) log.add(FAILURE);
@@ -33,14 +33,14 @@ it('says from where and as whom somebody failed, and once a minute how often sin
   expect(lines.at(-1)?.fields).toEqual({ ...FAILURE, sameSince: 6 });
 });
 
-it('tells sources apart by address and by name', () => {
+it('failed sign-ins are separated by address and by name', () => {
   log.add(FAILURE);
   log.add({ ...FAILURE, address: '192.0.2.2' });
   log.add({ ...FAILURE, keyId: 'demo0002' });
   expect(lines).toHaveLength(3);
 });
 
-it('is bounded whatever floods it, and says how much it left out', () => {
+it('the log of failed sign-ins is limited in a flood, and counts the omitted ones', () => {
   for (let i = 0; i < 5_000; i++) log.add({ ...FAILURE, address: `10.0.${i >> 8}.${i & 255}` });
   expect(lines).toHaveLength(100);
   clock.advance(2_000);
@@ -54,7 +54,7 @@ it.each([
   ['what is no name', 'my password!'],
   ['a long text', 'x'.repeat(1_000)],
   ['a new line', 'a\nb'],
-])('never shows %s that was sent in the place of a name', (_, text) => {
+])('the log of failed sign-ins never shows %s that was sent in the place of a name', (_, text) => {
   log.add({ via: 'token', address: '192.0.2.1', clientId: text, reason: 'no such client' });
   log.add({ via: 'mqtt', address: '192.0.2.1', username: `tenant/${text}`, reason: 'no such name' });
   expect(lines).toHaveLength(2);

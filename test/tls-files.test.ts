@@ -51,7 +51,7 @@ describe('The files for TLS', WITH_OPENSSL, () => {
     return Object.fromEntries(values.map(({ labels, value }) => [String(labels.certificate), value * 1000]));
   }
 
-  it('name the setting and the file that is missing', () => {
+  it('name the setting and the missing file', () => {
     const missing = folder.file('missing.pem');
     expect(() => open(missing, first.key)).toThrow(`HEADROOM_TLS_CERT: cannot read ${missing}`);
     expect(() => open(first.cert, missing)).toThrow(`HEADROOM_TLS_KEY: cannot read ${missing}`);
@@ -70,7 +70,7 @@ describe('The files for TLS', WITH_OPENSSL, () => {
     expect(() => open(first.cert, first.key, { tlsClientCa })).toThrow('HEADROOM_TLS_CLIENT_CA');
   });
 
-  it('say of a key that is encrypted, or of another certificate, what it is', () => {
+  it('report an encrypted key, and a key of another certificate, as such', () => {
     const encrypted = written(
       'encrypted.key',
       '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n',
@@ -80,7 +80,7 @@ describe('The files for TLS', WITH_OPENSSL, () => {
     expect(() => open(first.cert, second.key)).toThrow(/is not the key of the first certificate in/);
   });
 
-  it('tell when the certificates end, the earliest of a chain', async () => {
+  it('show the end of the certificates, the earliest of a chain', async () => {
     const chain = written('chain.pem', readFileSync(first.cert, 'utf8') + readFileSync(second.cert, 'utf8'));
     open(chain, first.key, { tlsClientCa: authority.cert });
     const { server = 0, client_ca: clientCa = 0 } = await expiries();
@@ -88,7 +88,7 @@ describe('The files for TLS', WITH_OPENSSL, () => {
     expect(Math.round((clientCa - Date.now()) / DAY_MS)).toBe(3650);
   });
 
-  it('warn once a day from 14 days before the end on, and take an expired certificate all the same', () => {
+  it('warn once a day from 14 days before the end on, and accept an expired certificate', () => {
     const warnings = () => lines.filter(({ level }) => level === 'warn').map(({ message }) => message);
     open(first.cert, first.key, { inDays: 75 });
     expect(warnings()).toEqual([]);
@@ -101,7 +101,7 @@ describe('The files for TLS', WITH_OPENSSL, () => {
     expect(warnings()).toHaveLength(2);
   });
 
-  it('take a new pair, keep the old one while the new one is only half there, and tell of each change once', () => {
+  it('accept a new pair, keep the old one while the new one is incomplete, and report each change once', () => {
     const placed = folder.place(first);
     const { files } = open(placed.cert, placed.key);
     let changes = 0;

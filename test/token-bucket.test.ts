@@ -14,7 +14,7 @@ describe('a token bucket', () => {
     expect(bucket.take(1_200)).toBe(false);
   });
 
-  it('never gives more than its burst and its rate allow, whenever it is asked', () => {
+  it('never gives more than its burst and its rate allow', () => {
     const limits = fc.record({
       ratePerS: fc.integer({ min: 1, max: 50 }),
       burst: fc.integer({ min: 1, max: 30 }),
