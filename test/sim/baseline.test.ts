@@ -1,0 +1,26 @@
+// The course of events of recorded worlds. `npm run baseline` records every world anew.
+import { readFileSync } from 'node:fs';
+import { expect, it } from 'vitest';
+import { type BaselineRecord, baselineWorlds, recordWorld } from '../../tools/bench/baseline-worlds.js';
+import { onlyWithAllCases } from '../seeds.js';
+
+const records = JSON.parse(readFileSync('test/baseline.json', 'utf8')) as Readonly<
+  Record<string, BaselineRecord>
+>;
+const names = Object.keys(records);
+const worlds = new Map(baselineWorlds().map((world) => [world.name, world]));
+/** A run plays one world of so many: a few scenarios of each transport, and hostile hours. */
+const EVERY = 10;
+
+it('has records of existing worlds alone', () => {
+  expect(names.filter((name) => !worlds.has(name))).toEqual([]);
+});
+
+it.each(names.filter((name, nth) => nth % EVERY === 1 && worlds.get(name)?.isRepeatable))(
+  'plays %s as recorded',
+  onlyWithAllCases(),
+  async (name) => {
+    const world = worlds.get(name);
+    expect(world && (await recordWorld(world))).toEqual(records[name]);
+  },
+);
