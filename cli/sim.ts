@@ -4,7 +4,7 @@ import { availableParallelism, constants } from 'node:os';
 import { Command, Option } from 'commander';
 import { LARGEST_SEED } from '../sim/scenario/draw.js';
 import { FAULT_LEVELS } from '../sim/scenario/fault-schema.js';
-import { removeWorldFolders } from '../sim/world/world-provision.js';
+import { removeWorldFolders } from '../sim/world/world-folder.js';
 import { NOT_BEGUN } from './exit-codes.js';
 import { printNote } from './print.js';
 import { legendLines } from './sim-legend.js';

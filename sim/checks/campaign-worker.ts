@@ -1,6 +1,6 @@
 // One process of a campaign: runs the seeds of its parent one after another, and sends each outcome. No module
 // imports it, because each message from a parent process would start a seed there.
-import { removeWorldFolders } from '../world/world-provision.js';
+import { removeWorldFolders } from '../world/world-folder.js';
 import { failedSeed, runSeed, type SeedOrder } from './campaign.js';
 
 process.on('message', (order: SeedOrder) => {

@@ -1,7 +1,4 @@
-// Preparation of a world: the folder for its files, and settings, tenants and keys for the first start of its service.
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+// Preparation of a world: settings, tenants and keys for the first start of its service.
 import { horizonMsOf } from '../../machines/power/grant.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
@@ -57,26 +54,4 @@ export function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, s
     locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
   );
   return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
-}
-
-const MEMORY = '/dev/shm';
-/** Contains the process id, the same for the worlds of all threads. */
-const PREFIX = `headroom-world-${process.pid}-`;
-
-/** Creates a folder, which the caller removes. A world's commits need not outlast the host. */
-export function makeWorldFolder(): string {
-  return mkdtempSync(join(worldsFolder(), PREFIX));
-}
-
-/** Removes the folders that unfinished worlds of this process left behind. */
-export function removeWorldFolders(): void {
-  const folder = worldsFolder();
-  for (const name of readdirSync(folder))
-    if (name.startsWith(PREFIX)) rmSync(join(folder, name), { recursive: true, force: true });
-}
-
-/** In memory, if the host offers that. If temporary files are in memory already, worlds use that folder: its creator removes it. */
-function worldsFolder(): string {
-  const temporary = tmpdir();
-  return temporary.startsWith(`${MEMORY}/`) || !existsSync(MEMORY) ? temporary : MEMORY;
 }

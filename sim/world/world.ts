@@ -39,9 +39,10 @@ import { type FuseLoad, type PowerWatch, SitePower } from './power-watch.js';
 import type { Question, RestAnswer } from './rest-client.js';
 import { Supply } from './supply.js';
 import { type OcppOf, WorldChargers } from './world-chargers.js';
+import { makeWorldFolder } from './world-folder.js';
 import { WorldGateway } from './world-gateway.js';
 import { type NodeFault, WorldNodes } from './world-nodes.js';
-import { configOf, keysOf, longestHorizonMs, makeWorldFolder, provisionWorld } from './world-provision.js';
+import { configOf, keysOf, longestHorizonMs, provisionWorld } from './world-provision.js';
 import { type Report, type Violation, WorldRecord } from './world-record.js';
 import {
   authorityOf,

@@ -18,7 +18,7 @@ session.post('Debugger.enable');
 `;
 
 /** Chunks of the bundle with the service, its database, its broker and the simulator. */
-const HEAVY = ['service.js', 'database.js', 'embedded-broker.js', 'run-scenario.js', 'world.js'];
+const HEAVY = ['service.js', 'connection.js', 'embedded-broker.js', 'run-scenario.js', 'world.js'];
 
 /** The words that call `command` and each command below it. */
 function wordsOf(command: Command, above: readonly string[] = []): readonly (readonly string[])[] {

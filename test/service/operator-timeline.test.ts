@@ -202,9 +202,9 @@ describe('GET /locations/{locationId}/timeline', () => {
     ['withPriority=0x1', /^withPriority: must be a whole number from 0 to 10/],
     ['withLimitKw=1e3', /^withLimitKw: must be/],
     ['withoutPriority=-1', /^withoutPriority: /],
-    ['withLimitKw=5', /^withStartTime: needed/],
+    ['withLimitKw=5', /^withStartTime: required/],
     ['withPriority=5', /^withLimitKw: required/],
-    ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: needed/],
+    ['withLimitKw=5&withStartTime=2030-01-01T00:00:00Z', /^withEndTime: required/],
     [
       'withLimitKw=5&withStartTime=2030-01-02T00:00:00Z&withEndTime=2030-01-01T00:00:00Z',
       /^withEndTime: must be after withStartTime \(query parameter\)$/,
