@@ -22,7 +22,7 @@ export interface CheckedWorld {
   readonly watch: PowerWatch;
   readonly book: CallBook;
   readonly books: SiteBooks;
-  /** Those of `books`, by location. */
+  /** Index of `books` by location. */
   readonly sites: ReadonlyMap<string, SiteBook>;
   readonly times: LeaseTimes;
   /** Longest time that a lease may last. */
