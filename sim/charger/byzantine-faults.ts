@@ -11,8 +11,8 @@ interface ByzantineFaults {
   meter(message: MeterMessage): MeterMessage;
   /** False for a charger that reports `powerW` and nothing else. */
   readonly tellsTime: boolean;
-  /** Appends to `told` the message, nothing, or the message and others. */
-  tell(message: ChargerMessage, told: ChargerMessage[]): void;
+  /** Appends to `sent` the message, nothing, or the message and others. */
+  tell(message: ChargerMessage, sent: ChargerMessage[]): void;
 }
 
 const SAYING_MORE: readonly Misbehaviour[] = ['garbage', 'flood', 'old-boot', 'others-ids'];
@@ -88,12 +88,12 @@ export function createByzantineFaults(
   return {
     meter,
     tellsTime: !kinds.has('power-only'),
-    tell(message, told) {
+    tell(message, sent) {
       if (kinds.size > 0 && isMute(message)) return;
-      told.push(message);
+      sent.push(message);
       if (!isTalkative) return;
       said++;
-      told.push(...besides(message));
+      sent.push(...besides(message));
     },
   };
 }

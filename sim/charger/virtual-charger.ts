@@ -36,7 +36,7 @@ const CHANGE_W = 200;
 const CHANGE_SHARE = 0.05;
 
 /** Last report of a connector. */
-interface Told {
+interface Report {
   readonly atMs: number;
   readonly status: string;
   readonly powerW: number;
@@ -48,7 +48,7 @@ interface Line {
   readonly connector: VirtualConnector;
   readonly topic: string;
   hb: number;
-  told: Told | undefined;
+  reported: Report | undefined;
   toldFailsafeA: number;
 }
 
@@ -57,10 +57,13 @@ function isGranted({ holder }: VirtualConnector): boolean {
 }
 
 /** True for a change that is worth a report before the next heartbeat. */
-function isChange(told: Told, connector: VirtualConnector): boolean {
-  if (connector.session !== told.session) return true;
-  if (connector.status !== told.status || told.isGranted !== isGranted(connector)) return true;
-  return Math.abs(connector.measuredPowerW() - told.powerW) >= Math.max(CHANGE_W, CHANGE_SHARE * told.powerW);
+function isChange(reported: Report, connector: VirtualConnector): boolean {
+  if (connector.session !== reported.session) return true;
+  if (connector.status !== reported.status || reported.isGranted !== isGranted(connector)) return true;
+  return (
+    Math.abs(connector.measuredPowerW() - reported.powerW) >=
+    Math.max(CHANGE_W, CHANGE_SHARE * reported.powerW)
+  );
 }
 
 /**
@@ -95,7 +98,7 @@ class ChargerVoice {
       connector,
       topic: buildTopic({ ...address, kind: 'meter', connectorId: connector.spec.connectorId }),
       hb: 0,
-      told: undefined,
+      reported: undefined,
       toldFailsafeA: connector.holder.failsafeA,
     }));
   }
@@ -109,7 +112,7 @@ class ChargerVoice {
   /** Makes the state and a value of each connector due. */
   sync(): void {
     this.#isStateDue = true;
-    for (const line of this.#lines) line.told = undefined;
+    for (const line of this.#lines) line.reported = undefined;
   }
 
   acknowledge(connector: VirtualConnector, of: { epoch: number; seq: number }, result: AckResult): void {
@@ -172,9 +175,9 @@ class ChargerVoice {
     return said[0];
   }
 
-  #dueAtMs({ told, connector }: Line): number {
-    if (told === undefined) return Number.NEGATIVE_INFINITY;
-    return told.atMs + (isChange(told, connector) ? CHANGES_APART_MS : this.#periodMs);
+  #dueAtMs({ reported, connector }: Line): number {
+    if (reported === undefined) return Number.NEGATIVE_INFINITY;
+    return reported.atMs + (isChange(reported, connector) ? CHANGES_APART_MS : this.#periodMs);
   }
 
   /** The connector with the oldest report comes first. */
@@ -186,12 +189,12 @@ class ChargerVoice {
       if (due === undefined) due = [line];
       else {
         // As a rule both reported at the same instants, and there is nothing to sort.
-        isInOrder &&= (due.at(-1)?.told?.atMs ?? 0) <= (line.told?.atMs ?? 0);
+        isInOrder &&= (due.at(-1)?.reported?.atMs ?? 0) <= (line.reported?.atMs ?? 0);
         due.push(line);
       }
     }
     if (due === undefined) return NONE_DUE;
-    return isInOrder ? due : due.sort((a, b) => (a.told?.atMs ?? 0) - (b.told?.atMs ?? 0));
+    return isInOrder ? due : due.sort((a, b) => (a.reported?.atMs ?? 0) - (b.reported?.atMs ?? 0));
   }
 
   #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {
@@ -200,7 +203,7 @@ class ChargerVoice {
     const { epoch, seq } = holder.applied;
     const hb = ++line.hb;
     holder.noteHeartbeat(hb, nowMs);
-    line.told = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector), session };
+    line.reported = { atMs: nowMs, status, powerW, isGranted: isGranted(line.connector), session };
     const leaseLeftS = holder.leaseLeftS(nowMs);
     const { limitA, limitW } = line.connector.heldTo();
     const message: MeterMessage = {

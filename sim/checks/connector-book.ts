@@ -186,7 +186,7 @@ const TRUSTED_AFTER_MS = 60_000;
 /** Currents to compare a value with, A per phase. */
 interface Allowed {
   /** Highest limit sent within the last minutes: a value may be that old. */
-  readonly toldLatelyA: number;
+  readonly sentLatelyA: number;
   /** Entitlement at the receipt of the value. */
   readonly grantedA: number;
 }
@@ -209,8 +209,8 @@ class MeteredDraw {
   }
 
   /** The service received a value at `nowMs`. */
-  note(drawnA: number, { toldLatelyA, grantedA }: Allowed, nowMs: number): void {
-    this.#overSinceMs = isOver(drawnA, toldLatelyA) ? (this.#overSinceMs ?? nowMs) : undefined;
+  note(drawnA: number, { sentLatelyA, grantedA }: Allowed, nowMs: number): void {
+    this.#overSinceMs = isOver(drawnA, sentLatelyA) ? (this.#overSinceMs ?? nowMs) : undefined;
     this.#isDistrusted = this.#overSinceMs !== undefined && nowMs - this.#overSinceMs > TOLERATED_MS;
     if (isOver(drawnA, grantedA)) {
       this.#keptSinceMs = undefined;
@@ -352,7 +352,7 @@ export interface ConnectorFacts {
 const SILENT_AFTER_HEARTBEATS = 3;
 
 /** Newest limit that left the service. */
-type Told = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
+type SentLimit = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
 
 /** Limit after the lease, on this number of its phases. */
 interface Then {
@@ -399,7 +399,7 @@ export class ConnectorBook {
   isReadOnly = false;
   /** Detects a draw above its limits. */
   readonly metered = new MeteredDraw();
-  told: Told | undefined;
+  sent: SentLimit | undefined;
   /** Newest acknowledgement that the charger sent. */
   taken: (Numbered & { readonly boot?: string | undefined }) | undefined;
   /** Boot and sequence number of its newest meter value as sent, and its boot as received. */
@@ -424,8 +424,8 @@ export class ConnectorBook {
    * Highest limits sent in the present span and in the one before. They start as NaN for the same reason as in
    * `outlet.ts`.
    */
-  #mostToldA = Number.NaN;
-  #mostToldBeforeA = Number.NaN;
+  #mostSentA = Number.NaN;
+  #mostSentBeforeA = Number.NaN;
   #turnsAtMs = 0;
 
   constructor(site: SiteBook, facts: ConnectorFacts, times: LeaseTimes) {
@@ -434,8 +434,8 @@ export class ConnectorBook {
     this.times = times;
     this.#promised = new OutstandingGrantRecord(times.settleMs);
     this.#acknowledgedThen = { thenA: facts.failsafeA, phases: ALL };
-    this.#mostToldA = 0;
-    this.#mostToldBeforeA = facts.failsafeA;
+    this.#mostSentA = 0;
+    this.#mostSentBeforeA = facts.failsafeA;
   }
 
   /** Converts a limit to the current that the connector may take from each phase: a DC limit is in W at the car. */
@@ -463,14 +463,14 @@ export class ConnectorBook {
     this.#promised.add({ epoch, seq, limitA, phases, leaseMs, overAtMs }, nowMs);
     const newest = this.#thens.at(-1) ?? this.#acknowledgedThen;
     if (newest.thenA !== thenA || newest.phases !== phases) this.#thens.push({ epoch, seq, thenA, phases });
-    this.told = limit;
+    this.sent = limit;
     if (phases < this.facts.circuitPhasesOfPhases.length) this.reallocatedAtMs = nowMs;
     if (nowMs >= this.#turnsAtMs) {
-      this.#mostToldBeforeA = this.#mostToldA;
-      this.#mostToldA = 0;
+      this.#mostSentBeforeA = this.#mostSentA;
+      this.#mostSentA = 0;
       this.#turnsAtMs = nowMs + LATELY_MS;
     }
-    this.#mostToldA = Math.max(this.#mostToldA, limitA, thenA);
+    this.#mostSentA = Math.max(this.#mostSentA, limitA, thenA);
   }
 
   /** Limit with that number; undefined if none left, or too long ago. */
@@ -541,9 +541,9 @@ export class ConnectorBook {
    * is reserved.
    */
   draw(drawnA: number, nowMs: number): void {
-    if (this.lease === 'none') this.#mostToldA = this.facts.maxA;
-    const toldLatelyA = Math.max(this.#mostToldA, this.#mostToldBeforeA, this.facts.failsafeA);
-    this.metered.note(drawnA, { toldLatelyA, grantedA: this.grantedA(nowMs) }, nowMs);
+    if (this.lease === 'none') this.#mostSentA = this.facts.maxA;
+    const sentLatelyA = Math.max(this.#mostSentA, this.#mostSentBeforeA, this.facts.failsafeA);
+    this.metered.note(drawnA, { sentLatelyA, grantedA: this.grantedA(nowMs) }, nowMs);
   }
 
   /** Its entitlement on its phase number `own`; its maximum if no grant binds it. */
@@ -600,10 +600,10 @@ export class ConnectorBook {
   /** Entitlement on this number of phases that lasts by its newest limit of `epoch`, without a new one. */
   lastingA(epoch: number, nowMs: number, phases: number): number {
     if (this.isUnreliable) return this.facts.maxA;
-    const { told, ownFailsafeA } = this;
-    if (told === undefined || told.epoch !== epoch || (told.phases ?? ALL) < phases) return ownFailsafeA;
-    const isInForce = this.#promised.isNewest(told, nowMs);
-    return Math.max(ownFailsafeA, told.thenA, isInForce ? told.limitA : 0);
+    const { sent, ownFailsafeA } = this;
+    if (sent === undefined || sent.epoch !== epoch || (sent.phases ?? ALL) < phases) return ownFailsafeA;
+    const isInForce = this.#promised.isNewest(sent, nowMs);
+    return Math.max(ownFailsafeA, sent.thenA, isInForce ? sent.limitA : 0);
   }
 
   /** A grant of an earlier life than `epoch` may be in force. */

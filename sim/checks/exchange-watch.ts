@@ -75,7 +75,7 @@ export class ExchangeWatch {
     }
     const ack = message.body ?? read(ackSchema, message.payload);
     if (ack?.result !== 'APPLIED') return;
-    if (book.told !== undefined && isOlder(ack, book.told)) this.#world.reached.note('lateAck');
+    if (book.sent !== undefined && isOlder(ack, book.sent)) this.#world.reached.note('lateAck');
     book.noteApplied(ack, this.#world.monotonicMs());
   }
 
@@ -184,7 +184,7 @@ export class ExchangeWatch {
   }
 
   #noteApplied(book: ConnectorBook, { epoch, seq }: Numbered): void {
-    if (book.told?.epoch === epoch && book.told.seq === seq && isOlder(book.holds, { epoch, seq }))
+    if (book.sent?.epoch === epoch && book.sent.seq === seq && isOlder(book.holds, { epoch, seq }))
       this.#world.reached.note('lostAckHealed');
     book.noteApplied({ epoch, seq }, this.#world.monotonicMs());
   }

@@ -58,9 +58,9 @@ export class GrantWatch {
    * that heartbeat.
    */
   #judgeNumbers(book: ConnectorBook, limit: LimitMessage): number {
-    const { told } = book;
-    if (told !== undefined && !isOlder(told, limit))
-      this.#violate('P7', book, `limit ${limit.epoch}/${limit.seq} left after ${told.epoch}/${told.seq}`);
+    const { sent } = book;
+    if (sent !== undefined && !isOlder(sent, limit))
+      this.#violate('P7', book, `limit ${limit.epoch}/${limit.seq} left after ${sent.epoch}/${sent.seq}`);
     const receivedAtMs = book.received.atMs(limit.boot, limit.ref);
     if (receivedAtMs === undefined)
       this.#violate(
@@ -188,20 +188,20 @@ export class GrantWatch {
   }
 
   #noteBranches(book: ConnectorBook, limit: LimitMessage): void {
-    const { told } = book;
-    const isNews = told?.reason !== limit.reason;
+    const { sent } = book;
+    const isNews = sent?.reason !== limit.reason;
     if (limit.reason === 'nonCompliant' && isNews) this.#world.reached.note('quarantine');
     if (limit.reason === 'lastResort' && isNews) this.#world.reached.note('lastResort');
     if (limit.reason === 'waiting' && isNews) this.#world.reached.note('waiting');
     if (
       (limit.reason === 'paused' || limit.reason === 'minimumPause') &&
-      told !== undefined &&
-      told.limitA > 0
+      sent !== undefined &&
+      sent.limitA > 0
     )
       this.#world.reached.note('rotationPause');
     if (book.hasGrantBefore(limit.epoch, this.#world.monotonicMs()))
       this.#world.reached.note('restartRestored');
-    if (told !== undefined && limit.limitA < told.limitA) {
+    if (sent !== undefined && limit.limitA < sent.limitA) {
       const wallMs = this.#world.nowMs();
       const { locationId } = book.site;
       const isAhead =

@@ -52,7 +52,7 @@ export class LateWatch {
       if (isLost(book, standing, nowMs)) leastW += drawnW;
       else if (isLate) {
         leastW += drawnW;
-        excessW += Math.max(0, drawnW - (book.told?.limitA ?? 0) * wattsPerA);
+        excessW += Math.max(0, drawnW - (book.sent?.limitA ?? 0) * wattsPerA);
       } else if (nowMs < standing.owedUntilMs) leastW += leastA * wattsPerA;
     }
     return Math.max(limitW + excessW, leastW);
@@ -61,9 +61,9 @@ export class LateWatch {
   #follow(book: ConnectorBook, nowMs: number): Standing {
     const standing = this.#standings.get(book) ?? newStanding();
     this.#standings.set(book, standing);
-    const { told, holds, facts } = book;
+    const { sent, holds, facts } = book;
     const isUntaken =
-      told !== undefined && isOlder(holds, told) && book.grantedA(nowMs) > told.limitA + TOLERANCE_A;
+      sent !== undefined && isOlder(holds, sent) && book.grantedA(nowMs) > sent.limitA + TOLERANCE_A;
     const isAsBefore = holds.seq === standing.heldSeq;
     standing.heldSeq = holds.seq;
     if (standing.lateSinceMs !== undefined || standing.silentSinceMs !== undefined)

@@ -66,7 +66,7 @@ export class LockWatch {
     }
     if (lockKw === undefined && limit.limitA > 0) standing.running++;
     else standing.running = 0;
-    const isLower = book.told !== undefined && limit.limitA < book.told.limitA;
+    const isLower = book.sent !== undefined && limit.limitA < book.sent.limitA;
     if (isLower && !isUntaken(book, standing))
       standing.lowered = { epoch: limit.epoch, seq: limit.seq, leftAtMs: this.#world.monotonicMs() };
   }
@@ -209,7 +209,7 @@ export class LockWatch {
   /** It is in reach, and has taken its newest limit. */
   #followsLimits(book: ConnectorBook): boolean {
     return (
-      !book.isSilent(this.#world.monotonicMs()) && book.told !== undefined && !isOlder(book.holds, book.told)
+      !book.isSilent(this.#world.monotonicMs()) && book.sent !== undefined && !isOlder(book.holds, book.sent)
     );
   }
 
@@ -218,7 +218,7 @@ export class LockWatch {
     for (const sibling of this.#lowerableBeside(book, STEADY_LIMITS))
       this.#violate(
         book,
-        `last resort while ${sibling.facts.key}, not locked, has ${sibling.told?.limitA} A`,
+        `last resort while ${sibling.facts.key}, not locked, has ${sibling.sent?.limitA} A`,
       );
   }
 
@@ -249,24 +249,24 @@ export class LockWatch {
   #unlockedRunningBeside(book: ConnectorBook, limits: number): readonly ConnectorBook[] {
     return book.site.connectors.filter((sibling) => {
       if (this.#world.oracle.lockKw(sibling.facts.key, this.#world.nowMs()) !== undefined) return false;
-      if (sibling.told === undefined || sibling.isReadOnly || sibling.metered.isDistrusted) return false;
+      if (sibling.sent === undefined || sibling.isReadOnly || sibling.metered.isDistrusted) return false;
       if (
         sibling.isSilent(this.#world.monotonicMs()) ||
         this.#world.monotonicMs() - sibling.onlineSinceMs < MADE_ROOM_MS
       )
         return false;
-      if (sibling.told.reason === 'nonCompliant' || sibling.told.reason === 'readOnly') return false;
+      if (sibling.sent.reason === 'nonCompliant' || sibling.sent.reason === 'readOnly') return false;
       if (this.#standingOf(sibling).running < limits) return false;
       // The charger falls back to that by itself, so a lower limit would free nothing (R18).
-      return sibling.told.limitA > sibling.ownFailsafeA + TOLERANCE_LEAST_A;
+      return sibling.sent.limitA > sibling.ownFailsafeA + TOLERANCE_LEAST_A;
     });
   }
 }
 
 /** Its limit, or its maximum if the service reports that the maximum is reserved. */
-function reservedAOf({ told, isUnreliable, facts: { failsafeA, maxA } }: ConnectorBook): number {
-  const isSetAside = told?.reason === 'nonCompliant' || told?.reason === 'readOnly';
-  return isUnreliable || isSetAside ? maxA : Math.max(told?.limitA ?? 0, failsafeA);
+function reservedAOf({ sent, isUnreliable, facts: { failsafeA, maxA } }: ConnectorBook): number {
+  const isSetAside = sent?.reason === 'nonCompliant' || sent?.reason === 'readOnly';
+  return isUnreliable || isSetAside ? maxA : Math.max(sent?.limitA ?? 0, failsafeA);
 }
 
 function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
@@ -275,8 +275,8 @@ function isUntaken({ holds }: ConnectorBook, { lowered }: Standing): boolean {
 
 /** By an earlier limit it may still draw more than by its newest one. */
 function isReleasing(book: ConnectorBook, nowMs: number): boolean {
-  const toldA = Math.max(book.told?.limitA ?? 0, book.ownFailsafeA);
-  return book.wattsOf((own) => book.grantedA(nowMs, own)) > book.wattsOf(() => toldA);
+  const sentA = Math.max(book.sent?.limitA ?? 0, book.ownFailsafeA);
+  return book.wattsOf((own) => book.grantedA(nowMs, own)) > book.wattsOf(() => sentA);
 }
 
 function floorAOf({ facts: { leastA, failsafeA } }: ConnectorBook): number {

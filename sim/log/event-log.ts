@@ -19,7 +19,7 @@ import { TraceStateFold } from './trace-state.js';
 const MOST_HELD_BYTES = 1 << 20;
 
 /** A past stays readable as long as a reference to it exists; the garbage collector then closes the file. */
-const ofNobody = new FinalizationRegistry<LogFile>((file) => file.close());
+const unreferencedFiles = new FinalizationRegistry<LogFile>((file) => file.close());
 
 /** The newest bytes in memory. Older ones move to a file, so that a long past needs no memory. */
 export class PastBytes implements GrowingLog {
@@ -45,7 +45,7 @@ export class PastBytes implements GrowingLog {
     this.#sizeBytes += piece.length;
     for (const [place, oldest] of this.#held) {
       if (this.#heldBytes <= this.#mostHeldBytes) break;
-      this.#fileOfThis().append(oldest);
+      this.#openFile().append(oldest);
       this.#held.delete(place);
       this.#heldBytes -= oldest.length;
     }
@@ -54,13 +54,13 @@ export class PastBytes implements GrowingLog {
 
   /** @param begin position of a piece, of which `sizeBytes` is the size. */
   read(begin: number, sizeBytes: number): Uint8Array {
-    return this.#held.get(begin) ?? this.#fileOfThis().read(begin, sizeBytes);
+    return this.#held.get(begin) ?? this.#openFile().read(begin, sizeBytes);
   }
 
-  #fileOfThis(): LogFile {
+  #openFile(): LogFile {
     if (this.#file !== undefined) return this.#file;
     this.#file = LogFile.nameless();
-    ofNobody.register(this, this.#file);
+    unreferencedFiles.register(this, this.#file);
     return this.#file;
   }
 }

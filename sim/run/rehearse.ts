@@ -26,7 +26,7 @@ import { RunTimeline } from './run-timeline.js';
 
 /** A timeline, and the position of a rehearsal in it. */
 interface Lane {
-  readonly course: RunTimeline;
+  readonly timeline: RunTimeline;
   readonly now: Mark;
 }
 
@@ -78,26 +78,26 @@ class Common {
   }
 }
 
-/** Resolves to all `courses`; after a failure, the rehearsal leaves all new ones. @throws the first error */
+/** Resolves to all `timelines`; after a failure, the rehearsal leaves all new ones. @throws the first error */
 async function allOrNone(
-  courses: readonly Promise<RunTimeline>[],
-  isNew: (course: RunTimeline) => boolean = () => true,
+  timelines: readonly Promise<RunTimeline>[],
+  isNew: (timeline: RunTimeline) => boolean = () => true,
 ): Promise<readonly RunTimeline[]> {
-  const settled = await Promise.allSettled(courses);
+  const settled = await Promise.allSettled(timelines);
   const done = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
   const failed = settled.find((each) => each.status === 'rejected');
   if (failed === undefined) return done;
-  await Promise.all(done.filter(isNew).map((course) => course.leave()));
+  await Promise.all(done.filter(isNew).map((timeline) => timeline.leave()));
   throw failed.reason;
 }
 
 /** Events of all lanes, in order. */
 function eventsOf(lanes: readonly Lane[]): Iterable<TraceEvent> {
-  return inOrder(lanes.map(({ course, now }) => course.memory.events(now.events)));
+  return inOrder(lanes.map(({ timeline, now }) => timeline.memory.events(now.events)));
 }
 
 async function leaveAll(lanes: readonly Lane[]): Promise<void> {
-  await Promise.all(lanes.map(({ course }) => course.leave()));
+  await Promise.all(lanes.map(({ timeline }) => timeline.leave()));
 }
 
 /**
@@ -117,12 +117,12 @@ export async function rehearse(
   const common = new Common(visits, new CellHosts(cells.length, workers));
   const { hosts } = common;
   try {
-    const courses = await allOrNone(
+    const timelines = await allOrNone(
       cells.map((cell, place) =>
         RunTimeline.begin(cell, { hosts, place, spares: common.sparesOf(cell, spares) }),
       ),
     );
-    const lanes = courses.map((course) => ({ course, now: course.end }));
+    const lanes = timelines.map((timeline) => ({ timeline, now: timeline.end }));
     return new RecordedRehearsal(scenario, lanes, common);
   } catch (error) {
     await common.leave();
@@ -166,7 +166,7 @@ class RecordedRehearsal implements Rehearsal {
       if (instant < this.nowMs())
         throw new RangeError(`${toInstant(instant)} has passed: rewindTo goes back`);
       this.#lanes = await Promise.all(
-        this.#lanes.map(async ({ course }) => ({ course, now: await course.reach(instant) })),
+        this.#lanes.map(async ({ timeline }) => ({ timeline, now: await timeline.reach(instant) })),
       );
     });
   }
@@ -207,8 +207,8 @@ class RecordedRehearsal implements Rehearsal {
       while (instant <= (this.#joined.at(-1)?.untilMs ?? Number.NEGATIVE_INFINITY)) await this.#part();
       this.#lanes = await Promise.all(
         this.#lanes.map(async (lane) => {
-          const course = await lane.course.forgetting(instant);
-          return { course, now: course.markOf(instant) };
+          const timeline = await lane.timeline.forgetting(instant);
+          return { timeline, now: timeline.markOf(instant) };
         }),
       );
     });
@@ -219,7 +219,7 @@ class RecordedRehearsal implements Rehearsal {
       const added = parseBranch(JSON.stringify(otherwise), 'branch', this.#scenario, this.nowMs());
       const scenario = branched(this.#scenario, added);
       const { visits } = this.#common;
-      const apart = this.#lanes.map(({ course }) => course.cell.locationIds);
+      const apart = this.#lanes.map(({ timeline }) => timeline.cell.locationIds);
       const branches: Lane[] = [];
       try {
         for (const cell of cellsAround(scenario, visits, apart)) branches.push(await this.#branchLane(cell));
@@ -237,8 +237,8 @@ class RecordedRehearsal implements Rehearsal {
 
   at(instant: EpochMs, connector?: ConnectorName): TraceState {
     this.#requireBeen(instant);
-    const newest = this.#lanes.flatMap(({ course, now }) =>
-      course.memory.stateAt(instant, now.events).newest(),
+    const newest = this.#lanes.flatMap(({ timeline, now }) =>
+      timeline.memory.stateAt(instant, now.events).newest(),
     );
     const state = new TraceStateFold();
     // All cells have calls and violations, of which the newest one counts; otherwise the states of two cells have
@@ -259,7 +259,7 @@ class RecordedRehearsal implements Rehearsal {
 
   hash(): string {
     const [alone, ...others] = this.#lanes;
-    if (alone !== undefined && others.length === 0) return alone.course.memory.hash(alone.now.events);
+    if (alone !== undefined && others.length === 0) return alone.timeline.memory.hash(alone.now.events);
     const hash = createTraceHash();
     for (const event of this.#events()) hash.add(event);
     return hash.digest();
@@ -277,32 +277,32 @@ class RecordedRehearsal implements Rehearsal {
   async #do(deed: Deed, concerns: (cell: Cell) => boolean): Promise<RestAnswer | undefined> {
     const lanes = this.#lanes;
     const nth = this.#nextDeed();
-    const courses = await allOrNone(
-      lanes.map(async ({ course, now }) => (concerns(course.cell) ? course.standingAt(now) : course)),
-      (course) => lanes.every((lane) => lane.course !== course),
+    const timelines = await allOrNone(
+      lanes.map(async ({ timeline, now }) => (concerns(timeline.cell) ? timeline.standingAt(now) : timeline)),
+      (timeline) => lanes.every((lane) => lane.timeline !== timeline),
     );
     const done = await Promise.all(
-      courses.map(async (course, i) => {
-        const now = lanes[i]?.now ?? course.end;
-        if (!concerns(course.cell)) return { lane: { course, now }, answer: undefined };
-        const answer = await course.do(deed, nth);
-        return { lane: { course, now: course.end }, answer };
+      timelines.map(async (timeline, i) => {
+        const now = lanes[i]?.now ?? timeline.end;
+        if (!concerns(timeline.cell)) return { lane: { timeline, now }, answer: undefined };
+        const answer = await timeline.do(deed, nth);
+        return { lane: { timeline, now: timeline.end }, answer };
       }),
     );
     this.#lanes = done.map(({ lane }) => lane);
-    await leaveAll(lanes.filter(({ course }, i) => course !== courses[i]));
+    await leaveAll(lanes.filter(({ timeline }, i) => timeline !== timelines[i]));
     return done.find(({ answer }) => answer !== undefined)?.answer;
   }
 
   /** Number of steps by hand so far. */
   #nextDeed(): number {
-    const before = this.#lanes.flatMap(({ course }) => course.done.map(({ nth }) => nth));
+    const before = this.#lanes.flatMap(({ timeline }) => timeline.done.map(({ nth }) => nth));
     return 1 + Math.max(-1, ...before);
   }
 
   /** From now on these locations run in one world, with all locations of their cells. */
   async #join(locationIds: readonly string[]): Promise<void> {
-    const apart = this.#lanes.map(({ course }) => course.cell.locationIds);
+    const apart = this.#lanes.map(({ timeline }) => timeline.cell.locationIds);
     const joined = this.#homes.joined(apart, [locationIds]);
     if (joined.length === apart.length) return;
     for (const cell of cellsAround(this.#scenario, this.#common.visits, joined)) {
@@ -313,26 +313,30 @@ class RecordedRehearsal implements Rehearsal {
       this.#lanes = this.#lanes.flatMap((lane) =>
         lane === lanes[0] ? [together] : lanes.includes(lane) ? [] : [lane],
       );
-      await Promise.all(lanes.map(({ course }) => course.rest()));
+      await Promise.all(lanes.map(({ timeline }) => timeline.rest()));
     }
   }
 
   /** Separates the lanes that were joined last. */
   async #part(): Promise<void> {
     const { lanes = [] } = this.#joined.pop() ?? {};
-    const [first = ''] = lanes[0]?.course.cell.locationIds ?? [];
-    const together = this.#lanes.filter(({ course }) => course.cell.locationIds.has(first));
+    const [first = ''] = lanes[0]?.timeline.cell.locationIds ?? [];
+    const together = this.#lanes.filter(({ timeline }) => timeline.cell.locationIds.has(first));
     const all = [...this.#lanes.filter((lane) => !together.includes(lane)), ...lanes];
     const order = this.#homes.joined(
-      all.map(({ course }) => course.cell.locationIds),
+      all.map(({ timeline }) => timeline.cell.locationIds),
       [],
     );
-    this.#lanes = order.flatMap(([id = '']) => all.filter(({ course }) => course.cell.locationIds.has(id)));
+    this.#lanes = order.flatMap(([id = '']) =>
+      all.filter(({ timeline }) => timeline.cell.locationIds.has(id)),
+    );
     await leaveAll(together);
   }
 
   #lanesIn({ locationIds }: Cell): readonly Lane[] {
-    return this.#lanes.filter(({ course }) => [...course.cell.locationIds].some((id) => locationIds.has(id)));
+    return this.#lanes.filter(({ timeline }) =>
+      [...timeline.cell.locationIds].some((id) => locationIds.has(id)),
+    );
   }
 
   /** The lane of a branch for `cell`. */
@@ -340,8 +344,8 @@ class RecordedRehearsal implements Rehearsal {
     const lanes = this.#lanesIn(cell);
     const [lane] = lanes;
     if (lane === undefined || lanes.length > 1) return this.#together(lanes, cell);
-    const { course, now } = lane;
-    return { course: hasMore(cell, course.cell) ? course.branched(cell, now) : course.follow(), now };
+    const { timeline, now } = lane;
+    return { timeline: hasMore(cell, timeline.cell) ? timeline.branched(cell, now) : timeline.follow(), now };
   }
 
   /** Combines the past of `lanes` into one world, which runs `cell`. */
@@ -349,12 +353,12 @@ class RecordedRehearsal implements Rehearsal {
     const memory = new EventLog();
     for (const event of eventsOf(lanes)) memory.add(event);
     const end = { atMs: this.nowMs(), events: memory.count };
-    const byNumber = new Map(lanes.flatMap(({ course }) => course.done.map((done) => [done.nth, done])));
+    const byNumber = new Map(lanes.flatMap(({ timeline }) => timeline.done.map((done) => [done.nth, done])));
     const done = [...byNumber.values()].sort((a, b) => a.nth - b.nth);
-    const at = lanes[0]?.course.at ?? { hosts: this.#common.hosts, place: 0 };
-    const course = new RunTimeline(cell, at, { memory, end, done });
-    await course.standingAt(end);
-    return { course, now: course.end };
+    const at = lanes[0]?.timeline.at ?? { hosts: this.#common.hosts, place: 0 };
+    const timeline = new RunTimeline(cell, at, { memory, end, done });
+    await timeline.standingAt(end);
+    return { timeline, now: timeline.end };
   }
 
   /** All events until now, in order. */

@@ -30,7 +30,7 @@ export type Report = (violation: Omit<Violation, 'atMs'>) => void;
 type Untimed<E> = E extends unknown ? Omit<E, 'atMs'> : never;
 
 /** Last traced state of a connector. */
-interface Told {
+interface OutletRecord {
   status: ChargingStatus;
   powerW: number;
   limitTenthsA: number;
@@ -61,7 +61,7 @@ interface Granted {
 export class Tracer {
   readonly #emit: (event: TraceEvent) => void;
   readonly #nowMs: () => EpochMs;
-  readonly #told = new Map<OutletState, Told>();
+  readonly #recorded = new Map<OutletState, OutletRecord>();
   readonly #powerW = new Map<string, number>();
   readonly #limitW = new Map<string, number>();
   readonly #limits = new Map<string, { readonly atMs: EpochMs; readonly limits: Limits }>();
@@ -115,8 +115,11 @@ export class Tracer {
   /** Voltages of a grid line, V; traced when one of them differs by a volt from its last traced value. */
   voltage(line: string, voltagesV: PerPhase): void {
     const tenthsV = voltagesV.map((phaseV) => Math.round(10 * phaseV));
-    const told = this.#voltages.get(line);
-    if (told !== undefined && tenthsV.every((phase, i) => Math.abs(phase - (told[i] ?? 0)) < LEAST_TENTHS_V))
+    const recorded = this.#voltages.get(line);
+    if (
+      recorded !== undefined &&
+      tenthsV.every((phase, i) => Math.abs(phase - (recorded[i] ?? 0)) < LEAST_TENTHS_V)
+    )
       return;
     this.#voltages.set(line, tenthsV);
     const [l1TenthsV = 0, l2TenthsV = 0, l3TenthsV = 0] = tenthsV;
@@ -158,7 +161,7 @@ export class Tracer {
     const limitTenthsA = Math.round(applied.limitA * 10);
     const isLeased = applied.seq > 0;
     const isOnline = run.isConnected;
-    const last = this.#told.get(state);
+    const last = this.#recorded.get(state);
     if (
       last !== undefined &&
       last.powerW === drawnW &&
@@ -170,8 +173,15 @@ export class Tracer {
     ) {
       return;
     }
-    const now: Told = { status, powerW: drawnW, limitTenthsA, reason: applied.reason, isLeased, isOnline };
-    this.#told.set(state, now);
+    const now: OutletRecord = {
+      status,
+      powerW: drawnW,
+      limitTenthsA,
+      reason: applied.reason,
+      isLeased,
+      isOnline,
+    };
+    this.#recorded.set(state, now);
     const { locationId, controllerUuid } = run.charger.address;
     const { connectorId } = state.spec;
     this.#emit({ atMs: this.#nowMs(), kind: 'connector', locationId, controllerUuid, connectorId, ...now });
