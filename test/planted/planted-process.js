@@ -12,8 +12,8 @@ const { runHostileHours } = await import(new URL('sim/world/hostile-hours.js', D
 const { runScenario } = await import(new URL('sim/run/run-scenario.js', DIST).href);
 /** @type {typeof import('../../sim/scenario/parse-scenario.js')} */
 const { parseScenario } = await import(new URL('sim/scenario/parse-scenario.js', DIST).href);
-/** @type {typeof import('../../sim/world/world-provision.js')} */
-const { removeWorldFolders } = await import(new URL('sim/world/world-provision.js', DIST).href);
+/** @type {typeof import('../../sim/world/world-folder.js')} */
+const { removeWorldFolders } = await import(new URL('sim/world/world-folder.js', DIST).href);
 
 // A bug may break the end of its world, too.
 process.once('exit', removeWorldFolders);
