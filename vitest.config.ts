@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config';
 import type { InlineConfig } from 'vitest/node';
 import { bundledProduct } from './test/bundled.js';
 import LongestFirst from './test/longest-first.js';
+import type { PartOfCases } from './test/seeds.js';
 
 /** A test that takes as long hangs. All other waits are bounded by `test/eventually.ts`, on a busy machine as well. */
 const HANGS_AFTER_MS = 600_000;
@@ -16,8 +17,8 @@ export const EXEC_ARGV = process.versions.node.startsWith('20.') ? ['--interrupt
 /** The mode of a release: otherwise packages are loaded and bundled in their form for developers, which checks more. */
 process.env.NODE_ENV = 'production';
 
-/** Share of the cases that slow tests with many cases play. `ALL_CASES=1` plays every case, as `.ci/run` does. */
-const SHARE_OF_CASES = (process.env.ALL_CASES ?? '') === '' ? 0.1 : 1;
+/** Part of the cases that tests with many cases play. `CASES=0/1` plays every case, and `.ci/run` a third. */
+const PART_OF_CASES = partOfCases(process.env.CASES || '0/10');
 
 /** All tests, on the bundle that people run. */
 const all: InlineConfig = {
@@ -31,7 +32,7 @@ const all: InlineConfig = {
   // pages. Each further worker loads the product and a browser again.
   maxWorkers: 6,
   execArgv: EXEC_ARGV,
-  provide: { shareOfCases: SHARE_OF_CASES },
+  provide: { partOfCases: PART_OF_CASES },
   server: { deps: { external: [/\/dist\//] } },
   sequence: { sequencer: LongestFirst },
   testTimeout: HANGS_AFTER_MS,
@@ -55,6 +56,18 @@ export const fast: InlineConfig = {
   // These tests compute more than they wait.
   maxWorkers: 4,
 };
+
+/**
+ * @param text such as `2/3`: the third of three parts
+ * @throws RangeError if it is no such part
+ */
+function partOfCases(text: string): PartOfCases {
+  const [nth, of] = text.split('/').map(Number);
+  if (!Number.isInteger(nth) || !Number.isInteger(of) || nth === undefined || of === undefined)
+    throw new RangeError(`CASES=${text} must be two whole numbers, such as 0/3`);
+  if (nth < 0 || nth >= of) throw new RangeError(`CASES=${text} must be from 0/${of} to ${of - 1}/${of}`);
+  return { nth, of };
+}
 
 export default defineConfig(({ mode }) => {
   if (mode === 'fast') return { test: fast };

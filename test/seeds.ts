@@ -1,4 +1,4 @@
-// The share of cases that a test runs: all with ALL_CASES=1, fewer otherwise. The end of the run lists the shares.
+// The part of its cases that a test runs, by the setting `CASES`. The end of the run lists the parts.
 import { inject, it, type TestOptions, TestRunner } from 'vitest';
 
 /** A part of a test that ran: `played` of `of`. */
@@ -7,10 +7,16 @@ interface Part {
   readonly of: number;
 }
 
+/** The part `nth` of `of` equal parts; 0 is the first. */
+export interface PartOfCases {
+  readonly nth: number;
+  readonly of: number;
+}
+
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Above 0, at most 1; by default 1. */
-    readonly shareOfCases: number;
+    /** By default all cases. */
+    readonly partOfCases: PartOfCases;
   }
   interface TaskMeta {
     /** The parts of the test, or of the list of cases that begins with it, if not all ran. */
@@ -18,12 +24,17 @@ declare module 'vitest' {
   }
 }
 
-function shareOfCases(): number {
-  return inject('shareOfCases') ?? 1;
+function part(): PartOfCases {
+  return inject('partOfCases') ?? { nth: 0, of: 1 };
+}
+
+function isInPart(place: number): boolean {
+  const { nth, of } = part();
+  return place % of === nth;
 }
 
 function partOf(unit: 'cases' | 'minutes', most: number, least: number): number {
-  const played = Math.min(most, Math.max(least, Math.ceil(most * shareOfCases())));
+  const played = Math.min(most, Math.max(least, Math.ceil(most / part().of)));
   const meta = TestRunner.getCurrentTest()?.meta;
   if (meta !== undefined && played < most) {
     const before = meta.parts?.[unit] ?? { played: 0, of: 0 };
@@ -42,42 +53,49 @@ export function minutesOf(most: number, least: number): number {
   return partOf('minutes', most, least);
 }
 
-/** 1, 2, 3 … up to `most` if all cases run. */
+/** The seeds of this run among 1, 2, 3 … `most`. */
 export function* seedsUpTo(most: number): Generator<number> {
-  const last = casesOf(most);
-  for (let seed = 1; seed <= last; seed++) yield seed;
+  const count = casesOf(most);
+  const first = Math.min(part().nth * count, most - count);
+  for (let seed = first + 1; seed <= first + count; seed++) yield seed;
 }
 
-/** Options for `it`: runs only with all cases. Otherwise the end of the run lists the test as partly run. */
-export function onlyWithAllCases(): TestOptions {
-  return shareOfCases() === 1 ? {} : { skip: true, meta: { parts: { cases: { played: 0, of: 1 } } } };
+/** A usual run plays a tenth of the cases, and CI a larger part. */
+const MOST_PARTS_IN_CI = 3;
+
+/** Options for `it`: a long test without parts, which a usual run skips and lists as partly run. */
+export function onlyInCi(): TestOptions {
+  return part().of <= MOST_PARTS_IN_CI
+    ? {}
+    : { skip: true, meta: { parts: { cases: { played: 0, of: 1 } } } };
 }
 
-/** A list of cases; `more` run only with all cases. */
+/** A list of cases; `more` run in parts. */
 export interface Cases<T> {
   readonly always: readonly T[];
   readonly more: readonly T[];
 }
 
-/** The cases of this run. */
-export function played<T>({ always, more }: Cases<T>): readonly T[] {
-  return shareOfCases() === 1 ? [...always, ...more] : always;
+/**
+ * The cases of this run. Of a plain list it plays a part. A usual run has no `more`: its time is for the most telling
+ * cases.
+ */
+export function played<T>(cases: Cases<T> | readonly T[]): readonly T[] {
+  if (!('always' in cases)) return cases.filter((_, i) => isInPart(i));
+  const { always, more } = cases;
+  return part().of <= MOST_PARTS_IN_CI ? [...always, ...more.filter((_, i) => isInPart(i))] : always;
 }
 
 /** Adds a test for each case of this run, named as by `it.each`. */
-export function testCases<T>(cases: Cases<T>, name: string, play: (each: T) => Promise<void>): void {
+export function testCases<T>(
+  cases: Cases<T> | readonly T[],
+  name: string,
+  play: (each: T) => Promise<void>,
+): void {
   const [first, ...others] = played(cases).map((each) => [each] as const);
-  const counted = { played: played(cases).length, of: cases.always.length + cases.more.length };
+  const of = 'always' in cases ? cases.always.length + cases.more.length : cases.length;
+  const counted = { played: played(cases).length, of };
   const meta = counted.played < counted.of ? { parts: { cases: counted } } : {};
   it.each(first === undefined ? [] : [first])(name, { meta }, play);
   it.each(others)(name, play);
-}
-
-/** The cases that always run, evenly spread by their share, and the others. */
-export function spread<T>(cases: readonly T[]): Cases<T> {
-  const every = Math.round(1 / shareOfCases());
-  return {
-    always: cases.filter((_, i) => i % every === 0),
-    more: cases.filter((_, i) => i % every !== 0),
-  };
 }

@@ -66,9 +66,7 @@ export function partLines(modules: readonly TestModule[]): readonly string[] {
     });
     return sums.length === 0 ? [] : [`  ${sums.join(' and ')} in ${module.relativeModuleId}`];
   });
-  return lines.length === 0
-    ? []
-    : ['\nPlayed in part, to be done in time (ALL_CASES=1 plays all):', ...lines];
+  return lines.length === 0 ? [] : ['\nPlayed in part, to be done in time (CASES=0/1 plays all):', ...lines];
 }
 
 function sum(numbers: readonly number[]): number {

@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { missingPrograms, needing } from '../needs.js';
 import { missingPostgres } from '../outbound/knex/postgres-server.js';
-import { casesOf, onlyWithAllCases } from '../seeds.js';
+import { casesOf, onlyInCi } from '../seeds.js';
 
 function run(script: string, ...options: readonly string[]) {
   const child = spawn(process.execPath, [`dist/tools/bench/${script}.js`, ...options]);
@@ -54,13 +54,13 @@ describe('A cluster of nodes', needing(missingPostgres()), () => {
 
   it(
     "loses no lease, limit or write if nodes share the tenants, and affects only the failed node's tenants",
-    onlyWithAllCases(),
+    onlyInCi(),
     () => expectNothingLost('kill,freezeInCommit,terminate', '--sharded', '--nodes=3', '--seed=6'),
   );
 
   it(
     'shows the shards of each node, and moves those of a stopped node to the other',
-    onlyWithAllCases(),
+    onlyInCi(),
     async () => {
       const cluster = run('cluster', '--nodes=2', '--sharded');
       const shown = (text: RegExp) => eventually(() => expect(cluster.printed()).toMatch(text), 60_000);
@@ -74,12 +74,12 @@ describe('A cluster of nodes', needing(missingPostgres()), () => {
 
   it(
     'loses no lease, limit or write while fronts, their NATS and nodes are killed',
-    { ...onlyWithAllCases(), ...needing(missingPrograms('nats-server')) },
+    { ...onlyInCi(), ...needing(missingPrograms('nats-server')) },
     () => expectNothingLost('killFront,killBus,kill', '--sharded', '--fronts=2', '--nodes=2', '--seed=2'),
   );
 
   it('shows its fronts, and kills one and its NATS by keys', {
-    ...onlyWithAllCases(),
+    ...onlyInCi(),
     ...needing(missingPrograms('nats-server')),
   }, async () => {
     const cluster = run('cluster', '--nodes=1', '--fronts=2');

@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '../eventually.js';
 import { missingPrograms, needing } from '../needs.js';
-import { onlyWithAllCases } from '../seeds.js';
+import { onlyInCi } from '../seeds.js';
 import { start, temporaryDirectory } from './headroom.js';
 
 function shell(line: string) {
@@ -72,19 +72,15 @@ describe('headroom demo', () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  it(
-    'keeps its data in a given data directory, and finds its cluster again',
-    onlyWithAllCases(),
-    async () => {
-      const dataDir = `${temporaryDirectory()}/kept`;
-      const clusterOf = async () => {
-        const { demo, curls } = await runDemo({ HEADROOM_DATA_DIR: dataDir });
-        await demo.stop();
-        return /clusters\/(\S+)/.exec(curls[2] ?? '')?.[1];
-      };
-      const first = await clusterOf();
-      expect(existsSync(dataDir)).toBe(true);
-      expect(await clusterOf()).toBe(first);
-    },
-  );
+  it('keeps its data in a given data directory, and finds its cluster again', onlyInCi(), async () => {
+    const dataDir = `${temporaryDirectory()}/kept`;
+    const clusterOf = async () => {
+      const { demo, curls } = await runDemo({ HEADROOM_DATA_DIR: dataDir });
+      await demo.stop();
+      return /clusters\/(\S+)/.exec(curls[2] ?? '')?.[1];
+    };
+    const first = await clusterOf();
+    expect(existsSync(dataDir)).toBe(true);
+    expect(await clusterOf()).toBe(first);
+  });
 });

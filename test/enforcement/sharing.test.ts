@@ -2,7 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { onlyWithAllCases } from '../seeds.js';
+import { onlyInCi } from '../seeds.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import type { RigCharger } from './rig-charger.js';
@@ -79,7 +79,7 @@ describe('the unused power of a charger', () => {
 
 describe('cars that cannot all charge at once', () => {
   // `test/machines/turns` proves the same without a service in every run.
-  it('all charge within 5 h: 20 of them where 5 floors fit', onlyWithAllCases(), async () => {
+  it('all charge within 5 h: 20 of them where 5 floors fit', onlyInCi(), async () => {
     rig = await createEnforcementRig(
       [
         {

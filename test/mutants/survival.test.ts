@@ -1,6 +1,6 @@
 // Every mutant of every machine changes the visible course of a story of the service.
 import { afterAll, describe, expect } from 'vitest';
-import { spread, testCases } from '../seeds.js';
+import { testCases } from '../seeds.js';
 import { METER_STORY } from './meter-story.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 import { OPERATOR_STORY } from './operator-story.js';
@@ -68,7 +68,7 @@ afterAll(async () => {
 });
 
 describe.each([...MACHINES])('The machine %s', (_, machine) => {
-  testCases(spread(mutantsOf(machine)), 'needs $name', async (mutant) => {
+  testCases(mutantsOf(machine), 'needs $name', async (mutant) => {
     let change: string | undefined;
     for (const story of storiesFor(mutant)) change ??= await changeBy(mutant, story);
     expect(change).toBeDefined();

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type BaselineRecord, baselineWorlds, recordWorld } from '../../tools/bench/baseline-worlds.js';
-import { onlyWithAllCases } from '../seeds.js';
+import { onlyInCi } from '../seeds.js';
 
 const records = JSON.parse(readFileSync('test/baseline.json', 'utf8')) as Readonly<
   Record<string, BaselineRecord>
@@ -18,7 +18,7 @@ it('has records of existing worlds alone', () => {
 
 it.each(names.filter((name, nth) => nth % EVERY === 1 && worlds.get(name)?.isRepeatable))(
   'plays %s as recorded',
-  onlyWithAllCases(),
+  onlyInCi(),
   async (name) => {
     const world = worlds.get(name);
     expect(world && (await recordWorld(world))).toEqual(records[name]);

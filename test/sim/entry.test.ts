@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { onlyWithAllCases } from '../seeds.js';
+import { onlyInCi } from '../seeds.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ONLY_BUNDLED = join(ROOT, 'test/only-bundled.js');
@@ -45,7 +45,7 @@ describe('The example project', () => {
     expect(node('--test', 'build/node-test/depot.test.js')).toMatch(/# pass 1\n# fail 0/);
   });
 
-  it('passes with vitest', onlyWithAllCases(), () => {
+  it('passes with vitest', onlyInCi(), () => {
     const words = ['node_modules/vitest/vitest.mjs', 'run', '--dir', 'vitest', '--testTimeout', '120000'];
     expect(node(...words, '--reporter', 'json')).toContain('"numPassedTests":1');
   });

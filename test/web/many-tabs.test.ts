@@ -1,7 +1,7 @@
 // Hidden tabs must not keep the browser's few connections from the visible one.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { onlyWithAllCases } from '../seeds.js';
+import { onlyInCi } from '../seeds.js';
 import { apiKeyOf, HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';
 
@@ -26,7 +26,7 @@ describe('Tabs of the dashboard in one browser', ON_PAGES, () => {
   afterEach(() => rig.closePages());
   afterAll(() => rig.stop());
 
-  it('are each live while visible, in any number', onlyWithAllCases(), async () => {
+  it('are each live while visible, in any number', onlyInCi(), async () => {
     const first = await rig.open();
     const context = first.context();
     await context.addInitScript(SAY_IT_BY_HAND);

@@ -6,7 +6,7 @@ import { CellRun } from '../../../sim/run/cell-run.js';
 import { rehearse } from '../../../sim/run/rehearse.js';
 import { runFutures, runScenario } from '../../../sim/run/run-scenario.js';
 import { branched, parseBranch, parseScenario } from '../../../sim/scenario/parse-scenario.js';
-import { casesOf, onlyWithAllCases } from '../../seeds.js';
+import { casesOf, onlyInCi } from '../../seeds.js';
 
 type Rehearsal = Awaited<ReturnType<typeof rehearse>>;
 
@@ -278,20 +278,16 @@ describe('Actions that are forgotten and repeated', () => {
     );
   });
 
-  it.each([2, 3])(
-    'give the timeline of a direct run with %i threads',
-    onlyWithAllCases(),
-    async (threads) => {
-      const isReturned = true;
-      const done: readonly Step[] = [
-        { half: 2, what: 'limit', site: 2, isReturned },
-        { half: 5, what: 'partition', site: 3, isReturned },
-        { half: 6, what: 'cluster', site: 1, isReturned: false },
-        { half: 7, what: 'schedule', site: 2, isReturned: false },
-      ];
-      await expectTheSame([{ half: 3, what: 'serviceCrash', site: 1, isReturned }], done, threads);
-    },
-  );
+  it.each([2, 3])('give the timeline of a direct run with %i threads', onlyInCi(), async (threads) => {
+    const isReturned = true;
+    const done: readonly Step[] = [
+      { half: 2, what: 'limit', site: 2, isReturned },
+      { half: 5, what: 'partition', site: 3, isReturned },
+      { half: 6, what: 'cluster', site: 1, isReturned: false },
+      { half: 7, what: 'schedule', site: 2, isReturned: false },
+    ];
+    await expectTheSame([{ half: 3, what: 'serviceCrash', site: 1, isReturned }], done, threads);
+  });
 });
 
 describe('Two futures that run together', () => {
