@@ -226,12 +226,16 @@ export class Forwarding {
           socket.setTimeout(ms);
         };
         const giveUp = () => {
-          // A slow client pauses the other node, whose silence is no fault then.
-          if (response.writableNeedDrain) socket.setTimeout(silentForMs);
-          else
-            asked.destroy(
-              Object.assign(new Error('silence'), { code: isConnecting ? 'CONNECT_TIMEOUT' : 'SILENT' }),
-            );
+          const { bytesRead } = socket;
+          // After a pause of this process, its timers come before the bytes that have arrived meanwhile.
+          setImmediate(() => {
+            // A slow client pauses the other node, whose silence is no fault then.
+            if (response.writableNeedDrain || socket.bytesRead > bytesRead) socket.setTimeout(silentForMs);
+            else
+              asked.destroy(
+                Object.assign(new Error('silence'), { code: isConnecting ? 'CONNECT_TIMEOUT' : 'SILENT' }),
+              );
+          });
         };
         socket.on('timeout', giveUp);
         asked.once('close', () => socket.off('timeout', giveUp));

@@ -15,9 +15,10 @@ import { eventually } from '../../eventually.js';
 import { fetchOnce } from '../../fetch-once.js';
 import { createRig } from './http-rig.js';
 
-const PATIENCE = { beginMs: 300, goOnMs: 300 };
+/** Far longer than a busy machine pauses a process. */
+const PATIENCE = { beginMs: 1_000, goOnMs: 1_000 };
 /** A client does not read for longer than a silent node is waited for. */
-const SLOW_MS = 700;
+const SLOW_MS = 1_500;
 const undo: (() => unknown)[] = [];
 /** Requests to the node, and its answer: at once by default. */
 let asked: string[];
