@@ -3,7 +3,7 @@
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import type { Writable } from '../values/writable.js';
-import type { LimitSegment } from './limit-in-force.js';
+import type { LimitInForce } from './limit-in-force.js';
 import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
 
 /** A connector with the data that locks and floors need. */
@@ -56,13 +56,16 @@ export function spansOfPermanentLimit(stack: ProfileStack, now: EpochMs): readon
   return compositeTimeline(stack, undefined, ahead).filter(({ priority }) => priority === undefined);
 }
 
+/** A limit in force, with the time in which it holds. */
+type LimitOverTime = TimeWindow & Pick<LimitInForce, 'limitKw'>;
+
 /**
  * O(n log n) in the windows of all connectors.
  * @param limits in order and without overlap
  * @returns shortfalls in order of time; adjacent ones differ in their shortage
  */
 export function findShortfalls(
-  limits: readonly LimitSegment[],
+  limits: readonly LimitOverTime[],
   connectors: readonly ConnectorAhead[],
 ): readonly Shortfall[] {
   const window = { startsAtMs: limits[0]?.startsAtMs ?? 0, endsAtMs: limits.at(-1)?.endsAtMs ?? 0 };
@@ -85,7 +88,7 @@ interface LockChange {
 }
 
 function sweep(
-  limits: readonly LimitSegment[],
+  limits: readonly LimitOverTime[],
   changes: ReadonlyMap<EpochMs, LockChange>,
   floorsW: number,
 ): readonly Shortfall[] {

@@ -1,6 +1,6 @@
 // Average import of a site over the windows that its tariff bills: the energy used, and the power left for chargers.
 import type { EpochMs } from '../values/time.js';
-import type { LimitOutlook } from './limit-in-force.js';
+import { type LimitSource, outlookLimits } from './limit-in-force.js';
 
 /** As provisioned for a location. */
 export interface PeakShavingRule {
@@ -140,12 +140,6 @@ export class BilledWindow {
     return this.#leavesW;
   }
 
-  /** The result of `follow`, and the power that later windows leave at their start. */
-  outlook(besideW: number, now: EpochMs): LimitOutlook {
-    const limitKw = this.follow(besideW, now) / 1000;
-    return { limitKw, endsAtMs: this.endsAtMs, thenKw: this.leavesAtFirstW(besideW) / 1000 };
-  }
-
   /** Power that a window leaves for the chargers at its start, W. */
   leavesAtFirstW(besideW: number): number {
     return rounded(1000 * this.rule.limitKw - besideW);
@@ -184,6 +178,29 @@ export class BilledWindow {
     this.#usedWms += importW * (untilMs - Math.max(this.#countedMs, startsAtMs));
     this.#countedMs = untilMs;
   }
+}
+
+/**
+ * Power that the billed average leaves for the chargers, now and in the next windows.
+ * @param besideW counted load of the building, and the reserve beside it
+ * @param mostBesideW highest load of the building
+ */
+export function peakShaving(
+  window: BilledWindow,
+  besideW: number,
+  mostBesideW: number,
+  now: EpochMs,
+): LimitSource {
+  const thenKw = window.leavesAtFirstW(besideW) / 1000;
+  const limitKw = window.follow(besideW, now) / 1000;
+  const cause = { kind: 'peakShaving' } as const;
+  const leastKw = Math.min(limitKw, window.leavesAtFirstW(mostBesideW) / 1000);
+  return {
+    name: 'peakShaving',
+    ...outlookLimits({ limitKw, endsAtMs: window.endsAtMs, thenKw }, cause),
+    lowestFrom: () => ({ limitKw: leastKw, cause }),
+    explain: () => 'the rest of the average import that the tariff bills',
+  };
 }
 
 function rounded(powerW: number): number {

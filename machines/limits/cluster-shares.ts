@@ -1,5 +1,7 @@
 // Shares of a cluster's cap: the due of each member, and the part usable already while others still make room.
+import type { EpochMs } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
+import { type GrantedShare, type LimitCause, type LimitSource, outlookLimits } from './limit-in-force.js';
 
 /** `min(1, clusterLimitKw / sumLocationLimitsKw)` (contract section 2.8); 1 without a cap. */
 export function clusterScale(clusterLimitKw: number | null, sumLocationLimitsKw: number): number {
@@ -24,22 +26,6 @@ export interface ClusterMember {
   /** The location's own effective limit, kW. */
   readonly setLimitKw: number;
   readonly reserved: ReservedPower;
-}
-
-/** Power that a cluster grants a member, whole W. */
-export interface GrantedShare {
-  readonly shareW: number;
-  /**
-   * Bound for the entitlement of the member's chargers, so that all members stay within the cap. It exceeds the share
-   * if the chargers need more, as far as the others have made room. Infinite if that is not enough and no member is
-   * still lowering its power.
-   */
-  readonly roomW: number;
-  /**
-   * Bound up to which the member may raise limits now. It is below the share while others are entitled to more than
-   * theirs.
-   */
-  readonly raisesToW: number;
 }
 
 export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>): number {
@@ -117,4 +103,65 @@ function duesOf(
     isAllLeft || dueW <= neededW ? dueW : neededW + Math.floor((dueW - neededW) * share),
   );
   return { duesW, isShort: leftW < 0 };
+}
+
+const explanationOf = (cause: LimitCause) =>
+  `the share of the location in cluster ${cause.kind === 'clusterShare' ? cause.clusterId : ''}`;
+
+export const clusterShareName = (clusterId: string) => `clusterShare:${clusterId}`;
+
+/** The granted share of a location. No later share is known to the location itself. */
+export function clusterShare(clusterId: string, share: GrantedShare): LimitSource {
+  const cause: LimitCause = { kind: 'clusterShare', clusterId };
+  const outlook = { limitKw: share.shareW / 1000, endsAtMs: Number.POSITIVE_INFINITY };
+  const limits = outlookLimits(outlook, cause);
+  return {
+    name: clusterShareName(clusterId),
+    ...limits,
+    lowestFrom: () => limits.current,
+    explain: explanationOf,
+    share,
+  };
+}
+
+/** From `atMs` on, a cluster's members get their effective limit times `scale`. */
+export interface ScaleStep {
+  readonly atMs: EpochMs;
+  readonly scale: number;
+}
+
+/** Known scales of a cluster in order of time; 1 before the first. */
+export interface ClusterOutlook {
+  readonly clusterId: string;
+  readonly steps: readonly ScaleStep[];
+}
+
+/**
+ * Shares of a location over time, by the known windows of all members.
+ * @param own the location's own limits, which the scales apply to
+ */
+export function clusterShareAhead({ clusterId, steps }: ClusterOutlook, own: LimitSource): LimitSource {
+  const cause: LimitCause = { kind: 'clusterShare', clusterId };
+  const stepAfter = (atMs: EpochMs) => {
+    let [from, to] = [0, steps.length];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if ((steps[middle]?.atMs ?? atMs) <= atMs) from = middle + 1;
+      else to = middle;
+    }
+    return from;
+  };
+  const limitAt = (atMs: EpochMs) => {
+    const scale = steps[stepAfter(atMs) - 1]?.scale ?? 1;
+    const effectiveKw = own.limitAt(atMs)?.limitKw ?? Number.POSITIVE_INFINITY;
+    return { limitKw: wattsOfLimit(effectiveKw * scale) / 1000, cause };
+  };
+  return {
+    name: clusterShareName(clusterId),
+    current: undefined,
+    limitAt,
+    nextChangeAfter: (atMs) => steps[stepAfter(atMs)]?.atMs ?? Number.POSITIVE_INFINITY,
+    lowestFrom: limitAt,
+    explain: explanationOf,
+  };
 }

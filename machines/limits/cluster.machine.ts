@@ -1,7 +1,8 @@
 // A cluster: ACTIVE, it shares its cap among the member locations; INACTIVE, it does not limit them (contract section
 // 3.2).
 import { type ActorRefFrom, assign, enqueueActions, setup } from 'xstate';
-import { type ClusterMember, type GrantedShare, grantShares, scaleOf } from './cluster-shares.js';
+import { type ClusterMember, grantShares, scaleOf } from './cluster-shares.js';
+import type { GrantedShare } from './limit-in-force.js';
 
 export type ClusterEvent =
   | {

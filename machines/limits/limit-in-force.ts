@@ -1,11 +1,9 @@
-// Limit in force at a location: the lowest of its own limit, its cluster shares, external limits and its connection.
-
+// Limit in force at a location: the lowest limit of all its sources, now and later.
 import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
-import type { GrantedShare } from './cluster-shares.js';
-import { compositeTimeline, type LimitProfile, type ProfileStack } from './profile-stack.js';
+import type { LimitProfile } from './profile-stack.js';
 
-/** Rule that sets the limit in force. Of equal limits the first in this order is named. */
+/** Rule that sets a limit. */
 export type LimitCause =
   | { readonly kind: 'permanentLimit' }
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
@@ -15,30 +13,7 @@ export type LimitCause =
   | { readonly kind: 'building' }
   | { readonly kind: 'physicalConnection' };
 
-export interface LimitInForce {
-  readonly limitKw: number;
-  readonly cause: LimitCause;
-  /** From the location's own profiles and permanent limit alone, kW. */
-  readonly effectiveLimitKw: number;
-}
-
-/** Limits of a location at one instant. */
-export interface LimitParts {
-  /** The deciding profile; undefined if none is active. */
-  readonly activeProfile: LimitProfile | undefined;
-  readonly permanentLimitKw: number;
-  /** By cluster id; only clusters that limit the location. */
-  readonly clusterShares: Iterable<readonly [clusterId: string, share: Pick<GrantedShare, 'shareW'>]>;
-  /** Limit of the grid operator; undefined without one. No priority lifts it. */
-  readonly operatorLimitKw: number | undefined;
-  /** Power that the billed average leaves for the chargers; undefined without such an average. */
-  readonly peakShavingKw: number | undefined;
-  /** Undefined without a known physical connection. */
-  readonly connectionLimitKw: number | undefined;
-  /** Remaining capacity of the connection beside the building; undefined without a meter. */
-  readonly buildingLeavesKw: number | undefined;
-}
-
+/** Of equal limits the first in this order is in force. */
 export const LIMIT_CAUSES = [
   'permanentLimit',
   'profile',
@@ -49,70 +24,119 @@ export const LIMIT_CAUSES = [
   'physicalConnection',
 ] as const satisfies readonly LimitCause['kind'][];
 
-const PERMANENT_LIMIT: LimitCause = { kind: 'permanentLimit' };
-const OPERATOR_LIMIT: LimitCause = { kind: 'operatorLimit' };
-const PEAK_SHAVING: LimitCause = { kind: 'peakShaving' };
-const BUILDING: LimitCause = { kind: 'building' };
-const PHYSICAL_CONNECTION: LimitCause = { kind: 'physicalConnection' };
+export interface SourceLimit {
+  readonly limitKw: number;
+  readonly cause: LimitCause;
+}
 
 /**
- * The lowest of all parts. The remaining capacity beside the building replaces the connection: it is larger than that
- * if the site feeds back and chargers may use it. A share counts in whole watts, as granted. A share that lowers the
- * limit by less than a watt has no effect.
+ * A source of limits for one location. Each kind has one file, which defines its limits over time and its explanation.
+ * A location has one source of a kind, and one cluster share for each of its clusters.
  */
-export function limitInForce(parts: LimitParts): LimitInForce {
-  const { activeProfile, permanentLimitKw, clusterShares, operatorLimitKw, peakShavingKw } = parts;
-  const connectionLimitKw = parts.buildingLeavesKw ?? parts.connectionLimitKw;
-  const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
-  let limitKw = effectiveLimitKw;
-  let cause: LimitCause =
-    activeProfile === undefined ? PERMANENT_LIMIT : { kind: 'profile', profile: activeProfile };
+export interface LimitSource {
+  /** Its name in traces; unique in a location. */
+  readonly name: string;
+  /** As of the location's last event; undefined if the source sets no limit. */
+  readonly current: SourceLimit | undefined;
+  /** As far as known at the last event; undefined if the source sets no limit then. */
+  limitAt(atMs: EpochMs): SourceLimit | undefined;
+  /** First instant after `atMs` at which `limitAt` changes; infinite if no change is known. */
+  nextChangeAfter(atMs: EpochMs): EpochMs;
+  /** The lowest limit from `now` on, as far as known; undefined if the source sets none. */
+  lowestFrom(now: EpochMs): SourceLimit | undefined;
+  /**
+   * The limit in an operator's words, such as `the limit of the grid operator`.
+   * @param textOf form of an instant in answers
+   */
+  explain(cause: LimitCause, textOf: (atMs: EpochMs) => string): string;
+  /** A person or the grid operator sets the limit. Such a limit falls in steps, and chargers get time to follow. */
+  readonly isOrdered?: boolean;
+  /** The limit may pause locked connectors whose provisioning permits it (power-safety.md, R17). */
+  readonly mayPauseLocks?: boolean;
+  /** The limit is a part of a cap that several locations share. */
+  readonly share?: GrantedShare;
+}
+
+/** Power that a cluster grants a member, whole W. */
+export interface GrantedShare {
+  readonly shareW: number;
+  /**
+   * Bound for the entitlement of the member's chargers, so that all members stay within the cap. It exceeds the share
+   * if the chargers need more, as far as the others have made room. Infinite if that is not enough and no member is
+   * still lowering its power.
+   */
+  readonly roomW: number;
+  /**
+   * Bound up to which the member may raise limits now. It is below the share while others are entitled to more than
+   * theirs.
+   */
+  readonly raisesToW: number;
+}
+
+/** Sources of a location, in the order of `LIMIT_CAUSES`. The first has the location's own limits. */
+export type LimitSources = readonly [own: LimitSource, ...others: LimitSource[]];
+
+/** Replaces the source of that name. A new one follows the shares of clusters. */
+export function putSource(sources: LimitSources, source: LimitSource): LimitSources {
+  const [own, ...others] = sources;
+  if (source.name === own.name) return [source, ...others];
+  const at = others.findIndex(({ name }) => name === source.name);
+  if (at !== -1) return [own, ...others.with(at, source)];
+  return [own, ...others.toSpliced(others.findLastIndex(({ share }) => share !== undefined) + 1, 0, source)];
+}
+
+export function dropSource([own, ...others]: LimitSources, name: string): LimitSources {
+  return [own, ...others.filter((other) => other.name !== name)];
+}
+
+export interface LimitInForce extends SourceLimit {
+  readonly source: LimitSource;
+  /** From the location's own profiles and permanent limit alone, kW. */
+  readonly effectiveLimitKw: number;
+}
+
+/** The limit in force as of the location's last event. */
+export function limitInForce(sources: LimitSources): LimitInForce {
+  return lowestOf(sources, ({ current }) => current);
+}
+
+/** The limit in force at `atMs`, as far as known at the last event. */
+export function limitInForceAt(sources: LimitSources, atMs: EpochMs): LimitInForce {
+  return lowestOf(sources, (source) => source.limitAt(atMs));
+}
+
+/** The lowest known limit, now or later. */
+export function lowestLimitFrom(sources: LimitSources, now: EpochMs): LimitInForce {
+  return lowestOf(sources, (source) => source.lowestFrom(now));
+}
+
+/** First instant after `atMs` at which a limit is known to change; infinite without one. */
+export function nextLimitChangeAfter(sources: LimitSources, atMs: EpochMs): EpochMs {
+  return Math.min(...sources.map((source) => source.nextChangeAfter(atMs)));
+}
+
+/** Grants count in whole watts, so a source that lowers the limit by less has no effect. */
+function lowestOf(
+  sources: LimitSources,
+  limitOf: (source: LimitSource) => SourceLimit | undefined,
+): LimitInForce {
+  let [source] = sources;
+  let { limitKw, cause } = limitOf(source) ?? UNLIMITED;
   let limitW = wattsOfLimit(limitKw);
-  for (const [clusterId, { shareW }] of clusterShares) {
-    if (shareW >= limitW) continue;
-    limitW = shareW;
-    limitKw = shareW / 1000;
-    cause = { kind: 'clusterShare', clusterId };
+  const effectiveLimitKw = limitKw;
+  for (const other of sources) {
+    const limit = limitOf(other);
+    if (limit === undefined || wattsOfLimit(limit.limitKw) >= limitW) continue;
+    source = other;
+    ({ limitKw, cause } = limit);
+    limitW = wattsOfLimit(limitKw);
   }
-  if (operatorLimitKw !== undefined && operatorLimitKw < limitKw) {
-    limitKw = operatorLimitKw;
-    cause = OPERATOR_LIMIT;
-  }
-  if (peakShavingKw !== undefined && peakShavingKw < limitKw) {
-    limitKw = peakShavingKw;
-    cause = PEAK_SHAVING;
-  }
-  if (connectionLimitKw !== undefined && connectionLimitKw < limitKw) {
-    limitKw = connectionLimitKw;
-    cause = parts.buildingLeavesKw === undefined ? PHYSICAL_CONNECTION : BUILDING;
-  }
-  return { limitKw, cause, effectiveLimitKw };
+  return { limitKw, cause, source, effectiveLimitKw };
 }
 
-/** From `atMs` on, a cluster's members get their effective limit times `scale`. */
-export interface ScaleStep {
-  readonly atMs: EpochMs;
-  readonly scale: number;
-}
+const UNLIMITED: SourceLimit = { limitKw: Number.POSITIVE_INFINITY, cause: { kind: 'permanentLimit' } };
 
-/** Known scales of a cluster in order of time. The first applies from the start of the requested time. */
-export interface ClusterOutlook {
-  readonly clusterId: string;
-  readonly steps: readonly ScaleStep[];
-}
-
-/** Limits of a location over time, without shares of clusters. */
-export interface OwnLimits {
-  readonly stack: ProfileStack;
-  readonly permanentLimitKw: number;
-  readonly operatorLimit: LimitOutlook | undefined;
-  readonly peakShaving: LimitOutlook | undefined;
-  readonly connectionLimitKw: number | undefined;
-  /** Remaining capacity of the connection beside the building. */
-  readonly buildingLeaves: LimitOutlook | undefined;
-}
-
-/** An external limit, as far as known now. */
+/** A limit as far as known now. */
 export interface LimitOutlook {
   readonly limitKw: number;
   /** Infinity without a named end. */
@@ -120,6 +144,25 @@ export interface LimitOutlook {
   /** Limit from that end on; left out without one. */
   readonly thenKw?: number;
 }
+
+/** Limits of a source by its outlook. */
+export function outlookLimits(
+  outlook: LimitOutlook | undefined,
+  cause: LimitCause,
+): Pick<LimitSource, 'current' | 'limitAt' | 'nextChangeAfter'> {
+  const limitOf = (limitKw: number | undefined) => (limitKw === undefined ? undefined : { limitKw, cause });
+  const current = limitOf(outlook?.limitKw);
+  if (outlook === undefined) return { current, limitAt: () => undefined, nextChangeAfter: () => NEVER };
+  const { endsAtMs } = outlook;
+  const then = limitOf(outlook.thenKw);
+  return {
+    current,
+    limitAt: (atMs) => (atMs < endsAtMs ? current : then),
+    nextChangeAfter: (atMs) => (atMs < endsAtMs ? endsAtMs : NEVER),
+  };
+}
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 export interface LimitSegment extends TimeWindow, LimitInForce {}
 
@@ -130,56 +173,23 @@ export interface LimitSegment extends TimeWindow, LimitInForce {}
  * @returns segments in order, without gaps inside a span; neighbours of one span differ
  */
 export function limitsInForce(
-  own: OwnLimits,
-  clusters: readonly ClusterOutlook[],
+  sources: LimitSources,
   spans: readonly TimeWindow[],
   most = Number.POSITIVE_INFINITY,
 ): readonly LimitSegment[] {
-  const { permanentLimitKw, operatorLimit, peakShaving, connectionLimitKw, buildingLeaves } = own;
-  const outlooks = [operatorLimit, peakShaving, buildingLeaves];
   const segments: LimitSegment[] = [];
-  const scales = clusters.map(({ clusterId, steps }) => new ScaleCursor(clusterId, steps));
   for (const span of spans) {
     const firstOfSpan = segments.length;
-    for (const { startsAtMs, endsAtMs, priority } of compositeTimeline(own.stack, undefined, span)) {
-      const activeProfile = own.stack.find((held) => held.priority === priority);
-      const effectiveLimitKw = activeProfile?.limitKw ?? permanentLimitKw;
-      let atMs = startsAtMs;
-      while (atMs < endsAtMs) {
-        let untilMs = Math.min(endsAtMs, ...outlooks.map((outlook) => endAfter(outlook, atMs)));
-        const clusterShares: [string, { shareW: number }][] = [];
-        for (const cursor of scales) {
-          const shareW = wattsOfLimit(effectiveLimitKw * cursor.scaleAt(atMs));
-          clusterShares.push([cursor.clusterId, { shareW }]);
-          untilMs = Math.min(untilMs, cursor.nextAtMs);
-        }
-        const parts = {
-          activeProfile,
-          permanentLimitKw,
-          clusterShares,
-          operatorLimitKw: limitKwAt(operatorLimit, atMs),
-          peakShavingKw: limitKwAt(peakShaving, atMs),
-          connectionLimitKw,
-          buildingLeavesKw: limitKwAt(buildingLeaves, atMs),
-        };
-        const limit = limitInForce(parts);
-        appendSegment(segments, firstOfSpan, { ...limit, startsAtMs: atMs, endsAtMs: untilMs });
-        if (segments.length > most) return segments.slice(0, most);
-        atMs = untilMs;
-      }
+    let { startsAtMs } = span;
+    while (startsAtMs < span.endsAtMs) {
+      const endsAtMs = Math.min(span.endsAtMs, nextLimitChangeAfter(sources, startsAtMs));
+      const limit = limitInForceAt(sources, startsAtMs);
+      appendSegment(segments, firstOfSpan, { ...limit, startsAtMs, endsAtMs });
+      if (segments.length > most) return segments.slice(0, most);
+      startsAtMs = endsAtMs;
     }
   }
   return segments;
-}
-
-/** Undefined if the outlook sets no limit then. */
-export function limitKwAt(outlook: LimitOutlook | undefined, atMs: EpochMs): number | undefined {
-  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.limitKw : outlook?.thenKw;
-}
-
-/** End of the present limit if it is after `atMs`; otherwise infinite. */
-function endAfter(outlook: LimitOutlook | undefined, atMs: EpochMs): EpochMs {
-  return outlook !== undefined && atMs < outlook.endsAtMs ? outlook.endsAtMs : Number.POSITIVE_INFINITY;
 }
 
 /** Extends the last segment if only the time differs. */
@@ -199,26 +209,4 @@ function isSameCause(a: LimitCause, b: LimitCause): boolean {
   if (a.kind === 'profile') return b.kind === 'profile' && a.profile === b.profile;
   if (a.kind === 'clusterShare') return b.kind === 'clusterShare' && a.clusterId === b.clusterId;
   return a.kind === b.kind;
-}
-
-/** Walks the scales of one cluster; callers pass instants in order. */
-class ScaleCursor {
-  readonly clusterId: string;
-  readonly #steps: readonly ScaleStep[];
-  #next = 0;
-
-  constructor(clusterId: string, steps: readonly ScaleStep[]) {
-    this.clusterId = clusterId;
-    this.#steps = steps;
-  }
-
-  scaleAt(atMs: EpochMs): number {
-    while ((this.#steps[this.#next]?.atMs ?? Number.POSITIVE_INFINITY) <= atMs) this.#next++;
-    return this.#steps[this.#next - 1]?.scale ?? 1;
-  }
-
-  /** Next change of the scale after the last passed instant. */
-  get nextAtMs(): EpochMs {
-    return this.#steps[this.#next]?.atMs ?? Number.POSITIVE_INFINITY;
-  }
 }

@@ -1,7 +1,7 @@
 // The grid operator's limit on one location, with the states of EEBUS LPC (Limitation of Power Consumption).
 import { type ActorRefFrom, assign, enqueueActions, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
-import type { LimitOutlook } from './limit-in-force.js';
+import { type LimitOutlook, type LimitSource, outlookLimits } from './limit-in-force.js';
 
 /** As provisioned for a location. */
 export interface OperatorRule {
@@ -135,12 +135,29 @@ export function operatorLimitKwOf(actor: OperatorActor): number | undefined {
 }
 
 /** Limit of the operator from now on, as far as known; undefined without one. */
-export function operatorOutlookOf(actor: OperatorActor): LimitOutlook | undefined {
+function outlookOf(actor: OperatorActor): LimitOutlook | undefined {
   const limitKw = operatorLimitKwOf(actor);
   if (limitKw === undefined) return undefined;
   const { value, context } = actor.getSnapshot();
   if (value === 'limited') return { limitKw, endsAtMs: orderEndsAtMs(context) };
   return { limitKw, endsAtMs: value === 'failsafe' ? failsafeEndsAtMs(context) : initEndsAtMs(context) };
+}
+
+/** The grid operator's limit as of the actor's last event. No priority lifts it. */
+export function operatorLimit(actor: OperatorActor): LimitSource {
+  const limits = () => outlookLimits(outlookOf(actor), { kind: 'operatorLimit' });
+  return {
+    name: 'operatorLimit',
+    isOrdered: true,
+    mayPauseLocks: true,
+    get current() {
+      return limits().current;
+    },
+    limitAt: (atMs) => limits().limitAt(atMs),
+    nextChangeAfter: (atMs) => limits().nextChangeAfter(atMs),
+    lowestFrom: () => limits().current,
+    explain: () => 'the limit of the grid operator',
+  };
 }
 
 /** State to keep over a restart and to show. */

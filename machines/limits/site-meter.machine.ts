@@ -2,7 +2,7 @@
 import { type ActorRefFrom, assign, sendParent, setup } from 'xstate';
 import type { EpochMs } from '../values/time.js';
 import type { BuildingLoad, ChargersNow, Occupied, SiteReading } from './building-load.js';
-import type { LimitOutlook } from './limit-in-force.js';
+import { type LimitSource, outlookLimits } from './limit-in-force.js';
 import type { MeterDoubt } from './meter-judge.js';
 
 export type SiteMeterEvent =
@@ -54,9 +54,15 @@ export function nextSiteMeterBoundary(actor: SiteMeterActor): EpochMs | undefine
   return value === 'distrusted' ? load.staleAtMs : undefined;
 }
 
-/** Remaining capacity beside the building. No later change is known, so it has no end. */
-export function siteMeterOutlookOf(actor: SiteMeterActor): LimitOutlook {
-  return { limitKw: siteMeterReportOf(actor).headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY };
+/** Remaining capacity of the connection beside the building. No later change is known. */
+export function besideBuilding({ headroomW }: SiteMeterReport, load: BuildingLoad): LimitSource {
+  const cause = { kind: 'building' } as const;
+  return {
+    name: 'building',
+    ...outlookLimits({ limitKw: headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY }, cause),
+    lowestFrom: () => ({ limitKw: load.occupied(1).headroomW / 1000, cause }),
+    explain: () => 'the rest of the physical connection beside the building',
+  };
 }
 
 export function isSameReport(a: SiteMeterReport, b: SiteMeterReport): boolean {

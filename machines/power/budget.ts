@@ -1,19 +1,14 @@
 // Power budget of a location until the end of the longest lease that can be granted now (power-safety.md, rule 3).
-import type { GrantedShare } from '../limits/cluster-shares.js';
 import {
   type LimitInForce,
-  type LimitOutlook,
-  type LimitParts,
-  limitInForce,
-  limitKwAt,
+  type LimitSource,
+  type LimitSources,
+  limitInForceAt,
+  lowestLimitFrom,
+  nextLimitChangeAfter,
 } from '../limits/limit-in-force.js';
-import {
-  activeProfileAt,
-  type LimitProfile,
-  nextBoundaryAfter,
-  type ProfileStack,
-} from '../limits/profile-stack.js';
-import { type EpochMs, statusAt } from '../values/time.js';
+import type { ProfileStack } from '../limits/profile-stack.js';
+import type { EpochMs } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { ConnectorActor } from './connector.machine.js';
 
@@ -33,8 +28,8 @@ export interface Budget {
   readonly isLimitOrdered: boolean;
   /** Monotonic time until which `budgetW` holds. */
   readonly untilMs: number;
-  /** The grid operator's limit, W; infinite without one. */
-  readonly operatorW: number;
+  /** The lowest limit that may pause locked connectors, W; infinite without one. */
+  readonly pausingW: number;
   /** The lowest share that a cluster grants, W; infinite without a binding cluster. */
   readonly clusterShareW: number;
   /**
@@ -67,27 +62,13 @@ export interface BuildingOnPhases {
 }
 
 /** The part of a location that determines its budget. */
-export interface LimitedLocation extends LimitParts {
-  readonly stack: ProfileStack;
-  /** Share by cluster id, for each binding cluster. */
-  readonly clusterShares: ReadonlyMap<string, GrantedShare>;
+export interface LimitedLocation {
+  readonly sources: LimitSources;
   /** As of the last event. */
   readonly limit: LimitInForce;
-  /** The least that the building ever leaves of the connection, kW; undefined without a site meter. */
-  readonly buildingLeavesAtLeastKw: number | undefined;
-  /** Power that peak shaving leaves now and in the next billed windows; undefined without peak shaving. */
-  readonly peakShaving: LimitOutlook | undefined;
-  /** The least that peak shaving leaves in a new billed window. */
-  readonly peakShavingAtLeastKw: number | undefined;
   readonly buildingOnPhases: BuildingOnPhases | undefined;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
-
-const ORDERED: ReadonlySet<LimitInForce['cause']['kind']> = new Set([
-  'permanentLimit',
-  'profile',
-  'operatorLimit',
-]);
 
 /** One instant on two clocks, ms: `now` on the wall clock, `nowMs` on the monotonic clock. */
 export interface Instant {
@@ -97,36 +78,38 @@ export interface Instant {
 
 /** @param horizonMs time from now to the end of a lease that is granted now, ms */
 export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, horizonMs: number): Budget {
-  const { stack, limit, permanentLimitKw, operatorLimitKw, connectors } = location;
+  const { sources, limit, connectors } = location;
   const untilInstant = now + horizonMs;
   const limitW = wattsOfLimit(limit.limitKw);
   let [lowest, lowestW] = [limit, limitW];
   let bindsFromMs: number | undefined;
-  let boundary = nextChangeAfter(location, now);
-  while (boundary !== undefined && boundary <= untilInstant) {
-    const parts = { ...location, peakShavingKw: limitKwAt(location.peakShaving, boundary) };
-    const ahead = limitWith(parts, activeProfileAt(stack, boundary), permanentLimitKw);
+  let boundary = nextLimitChangeAfter(sources, now);
+  while (boundary <= untilInstant) {
+    const ahead = limitInForceAt(sources, boundary);
     if (wattsOfLimit(ahead.limitKw) < lowestW) {
       [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
       bindsFromMs ??= nowMs + (boundary - now);
     }
-    boundary = nextChangeAfter(location, boundary);
+    boundary = nextLimitChangeAfter(sources, boundary);
   }
+  const shares = sources.flatMap(({ share }) => share ?? []);
+  const [own, ...others] = sources;
+  const unshared: LimitSources = [own, ...others.filter(({ share }) => share === undefined)];
   return {
     budgetW: lowestW,
     limitW,
     bindsFromMs: bindsFromMs ?? nowMs,
-    isOrdered: ORDERED.has(lowest.cause.kind),
-    isLimitOrdered: ORDERED.has(limit.cause.kind),
+    isOrdered: lowest.source.isOrdered === true,
+    isLimitOrdered: limit.source.isOrdered === true,
     // From that time on, the next boundary lies within the horizon.
-    untilMs: boundary === undefined ? Number.POSITIVE_INFINITY : nowMs + (boundary - untilInstant),
-    operatorW: operatorLimitKw === undefined ? Number.POSITIVE_INFINITY : wattsOfLimit(operatorLimitKw),
-    clusterShareW: leastShareWOf(location.clusterShares),
-    clusterRoomW: Math.min(...[...location.clusterShares.values()].map(({ roomW }) => roomW)),
-    raisesToW: Math.min(lowestW, ...[...location.clusterShares.values()].map(({ raisesToW }) => raisesToW)),
-    isClusterBound: lowest.cause.kind === 'clusterShare',
-    lowestW: wattsOfLimit(lowestEver(location, now).limitKw),
-    lowestOwnW: wattsOfLimit(lowestEver({ ...location, clusterShares: NO_SHARES }, now).limitKw),
+    untilMs: nowMs + (boundary - untilInstant),
+    pausingW: leastW(sources.filter(({ mayPauseLocks }) => mayPauseLocks)),
+    clusterShareW: leastShareWOf(sources),
+    clusterRoomW: Math.min(...shares.map(({ roomW }) => roomW)),
+    raisesToW: Math.min(lowestW, ...shares.map(({ raisesToW }) => raisesToW)),
+    isClusterBound: lowest.source.share !== undefined,
+    lowestW: wattsOfLimit(lowestLimitFrom(sources, now).limitKw),
+    lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
@@ -136,49 +119,13 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
 }
 
 /** The lowest share among a location's clusters, W; infinite if the location is in no cluster. */
-export function leastShareWOf(clusterShares: ReadonlyMap<string, GrantedShare>): number {
-  return Math.min(...[...clusterShares.values()].map(({ shareW }) => shareW));
+export function leastShareWOf(sources: LimitSources): number {
+  return Math.min(...sources.map(({ share }) => share?.shareW ?? Number.POSITIVE_INFINITY));
 }
 
-/** The next start or end of a profile window, or the end of the billed window. */
-function nextChangeAfter({ stack, peakShaving }: LimitedLocation, atMs: EpochMs): EpochMs | undefined {
-  const boundary = nextBoundaryAfter(stack, atMs);
-  if (peakShaving === undefined || peakShaving.endsAtMs <= atMs) return boundary;
-  return Math.min(boundary ?? Number.POSITIVE_INFINITY, peakShaving.endsAtMs);
-}
-
-/** The limit in force for another profile and permanent limit; all other limits stay as they are now. */
-function limitWith(
-  { clusterShares, operatorLimitKw, peakShavingKw, connectionLimitKw, buildingLeavesKw }: LimitParts,
-  activeProfile: LimitProfile | undefined,
-  permanentLimitKw: number,
-): LimitInForce {
-  return limitInForce({
-    activeProfile,
-    permanentLimitKw,
-    clusterShares,
-    operatorLimitKw,
-    peakShavingKw,
-    connectionLimitKw,
-    buildingLeavesKw,
-  });
-}
-
-const NO_SHARES: LimitedLocation['clusterShares'] = new Map();
-
-/**
- * The lowest known limit, now or later, under the current shares and operator limit. The building load counts at its
- * maximum.
- */
-function lowestEver(location: LimitedLocation, now: EpochMs): LimitInForce {
-  let lowestKw = location.permanentLimitKw;
-  for (const profile of location.stack) {
-    if (statusAt(profile, now) !== 'EXPIRED') lowestKw = Math.min(lowestKw, profile.limitKw);
-  }
-  const { buildingLeavesAtLeastKw: buildingLeavesKw, peakShavingAtLeastKw } = location;
-  const peakShavingKw =
-    peakShavingAtLeastKw && Math.min(peakShavingAtLeastKw, location.peakShavingKw ?? peakShavingAtLeastKw);
-  return limitWith({ ...location, buildingLeavesKw, peakShavingKw }, undefined, lowestKw);
+function leastW(sources: readonly LimitSource[]): number {
+  const limits = sources.flatMap(({ current }) => current ?? []);
+  return Math.min(...limits.map(({ limitKw }) => wattsOfLimit(limitKw)));
 }
 
 function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {

@@ -57,7 +57,7 @@ export function setTargets(
     division = divide(controlled, limits, circumstances);
   if (isShort(division) && waiveFailsafes(controlled, (control) => !isLocked(control)))
     division = divide(controlled, limits, circumstances);
-  if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.operatorLeavesW))
+  if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
@@ -93,7 +93,7 @@ function waiveFailsafes(
  * Pauses locked connectors if their floors exceed the operator's limit and they may be paused; true if any is paused.
  * Connectors without a car go first, then idle ones. Connectors with `neverPause` go last.
  */
-function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: number): boolean {
+function pauseLocked(controlled: readonly ConnectorControl[], pausingLeavesW: number): boolean {
   let neededW = 0;
   for (const control of controlled)
     neededW += isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
@@ -105,7 +105,7 @@ function pauseLocked(controlled: readonly ConnectorControl[], operatorLeavesW: n
   pausable.sort((a, b) => order(a) - order(b) || (a.key < b.key ? 1 : -1));
   let isAnyPaused = false;
   for (const control of pausable) {
-    if (neededW <= operatorLeavesW) break;
+    if (neededW <= pausingLeavesW) break;
     const runningW = Math.max(floorWOf(control), heldWOf(control));
     const wasWaived = control.isFailsafeWaived;
     control.isFailsafeWaived = true;

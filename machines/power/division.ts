@@ -24,7 +24,7 @@ export interface Available {
   /** Remainder of each circuit phase, tenths of an ampere. */
   readonly availableTenthsA: readonly number[];
   /** Remainder of the grid operator's limit, W; infinite without one. */
-  readonly operatorLeavesW: number;
+  readonly pausingLeavesW: number;
 }
 
 export interface Switching {

@@ -433,7 +433,7 @@ export class LocationSupervisor {
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitCircuitPhases(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
-    if (budget.operatorW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
+    if (budget.pausingW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
     if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
       // No notice preceded this order: otherwise it would have been the budget a lease earlier.
       this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
@@ -449,7 +449,7 @@ export class LocationSupervisor {
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
     const limits = fittedLimitsOf(budget, this.#followedByMs, nowMs);
-    const room = { limits, operatorW: budget.operatorW, fuses };
+    const room = { limits, pausingW: budget.pausingW, fuses };
     const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
     const { ledger, timing } = this;
     const circumstances = { ledger, room, settleMs: timing.settleMs, horizonMs: this.#horizonMs, nowMs };

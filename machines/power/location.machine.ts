@@ -1,18 +1,26 @@
 // State machine of one location: its profiles, its connectors and the limit in force (contract sections 1 and 3.1).
 import { type ActorRefFrom, enqueueActions, setup } from 'xstate';
-import type { BilledWindow } from '../limits/billed-window.js';
+import { type BilledWindow, peakShaving } from '../limits/billed-window.js';
 import type { BuildingLoad } from '../limits/building-load.js';
-import type { GrantedShare } from '../limits/cluster-shares.js';
-import { limitInForce } from '../limits/limit-in-force.js';
+import { clusterShare, clusterShareName } from '../limits/cluster-shares.js';
+import {
+  dropSource,
+  type GrantedShare,
+  type LimitSource,
+  type LimitSources,
+  limitInForce,
+  putSource,
+} from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
   type OperatorActor,
   type OperatorEvent,
   type OperatorInput,
   type OperatorReport,
-  operatorLimitKwOf,
+  operatorLimit,
   operatorMachine,
 } from '../limits/lpc.machine.js';
+import { ownLimits, physicalConnection } from '../limits/own-limits.js';
 import {
   activeProfileOf,
   type HolderEvent,
@@ -31,6 +39,7 @@ import {
   profileAtPriority,
 } from '../limits/profile-stack.js';
 import {
+  besideBuilding,
   isSameReport,
   nextSiteMeterBoundary,
   type SiteMeterActor,
@@ -99,6 +108,7 @@ export type LocationEffect =
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
 
 export interface LocationContext extends ProfileHolder, LimitedLocation {
+  readonly permanentLimitKw: number;
   /** Source of the grid operator's limit; undefined if no operator may limit the location. */
   readonly operator: OperatorActor | undefined;
   /** Meter of the building beside the chargers; undefined without one. */
@@ -186,13 +196,13 @@ function onPhases(
 }
 
 function peakShavingAt(
-  window: BilledWindow | undefined,
-  building: SiteMeterReport | undefined,
+  window: BilledWindow,
+  { building, siteMeter }: Pick<LocationContext, 'building' | 'siteMeter'>,
   now: EpochMs,
-): Pick<LimitedLocation, 'peakShaving' | 'peakShavingKw'> {
+): LimitSource {
   const besideW = building === undefined ? 0 : building.buildingW + building.reserveW;
-  const peakShaving = window?.outlook(besideW, now);
-  return { peakShaving, peakShavingKw: peakShaving?.limitKw };
+  const { maxBuildingKw = 0 } = siteMeter?.getSnapshot().context.load.rule ?? {};
+  return peakShaving(window, besideW, 1000 * maxBuildingKw, now);
 }
 
 export const locationMachine = setup({
@@ -236,11 +246,13 @@ export const locationMachine = setup({
     }),
     followSiteMeter: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'siteMeter.changed') return;
-      const before = context.building;
+      const { building: before, siteMeter, sources } = context;
+      const load = siteMeter?.getSnapshot().context.load;
+      if (load === undefined) return;
       enqueue.assign({
         building: event,
-        buildingLeavesKw: event.headroomW / 1000,
-        buildingOnPhases: onPhases(event, context.siteMeter?.getSnapshot().context.load),
+        sources: putSource(sources, besideBuilding(event, load)),
+        buildingOnPhases: onPhases(event, load),
       });
       if (before === undefined || !isSameReport(before, event)) enqueue.emit(event);
     }),
@@ -251,18 +263,15 @@ export const locationMachine = setup({
       billedWindow?.note(siteImportOf(supervisor, load, building, event), event.now);
     }),
     followPeakShaving: enqueueActions(({ context, event, enqueue }) => {
-      const { billedWindow, building, peakShavingKw } = context;
-      if (billedWindow === undefined || !('now' in event)) return;
-      const peakShaving = peakShavingAt(billedWindow, building, event.now);
-      enqueue.assign(peakShaving);
-      if (peakShaving.peakShavingKw !== peakShavingKw) enqueue.emit({ type: 'peakShaving.changed' });
+      if (context.billedWindow === undefined || !('now' in event)) return;
+      const source = peakShavingAt(context.billedWindow, context, event.now);
+      const before = context.sources.find(({ name }) => name === source.name)?.current;
+      enqueue.assign({ sources: putSource(context.sources, source) });
+      if (source.current?.limitKw !== before?.limitKw) enqueue.emit({ type: 'peakShaving.changed' });
     }),
     forwardToSiteMeter: enqueueActions(({ context, event, enqueue }) => {
       if (event.type === 'siteMeter.event' && context.siteMeter !== undefined)
         enqueue.sendTo(context.siteMeter, event.event);
-    }),
-    followOperator: enqueueActions(({ event, enqueue }) => {
-      if (event.type === 'operator.changed') enqueue.assign({ operatorLimitKw: event.standing.limitKw });
     }),
     forwardToOperator: enqueueActions(({ context, event, enqueue }) => {
       if (event.type === 'operator.event' && context.operator !== undefined)
@@ -271,18 +280,23 @@ export const locationMachine = setup({
     setPermanentLimit: enqueueActions(({ event, enqueue }) => {
       if (event.type === 'permanentLimit.set') enqueue.assign({ permanentLimitKw: event.limitKw });
     }),
-    setClusterShare: enqueueActions(({ context, event, enqueue }) => {
+    setClusterShare: enqueueActions(({ context: { sources }, event, enqueue }) => {
       if (event.type !== 'clusterShare.set') return;
-      const clusterShares = new Map(context.clusterShares);
-      if (event.share === undefined) clusterShares.delete(event.clusterId);
-      else clusterShares.set(event.clusterId, event.share);
-      enqueue.assign({ clusterShares });
+      const { clusterId, share } = event;
+      enqueue.assign({
+        sources:
+          share === undefined
+            ? dropSource(sources, clusterShareName(clusterId))
+            : putSource(sources, clusterShare(clusterId, share)),
+      });
     }),
     followProfiles: enqueueActions(({ context, enqueue }) => {
-      enqueue.assign({ activeProfile: activeProfileOf(context) });
+      const { sources, stack, permanentLimitKw } = context;
+      const activeProfile = activeProfileOf(context);
+      enqueue.assign({ sources: putSource(sources, ownLimits({ stack, activeProfile, permanentLimitKw })) });
     }),
     recomputeLimit: enqueueActions(({ context, enqueue }) => {
-      const limit = limitInForce(context);
+      const limit = limitInForce(context.sources);
       enqueue.assign({ limit });
       const { effectiveLimitKw, limitKw } = limit;
       if (effectiveLimitKw !== context.limit.effectiveLimitKw)
@@ -319,33 +333,27 @@ export const locationMachine = setup({
     const operator = input.operator && spawn(operatorMachine, { input: { ...input.operator, now } });
     const siteMeter = buildingLoad && spawn(siteMeterMachine, { input: { load: buildingLoad, now } });
     const building = siteMeter && siteMeterReportOf(siteMeter);
-    const peakShaving = peakShavingAt(billedWindow, building, now);
     const holder = holdStack(input.stack, now, spawn);
-    const limits = {
-      activeProfile: activeProfileOf(holder),
-      permanentLimitKw,
-      connectionLimitKw,
-      clusterShares: new Map<string, GrantedShare>(),
-      operatorLimitKw: operator && operatorLimitKwOf(operator),
-      peakShavingKw: peakShaving.peakShavingKw,
-      buildingLeavesKw: building && building.headroomW / 1000,
-    };
-    // The fields are listed one by one. An object of two spreads takes several times as long, and a start builds
-    // thousands.
+    const { stack, profiles, toldAtMs } = holder;
+    const activeProfile = activeProfileOf(holder);
+    const others: LimitSource[] = [];
+    if (operator !== undefined) others.push(operatorLimit(operator));
+    if (billedWindow !== undefined) others.push(peakShavingAt(billedWindow, { building, siteMeter }, now));
+    if (building !== undefined && buildingLoad !== undefined)
+      others.push(besideBuilding(building, buildingLoad));
+    else if (connectionLimitKw !== undefined) others.push(physicalConnection(connectionLimitKw));
+    const sources: LimitSources = [ownLimits({ stack, activeProfile, permanentLimitKw }), ...others];
     return {
-      ...limits,
-      limit: limitInForce(limits),
-      stack: holder.stack,
-      profiles: holder.profiles,
-      toldAtMs: holder.toldAtMs,
+      sources,
+      limit: limitInForce(sources),
+      permanentLimitKw,
+      stack,
+      profiles,
+      toldAtMs,
       operator,
       siteMeter,
       building,
-      buildingLeavesAtLeastKw: buildingLoad && buildingLoad.occupied(1).headroomW / 1000,
       billedWindow,
-      peakShaving: peakShaving.peakShaving,
-      peakShavingAtLeastKw:
-        billedWindow && billedWindow.leavesAtFirstW(1000 * (buildingLoad?.rule.maxBuildingKw ?? 0)) / 1000,
       buildingOnPhases: onPhases(building, buildingLoad),
       supervisor,
       connectors: placeConnectors(input, (connector) => spawn(connectorLogic, { input: connector })),
@@ -354,14 +362,14 @@ export const locationMachine = setup({
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followProfiles', 'recomputeLimit'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followProfiles', 'recomputeLimit'] },
-    'permanentLimit.set': { actions: ['setPermanentLimit', 'recomputeLimit'] },
+    'permanentLimit.set': { actions: ['setPermanentLimit', 'followProfiles', 'recomputeLimit'] },
     'boundary.reached': {
       actions: ['notifyProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
     },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
     'connector.event': { actions: 'forwardToConnector' },
     'operator.event': { actions: 'forwardToOperator' },
-    'operator.changed': { actions: ['passOn', 'followOperator', 'recomputeLimit'] },
+    'operator.changed': { actions: ['passOn', 'recomputeLimit'] },
     'siteMeter.event': { actions: 'forwardToSiteMeter' },
     'siteMeter.changed': { actions: ['followSiteMeter', 'recomputeLimit'] },
     'import.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit'] },

@@ -28,8 +28,8 @@ export interface FittedLimit {
 export interface SharedCapacity {
   /** The limit in force, and the lowest one known to begin, if it differs. */
   readonly limits: readonly FittedLimit[];
-  /** The grid operator's limit; infinite without one. */
-  readonly operatorW: number;
+  /** The lowest limit that may pause locked connectors; infinite without one. */
+  readonly pausingW: number;
   readonly fuses: Fuses;
 }
 
@@ -55,10 +55,10 @@ export function fittedLimitsOf(
 function availableBeside(
   ledger: GrantLedger,
   taking: readonly ConnectorControl[],
-  { limits, operatorW, fuses }: SharedCapacity,
+  { limits, pausingW, fuses }: SharedCapacity,
   fromMs = Number.NEGATIVE_INFINITY,
 ): Available {
-  let [availableW, operatorLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  let [availableW, pausingLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const { limitW, fitsFromMs } of limits) {
     let takenW = 0;
     for (const { account, targetTenthsA, untaken } of taking) {
@@ -67,14 +67,14 @@ function availableBeside(
       takenW += Math.max(ledger.boundWFrom(account, Math.max(fitsFromMs, fromMs)), dueW);
     }
     availableW = Math.min(availableW, limitW - takenW);
-    operatorLeavesW = Math.min(operatorLeavesW, operatorW - takenW);
+    pausingLeavesW = Math.min(pausingLeavesW, pausingW - takenW);
   }
   const availableTenthsA = [...fuses.capacitiesTenthsA];
   for (const { account } of taking)
     forEachLoad(account, ledger.loadsFrom(account, fromMs), (circuitPhase, tenthsA) => {
       availableTenthsA[circuitPhase] = (availableTenthsA[circuitPhase] ?? 0) - tenthsA;
     });
-  return { availableW, operatorLeavesW, availableTenthsA };
+  return { availableW, pausingLeavesW, availableTenthsA };
 }
 
 /** Entitlements exceed the capacity, and not only by leases that end in time: the capacity fell recently. */
@@ -207,10 +207,10 @@ function availableBesideLate(
     loadWith(keptLoadsTenthsA, control, keptTenthsA, 1);
   }
   const leftOrKeptW = Math.min(leftW, keptW);
-  const { operatorLeavesW, availableW } = besideLost;
+  const { pausingLeavesW, availableW } = besideLost;
   return {
     availableW: Math.max(besideAll.availableW, leftOrKeptW),
-    operatorLeavesW: Math.max(besideAll.operatorLeavesW, operatorLeavesW - availableW + leftOrKeptW),
+    pausingLeavesW: Math.max(besideAll.pausingLeavesW, pausingLeavesW - availableW + leftOrKeptW),
     availableTenthsA: besideAll.availableTenthsA.map((tenthsA, circuitPhase) =>
       Math.max(tenthsA, Math.min(leftTenthsA[circuitPhase] ?? 0, keptLoadsTenthsA[circuitPhase] ?? 0)),
     ),

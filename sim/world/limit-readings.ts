@@ -74,12 +74,18 @@ function isOfLimits(fields: object): fields is LimitEffect {
 
 function limitsOf({ record, actor }: LocationEntity): Limits {
   const { context } = actor.getSnapshot();
-  const { limit, clusterShares, operator, building } = context;
+  const { limit, sources, operator, building } = context;
   const { cause } = limit;
-  const watts = (kw: number | undefined) => (kw === undefined ? UNLIMITED_W : wattsOfLimit(kw));
+  const leastW = (...names: readonly string[]) => {
+    const named = sources.filter(({ name }) => names.includes(name.split(':')[0] ?? ''));
+    return Math.min(
+      UNLIMITED_W,
+      ...named.flatMap(({ current }) => (current ? wattsOfLimit(current.limitKw) : [])),
+    );
+  };
   return {
     locationId: record.locationId,
-    limitW: watts(limit.limitKw),
+    limitW: wattsOfLimit(limit.limitKw),
     cause: cause.kind,
     rule:
       cause.kind === 'profile'
@@ -87,12 +93,12 @@ function limitsOf({ record, actor }: LocationEntity): Limits {
         : cause.kind === 'clusterShare'
           ? cause.clusterId
           : '',
-    effectiveW: watts(limit.effectiveLimitKw),
-    shareW: Math.min(UNLIMITED_W, ...[...clusterShares.values()].map(({ shareW }) => shareW)),
-    operatorW: watts(context.operatorLimitKw),
+    effectiveW: wattsOfLimit(limit.effectiveLimitKw),
+    shareW: leastW('clusterShare'),
+    operatorW: leastW('operatorLimit'),
     operator: operator === undefined ? 'none' : operatorStandingOf(operator).state,
-    peakShavingW: watts(context.peakShavingKw),
-    connectionW: watts(context.buildingLeavesKw ?? context.connectionLimitKw),
+    peakShavingW: leastW('peakShaving'),
+    connectionW: leastW('building', 'physicalConnection'),
     buildingW: Math.round(building?.buildingW ?? 0),
     reserveW: Math.round(building?.reserveW ?? 0),
   };

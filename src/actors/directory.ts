@@ -2,13 +2,11 @@
 
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor, ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';
-import type { ClusterMember, GrantedShare } from '../../machines/limits/cluster-shares.js';
-import type { OwnLimits } from '../../machines/limits/limit-in-force.js';
-import { operatorOutlookOf } from '../../machines/limits/lpc.machine.js';
+import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
+import type { GrantedShare } from '../../machines/limits/limit-in-force.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
 import type { HolderEvent, ProfileHolder } from '../../machines/limits/profile.machine.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
-import { siteMeterOutlookOf } from '../../machines/limits/site-meter.machine.js';
 import { leastShareWOf } from '../../machines/power/budget.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
@@ -97,17 +95,6 @@ function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
  */
 export function effectiveLimitKwOf({ actor }: LocationEntity): number {
   return actor.getSnapshot().context.limit.effectiveLimitKw;
-}
-
-/** Limits of the location itself, present and later, without its clusters. */
-export function ownLimitsOf({ actor }: LocationEntity): OwnLimits {
-  const { context } = actor.getSnapshot();
-  const { operator, siteMeter } = context;
-  return {
-    ...context,
-    operatorLimit: operator && operatorOutlookOf(operator),
-    buildingLeaves: siteMeter && siteMeterOutlookOf(siteMeter),
-  };
 }
 
 /** Estimate of the building beside the chargers; undefined without a meter. */
@@ -267,9 +254,9 @@ export class Directory {
    * other members of its clusters have that much less for raises at once, before their next decision.
    */
   noteReserved(location: LocationEntity): void {
-    const { clusterShares } = location.actor.getSnapshot().context;
-    if (clusterShares.size === 0) return;
-    if (supervisorOf(location).reserved.noteRise(leastShareWOf(clusterShares))) shareWhatIsReserved(location);
+    const shareW = leastShareWOf(location.actor.getSnapshot().context.sources);
+    if (shareW === Number.POSITIVE_INFINITY) return;
+    if (supervisorOf(location).reserved.noteRise(shareW)) shareWhatIsReserved(location);
   }
 
   /** The location was built or rebuilt, so its boundaries and its limit count. */

@@ -110,27 +110,8 @@ function reallocatedText({ names, insteadOfKw }: ReallocatedPhases): string {
   return `The charger uses ${names} only, because its limit orders that: on more phases the car would need at least ${kwText(insteadOfKw)}. It returns to them once that serves more, at the earliest ten minutes after a switch.`;
 }
 
-function limitText({ limitKw, cause }: LimitInForce): string {
-  return `limit of ${kwText(limitKw)} (${causeText(cause)})`;
-}
-
-function causeText(cause: LimitCause): string {
-  switch (cause.kind) {
-    case 'permanentLimit':
-      return 'the permanent limit of the location';
-    case 'profile':
-      return `a profile of priority ${cause.profile.priority} until ${toInstant(cause.profile.endsAtMs)}`;
-    case 'clusterShare':
-      return `the share of the location in cluster ${cause.clusterId}`;
-    case 'operatorLimit':
-      return 'the limit of the grid operator';
-    case 'peakShaving':
-      return 'the rest of the average import that the tariff bills';
-    case 'building':
-      return 'the rest of the physical connection beside the building';
-    case 'physicalConnection':
-      return 'the physical connection of the location';
-  }
+function limitText({ limitKw, source, cause }: LimitInForce): string {
+  return `limit of ${kwText(limitKw)} (${source.explain(cause, toInstant)})`;
 }
 
 // Fuses of a location for operators: each circuit phase with its load, and the one that limits a connector.

@@ -4,7 +4,7 @@ import { limitsInForce } from '../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../machines/limits/profile-stack.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { type LocationEntity, ownLimitsOf } from '../actors/directory.js';
+import type { LocationEntity } from '../actors/directory.js';
 import { fromInstant, toInstant } from '../wire/instants.js';
 import type { LocationTimeline } from '../wire/operator-locations.js';
 import type { TimelineQuery } from '../wire/operator-queries.js';
@@ -12,7 +12,7 @@ import { wrongParameter } from '../wire/plain-errors.js';
 import type { Core } from './core.js';
 import { findLocation } from './core.js';
 import { viewOfCause } from './location-live.js';
-import { type Assumption, clusterScales } from './look-ahead.js';
+import { type Assumption, clusterScales, sourcesAhead } from './look-ahead.js';
 import { brokenWindowRule } from './profiles.js';
 import { askedFuture } from './query-spans.js';
 
@@ -31,7 +31,7 @@ export function locationTimeline(
   const location = findLocation(core.directory, tenantUuid, locationText);
   const assumption = assumptionOf(location, asked, now);
   const clusters = [...location.clusters].map((cluster) => clusterScales(cluster, window, assumption));
-  const segments = limitsInForce(assumption ?? ownLimitsOf(location), clusters, [window], SEGMENTS_AT_MOST);
+  const segments = limitsInForce(sourcesAhead(location, clusters, assumption), [window], SEGMENTS_AT_MOST);
   const endsAtMs = segments.at(-1)?.endsAtMs ?? window.endsAtMs;
   return {
     locationId: location.record.locationId,
@@ -56,14 +56,14 @@ export function locationTimeline(
 function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: EpochMs): Assumption | undefined {
   const { withLimitKw, withStartTime, withEndTime, withPriority, withPermanentLimitKw, withoutPriority } =
     asked;
-  const { stack: held, ...own } = ownLimitsOf(location);
-  const stack = withoutPriority === undefined ? held : dropProfile(held, withoutPriority);
-  const permanentLimitKw = withPermanentLimitKw ?? own.permanentLimitKw;
+  const { context } = location.actor.getSnapshot();
+  const stack = withoutPriority === undefined ? context.stack : dropProfile(context.stack, withoutPriority);
+  const permanentLimitKw = withPermanentLimitKw ?? context.permanentLimitKw;
   const parts = { withLimitKw, withStartTime, withEndTime };
   if (Object.values({ ...parts, withPriority }).every((part) => part === undefined))
     return withPermanentLimitKw === undefined && withoutPriority === undefined
       ? undefined
-      : { ...own, location, stack, permanentLimitKw };
+      : { location, stack, permanentLimitKw };
   if (withLimitKw === undefined || withStartTime === undefined || withEndTime === undefined) {
     const missing = Object.entries(parts).find(([, part]) => part === undefined)?.[0];
     throw wrongParameter(
@@ -75,5 +75,5 @@ function assumptionOf(location: LocationEntity, asked: TimelineQuery, now: Epoch
   const broken = brokenWindowRule(window, now, 'withStartTime');
   if (broken !== undefined) throw wrongParameter('withEndTime', broken);
   const assumed = putProfile(stack, { priority: withPriority ?? 0, limitKw: withLimitKw, ...window });
-  return { ...own, location, stack: assumed, permanentLimitKw };
+  return { location, stack: assumed, permanentLimitKw };
 }

@@ -6,15 +6,19 @@ import {
   type Shortage,
   type Shortfall,
 } from '../../machines/limits/attainability.js';
-import { clusterScale } from '../../machines/limits/cluster-shares.js';
 import {
   type ClusterOutlook,
-  type LimitCause,
-  limitsInForce,
-  type OwnLimits,
+  clusterScale,
+  clusterShareAhead,
   type ScaleStep,
-} from '../../machines/limits/limit-in-force.js';
-import { compositeTimeline, type LimitProfile } from '../../machines/limits/profile-stack.js';
+} from '../../machines/limits/cluster-shares.js';
+import { type LimitCause, type LimitSources, limitsInForce } from '../../machines/limits/limit-in-force.js';
+import { ownLimits } from '../../machines/limits/own-limits.js';
+import {
+  compositeTimeline,
+  type LimitProfile,
+  type ProfileStack,
+} from '../../machines/limits/profile-stack.js';
 import { floorWOf } from '../../machines/power/connector-control.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
@@ -24,7 +28,6 @@ import {
   type ConnectorEntity,
   connectorStackOf,
   type LocationEntity,
-  ownLimitsOf,
 } from '../actors/directory.js';
 import { toInstant } from '../wire/instants.js';
 import type { Core } from './core.js';
@@ -35,8 +38,22 @@ import type { Core } from './core.js';
 const MW_PER_KW = 1_000_000;
 
 /** Assumed limits of `location`; all other locations keep their own. */
-export interface Assumption extends OwnLimits {
+export interface Assumption {
   readonly location: LocationEntity;
+  readonly stack: ProfileStack;
+  readonly permanentLimitKw: number;
+}
+
+/** Sources of a location over time: its clusters share by the windows of all their members. */
+export function sourcesAhead(
+  { actor }: LocationEntity,
+  clusters: readonly ClusterOutlook[],
+  assumption?: Assumption,
+): LimitSources {
+  const [held, ...others] = actor.getSnapshot().context.sources;
+  const own = assumption === undefined ? held : ownLimits({ ...assumption, activeProfile: undefined });
+  const shares = clusters.map((cluster) => clusterShareAhead(cluster, own));
+  return [own, ...shares, ...others.filter(({ share }) => share === undefined)];
 }
 
 /** Scales inside `window` in order, the first at its start; one step of 1 if the cluster lowers no member. */
@@ -52,7 +69,8 @@ export function clusterScales(
     return { clusterId, steps: [{ atMs: window.startsAtMs, scale: 1 }] };
   const changes = new Map<EpochMs, number>();
   for (const member of members) {
-    const { stack, permanentLimitKw } = assumption?.location === member ? assumption : ownLimitsOf(member);
+    const { stack, permanentLimitKw } =
+      assumption?.location === member ? assumption : member.actor.getSnapshot().context;
     let beforeMw = 0;
     for (const { startsAtMs, limitKw } of compositeTimeline(stack, permanentLimitKw, window)) {
       const limitMw = Math.round((limitKw ?? 0) * MW_PER_KW);
@@ -190,7 +208,7 @@ export function adviseOn(
   for (const { location, spans } of outlooks) {
     const clusters = [...location.clusters].flatMap((cluster) => shares.scales.get(cluster) ?? []);
     const { locationId } = location.record;
-    const limits = limitsInForce(ownLimitsOf(location), clusters, cutOff(spans, shares.untilMs));
+    const limits = limitsInForce(sourcesAhead(location, clusters), cutOff(spans, shares.untilMs));
     const concerned = limits.filter(({ cause }) => isConcerned(cause));
     const shortfalls = findShortfalls(concerned, connectorsOf(location));
     if (shortfalls.length > 0) findings.push({ locationId, shortfalls });

@@ -267,7 +267,7 @@ const WS_PER_KWH = 3_600_000;
 
 /** Undefined if the average is not limited. */
 export function viewOfPeakShaving({ actor }: LocationEntity): PeakShavingView | undefined {
-  const { billedWindow, peakShaving, building } = actor.getSnapshot().context;
+  const { billedWindow, building } = actor.getSnapshot().context;
   if (billedWindow === undefined) return undefined;
   const { rule, startsAtMs, endsAtMs, usedWs } = billedWindow;
   const windowS = rule.windowMs / 1000;
@@ -279,7 +279,8 @@ export function viewOfPeakShaving({ actor }: LocationEntity): PeakShavingView | 
     usedKwh: round(usedWs / WS_PER_KWH),
     allowedKwh: round((1000 * rule.limitKw * windowS) / WS_PER_KWH),
     leavesKw: billedWindow.leavesW / 1000,
-    nextLeavesKw: peakShaving?.thenKw ?? 0,
+    nextLeavesKw:
+      billedWindow.leavesAtFirstW(building === undefined ? 0 : building.buildingW + building.reserveW) / 1000,
   };
   return { ...view, explanation: explanationOfAverage(view, building !== undefined) };
 }

@@ -67,8 +67,8 @@ describe('a location whose actor threw', () => {
     // 30 of 80 under a cap of 40: half of it each.
     expect(context).toMatchObject({
       limit: { effectiveLimitKw: 30, limitKw: 15, cause: { kind: 'clusterShare', clusterId: 'both' } },
-      activeProfile: { priority: 3 },
     });
+    expect(context.sources[0].current?.cause).toMatchObject({ kind: 'profile', profile: { priority: 3 } });
     const crane = context.connectors.get('crane/1')?.getSnapshot();
     expect(crane?.context.lockLimitKw).toBe(11);
     expect(crane?.value).toEqual({ lock: 'locked', throttle: 'free', link: 'online' });

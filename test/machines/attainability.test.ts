@@ -8,7 +8,15 @@ import {
   spansOfPermanentLimit,
   spansOfProfile,
 } from '../../machines/limits/attainability.js';
-import { type LimitSegment, limitsInForce, type ScaleStep } from '../../machines/limits/limit-in-force.js';
+import { clusterShareAhead, type ScaleStep } from '../../machines/limits/cluster-shares.js';
+import {
+  type LimitOutlook,
+  type LimitSource,
+  type LimitSources,
+  limitsInForce,
+  outlookLimits,
+} from '../../machines/limits/limit-in-force.js';
+import { ownLimits } from '../../machines/limits/own-limits.js';
 import {
   EMPTY_STACK,
   type LimitProfile,
@@ -42,8 +50,7 @@ const site = fc.record({
   ),
   // Unequal to any share, because another test covers the choice between equal limits.
   operatorKw: fc.constantFrom(3.3, 8.3, 20.7),
-  buildingEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
-  buildingKw: fc.constantFrom(3.7, 8.7, 20.3, 50.1),
+  buildingKw: fc.option(fc.constantFrom(3.7, 8.7, 20.3, 50.1), { nil: undefined }),
   windowEnd: fc.option(fc.integer({ min: 0, max: LAST_MS }), { nil: undefined }),
   shavedKw: fc.record({
     limitKw: fc.constantFrom(4.1, 12.9, 60.1),
@@ -75,7 +82,6 @@ function build({
   scales,
   operatorEnd,
   operatorKw,
-  buildingEnd,
   buildingKw,
   windowEnd,
   shavedKw,
@@ -86,8 +92,7 @@ function build({
     ...rest,
     operatorLimit:
       operatorEnd === undefined ? undefined : { limitKw: operatorKw, endsAtMs: era + operatorEnd },
-    buildingLeaves:
-      buildingEnd === undefined ? undefined : { limitKw: buildingKw, endsAtMs: era + buildingEnd },
+    buildingKw,
     peakShaving: windowEnd === undefined ? undefined : { ...shavedKw, endsAtMs: era + windowEnd },
     now: era + now,
     stack,
@@ -109,6 +114,31 @@ function build({
 }
 type Built = ReturnType<typeof build>;
 
+function sourcesOf(built: Built): LimitSources {
+  const { stack, permanentLimitKw, clusters, operatorLimit, peakShaving, buildingKw, connectionLimitKw } =
+    built;
+  const own = ownLimits({ stack, permanentLimitKw, activeProfile: undefined });
+  const connectionKw = buildingKw ?? connectionLimitKw;
+  const connection =
+    connectionKw === undefined ? undefined : { limitKw: connectionKw, endsAtMs: Number.POSITIVE_INFINITY };
+  const source = (kind: 'operatorLimit' | 'peakShaving' | 'physicalConnection', outlook?: LimitOutlook) => {
+    const limits = outlookLimits(outlook, { kind });
+    return {
+      name: kind,
+      ...limits,
+      lowestFrom: () => limits.current,
+      explain: () => kind,
+    } satisfies LimitSource;
+  };
+  return [
+    own,
+    ...clusters.map((cluster) => clusterShareAhead(cluster, own)),
+    source('operatorLimit', operatorLimit),
+    source('peakShaving', peakShaving),
+    source('physicalConnection', connection),
+  ];
+}
+
 const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): History => ({
   submissions: stack.map((profile) => ({ ...profile, atMs: 0, target: 'it' })),
   permanentLimitsKw,
@@ -116,19 +146,14 @@ const historyOf = (stack: ProfileStack, permanentLimitsKw: number[] = []): Histo
 
 /** The limit at `t` that no profile and no cluster can lift. undefined if none is known. */
 function physicalOrOperatorsKw(
-  { operatorLimit, peakShaving, buildingLeaves, connectionLimitKw }: Built,
+  { operatorLimit, peakShaving, buildingKw, connectionLimitKw }: Built,
   t: number,
 ): number | undefined {
   const operatorKw =
     operatorLimit !== undefined && t < operatorLimit.endsAtMs ? operatorLimit.limitKw : Infinity;
-  const isMetered = buildingLeaves !== undefined && t < buildingLeaves.endsAtMs;
   const isFirst = peakShaving !== undefined && t < peakShaving.endsAtMs;
   const shavedKw = (isFirst ? peakShaving.limitKw : peakShaving?.thenKw) ?? Infinity;
-  const leastKw = Math.min(
-    operatorKw,
-    shavedKw,
-    (isMetered ? buildingLeaves.limitKw : connectionLimitKw) ?? Infinity,
-  );
+  const leastKw = Math.min(operatorKw, shavedKw, buildingKw ?? connectionLimitKw ?? Infinity);
   return Number.isFinite(leastKw) ? leastKw : undefined;
 }
 
@@ -187,7 +212,7 @@ describe('The shortage after a write', () => {
         const built = { ...before, stack: putProfile(before.stack, written) };
         const replaced = before.stack.find(({ priority }) => priority === written.priority);
         const spans = spansOfProfile(built.stack, written, replaced, built.now);
-        const found = findShortfalls(limitsInForce(built, built.clusters, spans), built.connectors);
+        const found = findShortfalls(limitsInForce(sourcesOf(built), spans), built.connectors);
         compare(found, built, given.era, (t) => {
           const isIn = (profile: LimitProfile | undefined) =>
             profile !== undefined && profile.startsAtMs <= t && t < profile.endsAtMs;
@@ -206,7 +231,7 @@ describe('The shortage after a write', () => {
       fc.property(site, (given) => {
         const built = build(given);
         const spans = spansOfPermanentLimit(built.stack, built.now);
-        const found = findShortfalls(limitsInForce(built, built.clusters, spans), built.connectors);
+        const found = findShortfalls(limitsInForce(sourcesOf(built), spans), built.connectors);
         compare(found, built, given.era, (t) => {
           return t >= built.now && decidingAt(historyOf(built.stack), 'it', t) === undefined;
         });
@@ -222,7 +247,7 @@ describe('The shortage after a write', () => {
       fc.property(site, (given) => {
         const built = build(given);
         const ahead = [{ startsAtMs: given.era, endsAtMs: given.era + LAST_MS }];
-        for (const { startsAtMs, endsAtMs, cause, limitKw } of limitsInForce(built, built.clusters, ahead)) {
+        for (const { startsAtMs, endsAtMs, cause, limitKw } of limitsInForce(sourcesOf(built), ahead)) {
           for (let t = startsAtMs; t < endsAtMs; t++) {
             const own = effectiveKwAt(historyOf(built.stack, [built.permanentLimitKw]), 'it', t) ?? 0;
             const scaleOf = (steps: readonly ScaleStep[]) =>
@@ -250,12 +275,10 @@ describe('Windows of a shortage', () => {
     maxTenthsA: 320,
     milliwattsPerTenth: 69_000,
   });
-  const limit = (startsAtMs: number, endsAtMs: number, limitKw: number): LimitSegment => ({
+  const limit = (startsAtMs: number, endsAtMs: number, limitKw: number) => ({
     startsAtMs,
     endsAtMs,
     limitKw,
-    effectiveLimitKw: limitKw,
-    cause: { kind: 'permanentLimit' },
   });
 
   it('are half-open: a lock that ends as another begins is never locked with it', () => {

@@ -7,12 +7,8 @@ import {
   type ClusterEvent,
   clusterMachine,
 } from '../../machines/limits/cluster.machine.js';
-import {
-  type GrantedShare,
-  grantShares,
-  type ReservedPower,
-  scaleOf,
-} from '../../machines/limits/cluster-shares.js';
+import { grantShares, type ReservedPower, scaleOf } from '../../machines/limits/cluster-shares.js';
+import type { GrantedShare } from '../../machines/limits/limit-in-force.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import { limitKw } from './arbitraries.js';
 import { edgesOf, everyWalk, watchTransitions } from './graph-walk.js';

@@ -55,7 +55,7 @@ export class KnownLimits {
     const rest = {
       isOrdered: true,
       isLimitOrdered: true,
-      operatorW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
+      pausingW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
       clusterShareW: Number.POSITIVE_INFINITY,
       clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,

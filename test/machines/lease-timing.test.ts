@@ -83,7 +83,7 @@ describe('A charger with a lease of its own', () => {
       site.supervisor.place({ key: 'slow', spec }, site.control.actor, 0);
       site.supervisor.describe(site.control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
       site.hear(0);
-      return site.decide(0, { ...ROOMY, operatorW: 50_000 });
+      return site.decide(0, { ...ROOMY, pausingW: 50_000 });
     };
     expect(grantBy(SLOW)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320 });
     expect(grantBy(null)).toMatchObject({ ttlMs: 15_000, limitTenthsA: 320 });

@@ -35,7 +35,7 @@ export function budgetOf(budgetW: number): Budget {
     bindsFromMs: 0,
     isOrdered: true,
     isLimitOrdered: true,
-    operatorW: Number.POSITIVE_INFINITY,
+    pausingW: Number.POSITIVE_INFINITY,
     clusterShareW: Number.POSITIVE_INFINITY,
     clusterRoomW: Number.POSITIVE_INFINITY,
     raisesToW: budgetW,

@@ -119,7 +119,7 @@ const graph = {
       context.stack,
       context.permanentLimitKw,
       context.limit.effectiveLimitKw,
-      [...context.clusterShares].sort(),
+      context.sources.flatMap(({ name, share }) => (share === undefined ? [] : [[name, share]])).sort(),
     ]),
 };
 
@@ -263,7 +263,7 @@ describe('The effective limit of a location (section 1)', () => {
 
   it('is right from the first where the rows are older than the process', () => {
     const { context, effects } = run([], { from: { stack: [LOW, HIGH], now: 150 } });
-    expect(context.limit).toEqual({
+    expect(context.limit).toMatchObject({
       effectiveLimitKw: 90,
       limitKw: CONNECTION_KW,
       cause: { kind: 'physicalConnection' },

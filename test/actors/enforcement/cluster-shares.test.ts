@@ -1,5 +1,6 @@
 // Shares of a cluster while the entitlements of its members still exceed the cap.
 import { describe, expect, it } from 'vitest';
+import { clusterShareName } from '../../../machines/limits/cluster-shares.js';
 import type { ClusterId, ControllerUuid } from '../../../machines/values/ids.js';
 import { type LocationEntity, supervisorOf } from '../../../src/actors/directory.js';
 import type { ClusterRecord } from '../../../src/ports/records.js';
@@ -20,6 +21,9 @@ function clusterOf(limitKw: number): ClusterRecord {
     updatedAtMs: START_MS,
   };
 }
+
+const shareOf = ({ actor }: LocationEntity, clusterId: string) =>
+  actor.getSnapshot().context.sources.find(({ name }) => name === clusterShareName(clusterId))?.share;
 
 function createPier(clusters: readonly ClusterRecord[]) {
   const rows = { ...ROWS, locations: LOCATIONS, profiles: [], clusters };
@@ -75,7 +79,7 @@ describe("A location's first share of a cluster", () => {
     for (const id of [PIER, QUAY]) {
       expect(pier.clusterContext()?.shares.get(id)?.shareW).toBe(20_000);
       // The cluster and the location hold the same share.
-      expect(pier.of(id).actor.getSnapshot().context.clusterShares.get('both')?.shareW).toBe(20_000);
+      expect(shareOf(pier.of(id), 'both')?.shareW).toBe(20_000);
     }
   });
 
@@ -124,7 +128,7 @@ describe('A charger that loses its lease', () => {
     }
     beat(QUAY, CRANE);
     clock.advance(1);
-    const raisesToW = () => of(PIER).actor.getSnapshot().context.clusterShares.get('both')?.raisesToW;
+    const raisesToW = () => shareOf(of(PIER), 'both')?.raisesToW;
     return { clock, say, raisesToW, reservedW: () => supervisorOf(of(QUAY)).reservedW };
   }
 
@@ -185,7 +189,7 @@ describe("A lock's 6 A that its share has no room for", () => {
       clock,
       reservedAtPierW: () => supervisorOf(pier).reservedW,
       reservedAtQuayW: () => supervisorOf(quay).reservedW,
-      raisesAtQuayToW: () => quay.actor.getSnapshot().context.clusterShares.get('both')?.raisesToW,
+      raisesAtQuayToW: () => shareOf(quay, 'both')?.raisesToW,
       loseDerrick: () => say(PIER, DERRICK, 'none'),
       loseCrane: () => say(QUAY, CRANE, 'none'),
       hasFloor: () => grants.some((each) => each.reason === 'lastResort' && each.limitTenthsA === 60),
