@@ -40,7 +40,7 @@ export function Chart({ label, legend, readingsAt, children, ...plot }: Props) {
     <figure class="chart" aria-label={label}>
       <ul class="legend" aria-hidden="true">
         {legend.map(({ colour, text }) => (
-          <li key={colour} class={colour}>
+          <li key={text} class={colour}>
             {text}
           </li>
         ))}
