@@ -60,14 +60,11 @@ const FIELDS = {
     cause: LIMIT_CAUSES,
     rule: 'name',
     effectiveW: 'integer',
-    shareW: 'integer',
-    operatorW: 'integer',
     operator: ['none', ...OPERATOR_STATES],
-    peakShavingW: 'integer',
-    connectionW: 'integer',
     buildingW: 'signed',
     reserveW: 'integer',
   },
+  limitSource: { locationId: 'name', source: 'name', limitW: 'integer' },
 } as const satisfies { readonly [K in EventKind]: Readonly<Record<FieldsOf<K>, FieldCoding>> };
 
 interface EventLayout {

@@ -19,13 +19,13 @@ import type { EpochMs } from '../../machines/values/time.js';
 import type { Cancel, Clock } from '../../src/ports/clock.js';
 import { OperatorError } from '../../src/ports/operator-error.js';
 
-/** Version of the form. Release 0.2 wrote recordings as lines of JSON, and traces as SQLite files. */
-const FORMAT = 2;
-
 export type LogKind = 'trace' | 'recording';
 
+/** Version of the form. Release 0.2 wrote recordings as lines of JSON, and traces as SQLite files. */
+const FORMATS: Readonly<Record<LogKind, number>> = { trace: 3, recording: 2 };
+
 /** A section begins with this line. JSON has no line feed within a text, so no block of a recording holds it. */
-const sectionMark = (kind: LogKind) => Buffer.from(`headroom ${kind} ${FORMAT}\n`);
+const sectionMark = (kind: LogKind) => Buffer.from(`headroom ${kind} ${FORMATS[kind]}\n`);
 const MARK = /^headroom (trace|recording) (\d{1,9})\n/;
 const OLD_RECORDING = '{"kind":"life","format":';
 const OLD_TRACE = 'SQLite format 3';
@@ -274,9 +274,9 @@ function beginningOf(log: LogBytes): string {
 /** The reason not to use a file as a log of `kind`, and a remedy; undefined if the file is usable. */
 function problemOf(beginning: string, kind: LogKind): string | undefined {
   const [, found, format] = MARK.exec(beginning) ?? [];
-  if (found === kind && Number(format) === FORMAT) return undefined;
+  if (found === kind && Number(format) === FORMATS[kind]) return undefined;
   if (found === kind)
-    return `has format ${format}, and this release reads format ${FORMAT}: use the release that wrote it`;
+    return `has format ${format}, and this release reads format ${FORMATS[kind]}: use the release that wrote it`;
   if (kind === 'recording' && beginning.startsWith(OLD_RECORDING))
     return 'is a recording of release 0.2 or older: replay it with that release';
   if (kind === 'trace' && beginning.startsWith(OLD_TRACE))

@@ -119,9 +119,7 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly digest: string;
     }
   | {
-      /**
-       * Limits of the location as the service applies them. A limit that does not apply has the highest safe integer.
-       */
+      /** Limit in force at the location as the service applies it, with its cause and the load of the building. */
       readonly kind: 'limits';
       readonly locationId: string;
       /** Limit in force. */
@@ -131,15 +129,18 @@ export type TraceEvent = { readonly atMs: EpochMs } & (
       readonly rule: string;
       /** By the location's own profiles. */
       readonly effectiveW: number;
-      /** Lowest share of a cluster. */
-      readonly shareW: number;
-      readonly operatorW: number;
       readonly operator: OperatorState | 'none';
-      readonly peakShavingW: number;
-      /** Physical connection, or the part that the building leaves of it. */
-      readonly connectionW: number;
       /** Counted load of the building, and the power that is kept free for it to rise; 0 without a meter. */
       readonly buildingW: number;
       readonly reserveW: number;
+    }
+  | {
+      /** Limit of another source than the location's own profiles, whose limit is `effectiveW`. */
+      readonly kind: 'limitSource';
+      readonly locationId: string;
+      /** Name of the source: its kind, and the id of one of several after a colon. */
+      readonly source: string;
+      /** Highest safe integer while the source sets no limit, as before its first event. */
+      readonly limitW: number;
     }
 );

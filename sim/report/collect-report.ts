@@ -109,24 +109,17 @@ const POWER_STEPS = 7_200;
 const SHORTEST_STEP_MS = 1_000;
 
 /** The fields of `limits` events with a track of their own. */
-const LIMIT_FIELDS = [
-  'limitW',
-  'effectiveW',
-  'shareW',
-  'operatorW',
-  'peakShavingW',
-  'connectionW',
-  'buildingW',
-  'reserveW',
-] as const;
+const LIMIT_FIELDS = ['limitW', 'effectiveW', 'buildingW', 'reserveW'] as const;
 type LimitField = (typeof LIMIT_FIELDS)[number] | 'rules';
-const MEASURED: ReadonlySet<LimitField> = new Set(['peakShavingW', 'connectionW', 'buildingW', 'reserveW']);
+const MEASURED: ReadonlySet<LimitField> = new Set(['buildingW', 'reserveW']);
 
 interface LocationRecorder {
   readonly power: ValueRecorder;
   readonly allowed: ValueRecorder;
   /** Empty without an event of the service's limits. */
   readonly limits: Map<LimitField, ChangeRecorder>;
+  /** By the name of the source. */
+  readonly sources: Map<string, ChangeRecorder>;
   readonly connectors: Map<string, ConnectorRecorder>;
 }
 
@@ -199,6 +192,7 @@ class Collection {
       location.power.cut();
       location.allowed.add(event.atMs, event.limitW);
     } else if (event.kind === 'limits') this.#limitsChanged(event);
+    else if (event.kind === 'limitSource') this.#sourceChanged(event);
     else if (event.kind === 'voltage') this.#voltageChanged(event);
   }
 
@@ -240,6 +234,14 @@ class Collection {
     put('rules', this.#rules.placeOf(event));
   }
 
+  #sourceChanged({ atMs, locationId, source, limitW }: EventOf<'limitSource'>): void {
+    const { sources } = this.#locationOf(locationId);
+    // Some sources move all the time.
+    const recorder = sources.get(source) ?? createChangeRecorder(this.#powerStepMs);
+    sources.set(source, recorder);
+    recorder.add(atMs, limitW);
+  }
+
   #voltageChanged({ atMs, line, l1TenthsV, l2TenthsV, l3TenthsV }: EventOf<'voltage'>): void {
     const recorder = this.#lines.get(line) ?? {
       highest: createValueRecorder(this.#powerStepMs),
@@ -259,6 +261,7 @@ class Collection {
       // A limit changes seldom, so every change is kept.
       allowed: createValueRecorder(1),
       limits: new Map(),
+      sources: new Map(),
       connectors: new Map(),
     };
     this.#locations.set(locationId, recorder);
@@ -268,7 +271,7 @@ class Collection {
 
 function trackOf(
   locationId: string,
-  { power, allowed, limits, connectors }: LocationRecorder,
+  { power, allowed, limits, sources, connectors }: LocationRecorder,
 ): LocationTrack {
   const track = (field: LimitField) => limits.get(field)?.finish() ?? { atMs: [], values: [] };
   return {
@@ -282,10 +285,7 @@ function trackOf(
             limitW: track('limitW'),
             rules: track('rules'),
             effectiveW: track('effectiveW'),
-            shareW: track('shareW'),
-            operatorW: track('operatorW'),
-            peakShavingW: track('peakShavingW'),
-            connectionW: track('connectionW'),
+            sources: [...sources].map(([name, recorder]) => ({ name, limitW: recorder.finish() })),
             buildingW: track('buildingW'),
             reserveW: track('reserveW'),
           },

@@ -35,16 +35,20 @@ export interface ConnectorTrack {
 /** The rule behind a limit in force, and the state of the grid operator; tracks refer to it by its index in a list. */
 export type LimitRule = Pick<EventOf<'limits'>, 'cause' | 'rule' | 'operator'>;
 
-/** Limits as the service applied them. A limit that did not apply has the highest safe integer. */
+/** Limit of a source other than the location's own profiles; the highest safe integer while it set none. */
+export interface SourceTrack {
+  readonly name: string;
+  readonly limitW: Track;
+}
+
+/** Limits as the service applied them. */
 export interface LimitTracks {
   readonly limitW: Track;
   /** Indexes of `rules`. */
   readonly rules: Track;
   readonly effectiveW: Track;
-  readonly shareW: Track;
-  readonly operatorW: Track;
-  readonly peakShavingW: Track;
-  readonly connectionW: Track;
+  /** Sources that set a limit at some time. */
+  readonly sources: readonly SourceTrack[];
   readonly buildingW: Track;
   readonly reserveW: Track;
 }

@@ -10,24 +10,26 @@ import type { EventOf } from '../log/trace-state.js';
 
 export type Limits = Omit<EventOf<'limits'>, 'atMs' | 'kind'>;
 
-const UNLIMITED_W = Number.MAX_SAFE_INTEGER;
+export interface SourceReading {
+  readonly limitW: number;
+  /** A person, the grid operator or a cluster decides the limit, so it changes seldom. */
+  readonly isDecided: boolean;
+}
 
-/** Effects of a location after which its limits may differ. */
-const EFFECTS: ReadonlySet<unknown> = new Set([
-  'effectiveLimit.changed',
-  'limitInForce.changed',
-  'operator.changed',
-  'siteMeter.changed',
-  'peakShaving.changed',
-]);
+/** All sources but the location's own, by their names. */
+export type SourceReadings = ReadonlyMap<string, SourceReading>;
+
+export const UNLIMITED_W = Number.MAX_SAFE_INTEGER;
+
+type OnLimits = (limits: Limits, sources: SourceReadings) => void;
 
 export class LimitReadings {
   readonly #tenants: readonly TenantEntry[];
-  readonly #onLimits: (limits: Limits) => void;
+  readonly #onLimits: OnLimits;
   #actors: ActorSystem | undefined;
 
   /** @param onLimits called with the limits of a location, also if they are the same as before */
-  constructor(tenants: readonly TenantEntry[], onLimits: (limits: Limits) => void) {
+  constructor(tenants: readonly TenantEntry[], onLimits: OnLimits) {
     this.#tenants = tenants;
     this.#onLimits = onLimits;
   }
@@ -42,7 +44,7 @@ export class LimitReadings {
           ...log,
           debug: (fields, message) => {
             log.debug(fields, message);
-            if (isOfLimits(fields)) this.#read(fields.tenantUuid, fields.locationId);
+            if (isOfLocation(fields)) this.#read(fields.tenantUuid, fields.locationId);
           },
         },
       });
@@ -59,47 +61,47 @@ export class LimitReadings {
 
   #read(tenantUuid: TenantUuid, locationId: LocationId): void {
     const location = this.#actors?.location(tenantUuid, locationId);
-    if (location !== undefined) this.#onLimits(limitsOf(location));
+    if (location !== undefined) this.#onLimits(limitsOf(location), sourcesOf(location));
   }
 }
 
-interface LimitEffect {
+/** After any effect of a location, its limits may differ. */
+interface LocationEffect {
   readonly tenantUuid: TenantUuid;
   readonly locationId: LocationId;
 }
 
-function isOfLimits(fields: object): fields is LimitEffect {
-  return 'type' in fields && 'locationId' in fields && EFFECTS.has(fields.type);
+function isOfLocation(fields: object): fields is LocationEffect {
+  return 'type' in fields && 'locationId' in fields;
 }
 
 function limitsOf({ record, actor }: LocationEntity): Limits {
-  const { context } = actor.getSnapshot();
-  const { limit, sources, operator, building } = context;
-  const { cause } = limit;
-  const leastW = (...names: readonly string[]) => {
-    const named = sources.filter(({ name }) => names.includes(name.split(':')[0] ?? ''));
-    return Math.min(
-      UNLIMITED_W,
-      ...named.flatMap(({ current }) => (current ? wattsOfLimit(current.limitKw) : [])),
-    );
-  };
+  const { limit, operator, building } = actor.getSnapshot().context;
+  const { cause, source } = limit;
   return {
     locationId: record.locationId,
     limitW: wattsOfLimit(limit.limitKw),
     cause: cause.kind,
-    rule:
-      cause.kind === 'profile'
-        ? String(cause.profile.priority)
-        : cause.kind === 'clusterShare'
-          ? cause.clusterId
-          : '',
+    rule: cause.kind === 'profile' ? String(cause.profile.priority) : idIn(source.name),
     effectiveW: wattsOfLimit(limit.effectiveLimitKw),
-    shareW: leastW('clusterShare'),
-    operatorW: leastW('operatorLimit'),
     operator: operator === undefined ? 'none' : operatorStandingOf(operator).state,
-    peakShavingW: leastW('peakShaving'),
-    connectionW: leastW('building', 'physicalConnection'),
     buildingW: Math.round(building?.buildingW ?? 0),
     reserveW: Math.round(building?.reserveW ?? 0),
   };
+}
+
+/** Id of one of several sources of a kind; empty for the only one of its kind. */
+function idIn(name: string): string {
+  const place = name.indexOf(':');
+  return place === -1 ? '' : name.slice(place + 1);
+}
+
+function sourcesOf({ actor }: LocationEntity): SourceReadings {
+  const [, ...others] = actor.getSnapshot().context.sources;
+  return new Map(
+    others.map(({ name, current, isOrdered = false, share }) => {
+      const limitW = current === undefined ? UNLIMITED_W : wattsOfLimit(current.limitKw);
+      return [name, { limitW, isDecided: isOrdered || share !== undefined }];
+    }),
+  );
 }

@@ -14,7 +14,7 @@ import type { OutletState } from '../charger/virtual-charger.js';
 import type { FaultKind, TraceEvent } from '../log/trace-event.js';
 import type { ChargerRun } from './charger-run.js';
 import type { NewProfile } from './limit-oracle.js';
-import type { Limits } from './limit-readings.js';
+import { type Limits, type SourceReading, type SourceReadings, UNLIMITED_W } from './limit-readings.js';
 import type { RestAnswer } from './rest-client.js';
 
 export interface Violation {
@@ -43,12 +43,25 @@ interface OutletRecord {
 const LEAST_TENTHS_V = 10;
 
 const MEASURED_EVERY_MS = 10_000;
-const DECIDED = ['limitW', 'cause', 'rule', 'effectiveW', 'shareW', 'operatorW', 'operator'] as const;
-const MEASURED = ['peakShavingW', 'connectionW', 'buildingW', 'reserveW'] as const;
+const DECIDED = ['limitW', 'cause', 'rule', 'effectiveW', 'operator'] as const;
+const MEASURED = ['buildingW', 'reserveW'] as const;
 
 function sameIn(a: Limits, b: Limits, fields: readonly (keyof Limits)[]): boolean {
   return fields.every((field) => a[field] === b[field]);
 }
+
+function isOld(tracedAtMs: EpochMs, atMs: EpochMs): boolean {
+  return atMs - tracedAtMs >= MEASURED_EVERY_MS;
+}
+
+/** Last traced limit of a source. */
+interface SourceRecord {
+  readonly atMs: EpochMs;
+  readonly limitW: number;
+}
+
+const UNTRACED: SourceRecord = { atMs: Number.NEGATIVE_INFINITY, limitW: UNLIMITED_W };
+const ABSENT: SourceReading = { limitW: UNLIMITED_W, isDecided: true };
 
 /** Last traced limit. */
 interface Granted {
@@ -65,6 +78,8 @@ export class Tracer {
   readonly #powerW = new Map<string, number>();
   readonly #limitW = new Map<string, number>();
   readonly #limits = new Map<string, { readonly atMs: EpochMs; readonly limits: Limits }>();
+  /** By location and name of the source. */
+  readonly #sources = new Map<string, Map<string, SourceRecord>>();
   readonly #voltages = new Map<string, readonly number[]>();
   readonly #granted = new Map<string, Granted>();
   /** The same by address object, for one life of the service, which keeps its address objects. */
@@ -100,16 +115,35 @@ export class Tracer {
 
   /**
    * The location's limits as the service applies them. The load of a building, and the limits that follow from it, move
-   * each second. As long as they do not change the limit in force, the trace has them every ten seconds.
+   * each second. As long as they do not change the limit in force, the trace has each of them every ten seconds.
    */
-  limits(limits: Limits): void {
+  limits(limits: Limits, sources: SourceReadings): void {
     const { locationId } = limits;
+    const atMs = this.#nowMs();
     const last = this.#limits.get(locationId);
-    if (last !== undefined && sameIn(last.limits, limits, DECIDED)) {
-      if (this.#nowMs() - last.atMs < MEASURED_EVERY_MS || sameIn(last.limits, limits, MEASURED)) return;
+    const isDue =
+      last === undefined ||
+      !sameIn(last.limits, limits, DECIDED) ||
+      (isOld(last.atMs, atMs) && !sameIn(last.limits, limits, MEASURED));
+    if (isDue) {
+      this.#limits.set(locationId, { atMs, limits });
+      this.#emit({ atMs, kind: 'limits', ...limits });
     }
-    this.#limits.set(locationId, { atMs: this.#nowMs(), limits });
-    this.#emit({ atMs: this.#nowMs(), kind: 'limits', ...limits });
+    this.#limitSources(locationId, sources, isDue);
+  }
+
+  /** A source that the location has lost sets no limit. */
+  #limitSources(locationId: string, sources: SourceReadings, isDue: boolean): void {
+    const atMs = this.#nowMs();
+    const recorded = this.#sources.get(locationId) ?? new Map<string, SourceRecord>();
+    this.#sources.set(locationId, recorded);
+    for (const source of new Set([...recorded.keys(), ...sources.keys()])) {
+      const { limitW, isDecided } = sources.get(source) ?? ABSENT;
+      const last = recorded.get(source) ?? UNTRACED;
+      if (limitW === last.limitW || !(isDue || isDecided || isOld(last.atMs, atMs))) continue;
+      recorded.set(source, { atMs, limitW });
+      this.#emit({ atMs, kind: 'limitSource', locationId, source, limitW });
+    }
   }
 
   /** Voltages of a grid line, V; traced when one of them differs by a volt from its last traced value. */

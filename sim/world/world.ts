@@ -217,7 +217,7 @@ export class World {
     this.#nodes = count === undefined ? undefined : new WorldNodes({ ...parts, count, isSharded });
     this.#limits =
       tracer && count === undefined
-        ? new LimitReadings(tenants, (limits) => tracer.limits(limits))
+        ? new LimitReadings(tenants, (limits, sources) => tracer.limits(limits, sources))
         : undefined;
     const createActors = this.#limits?.following(seams?.createActors) ?? seams?.createActors;
     this.#service = this.#nodes ?? new WorldService({ ...parts, ...(createActors && { createActors }) });

@@ -143,7 +143,7 @@ export async function recordWorld(
   const events: Record<string, number> = {};
   const figures = await world.play((event) => {
     // Readings of the limits follow from the other events.
-    if (event.kind === 'limits') return;
+    if (event.kind === 'limits' || event.kind === 'limitSource') return;
     events[event.kind] = (events[event.kind] ?? 0) + 1;
     lines.push({ atMs: event.atMs, line: JSON.stringify(withoutSentences(event)) });
   });

@@ -16,6 +16,7 @@ import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import type { LocationState, ShownConnector } from '../location/location-state.js';
 import { combined, highestOfLast, type Step, type StepLine, valueAt } from '../location/step-line.js';
 import type { ChartLines } from '../location/use-chart-lines.js';
+import { type SourceLine, sourceLines } from './source-lines.js';
 
 const UNLIMITED_W = Number.MAX_SAFE_INTEGER;
 /** Chargers follow an unannounced decrease within their lease and settling time. */
@@ -24,10 +25,8 @@ const FOLLOWED_WITHIN_MS = 120_000;
 export interface RecordedLocation {
   readonly locationId: string;
   readonly lines: ChartLines;
-  readonly shareKw: StepLine;
-  readonly peakShavingKw: StepLine;
-  /** Physical connection, or the part that the building leaves of it. */
-  readonly connectionKw: StepLine;
+  /** Sources of limits other than the location's own profiles. */
+  readonly sources: readonly SourceLine[];
   /** Power while it is above the limit that it must not exceed; null otherwise. */
   readonly overKw: StepLine;
   /** The same location in the run beside this one; undefined without one. */
@@ -100,6 +99,9 @@ function linesOf({ powerW, allowedW, limits }: LocationTrack) {
   const inForceKw = limits === undefined ? allowedKw : kwLine(limits.limitW);
   const buildingKw = limits === undefined ? [] : buildingLine(kwLine(limits.buildingW));
   const reserveKw = limits === undefined ? [] : kwLine(limits.reserveW);
+  const sources = sourceLines(
+    (limits?.sources ?? []).map(({ name, limitW }) => ({ name, line: kwLine(limitW) })),
+  );
   const lines: ChartLines = {
     powerKw,
     effectiveKw: limits === undefined ? [] : kwLine(limits.effectiveW),
@@ -110,15 +112,13 @@ function linesOf({ powerW, allowedW, limits }: LocationTrack) {
     occupiedKw: combined(buildingKw, buildingKw.length === 0 ? [] : reserveKw, (load, reserve) =>
       load === null ? null : load + (reserve ?? 0),
     ),
-    operatorKw: limits === undefined ? [] : kwLine(limits.operatorW),
+    operatorKw: sources.find(({ chartLine }) => chartLine === 'operatorKw')?.line ?? [],
     phasesA: [],
     phasesOf: null,
   };
   return {
     lines,
-    shareKw: limits === undefined ? [] : kwLine(limits.shareW),
-    peakShavingKw: limits === undefined ? [] : kwLine(limits.peakShavingW),
-    connectionKw: limits === undefined ? [] : kwLine(limits.connectionW),
+    sources,
     overKw: combined(powerKw, allowedKw, (drawn, most) =>
       drawn !== null && most !== null && drawn > most + OVER_KW ? drawn : null,
     ),

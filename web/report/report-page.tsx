@@ -74,17 +74,10 @@ function LocationChart({ data, location, viewpoint }: Props & { readonly data: R
 }
 
 function moreLines(location: RecordedLocation, beside: string): readonly NamedLine[] {
-  const { shareKw, peakShavingKw, connectionKw, overKw, compared } = location;
+  const { sources, overKw, compared } = location;
   return [
-    { label: 'Connection', tone: 'connection', line: connectionKw, colour: 'muted', dash: [2, 3] },
-    { label: 'Cluster share', tone: 'share', line: shareKw, colour: 'share', dash: [8, 3] },
-    {
-      label: 'Peak shaving',
-      tone: 'peak-shaving',
-      line: peakShavingKw,
-      colour: 'peak-shaving',
-      dash: [4, 3],
-    },
+    // The connection is the highest limit of most sites; the lines of lower limits are drawn over it.
+    ...sources.filter(({ chartLine }) => chartLine === undefined).toReversed(),
     { label: 'Above the limit', tone: 'over', line: overKw, colour: 'bad', isFilled: true },
     {
       label: `Power of “${beside}”`,
@@ -104,18 +97,15 @@ function moreLines(location: RecordedLocation, beside: string): readonly NamedLi
 }
 
 /** Fits the power and limits near it: a limit far above would flatten the rest of the chart. */
-function topKw({ lines, shareKw, peakShavingKw, connectionKw, compared }: RecordedLocation): number {
+function topKw({ lines, sources, compared }: RecordedLocation): number {
   const drawn = [lines.powerKw, lines.buildingKw, compared?.powerKw ?? []];
   const peakKw = Math.max(...drawn.map((line) => highest(line, Number.POSITIVE_INFINITY)));
   const nearKw = peakKw === 0 ? Number.POSITIVE_INFINITY : 2 * peakKw;
   const limits = [
     lines.inForceKw,
     lines.effectiveKw,
-    lines.operatorKw,
     lines.occupiedKw,
-    shareKw,
-    peakShavingKw,
-    connectionKw,
+    ...sources.map(({ line }) => line),
     compared?.inForceKw ?? [],
   ];
   return 1.08 * Math.max(1, peakKw, ...limits.map((line) => highest(line, nearKw)));
@@ -186,13 +176,13 @@ function rangeOf(lines: readonly StepLine[]): readonly [number, number] {
 
 function StateSection({ location, viewpoint: { instant } }: Props) {
   const state = stateAt(location, instant);
-  const { lines, shareKw, peakShavingKw, connectionKw } = location;
+  const { lines, sources } = location;
   const { gridLimitCause: cause } = state;
   const figure = (name: string, note: string, line: StepLine) => {
     const value = valueAt(line, instant);
     return (
       value !== null && (
-        <Figure name={name} note={note}>
+        <Figure key={name} name={name} note={note}>
           {kwText(value)}
         </Figure>
       )
@@ -208,10 +198,7 @@ function StateSection({ location, viewpoint: { instant } }: Props) {
         redAboveKw={valueAt(lines.allowedKw, instant) ?? 0}
         clusterName={cause.kind === 'clusterShare' ? cause.clusterId : ''}
       >
-        {figure('Grid operator', 'no profile lifts it', lines.operatorKw)}
-        {figure('Cluster share', 'the lowest, of all its clusters', shareKw)}
-        {figure('Peak shaving', 'left for the rest of the window', peakShavingKw)}
-        {figure('Connection', 'left for chargers', connectionKw)}
+        {sources.map(({ label, note, line }) => figure(label, note, line))}
         {figure('Building', 'as it counts', lines.buildingKw)}
         {figure('Building and reserve', 'with power kept free for it to rise', lines.occupiedKw)}
       </StateHead>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { createTraceHash, EventDecoder, EventEncoder, LAYOUTS } from '../../../sim/log/event-codec.js';
 import type { TraceEvent } from '../../../sim/log/trace-event.js';
-import { DAY_START_MS, HOUR_MS, madeUpWorld } from './made-up-world.js';
+import { DAY_START_MS, HOUR_MS, madeUpWorld, UNKNOWN_SOURCE } from './made-up-world.js';
 
 const SMALL = { seed: 7, locations: 2, connectorsPerLocation: 3, durationMs: 13 * HOUR_MS, isBroken: true };
 
@@ -50,6 +50,21 @@ describe('The codec of trace events', () => {
       violation('Ladesäule 充电'.repeat(100_000)),
       violation(''),
     ];
+    const encoder = new EventEncoder();
+    for (const event of events) encoder.add(event);
+    expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);
+  });
+
+  it('encodes the limit of a source by any name', () => {
+    const events = ['clusterShare:a:b', UNKNOWN_SOURCE, UNKNOWN_SOURCE].map(
+      (source, i): TraceEvent => ({
+        atMs: DAY_START_MS,
+        kind: 'limitSource',
+        locationId: 'depot',
+        source,
+        limitW: i === 0 ? Number.MAX_SAFE_INTEGER : i,
+      }),
+    );
     const encoder = new EventEncoder();
     for (const event of events) encoder.add(event);
     expect(decoded(encoder.take(), 0, encoder.names)).toEqual(events);

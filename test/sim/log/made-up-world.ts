@@ -15,6 +15,9 @@ const MAX_TENTHS = 320;
 const FLOOR_TENTHS = 60;
 const OUTAGE_MS = 25 * 60_000;
 
+/** The service has no such source of limits. */
+export const UNKNOWN_SOURCE = 'transformer:north';
+
 export interface MadeUpWorld {
   readonly seed: number;
   readonly locations: number;
@@ -84,6 +87,8 @@ export function* madeUpWorld(options: MadeUpWorld): Generator<TraceEvent> {
       if (limitW !== site.limitW) {
         yield { atMs, kind: 'limit', locationId: site.locationId, limitW };
         yield limitsOf(atMs, site.locationId, limitW);
+        yield sourceOf(atMs, site.locationId, 'physicalConnection', 50_000);
+        yield sourceOf(atMs, site.locationId, UNKNOWN_SOURCE, limitW + 3_000);
       }
       site.limitW = limitW;
       for (const slot of site.slots) {
@@ -214,14 +219,14 @@ function limitsOf(atMs: number, locationId: string, limitW: number): TraceEvent 
     cause: 'profile',
     rule: '5',
     effectiveW: limitW,
-    shareW: Number.MAX_SAFE_INTEGER,
-    operatorW: Number.MAX_SAFE_INTEGER,
     operator: 'none',
-    peakShavingW: Number.MAX_SAFE_INTEGER,
-    connectionW: 50_000,
     buildingW: -2_000,
     reserveW: 500,
   };
+}
+
+function sourceOf(atMs: number, locationId: string, source: string, limitW: number): TraceEvent {
+  return { atMs, kind: 'limitSource', locationId, source, limitW };
 }
 
 type Told = Pick<EventOf<'connector'>, 'status' | 'powerW' | 'limitTenthsA' | 'reason'>;

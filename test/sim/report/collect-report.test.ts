@@ -15,7 +15,8 @@ import {
   type RecordedLocation,
   recordedLocation,
 } from '../../../web/report/recorded-location.js';
-import { DAY_MS, HOUR_MS, DAY_START_MS as T } from '../log/made-up-world.js';
+import { lookOf, sourceLines } from '../../../web/report/source-lines.js';
+import { DAY_MS, HOUR_MS, DAY_START_MS as T, UNKNOWN_SOURCE } from '../log/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
 const dir = mkdtempSync(join(tmpdir(), 'headroom-report-'));
@@ -114,11 +115,62 @@ describe('A report', () => {
     }
   });
 
+  it('shows every source of limits, and one with an unknown name by this name', () => {
+    const { sources, lines } = site(0);
+    expect(sources.map(({ label, tone }) => [label, tone])).toEqual([
+      ['Connection', 'connection'],
+      [UNKNOWN_SOURCE, 'source'],
+    ]);
+    const [connection, unknown] = sources;
+    for (const instant of [T + 5 * HOUR_MS, T + 17 * HOUR_MS]) {
+      expect(connection && valueAt(connection.line, instant)).toBe(50);
+      expect(unknown && valueAt(unknown.line, instant)).toBe((valueAt(lines.inForceKw, instant) ?? 0) + 3);
+    }
+    expect(lines.operatorKw).toEqual([]);
+  });
+
   it('contains the figures of each location', () => {
     expect(site(1).summary?.locationId).toBe('depot-02');
     expect(site(1).connectors.every(({ summary }) => summary !== undefined)).toBe(true);
     expect(recordedLocation(data, 2)).toBeUndefined();
   });
+});
+
+describe('The sources of limits in a report', () => {
+  const line = (...values: readonly (number | null)[]) => values.map((value, i) => ({ atMs: T + i, value }));
+
+  it('have the looks of their kinds, and one line for all sources with the same label', () => {
+    const shown = sourceLines([
+      { name: 'clusterShare:a', line: line(9, 5, null, null) },
+      { name: 'building', line: line(20) },
+      { name: 'clusterShare:b', line: line(7, 8, 8, null) },
+      { name: 'transformer', line: line(30) },
+      { name: 'peakShaving', line: line(6) },
+      { name: 'operatorLimit', line: line(4) },
+    ]);
+    expect(shown.map(({ label, tone, colour }) => `${label}, ${tone}, ${colour}`)).toEqual([
+      'Grid operator, operator, operator',
+      'Peak shaving, peak-shaving, peak-shaving',
+      'Cluster share, share, share',
+      'Connection, connection, muted',
+      'transformer, source, source',
+    ]);
+    expect(shown[2]?.line).toEqual(line(7, 5, 8, null));
+    expect(shown.flatMap(({ chartLine = [] }) => chartLine)).toEqual(['operatorKw']);
+  });
+
+  it.each([
+    ['operatorLimit', '', 'limited', 'grid operator', 'operator'],
+    ['operatorLimit', '', 'failsafe', 'fail-safe of the grid operator', 'failsafe'],
+    ['clusterShare', 'pier', 'none', 'share of cluster pier', 'share'],
+    ['building', '', 'none', 'building', 'building'],
+    ['physicalConnection', '', 'none', 'physical connection', 'muted'],
+  ] as const)(
+    'name the limit in force of %s %s in operator state %s as %s',
+    (cause, rule, operator, words, colour) => {
+      expect(lookOf(cause).inForce({ cause, rule, operator })).toEqual({ words, colour });
+    },
+  );
 });
 
 describe('Power recorded in steps', () => {

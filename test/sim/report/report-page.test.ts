@@ -11,7 +11,7 @@ import { BY_STATUS } from '../../../web/location/connector-state.js';
 import { closeContexts, missingBrowser, openContext, sharedBrowser } from '../../browser.js';
 import { eventually } from '../../eventually.js';
 import { needing } from '../../needs.js';
-import { HOUR_MS, DAY_START_MS as T } from '../log/made-up-world.js';
+import { HOUR_MS, DAY_START_MS as T, UNKNOWN_SOURCE } from '../log/made-up-world.js';
 import { madeUpReport } from './made-up-report.js';
 
 const HOSTILE = '</script><img src=x onerror="document.title=1"><script>document.title=1</script>';
@@ -181,6 +181,7 @@ describe('A report in a browser', needing(missingBrowser()), () => {
       expect(await rule()).toContain('fail-safe of the grid operator');
       await seen('2026-06-01T10:06:00Z', /Limited by the grid operator/, /Limit in force\s+9.0 kW/);
       await seen('2026-06-01T10:06:00Z', /Effective limit\s+40.0 kW/, /Building\s+4.\d kW/);
+      await seen('2026-06-01T10:06:00Z', /Grid operator\s+9.0 kW/, /Connection\s+1\d.\d kW/);
       expect(await rule()).toMatch(/grid operator$/);
       expect(await page.getByRole('row', { name: 'yard-a / 1' }).innerText()).toContain(
         'Fair share: grid operator',
@@ -198,6 +199,18 @@ describe('A report in a browser', needing(missingBrowser()), () => {
     } finally {
       rmSync(limited, { recursive: true });
     }
+  });
+
+  it('draws and names a source of limits that it does not know', async () => {
+    await open(small);
+    const legend = page.locator('.limits .chart .legend').first();
+    await eventually(async () => expect(await legend.innerText()).toContain(UNKNOWN_SOURCE));
+    expect(await legend.innerText()).toContain('Connection');
+    expect(await page.evaluate(inkOf('.chart', 'source'))).toBeGreaterThan(20);
+    await choose('2026-06-01T12:00:00Z');
+    const now = page.getByLabel('At the instant');
+    await eventually(async () => expect(await now.innerText()).toMatch(/transformer:north\s+15.0 kW/));
+    expect(await now.innerText()).toMatch(/Connection\s+50.0 kW/);
   });
 
   it('shows the local time of the site beside UTC', async () => {

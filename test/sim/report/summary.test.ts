@@ -89,11 +89,7 @@ describe('The power of a location', () => {
       cause: 'operatorLimit',
       rule: '',
       effectiveW: 50_000,
-      shareW: Number.MAX_SAFE_INTEGER,
-      operatorW: limitW,
       operator: 'limited',
-      peakShavingW: Number.MAX_SAFE_INTEGER,
-      connectionW: Number.MAX_SAFE_INTEGER,
       buildingW: -2_000,
       reserveW: 0,
     });
