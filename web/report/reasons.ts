@@ -2,41 +2,23 @@
 import type { LimitReason } from '../../machines/power/grant.js';
 import type { LimitRule } from '../../sim/report/report-data.js';
 import { REASON_WORDS } from '../location/words.js';
+import { lookOf } from './source-lines.js';
 
-type Cause = LimitRule['cause'];
-
-export function colourOfRule({ cause, operator }: LimitRule): string {
-  return cause === 'operatorLimit' && operator !== 'limited' ? 'failsafe' : COLOUR_OF_CAUSE[cause];
+/** Name of a colour in the style sheet. */
+export function colourOfRule(rule: LimitRule): string {
+  return inForce(rule).colour;
 }
 
-const COLOUR_OF_CAUSE: Readonly<Record<Cause, string>> = {
-  permanentLimit: 'idle',
-  profile: 'effective',
-  clusterShare: 'share',
-  operatorLimit: 'operator',
-  peakShaving: 'peak-shaving',
-  building: 'building',
-  physicalConnection: 'muted',
-};
-
 /** Such as `profile of priority 5`. */
-export function ruleWords({ cause, rule, operator }: LimitRule): string {
-  switch (cause) {
-    case 'permanentLimit':
-      return 'permanent limit';
-    case 'profile':
-      return `profile of priority ${rule}`;
-    case 'clusterShare':
-      return `share of cluster ${rule}`;
-    case 'operatorLimit':
-      return operator === 'limited' ? 'grid operator' : 'fail-safe of the grid operator';
-    case 'peakShaving':
-      return 'peak shaving';
-    case 'building':
-      return 'building';
-    case 'physicalConnection':
-      return 'physical connection';
-  }
+export function ruleWords(rule: LimitRule): string {
+  return inForce(rule).words;
+}
+
+/** The location's own limits have no other source. */
+function inForce(rule: LimitRule) {
+  if (rule.cause === 'permanentLimit') return { words: 'permanent limit', colour: 'idle' };
+  if (rule.cause === 'profile') return { words: `profile of priority ${rule.rule}`, colour: 'effective' };
+  return lookOf(rule.cause).inForce(rule);
 }
 
 /** The reason of a connector's limit; a share names the limit that is shared. */
