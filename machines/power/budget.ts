@@ -7,7 +7,7 @@ import {
   lowestLimitFrom,
   nextLimitChangeAfter,
 } from '../limits/limit-in-force.js';
-import type { ProfileStack } from '../limits/profile-stack.js';
+import { activeProfileAt, type ProfileStack } from '../limits/profile-stack.js';
 import type { EpochMs } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { ConnectorActor } from './connector.machine.js';
@@ -52,7 +52,17 @@ export interface Budget {
   readonly building?: BuildingOnPhases | undefined;
   /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
+  /** Highest limit of a lock that begins within `LOCK_NOTICE_MS`, kW; undefined without one (R52). */
+  lockAheadKw(key: string): number | undefined;
+  /** Monotonic time at which the notice of the next lock begins; infinite if no lock is known. */
+  readonly lockNoticeAtMs: number;
 }
+
+/**
+ * Others make room for a lock from this long before its start: a charger takes a lower limit within 5 s, and its car
+ * follows within 10 s.
+ */
+const LOCK_NOTICE_MS = 15_000;
 
 /** Load of the building beside the chargers on L1, L2 and L3 of the connection, tenths of an ampere. */
 export interface BuildingOnPhases {
@@ -115,6 +125,11 @@ export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, hor
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
       return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
     },
+    lockAheadKw(key) {
+      const lockStack = connectors.get(key)?.getSnapshot().context.stack;
+      return lockStack && highestLockWithin(lockStack, now, now + LOCK_NOTICE_MS);
+    },
+    lockNoticeAtMs: nowMs + (nextLockAfter(connectors.values(), now + LOCK_NOTICE_MS) - LOCK_NOTICE_MS - now),
   };
 }
 
@@ -126,6 +141,25 @@ export function leastShareWOf(sources: LimitSources): number {
 function leastW(sources: readonly LimitSource[]): number {
   const limits = sources.flatMap(({ current }) => current ?? []);
   return Math.min(...limits.map(({ limitKw }) => wattsOfLimit(limitKw)));
+}
+
+function highestLockWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): number | undefined {
+  let highestKw: number | undefined;
+  for (const { startsAtMs } of stack) {
+    if (startsAtMs <= now || startsAtMs > until) continue;
+    const lockKw = activeProfileAt(stack, startsAtMs)?.limitKw ?? 0;
+    highestKw = Math.max(highestKw ?? 0, lockKw);
+  }
+  return highestKw;
+}
+
+/** The first start of a lock after `atMs`; infinite without one. */
+function nextLockAfter(connectors: Iterable<ConnectorActor>, atMs: EpochMs): EpochMs {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const connector of connectors)
+    for (const { startsAtMs } of connector.getSnapshot().context.stack)
+      if (startsAtMs > atMs && startsAtMs < nextMs) nextMs = startsAtMs;
+  return nextMs;
 }
 
 function beginsWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): boolean {

@@ -11,15 +11,17 @@ import {
   deductLoad,
   divide,
   isAtRest,
+  isLockAhead,
   isPauseKept,
   isRunning,
   isScarce,
   isShort,
   keepAtRest,
   type Limits,
+  mostOfLockW,
   servedBy,
 } from './division.js';
-import { failsafeTenthsAOf, heldWOf } from './failsafes.js';
+import { failsafeTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import { choosePhases } from './phase-choice.js';
 import { isKeptOn } from './rotation.js';
 import { steadyShares } from './steady-shares.js';
@@ -55,13 +57,19 @@ export function setTargets(
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division) && waiveFailsafes(controlled, (control) => isAtRest(control, limits)))
     division = divide(controlled, limits, circumstances);
-  if (isShort(division) && waiveFailsafes(controlled, (control) => !isLocked(control)))
+  if (
+    isShort(division) &&
+    waiveFailsafes(controlled, (control) => !isLocked(control) && !isLockAhead(control, limits))
+  )
     division = divide(controlled, limits, circumstances);
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
   const { allocation, locked, unlocked } = division;
   for (const [i, control] of locked.entries()) {
-    aimLocked(control, allocation.lockedW[i] ?? 0, allocation.lastResort[i] === true);
+    const shareW = allocation.lockedW[i] ?? 0;
+    const isLastResort = allocation.lastResort[i] === true;
+    if (isLocked(control)) aimLocked(control, Math.min(shareW, mostOfLockW(control)), isLastResort);
+    else aimAheadOfLock(control, shareW, limits.isClusterBound);
     control.limitedBy = allocation.lockedBindings[i];
   }
   const sharesTenthsA = unlockedTenthsA(division);
@@ -206,4 +214,12 @@ function aimLocked(control: ConnectorControl, shareW: number, isLastResort: bool
   // A lock's floor is due at any limit. A fuse that cannot carry that floor is not overloaded for it.
   control.targetTenthsA = tenthsA < account.leastTenthsA ? 0 : tenthsA;
   control.reason = isLastResort ? 'lastResort' : 'lock';
+}
+
+/** Until its lock begins, a connector keeps its limit, and at least its floor and its reserve (rule R52). */
+function aimAheadOfLock(control: ConnectorControl, shareW: number, isClusterBound: boolean): void {
+  const { account, sentTenthsA = 0 } = control;
+  const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
+  const keptTenthsA = Math.min(tenthsA, Math.max(sentTenthsA, account.leastTenthsA, heldTenthsAOf(control)));
+  aim(control, keptTenthsA < account.leastTenthsA ? 0 : keptTenthsA, isClusterBound);
 }

@@ -45,6 +45,7 @@ export interface Circumstances extends Available {
 export interface Limits {
   readonly isClusterBound: boolean;
   isLockNear(key: string): boolean;
+  lockAheadKw(key: string): number | undefined;
 }
 
 export interface Division {
@@ -74,7 +75,7 @@ export function divide(
       control.reason = 'paused';
       leftW -= heldWOf(control);
       deductLoad(leftTenthsA, control, 0);
-    } else if (isLocked(control)) {
+    } else if (isLocked(control) || isLockAhead(control, limits)) {
       locked.push(control);
     } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
       // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
@@ -98,7 +99,7 @@ export function divide(
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
   const allocation = allocate(
     leftW,
-    locked.map(claimOfLocked),
+    locked.map((control) => claimOfLocked(control, limits)),
     unlocked.map((control) => claimOfUnlocked(control, limits)),
     leftTenthsA,
   );
@@ -146,12 +147,34 @@ function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
   return claimOf(control, control.demand.mostTenthsA, isAtRest(control, limits));
 }
 
+/**
+ * Rule R52: others make room for a lock before it begins, if it will raise the connector's limit. The connector itself
+ * rises no earlier than its lock.
+ */
+export function isLockAhead(control: ConnectorControl, limits: Limits): boolean {
+  const { demand, sentTenthsA = 0 } = control;
+  return demand.hasCar && lockTenthsAOf(control, limits.lockAheadKw(control.key)) > sentTenthsA;
+}
+
 /** A locked connector without a car keeps its floor available. */
-function claimOfLocked(control: ConnectorControl): Claim {
-  const { demand, account } = control;
-  const lockLimitKw = lockLimitKwOf(control) ?? 0;
-  const lockTenthsA = demand.hasCar ? tenthsWithin(wattsOfLimit(lockLimitKw), account.milliwattsPerTenth) : 0;
+function claimOfLocked(control: ConnectorControl, limits: Limits): Claim {
+  return claimOfLock(control, Math.max(lockLimitKwOf(control) ?? 0, limits.lockAheadKw(control.key) ?? 0));
+}
+
+/** Highest share of a locked connector under its present lock, W. */
+export function mostOfLockW(control: ConnectorControl): number {
+  return claimOfLock(control, lockLimitKwOf(control)).mostW;
+}
+
+function claimOfLock(control: ConnectorControl, lockKw: number | undefined): Claim {
+  const { demand } = control;
+  const lockTenthsA = demand.hasCar ? lockTenthsAOf(control, lockKw) : 0;
   return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), false);
+}
+
+/** The limit of a lock in tenths of an ampere; 0 without one. */
+function lockTenthsAOf({ account }: ConnectorControl, lockKw: number | undefined): number {
+  return lockKw === undefined ? 0 : tenthsWithin(wattsOfLimit(lockKw), account.milliwattsPerTenth);
 }
 
 /**

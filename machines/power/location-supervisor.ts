@@ -254,6 +254,7 @@ export class LocationSupervisor {
   readonly #connectors: ConnectorRegistry;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
+  #lockNoticeAtMs = Number.POSITIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
   #orderedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -433,6 +434,7 @@ export class LocationSupervisor {
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitCircuitPhases(fuses.capacitiesTenthsA);
     this.#validUntilMs = budget.untilMs;
+    this.#lockNoticeAtMs = budget.lockNoticeAtMs;
     if (budget.pausingW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
     if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
       // No notice preceded this order: otherwise it would have been the budget a lease earlier.
@@ -480,7 +482,7 @@ export class LocationSupervisor {
 
   /** Time of the next raise, turn or release that no message triggers. */
   #nextAtMs(controlled: readonly ConnectorControl[], room: SharedCapacity, nowMs: number): number {
-    let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs);
+    let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs, this.#lockNoticeAtMs);
     const lateAtMs = nextLateAtMs(controlled, nowMs);
     if (lateAtMs !== undefined && isOverbooked(this.ledger, [...this.controls.values()], room))
       nextMs = Math.min(nextMs, lateAtMs);

@@ -37,7 +37,7 @@ export interface EnforcementRig {
   lock(
     controllerUuid: string,
     limitKw: number,
-    span?: { startsInS?: number; lastsS?: number },
+    span?: { startsInS?: number; lastsS?: number; priority?: number },
   ): Promise<void>;
   /** All alarms ever raised at the location, as stored, oldest first. */
   alarms(locationId: string, kind?: AlarmKind): Promise<readonly StoredAlarm[]>;

@@ -27,6 +27,38 @@ describe('a locked connector', () => {
     expect(heldA()).toEqual([20, 0, 0]);
   });
 
+  it('has its limit from the start of its window on, because others make room just before (R52)', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers: [{}, {}, {}] }]);
+    await rig.until('all share', () => rig.powerKw('quay') > 0.95 * 30, 100);
+    const sharedA = rig.charger('quay-1').heldA();
+    await rig.lock('quay-1', 20, { startsInS: 100, lastsS: 120 });
+    for (let s = 0; s < 84; s++) {
+      await rig.pass(1);
+      expect(Math.min(...heldA())).toBeGreaterThan(sharedA - 1);
+    }
+    for (let s = 84; s < 99; s++) {
+      await rig.pass(1);
+      expect(rig.charger('quay-1').heldA()).toBeLessThanOrEqual(sharedA + 1);
+    }
+    await rig.pass(2);
+    expect(rig.charger('quay-1').heldA()).toBeGreaterThan(28.8);
+  });
+
+  it('rises with a higher lock at once, and falls with a lower one', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 30, chargers: [{}, {}, {}] }]);
+    await rig.lock('quay-1', 6.9, { lastsS: 200 });
+    await rig.until('the lock is served', () => rig.charger('quay-1').heldA() === 10, 60);
+    await rig.lock('quay-1', 13.8, { startsInS: 100, lastsS: 60, priority: 3 });
+    for (let s = 0; s < 99; s++) {
+      await rig.pass(1);
+      expect(rig.charger('quay-1').heldA()).toBe(10);
+    }
+    await rig.pass(2);
+    expect(rig.charger('quay-1').heldA()).toBe(20);
+    await rig.pass(60);
+    expect(rig.charger('quay-1').heldA()).toBe(10);
+  });
+
   it('is lowered as a last resort only, together with others locked, and never below 6 A', async () => {
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 60, chargers: [{}, {}, {}] }]);
     await rig.lock('quay-1', 13.8);

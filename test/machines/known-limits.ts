@@ -60,6 +60,8 @@ export class KnownLimits {
       clusterRoomW: Number.POSITIVE_INFINITY,
       isClusterBound: false,
       isLockNear: () => false,
+      lockAheadKw: () => undefined,
+      lockNoticeAtMs: Number.POSITIVE_INFINITY,
     };
     return {
       budgetW,

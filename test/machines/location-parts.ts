@@ -44,5 +44,7 @@ export function budgetOf(budgetW: number): Budget {
     untilMs: Number.POSITIVE_INFINITY,
     isClusterBound: false,
     isLockNear: () => false,
+    lockAheadKw: () => undefined,
+    lockNoticeAtMs: Number.POSITIVE_INFINITY,
   };
 }
