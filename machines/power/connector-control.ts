@@ -11,10 +11,10 @@ import {
 } from '../values/units.js';
 import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
-import type { ConnectorActor, Link, Throttle, Turn } from './connector.machine.js';
+import type { ConnectorActor, Link, Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
-import type { Grant, LeaseKind, LeaseTiming, LimitReason } from './grant.js';
+import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
 import type { GrantLedger } from './grant-ledger.js';
 import type { AccountSpec, LedgerAccount } from './ledger-account.js';
 import type { MeterSlot } from './meter-ledger.js';
@@ -288,8 +288,12 @@ export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
   return actor.getSnapshot().value.link;
 }
 
-export function throttleOf({ actor }: Pick<ConnectorControl, 'actor'>): Throttle {
-  return actor.getSnapshot().value.throttle;
+/** By the last decision. */
+export function throttleOf({ targetTenthsA, demand, account }: ConnectorControl): Throttle {
+  if (!demand.hasCar) return 'free';
+  if (targetTenthsA < account.leastTenthsA) return 'paused';
+  if (targetTenthsA >= Math.min(demand.mostTenthsA, account.maxTenthsA)) return 'free';
+  return targetTenthsA === account.leastTenthsA ? 'minimum' : 'limited';
 }
 
 /** The limit of the lock, kW; undefined for an unlocked connector. */

@@ -25,16 +25,10 @@ import type { EpochMs } from '../values/time.js';
 
 export type ConnectorEvent =
   | HolderEvent
-  /**
-   * A decision changed the connector's throttle, or a car came or went. `nowMs` is monotonic, like the times of turns
-   * and pauses.
-   */
-  | {
-      readonly type: 'throttle.changed';
-      readonly throttle: Throttle;
-      readonly hasCar: boolean;
-      readonly nowMs: number;
-    }
+  /** A decision lets the car charge, or pauses it. `nowMs` is monotonic. */
+  | { readonly type: 'charging.allowed'; readonly nowMs: number }
+  | { readonly type: 'charging.paused'; readonly nowMs: number }
+  | { readonly type: 'car.left' }
   /** A meter value came after a gap, or none came for three heartbeats. */
   | { readonly type: 'meter.received' }
   | { readonly type: 'meter.missed' }
@@ -47,13 +41,6 @@ export type ConnectorEvent =
  */
 export const LINKS = ['online', 'stale', 'offline'] as const;
 export type Link = (typeof LINKS)[number];
-
-/**
- * Share of the car's demand that a decision grants. `free`: all of it, or no car is plugged in. `limited`: less.
- * `minimum`: 6 A although the car wants more. `paused`: none.
- */
-export const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
-export type Throttle = (typeof THROTTLES)[number];
 
 /** Times that determine the charging rotation, on the monotonic clock. */
 export interface Turn {
@@ -106,7 +93,7 @@ const reportUnlocked = sendParent<
   ConnectorEvent
 >(({ context }) => ({ type: 'connector.unlocked', key: context.key }));
 
-/** The three regions are independent: lock × throttle × link. */
+/** The three regions are independent: lock × throttle × link. The throttle decides the rotation (R15). */
 export const connectorMachine = setup({
   types: {
     context: {} as ConnectorContext,
@@ -130,27 +117,25 @@ export const connectorMachine = setup({
       enqueue.assign({ lockLimitKw });
       if (lockLimitKw !== undefined && context.lockLimitKw !== undefined) enqueue('reportLocked');
     }),
-    followTurn: assign(({ context, event }) => {
-      if (event.type !== 'throttle.changed') return context;
-      if (!event.hasCar) return { turn: NO_TURN };
-      const { onSinceMs } = context.turn;
-      const mayCharge = event.throttle !== 'paused';
-      if (mayCharge && onSinceMs === undefined)
-        return { turn: { onSinceMs: event.nowMs, pausedSinceMs: undefined } };
-      if (!mayCharge && onSinceMs !== undefined)
-        return { turn: { onSinceMs: undefined, pausedSinceMs: event.nowMs } };
-      return context;
-    }),
+    beginTurn: assign(({ context, event }) =>
+      event.type === 'charging.allowed'
+        ? { turn: { onSinceMs: event.nowMs, pausedSinceMs: undefined } }
+        : context,
+    ),
+    beginPause: assign(({ context, event }) =>
+      event.type === 'charging.paused'
+        ? { turn: { onSinceMs: undefined, pausedSinceMs: event.nowMs } }
+        : context,
+    ),
+    endTurn: assign({ turn: NO_TURN }),
     reportLocked,
     reportUnlocked,
   },
   guards: {
     isLocked: ({ context }) => context.lockLimitKw !== undefined,
     isUnlocked: ({ context }) => context.lockLimitKw === undefined,
-    isFree: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'free',
-    isLimited: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'limited',
-    isAtMinimum: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'minimum',
-    isPaused: ({ event }) => event.type === 'throttle.changed' && event.throttle === 'paused',
+    hasTurn: ({ context }) => context.turn.onSinceMs !== undefined,
+    hasPause: ({ context }) => context.turn.pausedSinceMs !== undefined,
   },
 }).createMachine({
   id: 'connector',
@@ -170,16 +155,29 @@ export const connectorMachine = setup({
       },
     },
     throttle: {
-      initial: 'free',
-      on: {
-        'throttle.changed': [
-          { guard: 'isFree', target: '.free', actions: 'followTurn' },
-          { guard: 'isLimited', target: '.limited', actions: 'followTurn' },
-          { guard: 'isAtMinimum', target: '.minimum', actions: 'followTurn' },
-          { guard: 'isPaused', target: '.paused', actions: 'followTurn' },
-        ],
+      initial: 'idle',
+      states: {
+        // No car, or one that never had a turn. A rebuilt actor goes on with its turn.
+        idle: {
+          always: [
+            { guard: 'hasTurn', target: 'charging' },
+            { guard: 'hasPause', target: 'paused' },
+          ],
+          on: { 'charging.allowed': { target: 'charging', actions: 'beginTurn' } },
+        },
+        charging: {
+          on: {
+            'charging.paused': { target: 'paused', actions: 'beginPause' },
+            'car.left': { target: 'idle', actions: 'endTurn' },
+          },
+        },
+        paused: {
+          on: {
+            'charging.allowed': { target: 'charging', actions: 'beginTurn' },
+            'car.left': { target: 'idle', actions: 'endTurn' },
+          },
+        },
       },
-      states: { free: {}, limited: {}, minimum: {}, paused: {} },
     },
     link: {
       initial: 'offline',
@@ -202,6 +200,8 @@ export const connectorLogic: ConnectorLogic = beginningWith(connectorMachine, (i
   // `Object.assign` gives the object the shape of XState's own contexts. Another shape would slow down readers of many
   // contexts and take more memory.
   const context = Object.assign({}, contextOf(input, holdIdle(input.stack, input.now)));
+  const { onSinceMs, pausedSinceMs } = context.turn;
+  const throttle = onSinceMs !== undefined ? 'charging' : pausedSinceMs !== undefined ? 'paused' : 'idle';
   // Omitted regions start in their initial states.
-  return connectorMachine.resolveState({ value: {}, context });
+  return connectorMachine.resolveState({ value: { throttle }, context });
 });

@@ -77,6 +77,13 @@ export const LIMIT_REASONS = [
 ] as const;
 export type LimitReason = (typeof LIMIT_REASONS)[number];
 
+/**
+ * Share of the car's demand that a decision grants. `free`: all of it, or no car is plugged in. `limited`: less.
+ * `minimum`: 6 A although the car wants more. `paused`: none.
+ */
+export const THROTTLES = ['free', 'limited', 'minimum', 'paused'] as const;
+export type Throttle = (typeof THROTTLES)[number];
+
 /** Session and phases of a grant that reallocates the connector's other phases. The grant ends with the session. */
 export interface ReallocatedTo {
   readonly session: string;

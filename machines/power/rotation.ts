@@ -2,8 +2,7 @@
 // the longest wait.
 
 import { wattsOfTenths } from '../values/units.js';
-import type { Throttle } from './connector.machine.js';
-import { type ConnectorControl, floorWOf, isLocked, throttleOf, turnOf } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, turnOf } from './connector-control.js';
 import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
 
 /** Shortest and longest turn while other cars are pending. */
@@ -84,7 +83,7 @@ function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): numbe
 /** The minimum pause of the connector is not over. */
 export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
   const { pausedSinceMs } = turnOf(control);
-  return throttleOf(control) === 'paused' && pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
+  return pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
 /**
@@ -198,25 +197,17 @@ export function inRotationOrder(
 }
 
 /**
- * Sends the decided throttle to the connector's machine if it changed, or if a car came or went. A raise counts from
- * the decision on, even while others still have to release capacity.
+ * Sends the decision to the connector's machine if its car begins or ends a turn. A raise counts from the decision on,
+ * even while others still have to release capacity.
  */
 export function followDecision(control: ConnectorControl, nowMs: number): void {
-  const { actor, demand } = control;
-  const { hasCar } = demand;
-  const throttle = decidedThrottle(control);
-  const { onSinceMs, pausedSinceMs } = turnOf(control);
-  const hasTurn = onSinceMs !== undefined || pausedSinceMs !== undefined;
-  const isTurnDue = hasCar ? throttle !== 'paused' && onSinceMs === undefined : hasTurn;
-  if (throttle === throttleOf(control) && !isTurnDue) return;
-  actor.send({ type: 'throttle.changed', throttle, hasCar, nowMs });
-}
-
-function decidedThrottle({ targetTenthsA, demand, account }: ConnectorControl): Throttle {
-  if (!demand.hasCar) return 'free';
-  if (targetTenthsA < account.leastTenthsA) return 'paused';
-  if (targetTenthsA >= Math.min(demand.mostTenthsA, account.maxTenthsA)) return 'free';
-  return targetTenthsA === account.leastTenthsA ? 'minimum' : 'limited';
+  const { actor, demand, targetTenthsA, account } = control;
+  const { throttle } = actor.getSnapshot().value;
+  if (!demand.hasCar) {
+    if (throttle !== 'idle') actor.send({ type: 'car.left' });
+  } else if (targetTenthsA >= account.leastTenthsA) {
+    if (throttle !== 'charging') actor.send({ type: 'charging.allowed', nowMs });
+  } else if (throttle === 'charging') actor.send({ type: 'charging.paused', nowMs });
 }
 
 /**

@@ -1,9 +1,9 @@
 // Metrics of the locations' states, counted over all locations at each read.
 import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
-import { LINKS, THROTTLES } from '../../machines/power/connector.machine.js';
+import { LINKS } from '../../machines/power/connector.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
-import { ALARM_KINDS } from '../../machines/power/grant.js';
+import { ALARM_KINDS, THROTTLES } from '../../machines/power/grant.js';
 import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { OverloadState } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';

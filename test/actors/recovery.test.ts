@@ -71,7 +71,7 @@ describe('a location whose actor threw', () => {
     expect(context.sources[0].current?.cause).toMatchObject({ kind: 'profile', profile: { priority: 3 } });
     const crane = context.connectors.get('crane/1')?.getSnapshot();
     expect(crane?.context.lockLimitKw).toBe(11);
-    expect(crane?.value).toEqual({ lock: 'locked', throttle: 'free', link: 'online' });
+    expect(crane?.value).toEqual({ lock: 'locked', throttle: 'idle', link: 'online' });
     expect(supervisorOf(quay()).meters.measuredW).toBe(7000);
     effects.splice(0);
     clock.advance(30_000);

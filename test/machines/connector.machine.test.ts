@@ -8,8 +8,6 @@ import {
   connectorMachine,
   LINKS,
   type Link,
-  THROTTLES,
-  type Throttle,
 } from '../../machines/power/connector.machine.js';
 import type { LocationEffect } from '../../machines/power/location.machine.js';
 import { locationMachine } from '../../machines/power/location.machine.js';
@@ -25,6 +23,13 @@ const NEXT_LINK: Readonly<Record<Link, Partial<Record<string, Link>>>> = {
   offline: { 'meter.received': 'online', 'charger.connected': 'stale' },
   stale: { 'meter.received': 'online', 'charger.disconnected': 'offline' },
   online: { 'meter.missed': 'stale', 'charger.disconnected': 'offline' },
+};
+
+type Throttle = 'idle' | 'charging' | 'paused';
+const NEXT_THROTTLE: Readonly<Record<Throttle, Partial<Record<string, Throttle>>>> = {
+  idle: { 'charging.allowed': 'charging' },
+  charging: { 'charging.paused': 'paused', 'car.left': 'idle' },
+  paused: { 'charging.allowed': 'charging', 'car.left': 'idle' },
 };
 
 const LOW = { priority: 0, limitKw: 10, startsAtMs: 100, endsAtMs: 200 };
@@ -52,7 +57,9 @@ const EVENTS: ConnectorEvent[] = [
   cancel(0, 120),
   cancel(5, 150),
   ...[99, 100, 150, 199, 200, 250, 300, 400].map(at),
-  ...THROTTLES.map((throttle) => ({ type: 'throttle.changed', throttle, hasCar: true, nowMs: 0 }) as const),
+  { type: 'charging.allowed', nowMs: 0 },
+  { type: 'charging.paused', nowMs: 0 },
+  { type: 'car.left' },
   ...LINK_EVENTS.map((type) => ({ type })),
 ];
 
@@ -81,11 +88,11 @@ function historyOf(events: readonly ConnectorEvent[]): History {
 /** The lock's limit and the last reports after `events`, by the contract. */
 function expectedAfter(events: readonly ConnectorEvent[]) {
   let lockLimitKw: number | undefined;
-  let throttle: Throttle = 'free';
+  let throttle: Throttle = 'idle';
   let link: Link = 'offline';
   for (const [i, event] of events.entries()) {
     link = NEXT_LINK[link][event.type] ?? link;
-    if (event.type === 'throttle.changed') throttle = event.throttle;
+    throttle = NEXT_THROTTLE[throttle][event.type] ?? throttle;
     if ('now' in event) lockLimitKw = decidingAt(historyOf(events.slice(0, i + 1)), KEY, event.now)?.limitKw;
   }
   return { lockLimitKw, throttle, link };
@@ -120,15 +127,18 @@ describe('A connector', () => {
   it('can be in every combination of lock, throttle and link', () => {
     const { states, changes } = edgesOf(walks);
     const combinations = ['unlocked', 'locked'].flatMap((lock) =>
-      THROTTLES.flatMap((throttle) => LINKS.map((link) => ({ lock, throttle, link }))),
+      (['idle', 'charging', 'paused'] as const).flatMap((throttle) =>
+        LINKS.map((link) => ({ lock, throttle, link })),
+      ),
     );
-    expect(states.size).toBe(24);
+    expect(states.size).toBe(18);
     const expected = new Set<string>();
     for (const { lock, throttle, link } of combinations) {
       const other = lock === 'locked' ? 'unlocked' : 'locked';
       const from = `${lock}.${throttle}.${link}`;
       expected.add(`${from} → ${from}`).add(`${from} → ${other}.${throttle}.${link}`);
-      for (const next of THROTTLES) expected.add(`${from} → ${lock}.${next}.${link}`);
+      for (const next of Object.values(NEXT_THROTTLE[throttle]))
+        expected.add(`${from} → ${lock}.${next}.${link}`);
       for (const next of Object.values(NEXT_LINK[link]))
         expected.add(`${from} → ${lock}.${throttle}.${next}`);
     }
@@ -148,8 +158,18 @@ describe('A connector', () => {
       });
       expect(snapshot.context.lockLimitKw).toBe(lockLimitKw);
     }
+    for (const turn of [
+      { onSinceMs: 1, pausedSinceMs: undefined },
+      { onSinceMs: undefined, pausedSinceMs: 1 },
+    ]) {
+      const rebuilt = createActor(connectorMachine, {
+        input: { ...graph.input, turn },
+        inspect: watch.inspect,
+      }).start();
+      expect(rebuilt.getSnapshot().value.throttle).toBe(turn.onSinceMs === undefined ? 'paused' : 'charging');
+    }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(15);
+    expect(watch.count).toBe(18);
   });
 
   it('notifies its location of every lock, of its limit, and of its end, each once (section 1)', () => {

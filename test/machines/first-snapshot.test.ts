@@ -81,9 +81,17 @@ const connectorEvent: fc.Arbitrary<ConnectorEvent> = fc.oneof(
     { type: 'meter.received' },
     { type: 'charger.connected' },
     { type: 'charger.disconnected' },
-    { type: 'throttle.changed', throttle: 'paused', hasCar: true, nowMs: 1 },
-    { type: 'throttle.changed', throttle: 'free', hasCar: true, nowMs: 2 },
+    { type: 'charging.allowed', nowMs: 1 },
+    { type: 'charging.paused', nowMs: 2 },
+    { type: 'car.left' },
   ),
+);
+
+/** The turn of a connector before its actor was rebuilt. */
+const turnSoFar = fc.constantFrom(
+  { onSinceMs: undefined, pausedSinceMs: undefined },
+  { onSinceMs: 1, pausedSinceMs: undefined },
+  { onSinceMs: undefined, pausedSinceMs: 1 },
 );
 
 describe('An actor that begins without entering its states', () => {
@@ -108,8 +116,9 @@ describe('An actor that begins without entering its states', () => {
         fc.array(profileWithin(SPAN_MS), { maxLength: 3 }),
         instant,
         fc.array(connectorEvent, { maxLength: 5 }),
-        (submitted, now, later) => {
-          const input = { key: 'quay-1', stack: submitted.reduce(putProfile, EMPTY_STACK), now };
+        turnSoFar,
+        (submitted, now, later, turn) => {
+          const input = { key: 'quay-1', stack: submitted.reduce(putProfile, EMPTY_STACK), now, turn };
           expect(placesOfConnector(connectorLogic, input, later)).toEqual(
             placesOfConnector(connectorMachine, input, later),
           );

@@ -1,6 +1,5 @@
 // The rotation of cars if not all minimums of 6 A fit (R15), and the dwell times of R9.
 import { describe, expect, it } from 'vitest';
-import type { Throttle } from '../../machines/power/connector.machine.js';
 import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import {
@@ -37,12 +36,10 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
       const actor = createConnectorActor(key);
       const control = supervisor.place({ key, spec }, actor, 0);
       Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
-      const throttle = (each: Throttle, nowMs: number) =>
-        actor.send({ type: 'throttle.changed', throttle: each, hasCar: true, nowMs });
-      if (onSinceMs !== undefined) throttle('free', onSinceMs);
+      if (onSinceMs !== undefined) actor.send({ type: 'charging.allowed', nowMs: onSinceMs });
       if (pausedSinceMs !== undefined) {
-        throttle('free', 0);
-        throttle('paused', pausedSinceMs);
+        actor.send({ type: 'charging.allowed', nowMs: 0 });
+        actor.send({ type: 'charging.paused', nowMs: pausedSinceMs });
       }
       return control;
     },

@@ -28,17 +28,12 @@ function stepWith(passMs: fc.Arbitrary<number>) {
     fc
       .tuple(
         fc.constantFrom(...CONNECTORS, 'unknown/1'),
-        fc.constantFrom('free', 'limited', 'minimum', 'paused'),
+        fc.constantFrom('charging.allowed' as const, 'charging.paused' as const),
       )
       .map(
-        ([key, throttle]) =>
+        ([key, type]) =>
           (site: SiteRig) =>
-            site.forwardToConnector(key, {
-              type: 'throttle.changed',
-              throttle,
-              hasCar: true,
-              nowMs: site.nowMs,
-            }),
+            site.forwardToConnector(key, { type, nowMs: site.nowMs }),
       ),
   );
 }

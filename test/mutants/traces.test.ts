@@ -24,7 +24,10 @@ const PARTS: Cases<{ readonly scenario: string; readonly part: string }> = {
       part: 'connector.lock.unlocked: always → connector.lock.locked, without reportLocked',
     },
     { scenario: 'lock-on-a-full-site', part: 'connector.link.stale: meter.received → connector.link.online' },
-    { scenario: 'cluster-switched-off', part: 'connector.throttle.minimum: the state' },
+    {
+      scenario: 'cluster-switched-off',
+      part: 'connector.throttle.idle: charging.allowed → connector.throttle.charging, without beginTurn',
+    },
     { scenario: 'limit-taken-back', part: 'location: profile.cancelled, without releaseCancelled' },
     { scenario: 'cluster-cap', part: 'location: decision.due' },
     { scenario: 'cluster-switched-off', part: 'cluster.active: cluster.deactivated → cluster.inactive' },
