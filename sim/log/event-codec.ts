@@ -1,6 +1,5 @@
 // Bytes of the events of a trace. Equal events give equal bytes, so the same bytes serve the hash and the event log.
 import { createHash } from 'node:crypto';
-import { LIMIT_CAUSES } from '../../machines/limits/limit-in-force.js';
 import { OPERATOR_STATES } from '../../machines/limits/lpc.machine.js';
 import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
@@ -57,7 +56,7 @@ const FIELDS = {
   limits: {
     locationId: 'name',
     limitW: 'integer',
-    cause: LIMIT_CAUSES,
+    cause: 'name',
     rule: 'name',
     effectiveW: 'integer',
     operator: ['none', ...OPERATOR_STATES],

@@ -22,7 +22,7 @@ import { OperatorError } from '../../src/ports/operator-error.js';
 export type LogKind = 'trace' | 'recording';
 
 /** Version of the form. Release 0.2 wrote recordings as lines of JSON, and traces as SQLite files. */
-const FORMATS: Readonly<Record<LogKind, number>> = { trace: 3, recording: 2 };
+const FORMATS: Readonly<Record<LogKind, number>> = { trace: 4, recording: 2 };
 
 /** A section begins with this line. JSON has no line feed within a text, so no block of a recording holds it. */
 const sectionMark = (kind: LogKind) => Buffer.from(`headroom ${kind} ${FORMATS[kind]}\n`);

@@ -153,10 +153,10 @@ describe('An unusable trace file', () => {
         'is a trace of release 0.2 or older: run its scenario again, or replay it with that release',
       ],
       [
-        made('later.log', readFileSync(path).fill('4', 15, 16)),
-        'has format 4, and this release reads format 3: use the release that wrote it',
+        made('later.log', readFileSync(path).fill('5', 15, 16)),
+        'has format 5, and this release reads format 4: use the release that wrote it',
       ],
-      [made('earlier.log', 'headroom trace 2\n'), 'has format 2, and this release reads format 3'],
+      [made('earlier.log', 'headroom trace 2\n'), 'has format 2, and this release reads format 4'],
       [made('other.log', 'headroom recording 2\n'), 'is no trace'],
     ] as const;
     for (const [file, words] of refusals) expect(() => openTrace(file)).toThrow(`${file} ${words}`);
