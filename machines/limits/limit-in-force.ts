@@ -3,26 +3,15 @@ import type { EpochMs, TimeWindow } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { LimitProfile } from './profile-stack.js';
 
+/** Causes of the sources that a location has at most once. Their kind is the name of the source. */
+export const SINGLE_CAUSES = ['operatorLimit', 'peakShaving', 'building', 'physicalConnection'] as const;
+
 /** Rule that sets a limit. */
 export type LimitCause =
   | { readonly kind: 'permanentLimit' }
   | { readonly kind: 'profile'; readonly profile: LimitProfile }
   | { readonly kind: 'clusterShare'; readonly clusterId: string }
-  | { readonly kind: 'operatorLimit' }
-  | { readonly kind: 'peakShaving' }
-  | { readonly kind: 'building' }
-  | { readonly kind: 'physicalConnection' };
-
-/** Of equal limits the first in this order is in force. */
-export const LIMIT_CAUSES = [
-  'permanentLimit',
-  'profile',
-  'clusterShare',
-  'operatorLimit',
-  'peakShaving',
-  'building',
-  'physicalConnection',
-] as const satisfies readonly LimitCause['kind'][];
+  | { readonly kind: (typeof SINGLE_CAUSES)[number] };
 
 export interface SourceLimit {
   readonly limitKw: number;
@@ -36,6 +25,8 @@ export interface SourceLimit {
 export interface LimitSource {
   /** Its name in traces; unique in a location. */
   readonly name: string;
+  /** The limit follows from the time alone, so the location keeps `current` at the `limitAt` of its last boundary. */
+  readonly isTimed?: boolean;
   /** As of the location's last event; undefined if the source sets no limit. */
   readonly current: SourceLimit | undefined;
   /** As far as known at the last event; undefined if the source sets no limit then. */
@@ -73,7 +64,10 @@ export interface GrantedShare {
   readonly raisesToW: number;
 }
 
-/** Sources of a location, in the order of `LIMIT_CAUSES`. The first has the location's own limits. */
+/**
+ * Sources of a location: its own limits, the shares of its clusters, then the others in the order of `SINGLE_CAUSES`. Of
+ * equal limits the first is in force.
+ */
 export type LimitSources = readonly [own: LimitSource, ...others: LimitSource[]];
 
 /** Replaces the source of that name. A new one follows the shares of clusters. */
@@ -83,6 +77,11 @@ export function putSource(sources: LimitSources, source: LimitSource): LimitSour
   const at = others.findIndex(({ name }) => name === source.name);
   if (at !== -1) return [own, ...others.with(at, source)];
   return [own, ...others.toSpliced(others.findLastIndex(({ share }) => share !== undefined) + 1, 0, source)];
+}
+
+/** The sources at `now`: a timed source has its limit of that instant. */
+export function sourcesAt([own, ...others]: LimitSources, now: EpochMs): LimitSources {
+  return [own, ...others.map((other) => (other.isTimed ? { ...other, current: other.limitAt(now) } : other))];
 }
 
 export function dropSource([own, ...others]: LimitSources, name: string): LimitSources {

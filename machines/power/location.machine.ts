@@ -7,9 +7,10 @@ import {
   dropSource,
   type GrantedShare,
   type LimitSource,
-  type LimitSources,
   limitInForce,
+  nextLimitChangeAfter,
   putSource,
+  sourcesAt,
 } from '../limits/limit-in-force.js';
 import {
   nextOperatorBoundary,
@@ -20,7 +21,7 @@ import {
   operatorLimit,
   operatorMachine,
 } from '../limits/lpc.machine.js';
-import { ownLimits, physicalConnection } from '../limits/own-limits.js';
+import { ownLimits } from '../limits/own-limits.js';
 import {
   activeProfileOf,
   type HolderEvent,
@@ -126,7 +127,8 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
 
 export interface LocationInput {
   readonly permanentLimitKw: number;
-  readonly connectionLimitKw: number | undefined;
+  /** Sources that the provisioning file alone sets, in the order of `SINGLE_CAUSES`. */
+  readonly provisioned?: readonly LimitSource[];
   /** undefined if no grid operator may limit the location. */
   readonly operator?: Omit<OperatorInput, 'now'> | undefined;
   /** undefined without a building meter. Kept when the location is rebuilt. */
@@ -148,21 +150,21 @@ export type LocationActor = ActorRefFrom<typeof locationMachine>;
 
 /** The first boundary after `now` of the location's profiles, its connectors' profiles, or its other limits. */
 export function nextLocationBoundary(context: LocationContext, now: EpochMs): EpochMs | undefined {
-  let next = nextBoundaryAfter(context.stack, now);
-  for (const connector of context.connectors.values()) {
+  const { connectors, sources, operator, siteMeter } = context;
+  let next: EpochMs | undefined;
+  for (const connector of connectors.values()) {
     const { stack } = connector.getSnapshot().context;
     const boundary = nextBoundaryAfter(stack, now);
     if (boundary !== undefined && (next === undefined || boundary < next)) next = boundary;
   }
-  const { operator, siteMeter, billedWindow } = context;
   const others = [
+    nextLimitChangeAfter(sources, now),
     operator && nextOperatorBoundary(operator),
     siteMeter && nextSiteMeterBoundary(siteMeter),
-    billedWindow?.endsAtMs,
   ];
   for (const boundary of others)
     if (boundary !== undefined && boundary > now && (next === undefined || boundary < next)) next = boundary;
-  return next;
+  return next === Number.POSITIVE_INFINITY ? undefined : next;
 }
 
 /**
@@ -290,10 +292,12 @@ export const locationMachine = setup({
             : putSource(sources, clusterShare(clusterId, share)),
       });
     }),
-    followProfiles: enqueueActions(({ context, enqueue }) => {
+    // Timed sources change at boundaries, as profiles do.
+    followProfiles: enqueueActions(({ context, event, enqueue }) => {
+      if (!('now' in event)) return;
       const { sources, stack, permanentLimitKw } = context;
-      const activeProfile = activeProfileOf(context);
-      enqueue.assign({ sources: putSource(sources, ownLimits({ stack, activeProfile, permanentLimitKw })) });
+      const own = ownLimits({ stack, activeProfile: activeProfileOf(context), permanentLimitKw });
+      enqueue.assign({ sources: sourcesAt(putSource(sources, own), event.now) });
     }),
     recomputeLimit: enqueueActions(({ context, enqueue }) => {
       const limit = limitInForce(context.sources);
@@ -329,7 +333,7 @@ export const locationMachine = setup({
 }).createMachine({
   id: 'location',
   context: ({ input, spawn }) => {
-    const { supervisor, permanentLimitKw, connectionLimitKw, buildingLoad, billedWindow, now } = input;
+    const { supervisor, permanentLimitKw, provisioned = [], buildingLoad, billedWindow, now } = input;
     const operator = input.operator && spawn(operatorMachine, { input: { ...input.operator, now } });
     const siteMeter = buildingLoad && spawn(siteMeterMachine, { input: { load: buildingLoad, now } });
     const building = siteMeter && siteMeterReportOf(siteMeter);
@@ -339,10 +343,10 @@ export const locationMachine = setup({
     const others: LimitSource[] = [];
     if (operator !== undefined) others.push(operatorLimit(operator));
     if (billedWindow !== undefined) others.push(peakShavingAt(billedWindow, { building, siteMeter }, now));
+    others.push(...provisioned);
     if (building !== undefined && buildingLoad !== undefined)
       others.push(besideBuilding(building, buildingLoad));
-    else if (connectionLimitKw !== undefined) others.push(physicalConnection(connectionLimitKw));
-    const sources: LimitSources = [ownLimits({ stack, activeProfile, permanentLimitKw }), ...others];
+    const sources = sourcesAt([ownLimits({ stack, activeProfile, permanentLimitKw }), ...others], now);
     return {
       sources,
       limit: limitInForce(sources),

@@ -257,7 +257,7 @@ export class BilledWatch {
     this.#world = world;
     const now = world.nowMs();
     this.#sites = world.tenants.flatMap(({ locations }) =>
-      locations.flatMap(({ locationId, peakShaving }): BilledSite[] => {
+      locations.flatMap(({ locationId, limitRules: { peakShaving } }): BilledSite[] => {
         if (peakShaving === undefined) return [];
         const { limitKw, windowMs } = peakShaving;
         const startsAtMs = Math.floor(now / windowMs) * windowMs;

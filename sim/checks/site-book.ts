@@ -69,9 +69,11 @@ export function createSiteBooks(tenants: readonly TenantEntry[], times: LeaseTim
 
   for (const { tenantUuid, locations } of tenants) {
     for (const location of locations) {
-      const { locationId, operator, siteMeter, peakShaving, chargers: entries } = location;
+      const { locationId, operator, siteMeter, limitRules, chargers: entries } = location;
       const connectors: ConnectorBook[] = [];
-      const isLimitedFromOutside = [operator, siteMeter, peakShaving].some((each) => each !== undefined);
+      const isLimitedFromOutside = [operator, siteMeter, ...Object.values(limitRules)].some(
+        (each) => each !== undefined,
+      );
       const horizonMs = horizonMsOf(entries, times);
       const capacitiesA = capacitiesOf(location);
       const site: SiteBook = {

@@ -5,6 +5,7 @@ import { type AnyActor, createActor } from 'xstate';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
+import { provisionedSources } from '../../machines/limits/limit-rules.js';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
@@ -117,8 +118,9 @@ function billedWindowFor(
   soFar: BilledSoFar | undefined,
   now: EpochMs,
 ): BilledWindow | undefined {
-  const { peakShaving, siteMeter, gridLimitKw, connectors } = record;
-  if (peakShaving === null) return undefined;
+  const { siteMeter, gridLimitKw, connectors } = record;
+  const { peakShaving } = record.limitRules;
+  if (peakShaving === undefined) return undefined;
   const known = held?.actor.getSnapshot().context.billedWindow;
   if (known !== undefined && isDeepStrictEqual(known.rule, peakShaving)) return known;
   const chargersW = connectors.reduce(
@@ -190,7 +192,7 @@ export class Assembly {
     const actor = createActor(locationMachine, {
       input: {
         permanentLimitKw,
-        connectionLimitKw: record.gridLimitKw ?? undefined,
+        provisioned: provisionedSources(record),
         operator:
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         buildingLoad: buildingLoadFor(record, held, now),

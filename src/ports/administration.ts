@@ -1,5 +1,6 @@
 // Durable changes of the command line from outside a running service.
 
+import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
@@ -36,13 +37,13 @@ export interface ProvisionedTenant extends TenantRecord {
   readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'expiresAtMs' | 'disabledAtMs'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
-    'connectors' | 'operator' | 'siteMeter' | 'peakShaving' | 'connection' | 'feeders'
+    'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'connection' | 'feeders'
   > & {
     readonly operator: ProvisionedOperator | null;
     /** Left out without a site meter. */
     readonly siteMeter?: ProvisionedSiteMeter | null;
-    /** Left out if the average import is not limited. */
-    readonly peakShaving?: LocationRecord['peakShaving'];
+    /** Left out without rules. */
+    readonly limitRules?: LimitRules;
     /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];

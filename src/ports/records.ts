@@ -1,7 +1,8 @@
 // The shapes of stored rows: tenants, locations, connectors, clusters, profiles, reservations, alarms.
 
-import type { BilledSoFar, PeakShavingRule } from '../../machines/limits/billed-window.js';
+import type { BilledSoFar } from '../../machines/limits/billed-window.js';
 import type { SiteMeterRule } from '../../machines/limits/building-load.js';
+import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
@@ -70,8 +71,8 @@ export interface LocationRecord {
   readonly operator: OperatorRecord | null;
   /** null without a site meter. */
   readonly siteMeter: SiteMeterRecord | null;
-  /** null if the average import is not limited. */
-  readonly peakShaving: PeakShavingRule | null;
+  /** Rules of its further limits. */
+  readonly limitRules: LimitRules;
   /** The fuse of the physical connection; null if none is provisioned. */
   readonly connection: Connection | null;
   /** The fuses behind the connection. */

@@ -265,18 +265,15 @@ export function planTenant(
   });
 
   const planLocations = () =>
-    locations.map(
-      ({ gridLimitKw, operator, siteMeter, peakShaving, connection, feeders, chargers, ...location }) => ({
-        ...location,
-        gridLimitKw: gridLimitKw ?? null,
-        operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
-        siteMeter: siteMeter === undefined ? null : planSiteMeter(siteMeter),
-        peakShaving: peakShaving ?? null,
-        connection: connection ?? null,
-        feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
-        chargers: planChargers(chargers),
-      }),
-    );
+    locations.map(({ gridLimitKw, operator, siteMeter, connection, feeders, chargers, ...location }) => ({
+      ...location,
+      gridLimitKw: gridLimitKw ?? null,
+      operator: operator === undefined ? null : planOperator(operator, connectorsOf(chargers)),
+      siteMeter: siteMeter === undefined ? null : planSiteMeter(siteMeter),
+      connection: connection ?? null,
+      feeders: feeders.map(({ parent, ...feeder }) => ({ ...feeder, parent: parent ?? null })),
+      chargers: planChargers(chargers),
+    }));
 
   const tenant: ProvisionedTenant = {
     tenantUuid,

@@ -18,9 +18,10 @@ import {
 import {
   connectionSchema,
   feederSchema,
+  limitRuleFields,
   operatorSchema,
-  peakShavingSchema,
   siteMeterSchema,
+  withLimitRules,
 } from './site-schema.js';
 
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
@@ -63,7 +64,7 @@ const locationSchema = z
       gridLimitKw: powerSchema().optional(),
       operator: operatorSchema.optional(),
       siteMeter: siteMeterSchema.optional(),
-      peakShaving: peakShavingSchema.optional(),
+      ...limitRuleFields,
       connection: connectionSchema.optional(),
       feeders: listSchema(feederSchema).default([]),
       ...timingFields,
@@ -72,7 +73,7 @@ const locationSchema = z
     GROUP_RULE,
   )
   .transform(({ heartbeatS, leaseTtlS, chargers, ...location }) => ({
-    ...location,
+    ...withLimitRules(location),
     chargers: chargers.map((charger) =>
       withTiming(charger, charger.timing ?? timingOf({ heartbeatS, leaseTtlS })),
     ),

@@ -2,6 +2,7 @@
 // fuses, grid operator, site meter, and peak shaving.
 import { z } from 'zod';
 import { METER_COVERS } from '../../machines/limits/building-load.js';
+import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import { MOST_LIMIT_KW } from '../wire/rest.js';
 import {
   FEEDER_RULE,
@@ -75,7 +76,7 @@ const HOUR_S = 3600;
 const WINDOW_RULE = 'must be a whole number of seconds from 60 to 3600 that divides an hour, such as 900';
 
 /** The average import over the windows of the tariff, which begin with the clock's. */
-export const peakShavingSchema = z
+const peakShavingSchema = z
   .strictObject(
     {
       limitKw: powerSchema(),
@@ -90,6 +91,17 @@ export const peakShavingSchema = z
     GROUP_RULE,
   )
   .transform(({ limitKw, windowS }) => ({ limitKw, windowMs: windowS * 1000 }));
+
+/** Fields of a location with the rules of its further limits. */
+export const limitRuleFields = {
+  peakShaving: peakShavingSchema.optional(),
+} satisfies Readonly<Record<keyof LimitRules, z.ZodType>>;
+
+/** Joins these fields of a location. */
+export function withLimitRules<L extends LimitRules>({ peakShaving, ...location }: L) {
+  const limitRules: Required<LimitRules> = { peakShaving };
+  return { ...location, limitRules };
+}
 
 export type SiteMeterEntry = z.output<typeof siteMeterSchema>;
 export type OperatorEntry = z.output<typeof operatorSchema>;

@@ -1,6 +1,7 @@
 // Answers about the present state of locations for operators: the list,
 // and one location live. Extensions of the contract.
 import { z } from 'zod';
+import { SINGLE_CAUSES } from '../../machines/limits/limit-in-force.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { LIMIT_REASONS, THROTTLES } from '../../machines/power/grant.js';
@@ -50,10 +51,7 @@ const gridLimitCauseSchema = z
       endTime: instantSchema,
     }),
     z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
-    z.object({ kind: z.literal('operatorLimit') }),
-    z.object({ kind: z.literal('peakShaving') }),
-    z.object({ kind: z.literal('building') }),
-    z.object({ kind: z.literal('physicalConnection') }),
+    ...SINGLE_CAUSES.map((kind) => z.object({ kind: z.literal(kind) })),
   ])
   .meta({ id: 'GridLimitCause' });
 export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;

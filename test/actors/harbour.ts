@@ -54,7 +54,7 @@ export function location(
     gridLimitKw: null,
     operator: null,
     siteMeter: null,
-    peakShaving: null,
+    limitRules: {},
     connection: null,
     feeders: [],
     connectors,

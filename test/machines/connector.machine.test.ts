@@ -103,7 +103,6 @@ function run(events: readonly ConnectorEvent[], inspect: (event: InspectionEvent
   const actor = createActor(locationMachine, {
     input: {
       permanentLimitKw: 50,
-      connectionLimitKw: undefined,
       stack: [],
       connectors: [connectorWith(KEY, [])],
       supervisor: newSupervisor(),
@@ -232,7 +231,6 @@ describe('A lock of a connector (sections 1 and 3.1)', () => {
     const actor = createActor(locationMachine, {
       input: {
         permanentLimitKw: 50,
-        connectionLimitKw: undefined,
         stack: [],
         connectors: [connectorWith(KEY, [LOW])],
         supervisor: newSupervisor(),

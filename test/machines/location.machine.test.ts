@@ -3,6 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { createActor, type InspectionEvent, type SnapshotFrom } from 'xstate';
 import { BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type SiteMeterRule } from '../../machines/limits/building-load.js';
+import { physicalConnection } from '../../machines/limits/own-limits.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import { budgetOf } from '../../machines/power/budget.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
@@ -101,7 +102,7 @@ const EVENTS: LocationEvent[] = [
 
 const locationInput = (): LocationInput => ({
   permanentLimitKw: PERMANENT_KW,
-  connectionLimitKw: CONNECTION_KW,
+  provisioned: [physicalConnection(CONNECTION_KW)],
   stack: [],
   connectors: [connectorWith(KEY, [])],
   supervisor: newSupervisor(),
@@ -282,9 +283,7 @@ describe('The grid limit of a location', () => {
   });
 
   it('is the effective limit where no connection and no cluster bind it', () => {
-    expect(run([permanent(400, 1)], { from: { connectionLimitKw: undefined } }).context.limit.limitKw).toBe(
-      400,
-    );
+    expect(run([permanent(400, 1)], { from: { provisioned: [] } }).context.limit.limitKw).toBe(400);
   });
 });
 
@@ -438,7 +437,9 @@ describe("The site's meter", () => {
 
   it('uses nothing of the export, or all, as provisioned; then more than the connection may be used', () => {
     const fedBack = (pvRaisesHeadroom: boolean) =>
-      run([readAs(-30_000), permanent(500, 150)], { from: { buildingLoad: newLoad({ pvRaisesHeadroom }) } });
+      run([readAs(-30_000), permanent(500, 150)], {
+        from: { buildingLoad: newLoad({ pvRaisesHeadroom }), provisioned: [] },
+      });
     expect(fedBack(false).context.limit.limitKw).toBe(75);
     expect(fedBack(true).context.limit.limitKw).toBe(105);
   });

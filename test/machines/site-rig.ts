@@ -2,6 +2,7 @@
 // one.
 import { expect } from 'vitest';
 import { type AnyActorRef, createActor } from 'xstate';
+import { physicalConnection } from '../../machines/limits/own-limits.js';
 import type { ProfileHolder } from '../../machines/limits/profile.machine.js';
 import {
   EMPTY_STACK,
@@ -86,7 +87,8 @@ export class SiteRig {
     this.#actor = createActor(locationMachine, {
       input: {
         permanentLimitKw: start.permanentLimitKw,
-        connectionLimitKw: start.connectionLimitKw,
+        provisioned:
+          start.connectionLimitKw === undefined ? [] : [physicalConnection(start.connectionLimitKw)],
         stack: stackOf(LOCATION),
         connectors: CONNECTORS.map((key) => connectorWith(key, stackOf(key))),
         supervisor: newSupervisor(),

@@ -13,7 +13,7 @@ const siteWith = (peakShaving: string) => `tenants:
 describe('Peak shaving in a provisioning file', () => {
   it('has windows of a quarter of an hour unless the file states otherwise', () => {
     const ruleOf = (text: string) =>
-      parseProvisioning(siteWith(text), 'site.yaml').tenants[0]?.locations[0]?.peakShaving;
+      parseProvisioning(siteWith(text), 'site.yaml').tenants[0]?.locations[0]?.limitRules.peakShaving;
     expect(ruleOf('{ limitKw: 40 }')).toEqual({ limitKw: 40, windowMs: 900_000 });
     expect(ruleOf('{ limitKw: 40, windowS: 1800 }')).toEqual({ limitKw: 40, windowMs: 1_800_000 });
   });

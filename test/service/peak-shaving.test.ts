@@ -13,7 +13,7 @@ const PEAK_SHAVING = { limitKw: 40, windowMs: 900_000 };
 function shaved(id: string) {
   return {
     ...site(id, { permanentLimitKw: 500 }),
-    peakShaving: PEAK_SHAVING,
+    limitRules: { peakShaving: PEAK_SHAVING },
     siteMeter: {
       meterUuid: `${id}-meter`,
       mqttSecretHash: hashSecret('a meter'),

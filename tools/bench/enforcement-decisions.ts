@@ -72,7 +72,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
     };
   });
   const permanentLimitKw = (size * LOW_W_EACH) / 1000;
-  const limits = { permanentLimitKw, connectionLimitKw: undefined, stack: [] };
+  const limits = { permanentLimitKw, stack: [] };
   const actor = createActor(locationMachine, {
     input: {
       ...limits,

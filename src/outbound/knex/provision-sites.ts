@@ -18,6 +18,7 @@ import {
   type LocationRow,
   OPERATORS,
   type OperatorRow,
+  ruleCellsOf,
   SITE_METERS,
   type SiteMeterRow,
 } from './sites.js';
@@ -141,7 +142,7 @@ function planLocation(
     provisioned_permanent_limit_kw: location.permanentLimitKw,
     grid_limit_kw: location.gridLimitKw,
     ...fuseCells(location),
-    peak_shaving: location.peakShaving == null ? null : JSON.stringify(location.peakShaving),
+    ...ruleCellsOf(location.limitRules ?? {}),
   };
   const action = actionOf(before, row);
   plan.actions.push({ action, kind: 'location', id: locationId });

@@ -1,7 +1,7 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
-import type { PeakShavingRule } from '../../../machines/limits/billed-window.js';
 import type { MeterCovers } from '../../../machines/limits/building-load.js';
+import type { LimitRules } from '../../../machines/limits/limit-rules.js';
 import type { Connection, Feeder, PhaseRotation } from '../../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { DcRating } from '../../../machines/values/units.js';
@@ -14,7 +14,12 @@ import type {
 } from '../../ports/records.js';
 import type { Columns, KeyedTable } from './json-rows.js';
 
-export interface LocationRow {
+/** JSON of each rule of a location's further limits; null without it. */
+export interface RuleCells {
+  readonly peak_shaving: string | null;
+}
+
+export interface LocationRow extends RuleCells {
   readonly location_id: LocationId;
   readonly name: string;
   readonly status: OperatingStatus;
@@ -25,8 +30,6 @@ export interface LocationRow {
   readonly connection: string | null;
   /** JSON of a list of `Feeder`. */
   readonly feeders: string | null;
-  /** JSON of a `PeakShavingRule`. */
-  readonly peak_shaving: string | null;
 }
 
 export interface ChargerRow {
@@ -194,11 +197,28 @@ export async function loadLocations(
     gridLimitKw: row.grid_limit_kw,
     operator: operatorAt.get(row.location_id) ?? null,
     siteMeter: siteMeterAt.get(row.location_id) ?? null,
-    peakShaving: row.peak_shaving === null ? null : (JSON.parse(row.peak_shaving) as PeakShavingRule),
+    limitRules: limitRulesOf(row),
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
   }));
+}
+
+export function ruleCellsOf({ peakShaving }: LimitRules): RuleCells {
+  return { peak_shaving: cellOf(peakShaving) };
+}
+
+function limitRulesOf({ peak_shaving }: RuleCells): Required<LimitRules> {
+  return { peakShaving: ruleIn(peak_shaving) };
+}
+
+function cellOf(rule: object | undefined): string | null {
+  return rule === undefined ? null : JSON.stringify(rule);
+}
+
+/** The rule that `cellOf` wrote. */
+function ruleIn<Rule>(cell: string | null): Rule | undefined {
+  return cell === null ? undefined : (JSON.parse(cell) as Rule);
 }
 
 function operatorOf(row: OperatorRow): OperatorRecord {

@@ -194,7 +194,7 @@ export function describeStore(server: () => DatabaseServer): void {
         gridLimitKw: 80,
         operator: null,
         siteMeter: null,
-        peakShaving: null,
+        limitRules: {},
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
