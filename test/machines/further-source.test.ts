@@ -1,0 +1,104 @@
+// A further source of limits, defined here alone: limit, budget, boundaries, timeline and explanation follow it.
+import { describe, expect, it } from 'vitest';
+import { createActor } from 'xstate';
+import { type LimitSource, limitsInForce, type SourceLimit } from '../../machines/limits/limit-in-force.js';
+import { physicalConnection } from '../../machines/limits/own-limits.js';
+import { budgetOf } from '../../machines/power/budget.js';
+import { locationMachine, nextLocationBoundary } from '../../machines/power/location.machine.js';
+import type { EpochMs } from '../../machines/values/time.js';
+import { newSupervisor } from './location-parts.js';
+
+const HOUR_MS = 3_600_000;
+const HORIZON_MS = 71_000;
+
+/** A tariff that allows 12 kW from hour 1 to hour 2 and nothing special at other times. */
+function tariffCap(limitKw: number): LimitSource {
+  const cap: SourceLimit = { limitKw, cause: { kind: 'building' } };
+  const limitAt = (atMs: EpochMs) => (atMs >= HOUR_MS && atMs < 2 * HOUR_MS ? cap : undefined);
+  return {
+    name: 'tariffCap',
+    isTimed: true,
+    isOrdered: true,
+    current: undefined,
+    limitAt,
+    nextChangeAfter: (atMs) =>
+      [HOUR_MS, 2 * HOUR_MS].find((boundary) => boundary > atMs) ?? Number.POSITIVE_INFINITY,
+    lowestFrom: (now) => (now < 2 * HOUR_MS ? cap : undefined),
+    explain: (_cause, textOf) => `the cap of the tariff until ${textOf(2 * HOUR_MS)}`,
+  };
+}
+
+/** A location of 40 kW with the cap, at `now`. */
+function locationAt(now: EpochMs) {
+  const actor = createActor(locationMachine, {
+    input: {
+      permanentLimitKw: 40,
+      provisioned: [tariffCap(12), physicalConnection(80)],
+      stack: [],
+      connectors: [],
+      supervisor: newSupervisor(),
+      now,
+      nowMs: now,
+    },
+  });
+  const changesKw: number[] = [];
+  actor.on('limitInForce.changed', ({ limitKw }) => changesKw.push(limitKw));
+  actor.start();
+  return {
+    changesKw,
+    context: () => actor.getSnapshot().context,
+    pass: (atMs: EpochMs) => actor.send({ type: 'boundary.reached', now: atMs }),
+  };
+}
+
+describe('A further source of limits', () => {
+  it('limits the location in its window, from the first instant of the location or from a boundary on', () => {
+    const { context, pass, changesKw } = locationAt(0);
+    expect(context().limit).toMatchObject({ limitKw: 40, cause: { kind: 'permanentLimit' } });
+    pass(HOUR_MS);
+    expect(context().limit).toMatchObject({
+      limitKw: 12,
+      effectiveLimitKw: 40,
+      source: { name: 'tariffCap' },
+    });
+    pass(2 * HOUR_MS);
+    expect(context().limit.limitKw).toBe(40);
+    expect(changesKw).toEqual([12, 40]);
+    expect(locationAt(1.5 * HOUR_MS).context().limit.limitKw).toBe(12);
+  });
+
+  it('has its windows among the boundaries of the location', () => {
+    const context = locationAt(0).context();
+    expect(nextLocationBoundary(context, 0)).toBe(HOUR_MS);
+    expect(nextLocationBoundary(context, HOUR_MS)).toBe(2 * HOUR_MS);
+    expect(nextLocationBoundary(context, 2 * HOUR_MS)).toBeUndefined();
+  });
+
+  it('lowers the budget once a lease could reach into its window', () => {
+    const context = locationAt(0).context();
+    const budgetAt = (now: EpochMs) => budgetOf(context, { now, nowMs: now }, HORIZON_MS);
+    const lastFree = HOUR_MS - HORIZON_MS - 1;
+    expect(budgetAt(lastFree)).toMatchObject({ budgetW: 40_000, limitW: 40_000, untilMs: lastFree + 1 });
+    expect(budgetAt(lastFree + 1)).toMatchObject({
+      budgetW: 12_000,
+      limitW: 40_000,
+      bindsFromMs: HOUR_MS,
+      isOrdered: true,
+      lowestW: 12_000,
+    });
+  });
+
+  it('has its place in the timeline, with its explanation', () => {
+    const { sources } = locationAt(0).context();
+    const segments = limitsInForce(sources, [{ startsAtMs: 0, endsAtMs: 3 * HOUR_MS }]);
+    expect(segments.map(({ endsAtMs, limitKw, source }) => [endsAtMs, limitKw, source.name])).toEqual([
+      [HOUR_MS, 40, 'own'],
+      [2 * HOUR_MS, 12, 'tariffCap'],
+      [3 * HOUR_MS, 40, 'own'],
+    ]);
+    const [, inWindow] = segments;
+    expect(inWindow?.source.explain(inWindow.cause, (atMs) => `hour ${atMs / HOUR_MS}`)).toBe(
+      'the cap of the tariff until hour 2',
+    );
+  });
+});
