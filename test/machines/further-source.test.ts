@@ -1,7 +1,7 @@
 // A further source of limits, defined here alone: limit, budget, boundaries, timeline and explanation follow it.
 import { describe, expect, it } from 'vitest';
 import { createActor } from 'xstate';
-import { type LimitSource, limitsInForce, type SourceLimit } from '../../machines/limits/limit-in-force.js';
+import { type LimitCause, type LimitSource, limitsInForce } from '../../machines/limits/limit-in-force.js';
 import { physicalConnection } from '../../machines/limits/own-limits.js';
 import { budgetOf } from '../../machines/power/budget.js';
 import { locationMachine, nextLocationBoundary } from '../../machines/power/location.machine.js';
@@ -10,21 +10,25 @@ import { newSupervisor } from './location-parts.js';
 
 const HOUR_MS = 3_600_000;
 const HORIZON_MS = 71_000;
+const NEVER = Number.POSITIVE_INFINITY;
 
-/** A tariff that allows 12 kW from hour 1 to hour 2 and nothing special at other times. */
+/** Product code does not know this source, so its cause has the kind of another one. */
+const CAUSE: LimitCause = { kind: 'building' };
+
+/** A cap from hour 1 to hour 2. */
 function tariffCap(limitKw: number): LimitSource {
-  const cap: SourceLimit = { limitKw, cause: { kind: 'building' } };
-  const limitAt = (atMs: EpochMs) => (atMs >= HOUR_MS && atMs < 2 * HOUR_MS ? cap : undefined);
+  const [startsAtMs, endsAtMs] = [HOUR_MS, 2 * HOUR_MS];
+  const cap = { limitKw, cause: CAUSE };
+  const limitAt = (atMs: EpochMs) => (atMs >= startsAtMs && atMs < endsAtMs ? cap : undefined);
   return {
     name: 'tariffCap',
     isTimed: true,
     isOrdered: true,
     current: undefined,
     limitAt,
-    nextChangeAfter: (atMs) =>
-      [HOUR_MS, 2 * HOUR_MS].find((boundary) => boundary > atMs) ?? Number.POSITIVE_INFINITY,
-    lowestFrom: (now) => (now < 2 * HOUR_MS ? cap : undefined),
-    explain: (_cause, textOf) => `the cap of the tariff until ${textOf(2 * HOUR_MS)}`,
+    nextChangeAfter: (atMs) => [startsAtMs, endsAtMs].find((change) => change > atMs) ?? NEVER,
+    lowestFrom: (now) => (now < endsAtMs ? cap : undefined),
+    explain: (_cause, textOf) => `the cap of the tariff until ${textOf(endsAtMs)}`,
   };
 }
 
