@@ -204,6 +204,9 @@ export const PLANTS = [
   {
     name: 'lock-floor-broken',
     file: 'machines/power/connector-targets.js',
+    within: `const { account } = control;
+    const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
+    // A lock's floor`,
     text: 'Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA)',
     bug: 'isLastResort ? 0 : Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA)',
     seed: 4,
@@ -237,9 +240,9 @@ export const PLANTS = [
   },
   {
     name: 'building-not-part-of-the-minimum',
-    file: 'machines/limits/limit-in-force.js',
-    text: 'parts.buildingLeavesKw ?? parts.connectionLimitKw',
-    bug: 'parts.connectionLimitKw',
+    file: 'machines/limits/site-meter.machine.js',
+    text: '{ limitKw: headroomW / 1000, endsAtMs: Number.POSITIVE_INFINITY }',
+    bug: '{ limitKw: load.connection.limitW / 1000, endsAtMs: Number.POSITIVE_INFINITY }',
     seed: 1,
     invariant: 'P17',
     scenario: 'building.yaml',
@@ -278,9 +281,9 @@ export const PLANTS = [
   },
   {
     name: 'peak-shaving-not-part-of-the-minimum',
-    file: 'machines/limits/limit-in-force.js',
-    text: 'peakShavingKw !== undefined && peakShavingKw < limitKw',
-    bug: 'peakShavingKw !== undefined && peakShavingKw < 0',
+    file: 'machines/limits/billed-window.js',
+    text: '{ limitKw, endsAtMs: window.endsAtMs, thenKw }',
+    bug: 'undefined',
     seed: 1,
     invariant: 'P20',
     scenario: 'peak-shaving.yaml',
