@@ -11,7 +11,7 @@ import {
 } from '../values/units.js';
 import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
-import type { ConnectorActor, Link, Turn } from './connector.machine.js';
+import { type ConnectorActor, type Link, NO_TURN, type Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
@@ -308,7 +308,8 @@ export function isLocked({ actor }: Pick<ConnectorControl, 'actor'>): boolean {
 
 /** Start of the current charging turn or pause. */
 export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
-  return actor.getSnapshot().context.turn;
+  const { value, context } = actor.getSnapshot();
+  return value.throttle === 'idle' ? NO_TURN : context.turn;
 }
 
 /** The lowest limit above 0, W: 6 A for AC. */

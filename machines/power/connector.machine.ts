@@ -50,7 +50,7 @@ export interface Turn {
   readonly pausedSinceMs: number | undefined;
 }
 
-const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
+export const NO_TURN: Turn = { onSinceMs: undefined, pausedSinceMs: undefined };
 
 /**
  * Reports from a connector to its location, so that the location reports for the whole site. `connector.locked` is
@@ -64,6 +64,7 @@ export interface ConnectorContext extends ProfileHolder {
   readonly key: string;
   /** `limitKw` of the highest active profile; undefined for an unlocked connector. */
   readonly lockLimitKw: number | undefined;
+  /** Of the last turn or pause; it does not count in the state `idle`. */
   readonly turn: Turn;
 }
 
@@ -127,20 +128,19 @@ export const connectorMachine = setup({
         ? { turn: { onSinceMs: undefined, pausedSinceMs: event.nowMs } }
         : context,
     ),
-    endTurn: assign({ turn: NO_TURN }),
     reportLocked,
     reportUnlocked,
   },
   guards: {
     isLocked: ({ context }) => context.lockLimitKw !== undefined,
     isUnlocked: ({ context }) => context.lockLimitKw === undefined,
-    hasTurn: ({ context }) => context.turn.onSinceMs !== undefined,
-    hasPause: ({ context }) => context.turn.pausedSinceMs !== undefined,
   },
 }).createMachine({
   id: 'connector',
   type: 'parallel',
-  context: ({ input, spawn }) => contextOf(input, holdStack(input.stack, input.now, spawn)),
+  // A locked connector takes no part in the rotation, so its turn begins anew.
+  context: ({ input, spawn }) =>
+    contextOf({ ...input, turn: NO_TURN }, holdStack(input.stack, input.now, spawn)),
   on: {
     'profile.submitted': { actions: ['holdSubmitted', 'followLock'] },
     'profile.cancelled': { actions: ['releaseCancelled', 'followLock'] },
@@ -156,27 +156,12 @@ export const connectorMachine = setup({
     },
     throttle: {
       initial: 'idle',
+      on: { 'car.left': '.idle' },
       states: {
-        // No car, or one that never had a turn. A rebuilt actor goes on with its turn.
-        idle: {
-          always: [
-            { guard: 'hasTurn', target: 'charging' },
-            { guard: 'hasPause', target: 'paused' },
-          ],
-          on: { 'charging.allowed': { target: 'charging', actions: 'beginTurn' } },
-        },
-        charging: {
-          on: {
-            'charging.paused': { target: 'paused', actions: 'beginPause' },
-            'car.left': { target: 'idle', actions: 'endTurn' },
-          },
-        },
-        paused: {
-          on: {
-            'charging.allowed': { target: 'charging', actions: 'beginTurn' },
-            'car.left': { target: 'idle', actions: 'endTurn' },
-          },
-        },
+        // No car, or one that never had a turn.
+        idle: { on: { 'charging.allowed': { target: 'charging', actions: 'beginTurn' } } },
+        charging: { on: { 'charging.paused': { target: 'paused', actions: 'beginPause' } } },
+        paused: { on: { 'charging.allowed': { target: 'charging', actions: 'beginTurn' } } },
       },
     },
     link: {

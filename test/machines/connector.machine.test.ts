@@ -157,18 +157,8 @@ describe('A connector', () => {
       });
       expect(snapshot.context.lockLimitKw).toBe(lockLimitKw);
     }
-    for (const turn of [
-      { onSinceMs: 1, pausedSinceMs: undefined },
-      { onSinceMs: undefined, pausedSinceMs: 1 },
-    ]) {
-      const rebuilt = createActor(connectorMachine, {
-        input: { ...graph.input, turn },
-        inspect: watch.inspect,
-      }).start();
-      expect(rebuilt.getSnapshot().value.throttle).toBe(turn.onSinceMs === undefined ? 'paused' : 'charging');
-    }
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(18);
+    expect(watch.count).toBe(15);
   });
 
   it('notifies its location of every lock, of its limit, and of its end, each once (section 1)', () => {

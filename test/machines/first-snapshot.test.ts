@@ -87,13 +87,6 @@ const connectorEvent: fc.Arbitrary<ConnectorEvent> = fc.oneof(
   ),
 );
 
-/** The turn of a connector before its actor was rebuilt. */
-const turnSoFar = fc.constantFrom(
-  { onSinceMs: undefined, pausedSinceMs: undefined },
-  { onSinceMs: 1, pausedSinceMs: undefined },
-  { onSinceMs: undefined, pausedSinceMs: 1 },
-);
-
 describe('An actor that begins without entering its states', () => {
   it('is in the state of its profile’s window, and leaves it with that', () => {
     fc.assert(
@@ -116,14 +109,22 @@ describe('An actor that begins without entering its states', () => {
         fc.array(profileWithin(SPAN_MS), { maxLength: 3 }),
         instant,
         fc.array(connectorEvent, { maxLength: 5 }),
-        turnSoFar,
-        (submitted, now, later, turn) => {
-          const input = { key: 'quay-1', stack: submitted.reduce(putProfile, EMPTY_STACK), now, turn };
+        (submitted, now, later) => {
+          const input = { key: 'quay-1', stack: submitted.reduce(putProfile, EMPTY_STACK), now };
           expect(placesOfConnector(connectorLogic, input, later)).toEqual(
             placesOfConnector(connectorMachine, input, later),
           );
         },
       ),
     );
+  });
+
+  it.each([
+    [{ onSinceMs: 1, pausedSinceMs: undefined }, 'charging'],
+    [{ onSinceMs: undefined, pausedSinceMs: 1 }, 'paused'],
+  ] as const)('is a rebuilt connector that goes on with its turn %j', (turn, throttle) => {
+    const actor = createActor(connectorLogic, { input: { key: 'quay-1', stack: EMPTY_STACK, now: 0, turn } });
+    expect(actor.getSnapshot().value).toMatchObject({ throttle });
+    expect(actor.getSnapshot().context.turn).toEqual(turn);
   });
 });
