@@ -27,6 +27,7 @@ const WAITING = [
 
 /** Files that keep a processor busy. Longest first. */
 const COMPUTING = [
+  'test/sim/baseline',
   'test/sim/world/nodes',
   'test/sim/run/rehearsal-cells',
   'test/sim/run/scenario-runs',
