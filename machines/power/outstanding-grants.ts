@@ -40,6 +40,22 @@ const PROMISES_KEPT = 16;
 const FALLBACKS_KEPT = 3;
 const NEVER = Number.POSITIVE_INFINITY;
 
+type Ends = Pick<OutstandingGrant, 'endsAtMs' | 'anchoredEndsAtMs'>;
+
+/**
+ * However the charger counts its lease (rule R4). A first report that it counts from its heartbeats leaves only the
+ * anchored end.
+ */
+function endsNoEarlier(newer: Ends, older: Ends): boolean {
+  return newer.endsAtMs >= older.endsAtMs && newer.anchoredEndsAtMs >= older.anchoredEndsAtMs;
+}
+
+/** The newer grant with these `ends` covers all of the older one. */
+function isRedundant(older: OutstandingGrant | undefined, newer: OutstandingGrant, ends: Ends): boolean {
+  if (older === undefined || older.limitTenthsA > newer.limitTenthsA) return false;
+  return older.phases <= newer.phases && endsNoEarlier(ends, older);
+}
+
 /** Grants possibly in force, oldest first. As a rule each one is smaller and lasts longer than the one before. */
 export class OutstandingGrants {
   readonly #settleMs: number;
@@ -126,16 +142,7 @@ export class OutstandingGrants {
 
   /** Adds the newest grant. Earlier ones that it exceeds and outlasts are redundant. */
   add(outstandingGrant: OutstandingGrant): void {
-    let last = this.#kept.at(-1);
-    while (
-      last !== undefined &&
-      last.limitTenthsA <= outstandingGrant.limitTenthsA &&
-      last.phases <= outstandingGrant.phases &&
-      last.endsAtMs <= outstandingGrant.endsAtMs
-    ) {
-      this.#kept.pop();
-      last = this.#kept.at(-1);
-    }
+    while (isRedundant(this.#kept.at(-1), outstandingGrant, outstandingGrant)) this.#kept.pop();
     this.#kept.push(outstandingGrant);
     this.#forgetOldest();
   }
@@ -151,14 +158,9 @@ export class OutstandingGrants {
     anchoredEndsAtMs: number,
   ): boolean {
     const newest = this.#kept.length - 1;
-    if (this.#kept[newest] !== outstandingGrant || outstandingGrant.endsAtMs > endsAtMs) return false;
-    const before = this.#kept[newest - 1];
-    const isOutbid =
-      before !== undefined &&
-      before.limitTenthsA <= outstandingGrant.limitTenthsA &&
-      before.phases <= outstandingGrant.phases &&
-      before.endsAtMs <= endsAtMs;
-    if (isOutbid) return false;
+    const ends = { endsAtMs, anchoredEndsAtMs };
+    if (this.#kept[newest] !== outstandingGrant || !endsNoEarlier(ends, outstandingGrant)) return false;
+    if (isRedundant(this.#kept[newest - 1], outstandingGrant, ends)) return false;
     outstandingGrant.seq = seq;
     outstandingGrant.endsAtMs = endsAtMs;
     outstandingGrant.anchoredEndsAtMs = anchoredEndsAtMs;

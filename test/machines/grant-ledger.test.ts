@@ -105,6 +105,22 @@ describe('The entitlement of a charger (rule 1)', () => {
     expect(boundsAt(ledger, account, 0, 10_000_000)).toEqual([200, 100]);
   });
 
+  it.each([320, 319])(
+    'outlasts a renewal from %i with a shorter lease, if heartbeats turn out to count',
+    (limit) => {
+      const { ledger, account } = ledgerWith({ lease: 'receipt', failsafeTenthsA: 0 });
+      const give = (limitTenthsA: number, receivedAtMs: number, ttlMs?: number) =>
+        ledger.grant(account, { limitTenthsA, thenTenthsA: 0, receivedAtMs, budgetW: BUDGET_W, ttlMs });
+      give(limit, 0);
+      // While orders are expected, leases are short (R51). The charger may miss this one.
+      give(320, 10_000, 15_000);
+      ledger.describe(account, { lease: 'heartbeat', keepsThen: true }, 12_000);
+      const shortEndsAtMs = 10_000 + 15_300 + SETTLE_MS;
+      expect(boundsAt(ledger, account, shortEndsAtMs - 1, shortEndsAtMs)).toEqual([320, limit]);
+      expect(boundsAt(ledger, account, LEASE_MS + SETTLE_MS - 1, LEASE_MS + SETTLE_MS)).toEqual([limit, 0]);
+    },
+  );
+
   it('never ends by itself for a charger that keeps to no lease', () => {
     const { ledger, account } = ledgerWith({ lease: 'none' });
     ledger.acknowledge(account, grant(ledger, account, 320), 0);
