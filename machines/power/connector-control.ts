@@ -109,6 +109,8 @@ export interface ConnectorControl {
   usesFailsafe: boolean;
   /** The connector's fail-safe is set to 0, because others need that power. */
   isFailsafeWaived: boolean;
+  /** Limit that a lock will give it soon, for which others make room; 0 without one (R52). */
+  lockAheadTenthsA: number;
   /** The connector is locked but paused, because the operator's limit is below the floors of all locks. */
   isPausedForOperator: boolean;
   /** Reservation of the connector on disk. */
@@ -159,7 +161,12 @@ export interface ConnectorControl {
 }
 
 /** Values before the first decision. */
-const UNDECIDED = { usesFailsafe: true, isFailsafeWaived: false, isPausedForOperator: false };
+const UNDECIDED = {
+  usesFailsafe: true,
+  isFailsafeWaived: false,
+  isPausedForOperator: false,
+  lockAheadTenthsA: 0,
+};
 
 export function createControl(
   ledger: GrantLedger,

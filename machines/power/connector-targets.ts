@@ -40,6 +40,7 @@ export function setTargets(
   for (const control of controlled) {
     control.isFailsafeWaived = false;
     control.isPausedForOperator = false;
+    control.lockAheadTenthsA = 0;
     control.limitedBy = undefined;
   }
   const { switching, nowMs } = circumstances;
@@ -68,6 +69,8 @@ export function setTargets(
   for (const [i, control] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
     const isLastResort = allocation.lastResort[i] === true;
+    if (isLockAhead(control, limits))
+      control.lockAheadTenthsA = tenthsWithin(shareW, control.account.milliwattsPerTenth);
     if (isLocked(control)) aimLocked(control, Math.min(shareW, mostOfLockW(control)), isLastResort);
     else aimAheadOfLock(control, shareW, limits.isClusterBound);
     control.limitedBy = allocation.lockedBindings[i];

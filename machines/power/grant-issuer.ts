@@ -1,5 +1,5 @@
 // Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
-import { tenthsAOf } from '../values/units.js';
+import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type Grant, ttlMsOf } from './grant.js';
@@ -7,6 +7,7 @@ import type { GrantLedger } from './grant-ledger.js';
 import type { LedgerAccount } from './ledger-account.js';
 import {
   BeyondGrants,
+  type CircuitLoads,
   grantedTenthsA,
   hadTenthsA,
   isWithoutSentGrant,
@@ -128,6 +129,32 @@ const RAISE_EVERY_MS = 10_000;
  */
 const TAKING_STOCK_MS = 3_000;
 
+/** Capacity that others leave to locks that begin soon, beside the entitlements of these connectors (R52). */
+class KeptForLocks implements CircuitLoads {
+  powerW = 0;
+  readonly #tenthsA = new Map<number, number>();
+
+  constructor(controlled: readonly ConnectorControl[]) {
+    for (const { account, lockAheadTenthsA } of controlled) {
+      if (lockAheadTenthsA === 0) continue;
+      const { boundW, loads, usedPhases, allCircuitPhases, milliwattsPerTenth } = account;
+      this.powerW += Math.max(0, wattsOfTenths(lockAheadTenthsA, milliwattsPerTenth) - boundW);
+      for (const { circuitPhase, phase } of allCircuitPhases) {
+        if (phase >= usedPhases) continue;
+        const moreTenthsA = Math.max(0, lockAheadTenthsA - (loads[phase] ?? 0));
+        this.#tenthsA.set(circuitPhase, (this.#tenthsA.get(circuitPhase) ?? 0) + moreTenthsA);
+      }
+    }
+  }
+
+  /** Negative: the ledger does not count this load yet. */
+  tenthsAOf(circuitPhase: number): number {
+    return -(this.#tenthsA.get(circuitPhase) ?? 0);
+  }
+}
+
+const NOTHING_KEPT = new KeptForLocks([]);
+
 export class GrantIssuer {
   readonly #ledger: GrantLedger;
   readonly #ownerTerm: number;
@@ -136,6 +163,7 @@ export class GrantIssuer {
   #raisesToW = 0;
   /** Excess reservations of unverified chargers that obey their limits. */
   #beyondGrants = BeyondGrants.of([]);
+  #keptForLocks = NOTHING_KEPT;
   #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
   #areOrdersExpected = false;
   #stockTakenAtMs: number | undefined;
@@ -172,6 +200,7 @@ export class GrantIssuer {
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
+    this.#keptForLocks = new KeptForLocks(controlled);
     const grants = this.#grantTargets(controlled, nowMs);
     for (const control of late) {
       const isTold = control.isStoring || nowMs - control.sentAtMs < REPEAT_AFTER_MS;
@@ -245,7 +274,7 @@ export class GrantIssuer {
     const { account, targetTenthsA } = control;
     const { leastTenthsA } = account;
     if (!isLocked(control) || targetTenthsA < leastTenthsA) return false;
-    const isGrantable = this.#ledger.grantableTenthsA(account, this.#raisesToW) >= leastTenthsA;
+    const isGrantable = this.#grantableTenthsA(control) >= leastTenthsA;
     return !isGrantable && ungrantedTenthsA(control) >= leastTenthsA;
   }
 
@@ -260,8 +289,7 @@ export class GrantIssuer {
     const isRoom = () => this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control);
     const isFloorDue = () => isCarried && this.#doesClusterCarry(account) && isRoom();
     // A lock keeps 6 A that its charger had, or was granted before it fell silent: the ledger counts them already.
-    const countedTenthsA = () =>
-      Math.max(hadTenthsA(account), this.#ledger.grantableTenthsA(account, this.#raisesToW));
+    const countedTenthsA = () => Math.max(hadTenthsA(account), this.#grantableTenthsA(control));
     const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
@@ -288,10 +316,21 @@ export class GrantIssuer {
    */
   #raisableTenthsA(control: ConnectorControl): number {
     const { account, sentTenthsA } = control;
-    const grantableTenthsA = this.#ledger.grantableTenthsA(account, this.#raisesToW);
+    const grantableTenthsA = this.#grantableTenthsA(control);
     if (sentTenthsA !== undefined) return grantableTenthsA;
-    const fittingTenthsA = this.#ledger.fittingTenthsA(account, this.#raisesToW);
+    const kept = this.#keptFrom(control);
+    const fittingTenthsA = this.#ledger.fittingTenthsA(account, this.#raisesToW - kept.powerW, kept);
     return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(control)));
+  }
+
+  #grantableTenthsA(control: ConnectorControl): number {
+    const kept = this.#keptFrom(control);
+    return this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
+  }
+
+  /** No other connector rises into the room of a lock that begins soon (R52). */
+  #keptFrom(control: ConnectorControl): KeptForLocks {
+    return isLocked(control) || control.lockAheadTenthsA > 0 ? NOTHING_KEPT : this.#keptForLocks;
   }
 
   /**
@@ -370,7 +409,7 @@ export class GrantIssuer {
     { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
   ): DecidedGrant {
     const { account, hb = 0, boot, receivedAtMs } = control;
-    const grantable = this.#ledger.grantableTenthsA(account, this.#raisesToW);
+    const grantable = this.#grantableTenthsA(control);
     let limitTenthsA = wantedTenthsA;
     if (!isLockFloor && wantedTenthsA > grantable)
       limitTenthsA = grantable < account.leastTenthsA ? 0 : grantable;

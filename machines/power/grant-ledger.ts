@@ -3,7 +3,7 @@
 
 import { type GrantTiming, longestLeaseMsOf, ttlMsOf } from './grant.js';
 import type { AccountSpec, LedgerAccount } from './ledger-account.js';
-import { type BeyondGrants, refusalOf, tenthsWithin } from './ledger-capacity.js';
+import { type CircuitLoads, refusalOf, tenthsWithin } from './ledger-capacity.js';
 import {
   addOutstandingGrant,
   boundWFrom,
@@ -51,13 +51,14 @@ class CircuitPhaseSums {
 
   /**
    * Capacity that the others leave on all circuit phases of the used phases; infinite without any.
-   * @param beyond part of the others' reservations that does not count
+   * @param uncounted part of the others' reservations that does not count
    */
-  leftFor({ allCircuitPhases, loads, usedPhases }: LedgerAccount, beyond?: BeyondGrants): number {
+  leftFor({ allCircuitPhases, loads, usedPhases }: LedgerAccount, uncounted?: CircuitLoads): number {
     let leastTenthsA = Number.POSITIVE_INFINITY;
     for (const { circuitPhase, phase } of allCircuitPhases) {
       if (phase >= usedPhases) continue;
-      const countedTenthsA = (this.loadsTenthsA[circuitPhase] ?? 0) - (beyond?.tenthsAOf(circuitPhase) ?? 0);
+      const countedTenthsA =
+        (this.loadsTenthsA[circuitPhase] ?? 0) - (uncounted?.tenthsAOf(circuitPhase) ?? 0);
       const othersTenthsA = countedTenthsA - (loads[phase] ?? 0);
       leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[circuitPhase] ?? 0) - othersTenthsA);
     }
@@ -263,24 +264,30 @@ export class GrantLedger {
     (account as Entry).at = currents;
   }
 
-  /** The highest possible grant now: the newest lasting grant, or the remaining capacity if that is more. */
-  grantableTenthsA(account: LedgerAccount, budgetW: number): number {
+  /**
+   * The highest possible grant now: the newest lasting grant, or the remaining capacity if that is more.
+   * @param uncounted as in `fittingTenthsA`
+   */
+  grantableTenthsA(account: LedgerAccount, budgetW: number, uncounted?: CircuitLoads): number {
     const lasting = lastingTenthsA(account as Entry);
-    return Math.min(Math.max(lasting, this.fittingTenthsA(account, budgetW)), account.maxTenthsA);
-  }
-
-  /** Capacity that the others leave in the budget and on each circuit phase, regardless of outstanding grants. */
-  fittingTenthsA(account: LedgerAccount, budgetW: number): number {
-    const roomW = budgetW - (this.#totalW - account.boundW);
-    return Math.min(tenthsWithin(account as Entry, roomW), this.carriableTenthsA(account));
+    return Math.min(Math.max(lasting, this.fittingTenthsA(account, budgetW, uncounted)), account.maxTenthsA);
   }
 
   /**
-   * Capacity that the others leave on the circuit phases of the used phases; `beyond` does not count. Infinite without
+   * Capacity that the others leave in the budget and on each circuit phase, regardless of outstanding grants.
+   * @param uncounted part of the others' loads that does not count
+   */
+  fittingTenthsA(account: LedgerAccount, budgetW: number, uncounted?: CircuitLoads): number {
+    const roomW = budgetW - (this.#totalW - account.boundW);
+    return Math.min(tenthsWithin(account as Entry, roomW), this.carriableTenthsA(account, uncounted));
+  }
+
+  /**
+   * Capacity that the others leave on the circuit phases of the used phases; `uncounted` does not count. Infinite without
    * fuses.
    */
-  carriableTenthsA(account: LedgerAccount, beyond?: BeyondGrants): number {
-    return this.#circuitPhases.leftFor(account, beyond);
+  carriableTenthsA(account: LedgerAccount, uncounted?: CircuitLoads): number {
+    return this.#circuitPhases.leftFor(account, uncounted);
   }
 
   /**

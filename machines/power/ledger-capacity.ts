@@ -186,8 +186,13 @@ export function refusalOf(
   return `${mostTenthsA} is more than the ${carriableTenthsA} its fuses carry`;
 }
 
+/** Tenths of an ampere by circuit phase. */
+export interface CircuitLoads {
+  tenthsAOf(circuitPhase: number): number;
+}
+
 /** Excess of reservations over grants for connectors that may not obey: W, and tenths of an ampere by circuit phase. */
-export class BeyondGrants {
+export class BeyondGrants implements CircuitLoads {
   readonly #accounts = new Set<LedgerAccount>();
   #powerW = 0;
   readonly #tenthsAOfCircuitPhase = new Map<number, number>();

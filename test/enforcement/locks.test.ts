@@ -1,5 +1,6 @@
 // Locked connectors keep their limit until all unlocked ones are at 0, and never fall below 6 A (R13, R16, R17).
 import { afterEach, describe, expect, it } from 'vitest';
+import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
 import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
@@ -42,6 +43,20 @@ describe('a locked connector', () => {
     }
     await rig.pass(2);
     expect(rig.charger('quay-1').heldA()).toBeGreaterThan(28.8);
+  });
+
+  it('has its limit in time, although another car arrives while the others make room (R52)', async () => {
+    const arriving: Traffic = { ...HUNGRY, firstArrivalS: [214, 214] };
+    rig = await createEnforcementRig([
+      { locationId: 'quay', permanentLimitKw: 30, chargers: [{}, {}, {}, { traffic: arriving }] },
+    ]);
+    await rig.until('all share', () => rig.powerKw('quay') > 0.95 * 30, 100);
+    const shared = await rig.until('120 s are over', () => rig.clock.monotonicMs() >= 120_000, 120);
+    expect(shared).toBeGreaterThan(0);
+    await rig.lock('quay-1', 15, { startsInS: 100, lastsS: 120 });
+    await rig.pass(102);
+    expect(rig.charger('quay-1').heldA()).toBeGreaterThan(21.6);
+    await rig.until('the other car charges', () => rig.charger('quay-4').drawnA() > 6, 30);
   });
 
   it('rises with a higher lock at once, and falls with a lower one', async () => {
