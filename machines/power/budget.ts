@@ -1,4 +1,4 @@
-// Power budget of a location until the end of the longest lease that can be granted now (power-safety.md, rule 3).
+// Power budget of a location, and the lower limit ahead that leases must not outlast (power-safety.md, rule 3).
 import {
   type LimitInForce,
   type LimitSource,
@@ -14,7 +14,7 @@ import type { ConnectorActor } from './connector.machine.js';
 
 /** Budget from profiles, cluster shares and the wall clock. Whole W. */
 export interface Budget {
-  /** The lowest limit in force until the end of the longest lease that can be granted now (rule 3). */
+  /** The lowest limit in force within the notice (rule 3). */
   readonly budgetW: number;
   /** The limit in force now. */
   readonly limitW: number;
@@ -26,8 +26,10 @@ export interface Budget {
   readonly isOrdered: boolean;
   /** The same for the limit in force now, which differs if a lower one is known to begin. */
   readonly isLimitOrdered: boolean;
-  /** Monotonic time until which `budgetW` holds. */
+  /** Monotonic time until which `budgetW` and `fall` hold. */
   readonly untilMs: number;
+  /** Limits below `budgetW` that begin after the notice and before the longest lease ends; undefined without one. */
+  readonly fall: LimitFall | undefined;
   /** The lowest limit that may pause locked connectors, W; infinite without one. */
   readonly pausingW: number;
   /** The lowest share that a cluster grants, W; infinite without a binding cluster. */
@@ -52,17 +54,18 @@ export interface Budget {
   readonly building?: BuildingOnPhases | undefined;
   /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
-  /** Highest limit of a lock that begins within `LOCK_NOTICE_MS`, kW; undefined without one (R52). */
+  /** Highest limit of a lock that begins within the notice, kW; undefined without one (R52). */
   lockAheadKw(key: string): number | undefined;
   /** Monotonic time at which the notice of the next lock begins; infinite if no lock is known. */
   readonly lockNoticeAtMs: number;
 }
 
-/**
- * Others make room for a lock from this long before its start: a charger takes a lower limit within 5 s, and its car
- * follows within 10 s.
- */
-const LOCK_NOTICE_MS = 15_000;
+/** Limits below the budget that are known to begin. */
+export interface LimitFall
+  extends Pick<Budget, 'budgetW' | 'bindsFromMs' | 'isOrdered' | 'isClusterBound' | 'raisesToW' | 'untilMs'> {
+  /** Instant at which the first of them begins. */
+  readonly beginsAt: Instant;
+}
 
 /** Load of the building beside the chargers on L1, L2 and L3 of the connection, tenths of an ampere. */
 export interface BuildingOnPhases {
@@ -86,50 +89,86 @@ export interface Instant {
   readonly nowMs: number;
 }
 
-/** @param horizonMs time from now to the end of a lease that is granted now, ms */
-export function budgetOf(location: LimitedLocation, { now, nowMs }: Instant, horizonMs: number): Budget {
+/** Spans of a location's look-ahead, whole ms. */
+export interface LookAhead {
+  /** A decrease leaves this long before it must have taken effect. */
+  readonly noticeMs: number;
+  /** Time from now to the end of the longest lease that is granted now. */
+  readonly horizonMs: number;
+}
+
+export function budgetOf(
+  location: LimitedLocation,
+  { now, nowMs }: Instant,
+  { noticeMs, horizonMs }: LookAhead,
+): Budget {
   const { sources, limit, connectors } = location;
-  const untilInstant = now + horizonMs;
-  const limitW = wattsOfLimit(limit.limitKw);
-  let [lowest, lowestW] = [limit, limitW];
-  let bindsFromMs: number | undefined;
-  let boundary = nextLimitChangeAfter(sources, now);
-  while (boundary <= untilInstant) {
-    const ahead = limitInForceAt(sources, boundary);
-    if (wattsOfLimit(ahead.limitKw) < lowestW) {
-      [lowest, lowestW] = [ahead, wattsOfLimit(ahead.limitKw)];
-      bindsFromMs ??= nowMs + (boundary - now);
-    }
-    boundary = nextLimitChangeAfter(sources, boundary);
-  }
+  const toMonotonic = (atMs: EpochMs) => nowMs + (atMs - now);
   const shares = sources.flatMap(({ share }) => share ?? []);
+  const lowestOf = (lowest: LimitInForce, bindsFrom: EpochMs, untilMs: number) => {
+    const budgetW = wattsOfLimit(lowest.limitKw);
+    return {
+      budgetW,
+      bindsFromMs: toMonotonic(bindsFrom),
+      isOrdered: lowest.source.isOrdered === true,
+      isClusterBound: lowest.source.share !== undefined,
+      raisesToW: Math.min(budgetW, ...shares.map(({ raisesToW }) => raisesToW)),
+      untilMs,
+    };
+  };
+  const [noticeEnd, horizonEnd] = [now + noticeMs, now + Math.max(noticeMs, horizonMs)];
   const [own, ...others] = sources;
   const unshared: LimitSources = [own, ...others.filter(({ share }) => share === undefined)];
+  let [lowest, bindsFrom] = [limit, now];
+  let near: { readonly lowest: LimitInForce; readonly bindsFrom: EpochMs } | undefined;
+  let fallFrom: EpochMs | undefined;
+  let firstBoundary: EpochMs | undefined;
+  let boundary = nextLimitChangeAfter(sources, now);
+  for (; boundary <= horizonEnd; boundary = nextLimitChangeAfter(sources, boundary)) {
+    if (boundary > noticeEnd) {
+      near ??= { lowest, bindsFrom };
+      firstBoundary ??= boundary;
+    }
+    const ahead = limitInForceAt(sources, boundary);
+    if (wattsOfLimit(ahead.limitKw) >= wattsOfLimit(lowest.limitKw)) continue;
+    if (bindsFrom === now) bindsFrom = boundary;
+    if (near !== undefined) fallFrom ??= boundary;
+    lowest = ahead;
+  }
+  // From that time on, the next boundary lies within the horizon.
+  const untilMs = toMonotonic(boundary - (horizonEnd - now));
+  const noticedAtMs = toMonotonic((firstBoundary ?? Number.POSITIVE_INFINITY) - noticeMs);
+  const budget =
+    near === undefined
+      ? lowestOf(lowest, bindsFrom, untilMs)
+      : lowestOf(near.lowest, near.bindsFrom, Math.min(untilMs, noticedAtMs));
+  const fall =
+    fallFrom === undefined
+      ? undefined
+      : {
+          ...lowestOf(lowest, bindsFrom, untilMs),
+          beginsAt: { now: fallFrom, nowMs: toMonotonic(fallFrom) },
+        };
   return {
-    budgetW: lowestW,
-    limitW,
-    bindsFromMs: bindsFromMs ?? nowMs,
-    isOrdered: lowest.source.isOrdered === true,
+    ...budget,
+    fall,
+    limitW: wattsOfLimit(limit.limitKw),
     isLimitOrdered: limit.source.isOrdered === true,
-    // From that time on, the next boundary lies within the horizon.
-    untilMs: nowMs + (boundary - untilInstant),
     pausingW: leastW(sources.filter(({ mayPauseLocks }) => mayPauseLocks)),
     clusterShareW: leastShareWOf(sources),
     clusterRoomW: Math.min(...shares.map(({ roomW }) => roomW)),
-    raisesToW: Math.min(lowestW, ...shares.map(({ raisesToW }) => raisesToW)),
-    isClusterBound: lowest.source.share !== undefined,
     lowestW: wattsOfLimit(lowestLimitFrom(sources, now).limitKw),
     lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
     isLockNear(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
-      return lockStack !== undefined && beginsWithin(lockStack, now, untilInstant);
+      return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);
     },
     lockAheadKw(key) {
       const lockStack = connectors.get(key)?.getSnapshot().context.stack;
-      return lockStack && highestLockWithin(lockStack, now, now + LOCK_NOTICE_MS);
+      return lockStack && highestLockWithin(lockStack, now, noticeEnd);
     },
-    lockNoticeAtMs: nowMs + (nextLockAfter(connectors.values(), now + LOCK_NOTICE_MS) - LOCK_NOTICE_MS - now),
+    lockNoticeAtMs: toMonotonic(nextLockAfter(connectors.values(), noticeEnd) - noticeMs),
   };
 }
 

@@ -144,6 +144,8 @@ export interface ConnectorControl {
   sentAtMs: number;
   /** Latest end of the newest grant's lease by an accurate clock. */
   leasedUntilMs: number;
+  /** That lease is shorter than usual, because a lower limit begins soon (R3). */
+  isLeaseCut: boolean;
   raisedAtMs: number;
   /**
    * The newest lower grant, and the time since which the charger has taken no new one; undefined if none is
@@ -214,6 +216,7 @@ export function createControl(
     sentFromSeq: 0,
     sentAtMs: Number.NEGATIVE_INFINITY,
     leasedUntilMs: Number.NEGATIVE_INFINITY,
+    isLeaseCut: false,
     raisedAtMs: Number.NEGATIVE_INFINITY,
     untaken: undefined,
     targetTenthsA: 0,

@@ -9,6 +9,7 @@ import {
   BeyondGrants,
   type CircuitLoads,
   grantedTenthsA,
+  grantedThenTenthsA,
   hadTenthsA,
   isWithoutSentGrant,
   leaseEndMsOf,
@@ -91,11 +92,22 @@ function leasedTenthsA({ account, slot }: ConnectorControl, nowMs: number): numb
   return Math.min(tenthsAOf(slot.limitA ?? 0), grantedTenthsA(account));
 }
 
-/** Longest lease, ms from the newest heartbeat, that ends no later than the newest sent grant. */
-function restOfLeaseMs({ account, receivedAtMs }: ConnectorControl): number {
+/** Longest lease, ms from the newest heartbeat, that ends by `endMs` on the slowest clock. */
+function ttlMsUntil(endMs: number, { account, receivedAtMs }: ConnectorControl): number {
   // `ttlMsOf` rounds up by less than a millisecond.
-  const leftMs = ttlMsOf(leaseEndMsOf(account) - receivedAtMs) - 1;
+  const leftMs = ttlMsOf(endMs - receivedAtMs) - 1;
   return Math.max(0, Math.min(Math.floor(leftMs / SECOND_MS) * SECOND_MS, account.ttlMs));
+}
+
+/** Grants to the charger end at a known time. It counts leases from its heartbeats, and its clock stays as it is. */
+function hasKnownEnd({ account, isEndOpen }: ConnectorControl): boolean {
+  return account.lease === 'heartbeat' && !isEndOpen;
+}
+
+/** Entitlement from `fromMs` on, W. A grant without a known end may be renewed until then, so it counts. */
+export function outlastingW(ledger: GrantLedger, control: ConnectorControl, fromMs: number): number {
+  const { account } = control;
+  return hasKnownEnd(control) ? ledger.boundWFrom(account, fromMs) : account.boundW;
 }
 
 /** A decided grant with its connector. */
@@ -119,6 +131,15 @@ interface GrantRoom {
   readonly need: PowerNeed;
   /** The grid operator may order a lower limit at any moment without notice. */
   readonly areOrdersExpected: boolean;
+  /** Leases end before a lower limit that begins soon; undefined without one. */
+  readonly fall: FallRoom | undefined;
+}
+
+/** Capacity from the start of a lower limit on, beside all that outlasts it (R3). */
+export interface FallRoom {
+  /** Start of that limit, monotonic ms. */
+  readonly fromMs: number;
+  readonly leftW: number;
 }
 
 /** Interval between raises (rule 9). */
@@ -158,6 +179,7 @@ const NOTHING_KEPT = new KeptForLocks([]);
 export class GrantIssuer {
   readonly #ledger: GrantLedger;
   readonly #ownerTerm: number;
+  readonly #settleMs: number;
   #budgetW = 0;
   #clusterRoomW = 0;
   #raisesToW = 0;
@@ -166,12 +188,15 @@ export class GrantIssuer {
   #keptForLocks = NOTHING_KEPT;
   #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
   #areOrdersExpected = false;
+  #fallFromMs = Number.POSITIVE_INFINITY;
+  #fallLeftW = Number.POSITIVE_INFINITY;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm ownership term of this service, higher than any before; the `epoch` of its grants */
-  constructor(ledger: GrantLedger, ownerTerm: number) {
+  constructor(ledger: GrantLedger, { ownerTerm, settleMs }: { ownerTerm: number; settleMs: number }) {
     this.#ledger = ledger;
     this.#ownerTerm = ownerTerm;
+    this.#settleMs = settleMs;
   }
 
   /** Budget of the last `issue` call, W; 0 before the first. */
@@ -197,6 +222,8 @@ export class GrantIssuer {
     this.#clusterRoomW = room.clusterRoomW;
     this.#raisesToW = room.raisesToW;
     this.#areOrdersExpected = room.areOrdersExpected;
+    this.#fallFromMs = room.fall?.fromMs ?? Number.POSITIVE_INFINITY;
+    this.#fallLeftW = room.fall?.leftW ?? Number.POSITIVE_INFINITY;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
@@ -266,7 +293,38 @@ export class GrantIssuer {
       const grant = this.#raise(control, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
+    for (const control of controlled) {
+      const { isLeaseCut, isStoring, sentTenthsA } = control;
+      if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(control))
+        grants.push(this.#grant(control, sentTenthsA, nowMs));
+    }
     return grants;
+  }
+
+  /** Lease of a grant that outlasts no lower limit which begins soon, ms from the newest heartbeat (R3, R51). */
+  #ttlMsFor(control: ConnectorControl, thenTenthsA: number): number {
+    const ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
+    const endMs = this.#fallFromMs - this.#settleMs;
+    return endMs === Number.POSITIVE_INFINITY ? ttlMs : Math.min(ttlMs, ttlMsUntil(endMs, control));
+  }
+
+  #extendsLease(control: ConnectorControl): boolean {
+    const { account, receivedAtMs, leasedUntilMs } = control;
+    const ttlMs = this.#ttlMsFor(control, grantedThenTenthsA(account));
+    return receivedAtMs + ttlMs >= leasedUntilMs + SECOND_MS;
+  }
+
+  /** Highest limit that fits a lower limit ahead, whose start it outlasts; infinite without one (R3). */
+  #fittingAfterFallTenthsA(control: ConnectorControl): number {
+    if (this.#fallFromMs === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    const { account } = control;
+    const roomW = this.#fallLeftW + this.#outlastingW(control);
+    return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);
+  }
+
+  #outlastingW(control: ConnectorControl): number {
+    if (this.#fallFromMs === Number.POSITIVE_INFINITY) return 0;
+    return outlastingW(this.#ledger, control, this.#fallFromMs);
   }
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
@@ -325,7 +383,8 @@ export class GrantIssuer {
 
   #grantableTenthsA(control: ConnectorControl): number {
     const kept = this.#keptFrom(control);
-    return this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
+    const tenthsA = this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
+    return hasKnownEnd(control) ? tenthsA : Math.min(tenthsA, this.#fittingAfterFallTenthsA(control));
   }
 
   /** No other connector rises into the room of a lock that begins soon (R52). */
@@ -343,8 +402,8 @@ export class GrantIssuer {
     limitTenthsA: number,
     nowMs: number,
   ): DecidedGrant | undefined {
-    const { slot, sentAtMs } = control;
-    const ttlMs = restOfLeaseMs(control);
+    const { slot, sentAtMs, account } = control;
+    const ttlMs = ttlMsUntil(leaseEndMsOf(account), control);
     const isLower = limitTenthsA < tenthsAOf(slot.limitA ?? 0);
     if (!isLower || ttlMs === 0 || nowMs - sentAtMs < REPEAT_AFTER_MS) return undefined;
     const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
@@ -420,12 +479,21 @@ export class GrantIssuer {
     const isPlain = nowMs < control.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
     const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(account, wantedThen, beside)));
-    const fittingThen = Math.min(wantedThen, mostThen, isPlain ? control.storedThenTenthsA : mostThen);
+    const fittingThen = Math.min(
+      wantedThen,
+      mostThen,
+      isPlain ? control.storedThenTenthsA : mostThen,
+      this.#fittingAfterFallTenthsA(control),
+    );
     // A charger accepts no `thenA` between 0 and its lowest limit.
     const thenTenthsA = fittingThen < account.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
     // A grant that leaves at once lasts no longer than the lease on disk.
-    const givenTtlMs = Math.min(ttlMsFor(control, thenTenthsA, this.#areOrdersExpected), mostTtlMs);
+    const longestTtlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
+    // The end of such a lease changes nothing, or is not known.
+    const isUncut = limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat';
+    const dueTtlMs = isUncut ? longestTtlMs : this.#ttlMsFor(control, thenTenthsA);
+    const givenTtlMs = Math.min(dueTtlMs, mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));
     const mustStore =
@@ -433,6 +501,7 @@ export class GrantIssuer {
       thenTenthsA > control.storedThenTenthsA ||
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
+    const outlastingBeforeW = this.#outlastingW(control);
     const seq = this.#ledger.grant(account, {
       limitTenthsA,
       thenTenthsA,
@@ -442,7 +511,9 @@ export class GrantIssuer {
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });
+    this.#fallLeftW -= Math.max(0, this.#outlastingW(control) - outlastingBeforeW);
     recordSent(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
+    control.isLeaseCut = dueTtlMs < longestTtlMs;
     if (beforeTenthsA === undefined) control.sentFromSeq = seq;
     control.sentTenthsA = limitTenthsA;
     control.sentPhases = account.usedPhases;

@@ -33,6 +33,14 @@ export function ttlMsOf(leaseLeftMs: number): number {
   return Math.ceil(leaseLeftMs / DRIFT);
 }
 
+/** A reachable charger takes a limit within this time (mqtt.md, "Taking a limit"). */
+const TAKEN_WITHIN_MS = 5_000;
+
+/** Time from sending a lower limit until charger and car follow it at the latest, ms. */
+export function noticeMsOf({ settleMs }: Pick<GrantTiming, 'settleMs'>): number {
+  return TAKEN_WITHIN_MS + settleMs;
+}
+
 /** Longest time that a grant sent now can be in force, ms: lease, drift and settling time. */
 export function horizonMsOf(timing: Omit<GrantTiming, 'heartbeatMs'>): number {
   return longestLeaseMsOf(timing) + timing.settleMs;

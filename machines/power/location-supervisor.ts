@@ -4,7 +4,7 @@
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import { tenthsAOf } from '../values/units.js';
-import type { Budget } from './budget.js';
+import type { Budget, LookAhead } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
@@ -17,8 +17,8 @@ import { applyAck, applyReading } from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
-import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind } from './grant.js';
-import { type DecidedGrant, GrantIssuer } from './grant-issuer.js';
+import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
+import { type DecidedGrant, type FallRoom, GrantIssuer, outlastingW } from './grant-issuer.js';
 import { GrantLedger } from './grant-ledger.js';
 import { addsNothing, nextReleaseByTimeMs } from './ledger-capacity.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
@@ -254,6 +254,8 @@ export class LocationSupervisor {
   readonly #connectors: ConnectorRegistry;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
+  /** The newest limit ahead for which chargers were lowered before its notice. */
+  #loweredFor = Number.NEGATIVE_INFINITY;
   #lockNoticeAtMs = Number.POSITIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
   #orderedAtMs = Number.NEGATIVE_INFINITY;
@@ -267,7 +269,7 @@ export class LocationSupervisor {
     this.meters = new MeterLedger(staleAfterMsOf(timing));
     this.#connectors = new ConnectorRegistry(this.ledger, this.meters, timing);
     this.draw = new LocationDraw(this.meters, this.#connectors);
-    this.#issuer = new GrantIssuer(this.ledger, ownerTerm);
+    this.#issuer = new GrantIssuer(this.ledger, { ownerTerm, settleMs: timing.settleMs });
   }
 
   /** By `connectorKey`. Only the supervisor's methods write these objects. */
@@ -287,9 +289,8 @@ export class LocationSupervisor {
     return this.#issuer.budgetW;
   }
 
-  /** Time from now to the end of the longest lease that is granted now, ms. */
-  get horizonMs(): number {
-    return this.#horizonMs;
+  get lookAhead(): LookAhead {
+    return { noticeMs: noticeMsOf(this.timing), horizonMs: this.#horizonMs };
   }
 
   /** Total reservation of the location's connectors, W. */
@@ -427,17 +428,16 @@ export class LocationSupervisor {
   }
 
   /** Divides the budget and returns the grants to send. */
-  decide(budget: Budget, nowMs: number): Decision {
-    const { budgetW, building, clusterRoomW, raisesToW } = budget;
+  decide(known: Budget, nowMs: number): Decision {
+    const { building } = known;
     const provisioned = this.#connectors.fuses;
     const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitCircuitPhases(fuses.capacitiesTenthsA);
-    this.#validUntilMs = budget.untilMs;
-    this.#lockNoticeAtMs = budget.lockNoticeAtMs;
-    if (budget.pausingW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
-    if (budget.isLimitOrdered && budget.limitW < this.#issuer.budgetW) {
-      // No notice preceded this order: otherwise it would have been the budget a lease earlier.
+    this.#lockNoticeAtMs = known.lockNoticeAtMs;
+    if (known.pausingW < Number.POSITIVE_INFINITY) this.#orderedAtMs = nowMs;
+    if (known.isLimitOrdered && known.limitW < this.#issuer.budgetW) {
+      // No notice preceded this order: otherwise it would have been the budget before.
       this.#followedByMs = nowMs + FOLLOWED_AFTER_MS;
       this.#orderedAtMs = nowMs;
     }
@@ -445,8 +445,10 @@ export class LocationSupervisor {
     const controls = [...this.#connectors.controls.values()];
     for (const { account } of controls.filter((control) => lacksConfirmedKeepsThen(control, nowMs)))
       this.ledger.reserveOwnFailsafe(account);
-    allowFailsafes(controls, budget.lowestW, atWorst.capacitiesTenthsA, nowMs);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, budget.lowestOwnW, nowMs));
+    allowFailsafes(controls, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, known.lowestOwnW, nowMs));
+    const { budget, fall } = this.#aheadOfFall(known, controls);
+    this.#validUntilMs = budget.untilMs;
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];
     for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
@@ -459,7 +461,8 @@ export class LocationSupervisor {
     for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
     const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
-    const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected };
+    const { budgetW, clusterRoomW, raisesToW } = budget;
+    const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected, fall };
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
@@ -470,6 +473,25 @@ export class LocationSupervisor {
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortageOf(need, budget.limitW, controls, fuses),
     };
+  }
+
+  /**
+   * Rule R3: grants keep to a lower limit ahead from its notice on, if all that outlasts its start fits it. Otherwise
+   * they keep to it at once, and until it begins: a charger that is cut off now would exceed it.
+   */
+  #aheadOfFall(
+    known: Budget,
+    controls: readonly ConnectorControl[],
+  ): { readonly budget: Budget; readonly fall: FallRoom | undefined } {
+    const { fall } = known;
+    if (fall === undefined) return { budget: known, fall };
+    const { beginsAt } = fall;
+    const fromMs = beginsAt.nowMs;
+    let leftW = fall.budgetW;
+    for (const control of controls) leftW -= outlastingW(this.ledger, control, fromMs);
+    if (leftW >= 0 && beginsAt.now > this.#loweredFor) return { budget: known, fall: { fromMs, leftW } };
+    this.#loweredFor = beginsAt.now;
+    return { budget: { ...known, ...fall, fall: undefined }, fall: undefined };
   }
 
   /** Updates the horizon. If it grows, a decision must precede the next lease. */

@@ -317,7 +317,7 @@ export const locationMachine = setup({
       if (event.type !== 'decision.due') return;
       const { supervisor } = context;
       try {
-        const decision = supervisor.decide(budgetOf(context, event, supervisor.horizonMs), event.nowMs);
+        const decision = supervisor.decide(budgetOf(context, event, supervisor.lookAhead), event.nowMs);
         enqueue.emit({ type: 'decided', ...decision });
         if (decision.isReservedOtherwise) enqueue.emit({ type: 'reserved.changed' });
       } catch (error) {

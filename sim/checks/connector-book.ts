@@ -369,6 +369,8 @@ export interface SiteBook {
   readonly connectors: readonly ConnectorBook[];
   /** Reach of the longest lease of its chargers, settling included, ms. */
   readonly horizonMs: number;
+  /** Chargers and cars have followed a lower limit that long after it left, ms. */
+  readonly noticeMs: number;
   /** A grid operator, a building or a tariff may leave the location less than its own limits do. */
   readonly isLimitedFromOutside: boolean;
   /** Rating of each circuit phase, A. */
@@ -451,6 +453,12 @@ export class ConnectorBook {
   /** The lease of a limit that answers a heartbeat received at `receivedAtMs` is over, by the slowest clock. */
   isOver(limit: LimitMessage, receivedAtMs: number, nowMs: number): boolean {
     return this.lease === 'heartbeat' && receivedAtMs + leaseMsOf(limit) <= nowMs;
+  }
+
+  /** The limit may be in force at `atMs`, by the slowest clock. Its lease has no known end unless it is from a heartbeat. */
+  doesOutlast(limit: LimitMessage, atMs: number): boolean {
+    const receivedAtMs = this.received.atMs(limit.boot, limit.ref) ?? Number.POSITIVE_INFINITY;
+    return !this.isOver(limit, receivedAtMs + this.times.settleMs, atMs);
   }
 
   /** A limit left the service; the heartbeat that it answers was received at `receivedAtMs`. */

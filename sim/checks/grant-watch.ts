@@ -2,6 +2,7 @@
 // permitted value (P3). Its numbers are unique (P7), and its lease is short where a grid operator may order less
 // (P18).
 
+import type { EpochMs } from '../../machines/values/time.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
@@ -133,25 +134,50 @@ export class GrantWatch {
     const mostA = Math.max(limit.limitA, limit.thenA);
     const granted = { mostA, phases: limit.phases ?? 3 };
     const last = Math.min(granted.phases, book.facts.circuitPhasesOfPhases.length);
+    if (limit.reason !== 'nonCompliant' && limit.reason !== 'readOnly')
+      this.#judgeAhead(book, limit, granted);
     // A limit that raises no entitlement may always leave: the sum falls or stays as it is.
     if (mostA <= book.lastingA(limit.epoch, nowMs, last) + TOLERANCE_A) return;
     if (limit.reason === 'nonCompliant' || limit.reason === 'readOnly') return;
     this.#judgeCircuitPhases(book, granted, nowMs);
     const { locationId } = book.site;
     const wallMs = this.#world.nowMs();
-    // The minimum of a lock is granted under any limit (R16).
-    const { leastA, efficiency } = book.facts;
-    const floorA = efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
-    if (mostA <= floorA && this.#world.oracle.lockKw(book.facts.key, wallMs) !== undefined) return;
+    if (mostA <= this.#lockFloorA(book, wallMs)) return;
     const sumW = this.#sumWithW(book.site, book, granted, nowMs);
-    const lowestW = this.#world.oracle.lowestW(locationId, wallMs, wallMs + book.site.horizonMs);
+    const lowestW = this.#world.oracle.lowestW(locationId, wallMs, wallMs + book.site.noticeMs);
     if (sumW > lowestW + TOLERANCE_W) {
       const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together, ${lowestW} W is the lowest limit ahead`;
       this.#violate('P2', book, detail);
     }
+    this.#judgeAhead(book, limit, granted);
     for (const [clusterId, capW] of this.#world.oracle.capsOf(locationId)) {
       if (this.#world.watch.isGraced(clusterId, wallMs)) continue;
       this.#judgeCluster(book, sumW, clusterId, capW);
+    }
+  }
+
+  /** The minimum of a lock is granted under any limit (R16); 0 for a connector without a lock. */
+  #lockFloorA({ facts: { key, leastA, efficiency } }: ConnectorBook, atMs: EpochMs): number {
+    if (this.#world.oracle.lockKw(key, atMs) === undefined) return 0;
+    return efficiency === undefined ? leastA : leastA + DC_ROUNDING_A;
+  }
+
+  /** A limit that outlasts the start of a lower limit of the location raises no entitlement above that (R3). */
+  #judgeAhead(book: ConnectorBook, limit: LimitMessage, { phases }: Granted): void {
+    const [nowMs, wallMs] = [this.#world.monotonicMs(), this.#world.nowMs()];
+    const { locationId, noticeMs, horizonMs } = book.site;
+    const { oracle } = this.#world;
+    for (const startsAtMs of oracle.changesWithin(locationId, wallMs + noticeMs, wallMs + horizonMs)) {
+      const atMs = nowMs + startsAtMs - wallMs;
+      const mostA = Math.max(limit.thenA, book.doesOutlast(limit, atMs) ? limit.limitA : 0);
+      const keptA = Math.max(book.boundA(atMs), this.#lockFloorA(book, startsAtMs));
+      if (mostA <= keptA + TOLERANCE_A) continue;
+      const sumW = this.#sumWithW(book.site, book, { mostA, phases }, atMs);
+      const limitW = oracle.limitW(locationId, startsAtMs);
+      if (sumW <= limitW + TOLERANCE_W) continue;
+      const s = ((startsAtMs - wallMs) / 1000).toFixed(1);
+      const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together in ${s} s, when ${limitW} W begin`;
+      this.#violate('P2', book, detail);
     }
   }
 

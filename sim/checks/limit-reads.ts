@@ -156,20 +156,23 @@ export class LimitReads {
     }
   }
 
-  /** The budget follows the boundaries within the horizon of now, or of the last decision. */
+  /**
+   * The budget follows the boundaries within the notice, or within the horizon if leases outlast a lower limit. It does
+   * so as of now or of the last decision.
+   */
   #compareBudget(locationId: string, { budgetKw }: Live, isExact: boolean): void {
     // Before its first decision a location has no budget.
     if (budgetKw === 0) return;
     const nowMs = this.#world.nowMs();
-    const horizonMs = this.#world.sites.get(locationId)?.horizonMs ?? 0;
-    const lowestKw = (fromMs: EpochMs) =>
-      this.#world.oracle.lowestW(locationId, fromMs, fromMs + horizonMs) / 1000;
+    const { noticeMs = 0, horizonMs = 0 } = this.#world.sites.get(locationId) ?? {};
+    const lowestKw = (fromMs: EpochMs, spanMs: number) =>
+      this.#world.oracle.lowestW(locationId, fromMs, fromMs + spanMs) / 1000;
     const isAsOf = (fromMs: EpochMs) =>
       isExact
-        ? Math.abs(budgetKw - lowestKw(fromMs)) <= TOLERANCE_KW
-        : budgetKw <= lowestKw(fromMs) + TOLERANCE_KW;
+        ? [noticeMs, horizonMs].some((ms) => Math.abs(budgetKw - lowestKw(fromMs, ms)) <= TOLERANCE_KW)
+        : budgetKw <= lowestKw(fromMs, noticeMs) + TOLERANCE_KW;
     if (isAsOf(nowMs) || isAsOf(nowMs - DECIDED_MS)) return;
-    const detail = `${budgetKw} kW may be granted, the lowest limit ahead is ${lowestKw(nowMs)} kW`;
+    const detail = `${budgetKw} kW may be granted, the lowest limit ahead is ${lowestKw(nowMs, noticeMs)} kW`;
     this.#world.report({ invariant: 'P6', target: locationId, detail });
   }
 

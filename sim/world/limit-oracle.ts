@@ -124,6 +124,17 @@ export class LimitOracle {
     return lowestW;
   }
 
+  /** Instants after `fromMs` until `toMs` at which `limitW` changes. */
+  *changesWithin(locationId: string, fromMs: EpochMs, toMs: EpochMs): Generator<EpochMs> {
+    const known = this.#known(locationId);
+    segmentAt(known, fromMs);
+    for (let i = known.at + 1; i < known.segments.length; i++) {
+      const startsAtMs = known.segments[i]?.fromMs ?? Number.POSITIVE_INFINITY;
+      if (startsAtMs > toMs) return;
+      yield startsAtMs;
+    }
+  }
+
   /** The physical connection alone; Infinity if none is known. */
   connectionW(locationId: string): number {
     return wattsOf(this.#known(locationId).gridLimitKw ?? Number.POSITIVE_INFINITY);

@@ -176,7 +176,8 @@ export const locationLiveSchema = z
     effectiveLimitKw: z.number(),
     permanentLimitKw: z.number(),
     budgetKw: z.number().meta({
-      description: 'Power that may be granted now: the lowest limit in force until the longest lease ends.',
+      description:
+        'Power that may be granted now: the limit in force, or a lower one that begins within 15 s.',
     }),
     reservedKw: z.number().meta({ description: 'Sum of the entitlements of its connectors.' }),
     ...drawnPowerShape,

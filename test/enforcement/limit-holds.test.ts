@@ -29,6 +29,8 @@ describe('a scheduled decrease', () => {
     { limitKw: 20, cutS: 120 },
     { limitKw: 20, cutS: 71 },
     { limitKw: 20, cutS: 30 },
+    { limitKw: 20, cutS: 16 },
+    { limitKw: 20, cutS: 11 },
     { limitKw: 5, cutS: 71 },
   ])('costs no overshoot: to $limitKw kW, every charger cut off $cutS s before (rule 3)', async (of) => {
     await runQuay(44);
@@ -62,6 +64,31 @@ describe('a scheduled decrease', () => {
     },
   );
 
+  it('costs none if leases count from their receipt, and so have no known end', async () => {
+    const receipt = { traits: { lease: 'receipt' } } as const;
+    const chargers = [receipt, receipt, receipt, {}];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 44, chargers }]);
+    await charging();
+    await rig.limitLocation('quay', 20, { startsInS: 150 });
+    rig.limitOf('quay').becomes(20, 150);
+    await rig.pass(120);
+    for (const charger of rig.chargers) await rig.cut(charger);
+    await rig.pass(130);
+  });
+
+  it('lowers chargers at once if it is announced after the leases that outlast its begin (R3)', async () => {
+    await runQuay(44);
+    await rig.limitLocation('quay', 20, { startsInS: 50 });
+    rig.limitOf('quay').becomes(20, 50);
+    await rig.pass(15);
+    expect(rig.powerKw('quay')).toBeLessThanOrEqual(20);
+    for (let s = 15; s < 60; s++) {
+      await rig.pass(1);
+      expect(rig.powerKw('quay')).toBeLessThanOrEqual(20);
+    }
+    expect(rig.powerKw('quay')).toBeGreaterThan(0.85 * 20);
+  });
+
   it('costs none where it is the permanent limit that waits below a profile', async () => {
     await runQuay(44);
     await rig.limitLocation('quay', 44, { lastsS: 185 });
@@ -73,14 +100,19 @@ describe('a scheduled decrease', () => {
     await rig.pass(70);
   });
 
-  it('is prepared for no earlier than a lease can last, and its end gives back at its instant, not before', async () => {
+  it('lowers chargers 15 s before it begins, and its end gives back at its instant, not before', async () => {
     await runQuay(44);
     await rig.limitLocation('quay', 20, { startsInS: 200, lastsS: 120 });
     rig.limitOf('quay').becomes(20, 200);
     rig.limitOf('quay').becomes(44, 320);
-    await rig.pass(125);
+    await rig.pass(120);
+    const heldA = rig.chargers.map((charger) => charger.heldA());
+    for (let s = 120; s < 184; s++) {
+      await rig.pass(1);
+      expect(rig.chargers.map((charger) => charger.heldA())).toEqual(heldA);
+    }
     expect(rig.powerKw('quay')).toBeGreaterThan(0.9 * 44);
-    await rig.pass(194);
+    await rig.pass(135);
     expect(rig.powerKw('quay')).toBeGreaterThan(0.85 * 20);
     expect(await charging(60)).toBeLessThanOrEqual(40);
   });

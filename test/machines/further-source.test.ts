@@ -10,6 +10,7 @@ import { newSupervisor } from './location-parts.js';
 
 const HOUR_MS = 3_600_000;
 const HORIZON_MS = 71_000;
+const NOTICE_MS = 15_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Product code does not know this source, so its cause has the kind of another one. */
@@ -78,17 +79,26 @@ describe('A further source of limits', () => {
     expect(nextLocationBoundary(context, 2 * HOUR_MS)).toBeUndefined();
   });
 
-  it('lowers the budget once a lease could reach into its window', () => {
+  it('lowers the budget a notice before its window, and ends leases before it', () => {
     const context = locationAt(0).context();
-    const budgetAt = (now: EpochMs) => budgetOf(context, { now, nowMs: now }, HORIZON_MS);
+    const lookAhead = { noticeMs: NOTICE_MS, horizonMs: HORIZON_MS };
+    const budgetAt = (now: EpochMs) => budgetOf(context, { now, nowMs: now }, lookAhead);
+    const lowered = { budgetW: 12_000, bindsFromMs: HOUR_MS, isOrdered: true };
     const lastFree = HOUR_MS - HORIZON_MS - 1;
-    expect(budgetAt(lastFree)).toMatchObject({ budgetW: 40_000, limitW: 40_000, untilMs: lastFree + 1 });
-    expect(budgetAt(lastFree + 1)).toMatchObject({
-      budgetW: 12_000,
+    expect(budgetAt(lastFree)).toMatchObject({ budgetW: 40_000, fall: undefined, untilMs: lastFree + 1 });
+    const noticeAtMs = HOUR_MS - NOTICE_MS;
+    const beginsAt = { now: HOUR_MS, nowMs: HOUR_MS };
+    for (const now of [lastFree + 1, noticeAtMs - 1])
+      expect(budgetAt(now)).toMatchObject({
+        budgetW: 40_000,
+        untilMs: noticeAtMs,
+        fall: { ...lowered, beginsAt },
+      });
+    expect(budgetAt(noticeAtMs)).toMatchObject({
+      ...lowered,
       limitW: 40_000,
-      bindsFromMs: HOUR_MS,
-      isOrdered: true,
       lowestW: 12_000,
+      fall: undefined,
     });
   });
 

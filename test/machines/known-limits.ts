@@ -1,6 +1,7 @@
 // The limits of a simulated location in the order of their submission, and the permitted power at an instant.
-import type { Budget } from '../../machines/power/budget.js';
-import { HORIZON_MS } from './supervised-site.js';
+import { type LimitSource, limitInForce } from '../../machines/limits/limit-in-force.js';
+import { type Budget, budgetOf } from '../../machines/power/budget.js';
+import { HORIZON_MS, NOTICE_MS } from './supervised-site.js';
 
 /** A decision follows its cause within this time. */
 const DECIDED_WITHIN_MS = 100;
@@ -37,42 +38,30 @@ export class KnownLimits {
     return found?.limitW ?? 0;
   }
 
-  /** The service's budget: the lowest limit within the horizon (R3). */
+  /** The service's budget and the lower limits ahead, by the limits received until then (R3). */
   budgetAt(nowMs: number): Budget {
-    const limitW = this.at(nowMs);
-    let budgetW = limitW;
-    let bindsFromMs: number | undefined;
-    let untilMs = Number.POSITIVE_INFINITY;
-    for (const { fromMs } of this.#limits) {
-      if (fromMs <= nowMs) continue;
-      if (fromMs <= nowMs + HORIZON_MS) {
-        const aheadW = this.at(fromMs, nowMs);
-        if (aheadW < limitW) bindsFromMs = Math.min(bindsFromMs ?? fromMs, fromMs);
-        budgetW = Math.min(budgetW, aheadW);
-      } else untilMs = Math.min(untilMs, fromMs - HORIZON_MS);
-    }
-    const { lowestW } = this;
-    const rest = {
+    const limitOf = (limitW: number) => ({
+      limitKw: limitW / 1000,
+      cause: { kind: 'permanentLimit' } as const,
+    });
+    const source: LimitSource = {
+      name: 'own',
       isOrdered: true,
-      isLimitOrdered: true,
-      pausingW: this.areOrders ? limitW : Number.POSITIVE_INFINITY,
-      clusterShareW: Number.POSITIVE_INFINITY,
-      clusterRoomW: Number.POSITIVE_INFINITY,
-      isClusterBound: false,
-      isLockNear: () => false,
-      lockAheadKw: () => undefined,
-      lockNoticeAtMs: Number.POSITIVE_INFINITY,
+      mayPauseLocks: this.areOrders,
+      current: limitOf(this.at(nowMs)),
+      limitAt: (atMs) => limitOf(this.at(atMs, nowMs)),
+      nextChangeAfter: (atMs) =>
+        Math.min(...this.#limits.flatMap(({ fromMs }) => (fromMs > atMs ? [fromMs] : []))),
+      lowestFrom: () => limitOf(this.lowestW),
+      explain: () => '',
     };
-    return {
-      budgetW,
-      raisesToW: budgetW,
-      limitW,
-      bindsFromMs: bindsFromMs ?? nowMs,
-      untilMs,
-      lowestW,
-      lowestOwnW: lowestW,
-      ...rest,
-    };
+    const sources = [source] as const;
+    const limit = limitInForce(sources);
+    return budgetOf(
+      { sources, limit, buildingOnPhases: undefined, connectors: new Map() },
+      { now: nowMs, nowMs },
+      { noticeMs: NOTICE_MS, horizonMs: HORIZON_MS },
+    );
   }
 
   /** Highest permitted power now under any knowledge that a grant in force may rest on (R3, R10). */

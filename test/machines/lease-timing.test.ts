@@ -1,8 +1,9 @@
 // Chargers with a heartbeat and a lease of their own among others: the duration of their limits, and the time until
 // they count as silent.
 import { describe, expect, it } from 'vitest';
+import type { Budget } from '../../machines/power/budget.js';
 import type { GrantBeforeStart } from '../../machines/power/connector-registry.js';
-import { horizonMsOf } from '../../machines/power/grant.js';
+import { horizonMsOf, type LeaseKind } from '../../machines/power/grant.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';
@@ -28,8 +29,8 @@ class Site {
     this.supervisor.keepOnly(new Set(['slow']));
   }
 
-  describe(): void {
-    this.supervisor.describe(this.control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true }, 0);
+  describe(lease: LeaseKind = 'heartbeat'): void {
+    this.supervisor.describe(this.control, { failsafeA: 0, lease, keepsThen: true }, 0);
   }
 
   get control() {
@@ -39,9 +40,9 @@ class Site {
   }
 
   /** Reports a car that wants all available power. */
-  hear(nowMs: number): void {
+  hear(nowMs: number, isEndOpen = false): void {
     const { slot, actor } = this.control;
-    const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000 } as const;
+    const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000, isEndOpen } as const;
     this.supervisor.meters.record(slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
     this.supervisor.receive(this.control, reading, nowMs);
@@ -90,8 +91,8 @@ describe('A charger with a lease of its own', () => {
   });
 
   it('has the budget of its location look ahead to its end', () => {
-    expect(new Site().supervisor.horizonMs).toBe(horizonMsOf({ ttlMs: 180_000, settleMs: 10_000 }));
-    expect(new Site(null).supervisor.horizonMs).toBe(horizonMsOf(TIMING));
+    expect(new Site().supervisor.lookAhead.horizonMs).toBe(horizonMsOf({ ttlMs: 180_000, settleMs: 10_000 }));
+    expect(new Site(null).supervisor.lookAhead.horizonMs).toBe(horizonMsOf(TIMING));
   });
 
   it('is sent again after two thirds of its own heartbeat, and is stale after three of them', () => {
@@ -148,5 +149,59 @@ describe('The stored entitlement', () => {
     const { ledger } = site.supervisor;
     expect(ledger.coveringTtlMs(site.control.account, 1_000)).toBeGreaterThanOrEqual(179_000);
     expect(ledger.coveringTtlMs(site.control.account, 150_000)).toBe(60_000);
+  });
+});
+
+describe('A lease before a lower limit begins (R3)', () => {
+  const LOW_W = 10_000;
+  const BEGINS_AT_MS = 100_000;
+  const NOTICED: Budget = {
+    ...ROOMY,
+    fall: {
+      budgetW: LOW_W,
+      raisesToW: LOW_W,
+      bindsFromMs: BEGINS_AT_MS,
+      beginsAt: { now: BEGINS_AT_MS, nowMs: BEGINS_AT_MS },
+      isOrdered: true,
+      isClusterBound: false,
+      untilMs: Number.POSITIVE_INFINITY,
+    },
+  };
+
+  it('is over then, the slowest clock and settling included', () => {
+    const site = new Site();
+    site.hear(0);
+    expect(site.decide(0, NOTICED)).toMatchObject({ ttlMs: 88_000, limitTenthsA: 320 });
+    expect(site.reservedW(BEGINS_AT_MS - 1_000)).toBeGreaterThan(20_000);
+    expect(site.reservedW(BEGINS_AT_MS)).toBe(0);
+  });
+
+  it('has its full length again as soon as a limit is known to fit, before the next heartbeat', () => {
+    const site = new Site();
+    site.hear(0);
+    site.decide(0, NOTICED);
+    site.hear(60_000);
+    expect(site.supervisor.renew(site.control, 60_000)?.grant).toMatchObject({ ttlMs: 29_000 });
+    expect(site.decide(85_000, ROOMY)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320, ref: 2 });
+    expect(site.decide(86_000, ROOMY)).toBeUndefined();
+  });
+
+  it.each([
+    { of: 'a charger that counts it from its receipt', lease: 'receipt', isEndOpen: false },
+    { of: 'a charger whose clock is about to be set', lease: 'heartbeat', isEndOpen: true },
+  ] as const)('fits the lower limit for $of, because its end is not known', ({ lease, isEndOpen }) => {
+    const site = new Site();
+    site.describe(lease);
+    site.hear(0, isEndOpen);
+    const grant = site.decide(0, NOTICED);
+    expect(grant).toMatchObject({ ttlMs: lease === 'receipt' ? 180_000 : 88_000 });
+    expect(grant?.limitTenthsA).toBeLessThanOrEqual(LOW_W / 69);
+    expect(grant?.limitTenthsA).toBeGreaterThan(0.85 * (LOW_W / 69));
+    // A charger that had more before is lowered at once, although its earlier lease may end in time.
+    site.decide(20_000, ROOMY);
+    site.hear(30_000, isEndOpen);
+    const before = site.decide(30_000, ROOMY) ?? site.supervisor.renew(site.control, 30_000)?.grant;
+    expect(before).toMatchObject({ limitTenthsA: 320 });
+    expect(site.decide(31_000, NOTICED)?.limitTenthsA).toBeLessThanOrEqual(LOW_W / 69);
   });
 });

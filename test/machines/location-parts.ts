@@ -42,6 +42,7 @@ export function budgetOf(budgetW: number): Budget {
     lowestW: budgetW,
     lowestOwnW: budgetW,
     untilMs: Number.POSITIVE_INFINITY,
+    fall: undefined,
     isClusterBound: false,
     isLockNear: () => false,
     lockAheadKw: () => undefined,

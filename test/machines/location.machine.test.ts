@@ -477,12 +477,16 @@ describe('A location whose average import is limited', () => {
     expect(limitAfter(...counted, at(60_000)).limitKw).toBe(20);
   });
 
-  it('may promise no more than the next window begins with once a promise could reach into it', () => {
+  it('has leases end before the next window, and keeps to its first limit from a notice before on', () => {
     const { context } = run([permanent(500, 120)], { from: { billedWindow: newWindow() } });
     const location = { ...context, limit: { ...context.limit, limitKw: 70 }, peakShavingKw: 70 };
-    const budgetAt = (now: number, horizonMs: number) =>
-      budgetOf(location, { now, nowMs: now }, horizonMs).budgetW;
-    expect(budgetAt(10_000, 40_000)).toBe(70_000);
-    expect(budgetAt(20_000, 40_000)).toBe(20_000);
+    const budgetAt = (now: number) =>
+      budgetOf(location, { now, nowMs: now }, { noticeMs: 15_000, horizonMs: 40_000 });
+    expect(budgetAt(10_000)).toMatchObject({ budgetW: 70_000, fall: undefined });
+    expect(budgetAt(20_000)).toMatchObject({
+      budgetW: 70_000,
+      fall: { budgetW: 20_000, bindsFromMs: 60_000 },
+    });
+    expect(budgetAt(45_000)).toMatchObject({ budgetW: 20_000, fall: undefined });
   });
 });

@@ -219,40 +219,43 @@ describe('A limit that falls while a charger does not take its own', () => {
     expect(limitsOf(rig)).toEqual([200, 200]);
   });
 
-  it('sends a charger that returns with late messages, for a moment, nothing beside another that cannot be lowered', () => {
+  it('gives a charger that returns no lease beyond a lower limit, beside another whose lease lasts', () => {
     const rig = siteOf(64, [{}, {}]);
     const [first, second] = rig.places;
     if (first === undefined || second === undefined) throw new Error('no chargers');
     const lowFromMs = rig.agenda.nowMs + 101_500;
-    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
     first.up.mode = 'held';
     first.down.mode = 'cut';
     rig.run(lowFromMs - 55_000);
-    // A message from during the lease arrives after its end. Until then the other charger need not make room.
+    // A message from during the lease arrives after its end.
     first.up.mode = 'cut';
     rig.run(lowFromMs - 41_000);
     expect(limitsOf(rig)).toEqual([0, 320]);
+    // The lease of the second outlasts the start of a limit that is announced so late.
+    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
     cut(rig, 1);
     first.up.open();
     first.down.mode = 'open';
-    rig.run(lowFromMs - 38_000);
+    rig.run(lowFromMs - 25_000);
+    expect(limitsOf(rig)).toEqual([320, 320]);
     cut(rig, 0);
-    expect(limitsOf(rig)[0]).toBeLessThanOrEqual(80);
     rig.run(lowFromMs);
     expect(limitsOf(rig)[1]).toBe(320);
+    expect(limitsOf(rig)[0]).toBeLessThanOrEqual(80);
     expect(rig.ableW()).toBeLessThanOrEqual(40 * AMPERE_W);
   });
 
   it('has one that comes back keep less than it had no longer than it would have kept that, until the other has made room', () => {
-    const rig = siteOf(64, [{}, {}]);
+    // Leases from receipt have no known end, so the site makes room for the lower limit a lease before.
+    const rig = siteOf(128, [{}, {}, { lease: 'receipt' }, { lease: 'receipt' }]);
     const lowFromMs = rig.agenda.nowMs + 105_000;
-    rig.limitFrom(lowFromMs, 40 * AMPERE_W);
+    rig.limitFrom(lowFromMs, 60 * AMPERE_W);
     cut(rig, 0);
     rig.run(lowFromMs - 70_000);
     cut(rig, 1);
     reopen(rig, 0);
     rig.run(lowFromMs - 60_000);
-    expect(limitsOf(rig)).toEqual([200, 320]);
+    expect(limitsOf(rig)).toEqual([150, 200, 150, 150]);
     cut(rig, 0);
     rig.run(lowFromMs - 43_000);
     expect(limitsOf(rig)[0]).toBe(0);

@@ -3,7 +3,7 @@
 import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { Fuses } from '../../machines/power/fuses.js';
-import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
+import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import {
   type Decision,
@@ -26,6 +26,8 @@ import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
 
 export const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
 export const HORIZON_MS = horizonMsOf(TIMING);
+/** A lower limit leaves this long before it must have taken effect. */
+export const NOTICE_MS = noticeMsOf(TIMING);
 const NOMINAL_V = 230;
 
 export interface SiteOptions {

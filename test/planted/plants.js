@@ -124,8 +124,8 @@ export const PLANTS = [
   {
     name: 'cluster-share-ends-reservation',
     file: 'machines/power/location-supervisor.js',
-    text: 'budget.lowestOwnW',
-    bug: 'budget.lowestW',
+    text: 'known.lowestOwnW',
+    bug: 'known.lowestW',
     seed: 181,
     invariant: 'P2',
   },
@@ -140,10 +140,18 @@ export const PLANTS = [
   {
     name: 'no-look-ahead',
     file: 'machines/power/budget.js',
-    text: 'wattsOfLimit(ahead.limitKw) < lowestW',
-    bug: 'lowestW < 0',
+    text: 'wattsOfLimit(ahead.limitKw) >= wattsOfLimit(lowest.limitKw)',
+    bug: 'boundary > 0',
     seed: 6,
     invariant: 'P6',
+  },
+  {
+    name: 'lease-outlasts-lower-limit',
+    file: 'machines/power/grant-issuer.js',
+    text: "limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat'",
+    bug: 'receivedAtMs >= 0',
+    seed: 6,
+    invariant: 'P2',
   },
   {
     name: 'fail-safe-not-reserved',

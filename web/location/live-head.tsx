@@ -26,7 +26,7 @@ export function LiveHead({ live }: { readonly live: LocationLive }) {
         </Figure>
         <Figure
           name="Chargers may get"
-          explanation="The budget: the lowest limit in force before the longest lease ends. All limits sent to the chargers add up to no more."
+          explanation="The budget: the limit in force, or a lower one that begins within 15 s. All limits sent to the chargers add up to no more."
           note="all together, now"
         >
           {kwText(live.budgetKw)}

@@ -12,6 +12,7 @@ function bookOf(failsafeA = 0): ConnectorBook {
     locationId: 'quay',
     connectors: [],
     horizonMs: 71_200,
+    noticeMs: 15_000,
     capacitiesA: new Map(),
     isLimitedFromOutside: false,
   };

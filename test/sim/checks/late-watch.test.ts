@@ -17,6 +17,7 @@ const site: SiteBook = {
   locationId: 'quay',
   connectors,
   horizonMs: 71_200,
+  noticeMs: 15_000,
   capacitiesA: new Map(),
   isLimitedFromOutside: true,
 };

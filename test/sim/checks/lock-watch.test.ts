@@ -50,6 +50,7 @@ function build(behindFeeder: readonly string[]): void {
     locationId: 'quay',
     connectors,
     horizonMs: 71_200,
+    noticeMs: 15_000,
     capacitiesA: new Map([
       [FUSE, 60],
       [FEEDER, 45],
