@@ -253,14 +253,15 @@ export class ConnectorLease {
   }
 
   /**
-   * The same grant for no less time needs no request before half of the held lease is over. That spares the charger's
-   * flash.
+   * The same grant for no less time needs no request while the held lease lasts for more than half of either. That
+   * spares the charger's flash.
    */
   #isHeldAlready(limit: LimitToTake, endsAtMs: number, nowMs: number): boolean {
     const held = this.#held;
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
     const isSame = isSameGrant && areSameLimits(held.sent, this.#sentLimitsOf(limit, held.endsAtMs, nowMs));
-    const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > held.ttlMs / 2;
+    const longerTtlMs = Math.max(held.ttlMs, 1000 * limit.ttlS);
+    const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > longerTtlMs / 2;
     const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
     return this.#attempt === undefined && isSame && isFresh && isHere;
   }

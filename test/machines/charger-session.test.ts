@@ -117,6 +117,16 @@ describe('A grant', () => {
     expect(charger.limit).toBe(6);
   });
 
+  it('that renews a short one for its usual time is written at once, before the short one ends', () => {
+    const charger = charging().grant(16, 6, { ttlS: 20 }).pass(5);
+    const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
+    const before = writes();
+    charger.grant(16, 6).pass(1);
+    expect(writes() - before).toBe(1);
+    charger.pass(30);
+    expect(charger.limit).toBe(16);
+  });
+
   it.each([
     [
       'of what it held before another is written again where that was not answered',
