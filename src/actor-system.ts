@@ -205,22 +205,21 @@ class LiveActorSystem implements ActorSystem {
       alarms,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
+      onDefect: this.#onDefect,
     });
   }
 
+  readonly #onDefect = (tenantUuid: TenantUuid, error: unknown): void => {
+    const { log, metrics } = this.#options;
+    metrics.actorsRebuilt.inc();
+    log.error({ err: error, tenantUuid }, 'an actor failed; it is rebuilt from its rows');
+    this.#follower.readAgain(tenantUuid);
+  };
+
   #createAssembly(): Assembly {
-    const { clock, log, metrics, timing, ownerTerm } = this.#options;
-    return new Assembly({
-      clock,
-      directory: this.#directory,
-      timing,
-      ownerTerm,
-      onDefect: (tenantUuid, error) => {
-        metrics.actorsRebuilt.inc();
-        log.error({ err: error, tenantUuid }, 'an actor failed; it is rebuilt from its rows');
-        this.#follower.readAgain(tenantUuid);
-      },
-    });
+    const { clock, timing, ownerTerm } = this.#options;
+    const onDefect = this.#onDefect;
+    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, onDefect });
   }
 
   #directoryListener(): DirectoryListener {
@@ -293,11 +292,8 @@ class LiveActorSystem implements ActorSystem {
   }
 }
 
-/**
- * Logs effects of actors at level debug. Decisions come several times a second and are left out: the limits show them.
- */
+/** Logs effects of actors at level debug. */
 function logEffect(log: Log, { entity, effect }: Effect): void {
-  if (effect.type === 'decided' || effect.type === 'decision.failed') return;
   const { tenantUuid } = entity.tenant;
   if (entity.kind === 'location')
     log.debug({ tenantUuid, locationId: entity.record.locationId, ...effect }, 'effect');

@@ -50,7 +50,7 @@ export function allowFailsafes(
  * fail-safe above the car's minimum is excluded too, because it would keep others from charging.
  */
 function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): readonly ConnectorControl[] {
-  const turnMs = all.some(isWaiting) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
+  const turnMs = all.some((control) => isWaiting(control)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
   const charging = all.filter(
     (control) =>
       (isLocked(control) || isKeptOn(control) || isInTurn(control, nowMs, turnMs)) &&

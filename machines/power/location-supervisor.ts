@@ -34,7 +34,7 @@ import {
   type SharedCapacity,
   setTargetsBeside,
 } from './remaining-capacity.js';
-import { followDecision, nextTurnAtMs } from './rotation.js';
+import { nextTurnAtMs, type TurnEvent, turnEventOf } from './rotation.js';
 import { type PowerNeed, powerNeedOf, shortageOf } from './shortage.js';
 import type { StoredReservation } from './stored-reservation.js';
 import { isReleasing } from './unverified-chargers.js';
@@ -205,8 +205,15 @@ class LocationReservedPower implements ReservedPower {
   }
 }
 
+/** Begin or end of a turn at a connector. */
+interface DecidedTurn {
+  readonly control: Readonly<ConnectorControl>;
+  readonly event: TurnEvent;
+}
+
 export interface Decision {
   readonly grants: readonly DecidedGrant[];
+  readonly turns: readonly DecidedTurn[];
   /** Time of the next decision if no event comes before, monotonic ms. */
   readonly nextAtMs: number;
   /** Reason that no grants can keep the limit; undefined if the limit can be kept. */
@@ -458,7 +465,6 @@ export class LocationSupervisor {
     const { ledger, timing } = this;
     const circumstances = { ledger, room, settleMs: timing.settleMs, horizonMs: this.#horizonMs, nowMs };
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
-    for (const control of controlled) followDecision(control, nowMs);
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
     const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
     const { budgetW, clusterRoomW, raisesToW } = budget;
@@ -469,6 +475,7 @@ export class LocationSupervisor {
       shareW < Number.POSITIVE_INFINITY && controls.some((control) => isReleasing(control, nowMs));
     return {
       grants,
+      turns: turnsOf(controlled, nowMs),
       isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortageOf(need, budget.limitW, controls, fuses),
@@ -518,6 +525,13 @@ export class LocationSupervisor {
     }
     return nextMs;
   }
+}
+
+function turnsOf(controlled: readonly ConnectorControl[], nowMs: number): readonly DecidedTurn[] {
+  return controlled.flatMap((control) => {
+    const event = turnEventOf(control, nowMs);
+    return event === undefined ? [] : { control, event };
+  });
 }
 
 // Checks of a grant that has been stored: it may leave only if it is still current and still fits.

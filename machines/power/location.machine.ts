@@ -81,9 +81,9 @@ export type LocationEvent =
   | { readonly type: 'siteMeter.event'; readonly event: SiteMeterEvent }
   | SiteMeterReport
   | ConnectorReport
-  /** Counts the site import if peak shaving limits the billed average. */
+  /** Counts the site import if peak shaving limits the billed average: the meter has sent a reading. */
   | ({ readonly type: 'import.due' } & Instant)
-  /** Requests a new decision on the division of power. */
+  /** Requests a new decision on the division of power, under a limit that counts the site import until now. */
   | ({ readonly type: 'decision.due' } & Instant);
 
 export type LocationEffect =
@@ -96,14 +96,17 @@ export type LocationEffect =
   | SiteMeterReport
   /** Peak shaving leaves another limit for the chargers. */
   | { readonly type: 'peakShaving.changed' }
-  | ConnectorReport
-  | ({ readonly type: 'decided' } & Decision)
+  | ConnectorReport;
+
+/** Result of a `decision.due`; each is an object of its own. */
+export type DecisionOutcome =
+  | (Decision & {
+      readonly outcome: 'decided';
+      /** The limit in force that the decision divides. */
+      readonly limitKw: number;
+    })
   /** A defect. Earlier grants are renewed no longer, and chargers fall back to their fail-safes. */
-  | { readonly type: 'decision.failed'; readonly error: unknown }
-  /**
-   * The location's reservation fell or exceeds its share, or its need changed. Its clusters divide their caps again.
-   */
-  | { readonly type: 'reserved.changed' };
+  | { readonly outcome: 'failed'; readonly error: unknown };
 
 /** Input to build a connector as a part of its location. */
 export type LocationConnector = ProvisionedConnector & Pick<ConnectorInput, 'stack'>;
@@ -123,6 +126,8 @@ export interface LocationContext extends ProfileHolder, LimitedLocation {
    * supervisor; other modules pass readings to it and read from it.
    */
   readonly supervisor: LocationSupervisor;
+  /** The newest decision, for the sender of its `decision.due` to carry out; undefined before the first. */
+  readonly decision: DecisionOutcome | undefined;
 }
 
 export interface LocationInput {
@@ -259,7 +264,7 @@ export const locationMachine = setup({
       if (before === undefined || !isSameReport(before, event)) enqueue.emit(event);
     }),
     countImport: enqueueActions(({ context, event }) => {
-      if (event.type !== 'import.due') return;
+      if (event.type !== 'import.due' && event.type !== 'decision.due') return;
       const { supervisor, siteMeter, building, billedWindow } = context;
       const load = siteMeter?.getSnapshot().context.load;
       billedWindow?.note(siteImportOf(supervisor, load, building, event), event.now);
@@ -312,17 +317,19 @@ export const locationMachine = setup({
       const connector = context.connectors.get(event.key);
       if (connector !== undefined) enqueue.sendTo(connector, event.event);
     }),
-    // The decision runs inside the machine, so that only the location decides and its results leave as data.
     decide: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'decision.due') return;
-      const { supervisor } = context;
+      const { supervisor, connectors, limit } = context;
       try {
         const decision = supervisor.decide(budgetOf(context, event, supervisor.lookAhead), event.nowMs);
-        enqueue.emit({ type: 'decided', ...decision });
-        if (decision.isReservedOtherwise) enqueue.emit({ type: 'reserved.changed' });
+        enqueue.assign({ decision: { outcome: 'decided', limitKw: limit.limitKw, ...decision } });
+        for (const { control, event: turn } of decision.turns) {
+          const connector = connectors.get(control.key);
+          if (connector !== undefined) enqueue.sendTo(connector, turn);
+        }
       } catch (error) {
         supervisor.expireBudget(Number.NEGATIVE_INFINITY);
-        enqueue.emit({ type: 'decision.failed', error });
+        enqueue.assign({ decision: { outcome: 'failed', error } });
       }
     }),
     passOn: enqueueActions(({ event, enqueue }) => {
@@ -360,6 +367,7 @@ export const locationMachine = setup({
       billedWindow,
       buildingOnPhases: onPhases(building, buildingLoad),
       supervisor,
+      decision: undefined,
       connectors: placeConnectors(input, (connector) => spawn(connectorLogic, { input: connector })),
     };
   },
@@ -379,6 +387,6 @@ export const locationMachine = setup({
     'import.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit'] },
     'connector.locked': { actions: 'passOn' },
     'connector.unlocked': { actions: 'passOn' },
-    'decision.due': { actions: 'decide' },
+    'decision.due': { actions: ['countImport', 'followPeakShaving', 'recomputeLimit', 'decide'] },
   },
 });

@@ -2,6 +2,7 @@
 // the longest wait.
 
 import { wattsOfTenths } from '../values/units.js';
+import { NO_TURN, type Turn } from './connector.machine.js';
 import { type ConnectorControl, floorWOf, isLocked, turnOf } from './connector-control.js';
 import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
 
@@ -20,6 +21,15 @@ export const DWELL_MS = 60_000;
 /** A lowered charger acknowledges within this time, unless it does so only with its next heartbeat. */
 const ACKNOWLEDGED_WITHIN_MS = 2_000;
 
+/** An event of the connector's machine that begins or ends a turn of its car. */
+export type TurnEvent =
+  | { readonly type: 'charging.allowed'; readonly nowMs: number }
+  | { readonly type: 'charging.paused'; readonly nowMs: number }
+  | { readonly type: 'car.left' };
+
+/** The present turn of a connector, or the one that a decision gives it. */
+type TurnOf = (control: ConnectorControl) => Turn;
+
 /** In the order of charging. */
 const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
 
@@ -32,11 +42,11 @@ export function isKeptOn(control: ConnectorControl): boolean {
  * Length of a turn. Each start and stop costs the car something, so turns are as long as the pending cars can bear. If
  * twice as many cars are pending as charge, each of them is pending for two turns.
  */
-export function turnMsOf(controls: Iterable<ConnectorControl>): number {
+export function turnMsOf(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
   let [charging, waiting] = [0, 0];
   for (const control of controls) {
-    if (isWaiting(control)) waiting++;
-    else if (turnOf(control).onSinceMs !== undefined && !isLocked(control) && takesTurns(control)) charging++;
+    if (isWaiting(control, turn)) waiting++;
+    else if (turn(control).onSinceMs !== undefined && !isLocked(control) && takesTurns(control)) charging++;
   }
   if (waiting === 0) return LONGEST_TURN_MS;
   return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
@@ -59,9 +69,9 @@ function takesTurns(control: ConnectorControl): boolean {
 }
 
 /** The car wants to charge but may not. */
-export function isWaiting(control: ConnectorControl): boolean {
+export function isWaiting(control: ConnectorControl, turn: TurnOf = turnOf): boolean {
   const { hasCar, isResting } = control.demand;
-  return hasCar && !isResting && !isLocked(control) && turnOf(control).onSinceMs === undefined;
+  return hasCar && !isResting && !isLocked(control) && turn(control).onSinceMs === undefined;
 }
 
 /** The car may charge, for less than `turnMs` so far. */
@@ -81,8 +91,8 @@ function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): numbe
 }
 
 /** The minimum pause of the connector is not over. */
-export function isDwelling(control: ConnectorControl, nowMs: number): boolean {
-  const { pausedSinceMs } = turnOf(control);
+export function isDwelling(control: ConnectorControl, nowMs: number, turn: TurnOf = turnOf): boolean {
+  const { pausedSinceMs } = turn(control);
   return pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
@@ -108,9 +118,9 @@ export function swapsApartMs(settleMs: number): number {
 }
 
 /** Time of the latest pause; minus infinity if no car is paused. */
-export function lastPauseAtMs(controls: Iterable<ConnectorControl>): number {
+export function lastPauseAtMs(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
   let lastMs = Number.NEGATIVE_INFINITY;
-  for (const control of controls) lastMs = Math.max(lastMs, turnOf(control).pausedSinceMs ?? lastMs);
+  for (const control of controls) lastMs = Math.max(lastMs, turn(control).pausedSinceMs ?? lastMs);
   return lastMs;
 }
 
@@ -197,38 +207,54 @@ export function inRotationOrder(
 }
 
 /**
- * Sends the decision to the connector's machine if its car begins or ends a turn. A raise counts from the decision on,
- * even while others still have to release capacity.
+ * Event that the decided target causes in the connector's machine; undefined if its car neither begins nor ends a turn.
+ * A raise counts from the decision on, even while others still have to release capacity.
  */
-export function followDecision(control: ConnectorControl, nowMs: number): void {
+export function turnEventOf(control: ConnectorControl, nowMs: number): TurnEvent | undefined {
   const { actor, demand, targetTenthsA, account } = control;
   const { throttle } = actor.getSnapshot().value;
-  if (!demand.hasCar) {
-    if (throttle !== 'idle') actor.send({ type: 'car.left' });
-  } else if (targetTenthsA >= account.leastTenthsA) {
-    if (throttle !== 'charging') actor.send({ type: 'charging.allowed', nowMs });
-  } else if (throttle === 'charging') actor.send({ type: 'charging.paused', nowMs });
+  if (!demand.hasCar) return throttle === 'idle' ? undefined : { type: 'car.left' };
+  if (targetTenthsA >= account.leastTenthsA)
+    return throttle === 'charging' ? undefined : { type: 'charging.allowed', nowMs };
+  return throttle === 'charging' ? { type: 'charging.paused', nowMs } : undefined;
+}
+
+/** The turn after that event. */
+function turnAfter(control: ConnectorControl, nowMs: number): Turn {
+  switch (turnEventOf(control, nowMs)?.type) {
+    case 'charging.allowed':
+      return { onSinceMs: nowMs, pausedSinceMs: undefined };
+    case 'charging.paused':
+      return { onSinceMs: undefined, pausedSinceMs: nowMs };
+    case 'car.left':
+      return NO_TURN;
+    case undefined:
+      return turnOf(control);
+  }
 }
 
 /**
- * Next time at which the order or the shares change by time alone; undefined if no connector is pending.
+ * Next time at which the order or the shares change by time alone, after the connectors follow the decided targets;
+ * undefined if no connector is pending.
  * @param settleMs as in `isAboutToResume`
  */
 export function nextTurnAtMs(
   controls: readonly ConnectorControl[],
   nowMs: number,
   settleMs: number,
-  turnMs = turnMsOf(controls),
+  fixedTurnMs?: number,
 ): number | undefined {
-  const swapsFromMs = lastPauseAtMs(controls) + swapsApartMs(settleMs);
+  const turn: TurnOf = (control) => turnAfter(control, nowMs);
+  const turnMs = fixedTurnMs ?? turnMsOf(controls, turn);
+  const swapsFromMs = lastPauseAtMs(controls, turn) + swapsApartMs(settleMs);
   let nextMs = Number.POSITIVE_INFINITY;
   let isAnyWaiting = false;
   for (const control of controls) {
     const { demand } = control;
-    const { onSinceMs, pausedSinceMs } = turnOf(control);
+    const { onSinceMs, pausedSinceMs } = turn(control);
     if (onSinceMs === undefined) {
       // A resting car takes no turn from others, but may use their remainder after its minimum pause.
-      isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs);
+      isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs, turn);
       if (pausedSinceMs === undefined) continue;
       const endsAtMs = pausedSinceMs + DWELL_MS;
       for (const atMs of [endsAtMs - roomMadeWithinMs(settleMs), endsAtMs]) {

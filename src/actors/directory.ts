@@ -256,7 +256,15 @@ export class Directory {
   noteReserved(location: LocationEntity): void {
     const shareW = leastShareWOf(location.actor.getSnapshot().context.sources);
     if (shareW === Number.POSITIVE_INFINITY) return;
-    if (supervisorOf(location).reserved.noteRise(shareW)) shareWhatIsReserved(location);
+    if (supervisorOf(location).reserved.noteRise(shareW)) this.shareReserved(location);
+  }
+
+  /**
+   * The location's reservation fell or exceeds its share, or its need changed. Its clusters divide their caps again, and
+   * report any change of its share.
+   */
+  shareReserved({ clusters }: LocationEntity): void {
+    for (const cluster of clusters) cluster.actor.send({ type: 'reserved.changed' });
   }
 
   /** The location was built or rebuilt, so its boundaries and its limit count. */
@@ -278,8 +286,6 @@ export class Directory {
     if (left.entity.kind === 'location' && left.effect.type === 'effectiveLimit.changed') {
       this.#noteLimit(left.entity, left.effect.effectiveLimitKw);
     }
-    if (left.entity.kind === 'location' && left.effect.type === 'reserved.changed')
-      shareWhatIsReserved(left.entity);
     if (left.entity.kind === 'cluster' && left.effect.type === 'shares.changed') {
       this.#applyShares(left.entity, left.effect.shares);
     }
@@ -321,10 +327,6 @@ export class Directory {
     location.actor.send({ type: 'clusterShare.set', clusterId, share });
     this.#listener?.onPlan(location);
   }
-}
-
-function shareWhatIsReserved({ clusters }: LocationEntity): void {
-  for (const cluster of clusters) cluster.actor.send({ type: 'reserved.changed' });
 }
 
 function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]): void {

@@ -5,9 +5,11 @@ import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
+import type { DecisionOutcome } from '../../machines/power/location.machine.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { fitsStill, isNewest } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/directory.js';
@@ -27,7 +29,7 @@ interface EnforcementOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly directory: Pick<Directory, 'catchUp' | 'noteReserved'>;
+  readonly directory: Pick<Directory, 'catchUp' | 'noteReserved' | 'shareReserved'>;
   readonly timing: GrantTiming;
   readonly overload: Pick<Overload, 'areRaisesWaiting'>;
   readonly publisher: LimitPublisher;
@@ -35,6 +37,8 @@ interface EnforcementOptions {
   readonly alarms: OpenAlarms;
   /** Called for every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
+  /** A decision could not be carried out. Must not throw. */
+  readonly onDefect: (tenantUuid: TenantUuid, error: unknown) => void;
 }
 
 // Shortest time between two decisions of a location. Events in between are part of the next decision.
@@ -159,8 +163,8 @@ export class Enforcement {
     if (effect.type === 'limitInForce.changed') {
       const nowMs = this.#options.clock.monotonicMs();
       entity.minute.noteLimit(wattsOfLimit(effect.limitKw), nowMs);
-      // A heartbeat that arrives before the decision is answered under the new limit too.
-      supervisorOf(entity).expireBudget(nowMs);
+      // A heartbeat that arrives before the next decision is answered under the new limit too.
+      if (!isUnder(entity, effect.limitKw)) supervisorOf(entity).expireBudget(nowMs);
     }
     if (effect.type === 'siteMeter.changed') {
       const nowMs = this.#options.clock.monotonicMs();
@@ -168,10 +172,7 @@ export class Enforcement {
       supervisorOf(entity).expireBudget(nowMs);
       this.#setSiteMeterAlarms(entity);
     }
-    if (effect.type === 'decided') this.#carryOut(entity, effect);
-    else if (effect.type === 'decision.failed') this.#stopRenewing(entity, effect.error);
-    // The clusters share freed capacity, and report any change of this location's share.
-    else if (effect.type !== 'reserved.changed') this.decideSoon(entity);
+    this.decideSoon(entity);
   }
 
   /** Takes alarms that were open at the end of the last service. They stay open until their cause is gone. */
@@ -188,30 +189,40 @@ export class Enforcement {
     this.#scheduler.scheduleBy(location, this.#options.clock.monotonicMs() + delayMs);
   }
 
-  /** Results of the decision come back as the location's effects. */
+  /** Has the location decide, reads its decision and carries it out. */
   #decide(location: LocationEntity, nowMs: number): void {
     location.decidedAtMs = nowMs;
     const { clock, directory } = this.#options;
     // The scheduler may not have delivered a window that ends at this instant. No raise may leave before it is
     // delivered.
     directory.catchUp([location]);
-    const now = clock.nowMs();
-    const isCounted = location.actor.getSnapshot().context.billedWindow !== undefined;
-    if (isCounted) location.actor.send({ type: 'import.due', now, nowMs });
-    const { limit, building } = location.actor.getSnapshot().context;
+    const before = location.actor.getSnapshot().context.decision;
+    location.actor.send({ type: 'decision.due', now: clock.nowMs(), nowMs });
+    const { decision, limit, building, billedWindow } = location.actor.getSnapshot().context;
     location.minute.noteLimit(wattsOfLimit(limit.limitKw), nowMs);
     location.minute.noteBuilding(building, nowMs);
-    location.actor.send({ type: 'decision.due', now, nowMs });
-    if (isCounted) this.#scheduler.scheduleBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
+    // A stopped actor decides nothing, and its last decision has been carried out.
+    if (decision !== undefined && decision !== before) this.#carryOut(location, decision);
+    if (billedWindow !== undefined) this.#scheduler.scheduleBy(location, nowMs + COUNT_IMPORT_EVERY_MS);
   }
 
-  #carryOut(location: LocationEntity, decision: Decision): void {
-    const { clock, reservations, alarms, timing } = this.#options;
+  #carryOut(location: LocationEntity, decision: DecisionOutcome): void {
+    try {
+      if (decision.outcome === 'decided') this.#grant(location, decision);
+      else this.#stopRenewing(location, decision.error);
+    } catch (error) {
+      this.#options.onDefect(location.tenant.tenantUuid, error);
+    }
+  }
+
+  #grant(location: LocationEntity, decision: Decision): void {
+    const { clock, directory, reservations, alarms, timing } = this.#options;
     this.#scheduler.scheduleBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
     this.#send(location, this.#affordable(location, decision.grants));
     reservations.tidy(location, () => this.#decideIn(location, timing.heartbeatMs));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     this.#estimate(location, clock.monotonicMs());
+    if (decision.isReservedOtherwise) directory.shareReserved(location);
   }
 
   /** While the processor is short, a raise that needs a write waits for a heartbeat, or for the end of the shortage. */
@@ -319,6 +330,12 @@ export class Enforcement {
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, offline);
   }
+}
+
+/** The newest decision divides that limit already: peak shaving may change it in the decision's own transition. */
+function isUnder({ actor }: LocationEntity, limitKw: number): boolean {
+  const { decision } = actor.getSnapshot().context;
+  return decision?.outcome === 'decided' && decision.limitKw === limitKw;
 }
 
 /** The grant is higher than the one before, and than the outstanding grant that a restart would find. */

@@ -109,6 +109,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     },
   };
   const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
   const enforcement = new Enforcement({
     clock,
     log,
@@ -120,6 +121,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     reservations: new Reservations({ store, log, clock }),
     alarms: new OpenAlarms({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
+    onDefect,
   });
   directory.listen({
     onEffect(left) {
@@ -128,7 +130,6 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     },
     onPlan: (location) => enforcement.decideSoon(location),
   });
-  const onDefect = (_: TenantUuid, error: unknown) => void defects.push(error);
   const recovery = createRecovery(
     directory,
     new Assembly({

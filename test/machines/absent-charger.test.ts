@@ -6,7 +6,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 /** More than the 6 A of one connector, and less than the 6 A of two. */
@@ -56,7 +56,7 @@ function goAway({ actor, control }: Placed): void {
 
 /** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
-  const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
+  const { grants } = decideWith(supervisor, budgetOf(limitW), nowMs);
   return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
 }
 
@@ -87,7 +87,7 @@ describe('A lock beside an unreachable charger without a lease whose last limit 
 
   it('waits until the lease of those would have ended, and no longer, though its maximum is reserved', () => {
     lock();
-    const { nextAtMs } = supervisor.decide(budgetOf(LIMIT_W), LEASE_OVER_AT_MS - 1_000);
+    const { nextAtMs } = decideWith(supervisor, budgetOf(LIMIT_W), LEASE_OVER_AT_MS - 1_000);
     expect(nextAtMs).toBe(LEASE_OVER_AT_MS);
     expect(toldAt(nextAtMs - 1)).toEqual({});
     expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
@@ -118,9 +118,9 @@ describe('A lock beside an unreachable charger without a lease whose last limit 
   it('is waited for by the other members of a cluster', () => {
     const { reserved } = supervisor;
     const inCluster = { ...budgetOf(LIMIT_W), clusterShareW: LIMIT_W };
-    supervisor.decide(inCluster, LEASE_OVER_AT_MS - 1);
+    decideWith(supervisor, inCluster, LEASE_OVER_AT_MS - 1);
     expect(reserved.isReleasing).toBe(true);
-    supervisor.decide(inCluster, LEASE_OVER_AT_MS);
+    decideWith(supervisor, inCluster, LEASE_OVER_AT_MS);
     expect(reserved.isReleasing).toBe(false);
   });
 });

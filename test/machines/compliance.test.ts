@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompliance, foldCompliance } from '../../machines/power/compliance.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createConnectorActor } from './connector-actor.js';
+import { createConnectorActor, decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () => {
@@ -70,7 +70,7 @@ describe('A connector that did not comply', () => {
       const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
       supervisor.meters.record(control.slot, reading, nowMs);
       supervisor.receive(control, reading, nowMs);
-      supervisor.decide(budgetOf(BUDGET_W), nowMs);
+      decideWith(supervisor, budgetOf(BUDGET_W), nowMs);
     }
     return !control.account.isWorstCase;
   }

@@ -1,11 +1,20 @@
 // A connector's real machine without a location above it, for rigs that test the readers of its state.
 import { createActor } from 'xstate';
+import type { Budget } from '../../machines/power/budget.js';
 import { type ConnectorActor, connectorMachine } from '../../machines/power/connector.machine.js';
+import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 
 const alone = connectorMachine.provide({ actions: { reportLocked: () => {}, reportUnlocked: () => {} } });
 
 export function createConnectorActor(key: string): ConnectorActor {
   return createActor(alone, { input: { key, stack: [], now: 0 } }).start();
+}
+
+/** Decides, and passes begins and ends of turns to the connectors' machines, as the location's machine does. */
+export function decideWith(supervisor: LocationSupervisor, budget: Budget, nowMs: number): Decision {
+  const decision = supervisor.decide(budget, nowMs);
+  for (const { control, event } of decision.turns) control.actor.send(event);
+  return decision;
 }
 
 /** Locks the connector at `limitKw` from now on, or ends its lock if `limitKw` is undefined. */

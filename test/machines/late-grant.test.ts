@@ -4,7 +4,7 @@ import type { ConnectorControl } from '../../machines/power/connector-control.js
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { fitsStill } from '../../machines/power/location-supervisor.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 const LIMIT_W = 30_000;
@@ -53,7 +53,7 @@ function prolonged(): DecidedGrant {
 beforeEach(() => {
   supervisor = newSupervisor();
   [charging, other] = [place('charging'), place('other')];
-  for (const decided of supervisor.decide(budgetOf(LIMIT_W), 5_000).grants) supervisor.noteLeft(decided);
+  for (const decided of decideWith(supervisor, budgetOf(LIMIT_W), 5_000).grants) supervisor.noteLeft(decided);
   expect(charging.sentTenthsA).toBeGreaterThan(60);
 });
 

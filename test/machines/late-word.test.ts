@@ -2,6 +2,7 @@
 // current.
 import { expect, it } from 'vitest';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
+import { decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 const LIMIT_W = 13_000;
@@ -18,7 +19,7 @@ it('A charger without a lease is not sent 6 A for a current that it reports late
     supervisor.receive(control, reading, nowMs);
   };
   const toldA = (control: typeof late, nowMs: number) => {
-    const { grants } = supervisor.decide(budgetOf(LIMIT_W), nowMs);
+    const { grants } = decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
     const sent = grants.find((each) => each.control === control);
     return sent && sent.grant.limitTenthsA / 10;
   };

@@ -7,7 +7,7 @@ import type { LedgerAccount } from '../../machines/power/ledger-account.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { leaseToStore } from '../../machines/power/stored-reservation.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -45,7 +45,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
 
   /** The locked connector's limit after a decision at `nowMs`, A. */
   function lockIsToldA(nowMs: number): number {
-    supervisor.decide(budgetOf(LOW_W), nowMs);
+    decideWith(supervisor, budgetOf(LOW_W), nowMs);
     return (locked.sentTenthsA ?? 0) / 10;
   }
 
@@ -62,7 +62,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
     [locked, other] = [place('locked'), place('other')];
     hear(locked, 0, { status: 'Available' });
     hear(other, 0, {});
-    supervisor.decide(budgetOf(30_000), 0);
+    decideWith(supervisor, budgetOf(30_000), 0);
     expect(other.sentTenthsA).toBe(320);
     say(other, 'none', 'b', NONE_AT_MS);
     lockAt(locked.actor, 11);

@@ -5,7 +5,7 @@ import type { Budget } from '../../machines/power/budget.js';
 import type { GrantBeforeStart } from '../../machines/power/connector-registry.js';
 import { horizonMsOf, type LeaseKind } from '../../machines/power/grant.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createConnectorActor } from './connector-actor.js';
+import { createConnectorActor, decideWith } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -58,7 +58,7 @@ class Site {
   }
 
   decide(nowMs: number, budget = ROOMY) {
-    return this.supervisor.decide(budget, nowMs).grants[0]?.grant;
+    return decideWith(this.supervisor, budget, nowMs).grants[0]?.grant;
   }
 
   /** W reserved for the charger, after all entitlements that end by `nowMs` are released. */
@@ -134,10 +134,10 @@ describe('The stored entitlement', () => {
   it('must be written before a longer lease leaves, and a grant that cannot wait for that lasts no longer than it', () => {
     const site = new Site(SLOW, { ...STORED, ttlMs: 60_000 });
     site.hear(4_000);
-    const { grants } = site.supervisor.decide(ROOMY, 4_000);
+    const { grants } = decideWith(site.supervisor, ROOMY, 4_000);
     expect(grants[0]).toMatchObject({ mustStore: true, grant: { ttlMs: 180_000 } });
     const lower = { ...ROOMY, budgetW: 11_000, limitW: 11_000 };
-    const [decrease] = site.supervisor.decide(lower, 5_000).grants;
+    const [decrease] = decideWith(site.supervisor, lower, 5_000).grants;
     expect(decrease).toMatchObject({ mustStore: false, grant: { ttlMs: 60_000 } });
   });
 

@@ -333,31 +333,34 @@ describe('A location decides', () => {
   const READING = { powerW: 9_000, boot: 'b', hb: 1, status: 'Charging' } as const;
 
   it('when its event is due, by its limit and the reports of its connectors, and returns the messages as data', () => {
-    const { effects, supervisor } = decided([3_000]);
-    expect(effects).toMatchObject([
-      { type: 'decided', grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }] },
-      { type: 'reserved.changed' },
-    ]);
+    const { actor, effects, supervisor } = decided([3_000]);
+    expect(actor.getSnapshot().context.decision).toMatchObject({
+      outcome: 'decided',
+      limitKw: 50,
+      grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }],
+      isReservedOtherwise: true,
+    });
+    expect(effects).toEqual([]);
     expect(supervisor.draw.now).toEqual({ actualW: 9_000, estimatedW: undefined });
     expect(supervisor.reservedW).toBeGreaterThan(20_000);
   });
 
   it('and reports it if its chargers may be entitled to less than before, or need more', () => {
-    const { actor, effects, supervisor } = decided([3_000]);
+    const { actor, supervisor } = decided([3_000]);
     supervisor.keepOnly(new Set());
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
-    expect(effects.slice(2)).toMatchObject([{ type: 'decided', grants: [] }, { type: 'reserved.changed' }]);
+    expect(actor.getSnapshot().context.decision).toMatchObject({ grants: [], isReservedOtherwise: true });
   });
 
   it('and a defect in that ends the earlier decisions, and nothing else', () => {
-    const { actor, effects, supervisor } = decided([3_000]);
+    const { actor, supervisor } = decided([3_000]);
     expect(supervisor.validUntilMs).toBe(Number.POSITIVE_INFINITY);
     const defect = new Error('a defect');
     vi.spyOn(supervisor.ledger, 'release').mockImplementationOnce(() => {
       throw defect;
     });
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
-    expect(effects.slice(2)).toEqual([{ type: 'decision.failed', error: defect }]);
+    expect(actor.getSnapshot().context.decision).toEqual({ outcome: 'failed', error: defect });
     expect(supervisor.validUntilMs).toBe(Number.NEGATIVE_INFINITY);
     expect(actor.getSnapshot().status).toBe('active');
   });
@@ -475,6 +478,13 @@ describe('A location whose average import is limited', () => {
     const counted = [permanent(500, 120), due(200), due(10_000), due(20_000), due(30_000)];
     expect(limitAfter(...counted).limitKw).toBeGreaterThan(30);
     expect(limitAfter(...counted, at(60_000)).limitKw).toBe(20);
+  });
+
+  it('decides under the import counted until then, in one transition', () => {
+    const due: LocationEvent = { type: 'decision.due', now: 20_000, nowMs: 20_000 };
+    const { context, effects } = run([permanent(500, 120), due], { from: { billedWindow: newWindow() } });
+    expect(effects.at(-1)).toEqual({ type: 'limitInForce.changed', limitKw: context.limit.limitKw });
+    expect(context.decision).toMatchObject({ outcome: 'decided', limitKw: context.limit.limitKw });
   });
 
   it('has leases end before the next window, and keeps to its first limit from a notice before on', () => {

@@ -1,6 +1,7 @@
 // An acknowledgement of a limit while a newer one is in transit. It counts only if the charger's limit is at most both
 // of them.
 import { expect, it } from 'vitest';
+import { decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 /** 32 A on three phases, at 230 V and at 253 V. The higher voltage counts while none is measured (R11). */
@@ -20,10 +21,10 @@ function site() {
   const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
     supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
   hear(0);
-  supervisor.decide(budgetOf(50_000), 0);
+  decideWith(supervisor, budgetOf(50_000), 0);
   took(1, 32, 100);
   hear(10_000, { seq: 1, limitA: 32 });
-  supervisor.decide(budgetOf(0), 10_100);
+  decideWith(supervisor, budgetOf(0), 10_100);
   hear(12_500, { seq: 1, limitA: 32 });
   supervisor.renew(control, 12_500);
   expect([control.account.lastSeq, control.sentTenthsA]).toEqual([3, 0]);

@@ -4,6 +4,7 @@ import { expect, it } from 'vitest';
 import { GrantLedger } from '../../machines/power/grant-ledger.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { leaseToStore } from '../../machines/power/stored-reservation.js';
+import { decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 const LIMIT_W = 13_000;
@@ -21,7 +22,7 @@ function site() {
     supervisor.meters.record(control.slot, reading, nowMs);
     return supervisor.receive(control, reading, nowMs);
   };
-  const decide = (nowMs: number) => supervisor.decide(budgetOf(LIMIT_W), nowMs);
+  const decide = (nowMs: number) => decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
   const ack = (control: typeof one, nowMs: number) => {
     const { lastSeq: seq } = control.account;
     supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
@@ -129,7 +130,9 @@ it('The answer leaves once that is on disk, a lower limit at once, and no later 
   hear(one, 8_100);
   expect(supervisor.renew(one, 26_000)?.mustStore).toBe(false);
   hear(one, 27_000, { isEndOpen: true });
-  const [lower] = supervisor.decide(budgetOf(10_000), 27_000).grants.filter(({ control }) => control === one);
+  const [lower] = decideWith(supervisor, budgetOf(10_000), 27_000).grants.filter(
+    ({ control }) => control === one,
+  );
   expect(lower?.mustStore).toBe(false);
   hear(one, 28_000, { isEndOpen: true });
   expect(supervisor.renew(one, 28_000)?.mustStore).toBe(true);

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createConnectorActor } from './connector-actor.js';
+import { createConnectorActor, decideWith } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';
 
 const OWNER_TERM = 1;
@@ -30,7 +30,7 @@ function beat(boot: string): void {
   };
   supervisor.meters.record(control.slot, reading, nowMs);
   supervisor.receive(control, reading, nowMs);
-  supervisor.decide(BUDGET, nowMs);
+  decideWith(supervisor, BUDGET, nowMs);
   supervisor.renew(control, nowMs);
 }
 

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 /** More than the 6 A of a lock, and less than both fail-safes. The chargers keep no `thenA` over a restart. */
@@ -32,7 +32,7 @@ function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
  */
 function toldA(said: Partial<MeterReading>): number | undefined {
   hear('locked', 20_000, { boot: 'b', ...said });
-  const { grants } = supervisor.decide(budgetOf(LOW_W), 20_000);
+  const { grants } = decideWith(supervisor, budgetOf(LOW_W), 20_000);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LOW_W);
   const sent = grants.find(({ control }) => control.key === 'locked');
   return sent && sent.grant.limitTenthsA / 10;
@@ -50,7 +50,7 @@ beforeEach(() => {
     hear(key, 0, {});
   }
   // Both chargers have more than that when the limit falls, and the other one does not follow yet.
-  supervisor.decide({ ...budgetOf(30_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 5_000);
+  decideWith(supervisor, { ...budgetOf(30_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 5_000);
 });
 
 describe('A locked charger that started anew, where the others have made no room yet', () => {
@@ -75,7 +75,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
 
   /** New limits sent at `nowMs`, A, by connector. */
   function toldAt(nowMs: number): Record<string, number> {
-    const { grants } = supervisor.decide(budgetOf(LOW_W), nowMs);
+    const { grants } = decideWith(supervisor, budgetOf(LOW_W), nowMs);
     return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
   }
 
@@ -141,7 +141,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     expect(toldAt(STARTED_AT_MS)).toEqual({ other: 0 });
     // The last grant answers the heartbeat at 0.
     const leaseOverAtMs = 61_200 + SETTLE_MS;
-    const { nextAtMs } = supervisor.decide(budgetOf(LOW_W), leaseOverAtMs - 1_000);
+    const { nextAtMs } = decideWith(supervisor, budgetOf(LOW_W), leaseOverAtMs - 1_000);
     expect(nextAtMs).toBe(leaseOverAtMs);
     expect(toldAt(nextAtMs - 1)).toEqual({});
     expect(toldAt(nextAtMs)).toEqual({ locked: 6 });
@@ -153,9 +153,9 @@ describe('Chargers that keep nothing over a start, in a cluster that leaves less
     ['locked', 'other'].map((key) => controlOf(key).account.ownFailsafeTenthsA / 10);
 
   it('have these reserved all the same: the limit of the location itself holds them', () => {
-    supervisor.decide({ ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: 11_000 }, 20_000);
+    decideWith(supervisor, { ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: 11_000 }, 20_000);
     expect(reservedAnywayA()).toEqual([6, 6]);
-    supervisor.decide({ ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 30_000);
+    decideWith(supervisor, { ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: LOW_W }, 30_000);
     expect(reservedAnywayA()).toEqual([0, 0]);
   });
 });

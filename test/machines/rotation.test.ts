@@ -4,11 +4,11 @@ import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import {
   DWELL_MS,
-  followDecision,
   inRotationOrder,
   isDwelling,
   nextTurnAtMs,
   TURN_MS,
+  turnEventOf,
   turnMsOf,
 } from '../../machines/power/rotation.js';
 import { createConnectorActor } from './connector-actor.js';
@@ -36,7 +36,10 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
       const actor = createConnectorActor(key);
       const control = supervisor.place({ key, spec }, actor, 0);
       Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
-      if (onSinceMs !== undefined) actor.send({ type: 'charging.allowed', nowMs: onSinceMs });
+      if (onSinceMs !== undefined) {
+        actor.send({ type: 'charging.allowed', nowMs: onSinceMs });
+        control.targetTenthsA = control.account.leastTenthsA;
+      }
       if (pausedSinceMs !== undefined) {
         actor.send({ type: 'charging.allowed', nowMs: 0 });
         actor.send({ type: 'charging.paused', nowMs: pausedSinceMs });
@@ -44,6 +47,12 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
       return control;
     },
   );
+}
+
+/** The connector's machine follows its target, as after a decision. */
+function follow(control: ConnectorControl, nowMs: number): void {
+  const event = turnEventOf(control, nowMs);
+  if (event !== undefined) control.actor.send(event);
 }
 
 function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
@@ -122,7 +131,7 @@ describe('A turn', () => {
     if (control === undefined) throw new Error('no control');
     const give = (targetTenthsA: number, nowMs: number) => {
       control.targetTenthsA = targetTenthsA;
-      followDecision(control, nowMs);
+      follow(control, nowMs);
     };
     give(60, 1_000);
     give(160, 2_000);
@@ -151,7 +160,7 @@ describe('A turn', () => {
       if (control === undefined) throw new Error('no control');
       Object.assign(control.demand, { hasCar, mostTenthsA: 200 });
       control.targetTenthsA = tenthsA;
-      followDecision(control, 1_000);
+      follow(control, 1_000);
       expect(throttleOf(control)).toBe(throttle);
     },
   );

@@ -21,7 +21,7 @@ import {
   storedWOf,
 } from '../../machines/power/stored-reservation.js';
 import type { Agenda, Dice } from './agenda.js';
-import { createConnectorActor, lockAt } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
 
 export const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -183,7 +183,7 @@ export class SupervisedSite {
   #decide(): void {
     const { agenda, budgetAt, onDecided, onDecision } = this.#options;
     this.#decidedAtMs = agenda.nowMs;
-    const decision = this.supervisor.decide(budgetAt(agenda.nowMs), agenda.nowMs);
+    const decision = decideWith(this.supervisor, budgetAt(agenda.nowMs), agenda.nowMs);
     onDecided(this, decision.grants);
     onDecision(this, decision);
     this.#send(decision.grants);

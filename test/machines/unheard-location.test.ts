@@ -1,6 +1,6 @@
 // A location without any connected charger, as after each start. Its decisions grant nothing and are rare.
 import { describe, expect, it } from 'vitest';
-import { createConnectorActor } from './connector-actor.js';
+import { createConnectorActor, decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
 const BUDGET = budgetOf(50_000);
@@ -22,21 +22,21 @@ function site() {
 describe('A location that no charger has connected to', () => {
   it('decides nothing, and looks at itself again after a minute', () => {
     const { supervisor } = site();
-    expect(supervisor.decide(BUDGET, 0)).toMatchObject({ grants: [], nextAtMs: 60_000 });
-    expect(supervisor.decide(BUDGET, 60_000)).toMatchObject({ grants: [], nextAtMs: 120_000 });
+    expect(decideWith(supervisor, BUDGET, 0)).toMatchObject({ grants: [], nextAtMs: 60_000 });
+    expect(decideWith(supervisor, BUDGET, 60_000)).toMatchObject({ grants: [], nextAtMs: 120_000 });
   });
 
   it('reports that its limit does not hold the fail-safes of unreachable connectors', () => {
     const { supervisor, control } = site();
-    const { unattainable } = supervisor.decide({ ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
+    const { unattainable } = decideWith(supervisor, { ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
     expect(unattainable).toContain('reserved for connectors that no limit reaches');
     expect(control).toMatchObject({ targetTenthsA: 60, reason: 'failsafe' });
   });
 
   it('waits for the others, once a charger reports, to the end of the 3 s since its first decision', () => {
     const { supervisor, report } = site();
-    supervisor.decide(BUDGET, 0);
+    decideWith(supervisor, BUDGET, 0);
     report(1_000);
-    expect(supervisor.decide(BUDGET, 1_000).nextAtMs).toBe(3_000);
+    expect(decideWith(supervisor, BUDGET, 1_000).nextAtMs).toBe(3_000);
   });
 });

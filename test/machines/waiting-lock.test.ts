@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { lockAt } from './connector-actor.js';
+import { decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
 /** More than the maximum of one charger at 10 % above its voltage, and less than this plus 6 A. */
@@ -47,7 +47,7 @@ function leave(control: Control): void {
 
 /** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
-  const { grants } = supervisor.decide(budgetOf(limitW), nowMs);
+  const { grants } = decideWith(supervisor, budgetOf(limitW), nowMs);
   return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
 }
 
@@ -120,7 +120,7 @@ describe('A lock beside one without a lease that has 6 A, where there is no room
     describeAs(other, 'none');
     hear(other, 0);
     hear(locked, 0, { status: 'Available' });
-    supervisor.decide(budgetOf(LOW_W), 5_000);
+    decideWith(supervisor, budgetOf(LOW_W), 5_000);
     take(other, 6_000);
     for (const nowMs of [10_000, 15_000, 20_000, 25_000, 30_000])
       hear(other, nowMs, { limitA: 6, powerW: 4_140 });

@@ -38,8 +38,6 @@ interface Site {
   readonly controls: readonly Readonly<ConnectorControl>[];
   nowMs: number;
   hb: number;
-  /** Number of grants of the newest decision. */
-  grants: number;
 }
 
 const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
@@ -88,16 +86,7 @@ function siteOf(size: number, hasFuses: boolean): Site {
     actor.send({ type: 'connector.event', key: control.key, event: { type: 'meter.received' } });
     supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
   }
-  const site: Site = { actor, supervisor, controls, nowMs: 0, hb: 0, grants: 0 };
-  actor.on('decided', ({ grants }) => {
-    site.grants = grants.length;
-    // The disk is left out: a grant that needs a reservation leaves at once.
-    for (const decided of grants) if (decided.mustStore) supervisor.noteLeft(decided);
-  });
-  actor.on('decision.failed', ({ error }) => {
-    throw error;
-  });
-  return site;
+  return { actor, supervisor, controls, nowMs: 0, hb: 0 };
 }
 
 function wiringOf(i: number) {
@@ -160,15 +149,20 @@ function changesOf(connectors: number, count: number, hasFuses = false): readonl
 }
 
 function decide(site: Site, wattsEach: number): Change {
-  const { actor, controls, nowMs } = site;
+  const { actor, supervisor, controls, nowMs } = site;
   const limitKw = (controls.length * wattsEach) / 1000;
   actor.send({ type: 'permanentLimit.set', limitKw, now: nowMs });
   const cpuBefore = process.cpuUsage();
   const startedMs = systemClock.monotonicMs();
   actor.send({ type: 'decision.due', now: nowMs, nowMs });
+  const { decision } = actor.getSnapshot().context;
+  if (decision?.outcome !== 'decided') throw decision?.error ?? new Error('nothing was decided');
+  const { grants } = decision;
+  // The disk is left out: a grant that needs a reservation leaves at once.
+  for (const decided of grants) if (decided.mustStore) supervisor.noteLeft(decided);
   const ms = systemClock.monotonicMs() - startedMs;
   const { user, system } = process.cpuUsage(cpuBefore);
-  return { ms, cpuMicros: user + system, grants: site.grants };
+  return { ms, cpuMicros: user + system, grants: grants.length };
 }
 
 function costOf(connectors: number, hasFuses: boolean) {

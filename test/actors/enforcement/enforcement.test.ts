@@ -41,6 +41,25 @@ describe('a location whose decisions fail', () => {
   });
 });
 
+describe('a decision that cannot be carried out', () => {
+  it('is a defect of its location, and the next decision is carried out', async () => {
+    const { clock, directory, grants, defects, enforcement, quay } = harbour;
+    const defect = new Error('a defect');
+    enforcement.start();
+    for (let i = 0; i < 2; i++) await beat();
+    const broken = vi.spyOn(grants, 'push').mockImplementation(() => {
+      throw defect;
+    });
+    directory.sendToLocation(quay(), { type: 'permanentLimit.set', limitKw: 5, now: clock.nowMs() });
+    clock.advance(200);
+    broken.mockRestore();
+    expect(defects).toEqual([defect]);
+    const before = grants.length;
+    for (let i = 0; i < 2; i++) await beat();
+    expect(grants.length).toBeGreaterThan(before);
+  });
+});
+
 describe('a decision at the instant at which a window ends', () => {
   it('is made under the limit of after it, however late the timer that ends the window', async () => {
     const [pier, quay] = ROWS.locations;
