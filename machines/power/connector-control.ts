@@ -13,13 +13,12 @@ import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
 import { type ConnectorActor, type Link, NO_TURN, type Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
+import type { ConnectorDescription, Entitlements } from './entitlements.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
-import type { GrantLedger } from './grant-ledger.js';
-import type { AccountSpec, LedgerAccount } from './ledger-account.js';
+import type { Ledger, StoredReservation } from './ledger.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
-import type { StoredReservation } from './stored-reservation.js';
 
 /** Provisioned properties of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {
@@ -79,7 +78,7 @@ export interface ConnectorControl {
   readonly slot: MeterSlot;
   /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
   actor: ConnectorActor;
-  readonly account: LedgerAccount;
+  readonly account: Entitlements;
   /** Expected heartbeat interval and lease length. */
   timing: LeaseTiming;
   spec: ConnectorSpec;
@@ -171,7 +170,7 @@ const UNDECIDED = {
 };
 
 export function createControl(
-  ledger: GrantLedger,
+  ledger: Ledger,
   fuses: Fuses,
   key: string,
   slot: MeterSlot,
@@ -230,7 +229,7 @@ function accountSpecOf(
   fuses: Fuses,
   lease: LeaseKind,
   { ttlMs }: LeaseTiming,
-): AccountSpec {
+): ConnectorDescription {
   const maxTenthsA = tenthsAOf(spec.maxCurrentA);
   return {
     maxTenthsA,
@@ -247,27 +246,27 @@ function accountSpecOf(
 }
 
 /** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
-export function reserveWorstCase(ledger: GrantLedger, control: ConnectorControl): boolean {
+export function reserveWorstCase(control: ConnectorControl): boolean {
   const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
   if (isWorstCase === control.account.isWorstCase) return false;
-  ledger.setWorstCase(control.account, isWorstCase);
+  control.account.setWorstCase(isWorstCase);
   return true;
 }
 
 /** Assigns the connector's load to other fuses or another wiring. */
-export function rewire(ledger: GrantLedger, control: ConnectorControl, fuses: Fuses): void {
+export function rewire(control: ConnectorControl, fuses: Fuses): void {
   control.fuses = fuses;
-  ledger.describe(control.account, { circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
+  control.account.describe({ circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
 }
 
 /**
  * Reserves all phases of a connector that draws on more phases than provisioned, until the connector complies again.
  * True if the phase count changes.
  */
-export function reserveOn(ledger: GrantLedger, control: ConnectorControl, phases: 1 | 3): boolean {
+export function reserveOn(control: ConnectorControl, phases: 1 | 3): boolean {
   if (phases === control.phases) return false;
   control.phases = phases;
-  ledger.describe(control.account, { circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
+  control.account.describe({ circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
   return true;
 }
 

@@ -9,8 +9,6 @@ import {
   reserveWorstCase,
 } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
-import type { GrantLedger } from './grant-ledger.js';
-import { grantedSinceTenthsA, isWithoutGrant } from './ledger-capacity.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
 import { endReallocation, followSession, surelyOn } from './reallocated-phases.js';
@@ -31,7 +29,6 @@ const VOLTAGE_LASTS_MS = 3_600_000;
  * @param ownerTerm ownership term of this service; a reading with an older `epoch` acknowledges nothing
  */
 export function applyReading(
-  ledger: GrantLedger,
   control: ConnectorControl,
   reading: MeterReading,
   ownerTerm: number,
@@ -39,24 +36,24 @@ export function applyReading(
 ): boolean {
   const { account, spec } = control;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
-  if (account.lastSeq === 0) ledger.noteHeld(account, heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
-  let isNews = followVoltage(ledger, control, reading.voltageV, nowMs);
-  if (applyHeartbeat(ledger, control, reading, nowMs)) isNews = true;
-  if (isWithoutGrant(account)) {
+  if (account.lastSeq === 0) account.noteHeld(heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
+  let isNews = followVoltage(control, reading.voltageV, nowMs);
+  if (applyHeartbeat(control, reading, nowMs)) isNews = true;
+  if (account.isWithoutGrant) {
     const atTenthsA = tenthsAOf(reading.limitA ?? 0);
-    ledger.noteAt(account, surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
+    account.noteAt(surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
   }
   const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;
   if (isOtherCar) forgetCar(control.demand);
-  if (followSession(ledger, control, reading, heldTenthsA, nowMs)) isNews = true;
+  if (followSession(control, reading, heldTenthsA, nowMs)) isNews = true;
   if (
     reading.epoch === ownerTerm &&
     reading.seq !== undefined &&
     isKeptTo(control, reading.seq, reading.limitA)
   ) {
-    if (acknowledge(ledger, control, reading.seq, nowMs)) isNews = true;
+    if (acknowledge(control, reading.seq, nowMs)) isNews = true;
   }
-  if (applyOpenEnd(ledger, control, reading)) isNews = true;
+  if (applyOpenEnd(control, reading)) isNews = true;
   // Phases do not count separately if no fuse is known.
   const isBeyondPhases = account.circuitPhases.length > 0 && phasesUsed(reading) > spec.phases;
   const drawnTenthsA = drawnTenthsAOf(reading, control);
@@ -64,8 +61,8 @@ export function applyReading(
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
   if (foldCompliance(control.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
   const isOnAll = isBeyondPhases || (control.phases !== spec.phases && control.compliance.isNonCompliant);
-  if (reserveOn(ledger, control, isOnAll ? 3 : spec.phases)) isNews = true;
-  if (reserveWorstCase(ledger, control)) isNews = true;
+  if (reserveOn(control, isOnAll ? 3 : spec.phases)) isNews = true;
+  if (reserveWorstCase(control)) isNews = true;
   const limitTenthsA = limitTenthsAOf(control, reading);
   const maxTenthsA = account.maxTenthsA;
   return (
@@ -89,28 +86,22 @@ export function applyReading(
  * above the sent one.
  */
 export function applyAck(
-  ledger: GrantLedger,
   control: ConnectorControl,
   seq: number,
   appliedA: number | undefined,
   nowMs: number,
 ): boolean {
-  return isKeptTo(control, seq, appliedA) && acknowledge(ledger, control, seq, nowMs);
+  return isKeptTo(control, seq, appliedA) && acknowledge(control, seq, nowMs);
 }
 
-function acknowledge(ledger: GrantLedger, control: ConnectorControl, seq: number, nowMs: number): boolean {
+function acknowledge(control: ConnectorControl, seq: number, nowMs: number): boolean {
   const { ackedSeq } = control.account;
-  const isReleased = ledger.acknowledge(control.account, seq, nowMs);
+  const isReleased = control.account.acknowledge(seq, nowMs);
   if (control.account.ackedSeq > ackedSeq) recordTaken(control, nowMs);
   return isReleased;
 }
 
-function applyHeartbeat(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  { hb, boot = '' }: MeterReading,
-  nowMs: number,
-): boolean {
+function applyHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
   if (hb === undefined) return false;
   const isNewBoot = boot !== control.boot;
   const isFirst = control.hb === undefined;
@@ -121,9 +112,9 @@ function applyHeartbeat(
   if (isNewBoot) {
     control.sentTenthsA = undefined;
     control.untaken = undefined;
-    endReallocation(ledger, control);
+    endReallocation(control);
     Object.assign(control.session, createSessionKnown());
-    ledger.restarted(control.account);
+    control.account.restarted();
   }
   return isFirst || isNewBoot;
 }
@@ -134,18 +125,14 @@ function applyHeartbeat(
  */
 function allowedTenthsAOf({ hb, account, compliance }: ConnectorControl): number {
   if (hb === undefined) return account.maxTenthsA;
-  return compliance.isNonCompliant ? grantedSinceTenthsA(account) : account.entitledTenthsA;
+  return compliance.isNonCompliant ? account.grantedSinceTenthsA() : account.entitledTenthsA;
 }
 
 /** True if the charger newly reports that its limits may outlast their leases. A decision then writes that to disk. */
-function applyOpenEnd(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  { isEndOpen = false }: MeterReading,
-): boolean {
+function applyOpenEnd(control: ConnectorControl, { isEndOpen = false }: MeterReading): boolean {
   const isNews = isEndOpen && !control.isEndOpen;
   control.isEndOpen = isEndOpen;
-  if (isEndOpen) ledger.openEnd(control.account);
+  if (isEndOpen) control.account.openEnd();
   return isNews;
 }
 
@@ -159,7 +146,7 @@ function isKeptTo(
   const isNewest = seq === account.lastSeq;
   const grantedTenthsA = isNewest
     ? Math.max(sentTenthsA, account.failsafeTenthsA)
-    : grantedSinceTenthsA(account, seq);
+    : account.grantedSinceTenthsA(seq);
   return tenthsAOf(heldToA) <= grantedTenthsA;
 }
 
@@ -209,7 +196,6 @@ function phasesUsed({ currentA = [] }: MeterReading): number {
  * voltage recovers.
  */
 function followVoltage(
-  ledger: GrantLedger,
   control: ConnectorControl,
   voltageV: readonly number[] | undefined,
   nowMs: number,
@@ -225,6 +211,6 @@ function followVoltage(
   if (wantedV < heldV && nowMs < control.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
   control.voltageSeenAtMs = nowMs;
   if (wantedV === heldV) return false;
-  ledger.describe(account, { milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
+  account.describe({ milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
   return true;
 }

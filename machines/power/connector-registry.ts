@@ -12,7 +12,7 @@ import {
 } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { LeaseKind, LeaseTiming } from './grant.js';
-import type { GrantLedger } from './grant-ledger.js';
+import type { Ledger } from './ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
@@ -45,14 +45,14 @@ export function staleAfterMsOf({ heartbeatMs }: Pick<LeaseTiming, 'heartbeatMs'>
 }
 
 export class ConnectorRegistry {
-  readonly #ledger: GrantLedger;
+  readonly #ledger: Ledger;
   readonly #meters: MeterLedger;
   readonly #timing: LeaseTiming;
   readonly #controls = new Map<string, ConnectorControl>();
   #fuses = NO_FUSES;
 
   /** @param timing for chargers without their own timing */
-  constructor(ledger: GrantLedger, meters: MeterLedger, timing: LeaseTiming) {
+  constructor(ledger: Ledger, meters: MeterLedger, timing: LeaseTiming) {
     this.#ledger = ledger;
     this.#meters = meters;
     this.#timing = timing;
@@ -78,7 +78,7 @@ export class ConnectorRegistry {
   rewire(fuses: Fuses): void {
     this.#fuses = fuses;
     this.#ledger.rewire(fuses.capacitiesTenthsA);
-    for (const control of this.#controls.values()) rewire(this.#ledger, control, fuses);
+    for (const control of this.#controls.values()) rewire(control, fuses);
   }
 
   /**
@@ -121,12 +121,12 @@ export class ConnectorRegistry {
     control.spec = spec;
     control.timing = spec.timing ?? this.#timing;
     this.#meters.setStaleAfter(control.slot, staleAfterMsOf(control.timing));
-    this.#ledger.describe(control.account, { ttlMs: control.timing.ttlMs });
-    rewire(this.#ledger, control, this.#fuses);
+    control.account.describe({ ttlMs: control.timing.ttlMs });
+    rewire(control, this.#fuses);
     // A charger's own report of its fail-safe takes precedence over provisioning.
     if (control.account.isDescribed) return;
     const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.account.maxTenthsA);
-    this.#ledger.describe(control.account, { failsafeTenthsA });
+    control.account.describe({ failsafeTenthsA });
   }
 
   /**
@@ -135,10 +135,10 @@ export class ConnectorRegistry {
    */
   #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
     const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.account;
-    const ttlMs = this.#ledger.coveringTtlMs(gone.account, nowMs);
+    const ttlMs = gone.account.coveringTtlMs(nowMs);
     this.#ledger.remove(gone.account);
     this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
-    this.#ledger.continueAfter(control.account, lastSeq);
+    control.account.continueAfter(lastSeq);
     const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA } = gone;
     setStored(control, { limitTenthsA, thenTenthsA, ttlMs: gone.storedTtlMs, phases: gone.storedPhases });
     control.storedLease = gone.storedLease;
@@ -157,15 +157,15 @@ export class ConnectorRegistry {
       limitTenthsA: Math.min(limitTenthsA, maxTenthsA),
       thenTenthsA: Math.min(thenTenthsA, maxTenthsA),
     };
-    this.#ledger.restore(control.account, { ...restored, ttlMs, phases }, nowMs);
+    control.account.restore({ ...restored, ttlMs, phases }, nowMs);
     setStored(control, { limitTenthsA, thenTenthsA, ttlMs, phases });
     control.lastWBeforeStart = undefined;
-    reserveWorstCase(this.#ledger, control);
+    reserveWorstCase(control);
   }
 
   #distrust(control: ConnectorControl): void {
     control.compliance.isNonCompliant = true;
-    reserveWorstCase(this.#ledger, control);
+    reserveWorstCase(control);
   }
 }
 

@@ -3,7 +3,6 @@
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
-import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
 /** Time in which a charger describes its fail-safe after it connects. */
@@ -137,13 +136,13 @@ export function thenTenthsAOf(control: ConnectorControl): number {
   const failsafeTenthsA = failsafeTenthsAOf(control);
   const isNeeded = demand.hasCar || isLocked(control) || !account.keepsThen;
   if (usesFailsafe && isNeeded && !isFailsafeWaived) return failsafeTenthsA;
-  return Math.min(failsafeTenthsA, alwaysReservedTenthsA(account));
+  return Math.min(failsafeTenthsA, account.alwaysReservedTenthsA);
 }
 
 /** Reservation at limit 0. A charger that keeps nothing over a restart falls back to its own fail-safe. */
 export function heldTenthsAOf(control: ConnectorControl): number {
   const { account } = control;
-  return Math.max(Math.min(thenTenthsAOf(control), account.maxTenthsA), alwaysReservedTenthsA(account));
+  return Math.max(Math.min(thenTenthsAOf(control), account.maxTenthsA), account.alwaysReservedTenthsA);
 }
 
 export function heldWOf(control: ConnectorControl): number {
@@ -152,7 +151,7 @@ export function heldWOf(control: ConnectorControl): number {
 
 /** Circuit load at limit 0. Fuses always have capacity for the charger's own fail-safe, also beyond the budget. */
 export function heldLoadTenthsAOf(control: ConnectorControl): number {
-  return Math.max(heldTenthsAOf(control), alwaysCarriedTenthsA(control.account));
+  return Math.max(heldTenthsAOf(control), control.account.alwaysCarriedTenthsA);
 }
 
 /** Properties of a connector that determine its fail-safe load. */

@@ -1,25 +1,14 @@
 // Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
+import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type Grant, ttlMsOf } from './grant.js';
-import type { GrantLedger } from './grant-ledger.js';
-import type { LedgerAccount } from './ledger-account.js';
-import {
-  BeyondGrants,
-  type CircuitLoads,
-  grantedTenthsA,
-  grantedThenTenthsA,
-  hadTenthsA,
-  isWithoutSentGrant,
-  leaseEndMsOf,
-  leastBesideW,
-} from './ledger-capacity.js';
+import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from './ledger.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
 import { REPEAT_AFTER_MS, recordSent } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
-import { isEndUnwritten } from './stored-reservation.js';
 import {
   type CapacityForMinimum,
   capacityForMinimumOf,
@@ -81,15 +70,20 @@ function ttlMsFor(
  * than intended.
  */
 function ungrantedTenthsA({ account, slot }: ConnectorControl): number {
-  return isWithoutSentGrant(account) ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
+  return account.isWithoutSentGrant ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
+}
+
+/** Earlier limits may outlast their leases, and the row on disk does not show that (R41). */
+function isEndUnwritten({ isEndOpen, storedLease, account }: ConnectorControl): boolean {
+  return isEndOpen && storedLease !== leaseToStore(account);
 }
 
 /**
  * Part of the newest sent limit that the charger still holds under a valid lease, tenths of an ampere; 0 without one.
  */
 function leasedTenthsA({ account, slot }: ConnectorControl, nowMs: number): number {
-  if (leaseEndMsOf(account) <= nowMs) return 0;
-  return Math.min(tenthsAOf(slot.limitA ?? 0), grantedTenthsA(account));
+  if (account.leaseEndMs <= nowMs) return 0;
+  return Math.min(tenthsAOf(slot.limitA ?? 0), account.grantedTenthsA);
 }
 
 /** Longest lease, ms from the newest heartbeat, that ends by `endMs` on the slowest clock. */
@@ -105,9 +99,9 @@ function hasKnownEnd({ account, isEndOpen }: ConnectorControl): boolean {
 }
 
 /** Entitlement from `fromMs` on, W. A grant without a known end may be renewed until then, so it counts. */
-export function outlastingW(ledger: GrantLedger, control: ConnectorControl, fromMs: number): number {
+export function outlastingW(control: ConnectorControl, fromMs: number): number {
   const { account } = control;
-  return hasKnownEnd(control) ? ledger.boundWFrom(account, fromMs) : account.boundW;
+  return hasKnownEnd(control) ? account.boundWFrom(fromMs) : account.boundW;
 }
 
 /** A decided grant with its connector. */
@@ -177,7 +171,7 @@ class KeptForLocks implements CircuitLoads {
 const NOTHING_KEPT = new KeptForLocks([]);
 
 export class GrantIssuer {
-  readonly #ledger: GrantLedger;
+  readonly #ledger: Ledger;
   readonly #ownerTerm: number;
   readonly #settleMs: number;
   #budgetW = 0;
@@ -193,7 +187,7 @@ export class GrantIssuer {
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm ownership term of this service, higher than any before; the `epoch` of its grants */
-  constructor(ledger: GrantLedger, { ownerTerm, settleMs }: { ownerTerm: number; settleMs: number }) {
+  constructor(ledger: Ledger, { ownerTerm, settleMs }: { ownerTerm: number; settleMs: number }) {
     this.#ledger = ledger;
     this.#ownerTerm = ownerTerm;
     this.#settleMs = settleMs;
@@ -280,7 +274,7 @@ export class GrantIssuer {
     const raises: ConnectorControl[] = [];
     for (const control of controlled) {
       const { sentTenthsA, targetTenthsA } = control;
-      const isWider = isToWiden(control) && widens(this.#ledger, control, this.#raisableTenthsA(control));
+      const isWider = isToWiden(control) && widens(control, this.#raisableTenthsA(control));
       const isMore = sentTenthsA === undefined || targetTenthsA > sentTenthsA;
       if (isMore && !isWider) raises.push(control);
       else if ((isWider || targetTenthsA !== sentTenthsA) && !this.#wouldStopLock(control))
@@ -310,7 +304,7 @@ export class GrantIssuer {
 
   #extendsLease(control: ConnectorControl): boolean {
     const { account, receivedAtMs, leasedUntilMs } = control;
-    const ttlMs = this.#ttlMsFor(control, grantedThenTenthsA(account));
+    const ttlMs = this.#ttlMsFor(control, account.grantedThenTenthsA);
     return receivedAtMs + ttlMs >= leasedUntilMs + SECOND_MS;
   }
 
@@ -324,7 +318,7 @@ export class GrantIssuer {
 
   #outlastingW(control: ConnectorControl): number {
     if (this.#fallFromMs === Number.POSITIVE_INFINITY) return 0;
-    return outlastingW(this.#ledger, control, this.#fallFromMs);
+    return outlastingW(control, this.#fallFromMs);
   }
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
@@ -347,7 +341,7 @@ export class GrantIssuer {
     const isRoom = () => this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control);
     const isFloorDue = () => isCarried && this.#doesClusterCarry(account) && isRoom();
     // A lock keeps 6 A that its charger had, or was granted before it fell silent: the ledger counts them already.
-    const countedTenthsA = () => Math.max(hadTenthsA(account), this.#grantableTenthsA(control));
+    const countedTenthsA = () => Math.max(account.hadTenthsA, this.#grantableTenthsA(control));
     const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
@@ -403,7 +397,7 @@ export class GrantIssuer {
     nowMs: number,
   ): DecidedGrant | undefined {
     const { slot, sentAtMs, account } = control;
-    const ttlMs = ttlMsUntil(leaseEndMsOf(account), control);
+    const ttlMs = ttlMsUntil(account.leaseEndMs, control);
     const isLower = limitTenthsA < tenthsAOf(slot.limitA ?? 0);
     if (!isLower || ttlMs === 0 || nowMs - sentAtMs < REPEAT_AFTER_MS) return undefined;
     const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
@@ -446,17 +440,17 @@ export class GrantIssuer {
   }
 
   /** The connector's minimum fits, if unverified chargers that have obeyed so far continue to obey. */
-  #isCapacityForMinimum(account: LedgerAccount, owedW = 0): boolean {
+  #isCapacityForMinimum(account: Entitlements, owedW = 0): boolean {
     return this.#withLeastW(account) + owedW - this.#beyondGrants.powerW <= this.#raisesToW;
   }
 
   /** Total reservation with the connector counted at its minimum, W. */
-  #withLeastW(account: LedgerAccount): number {
-    return this.#ledger.totalW - account.boundW + leastBesideW(account);
+  #withLeastW(account: Entitlements): number {
+    return this.#ledger.totalW - account.boundW + account.leastBesideW;
   }
 
   /** The other cluster members have released capacity for the minimum, or cannot release any. */
-  #doesClusterCarry(account: LedgerAccount): boolean {
+  #doesClusterCarry(account: Entitlements): boolean {
     return this.#withLeastW(account) <= this.#clusterRoomW;
   }
 
@@ -502,7 +496,7 @@ export class GrantIssuer {
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
     const outlastingBeforeW = this.#outlastingW(control);
-    const seq = this.#ledger.grant(account, {
+    const seq = account.grant({
       limitTenthsA,
       thenTenthsA,
       receivedAtMs,

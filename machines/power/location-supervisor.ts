@@ -19,8 +19,7 @@ import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './fa
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
 import { type DecidedGrant, type FallRoom, GrantIssuer, outlastingW } from './grant-issuer.js';
-import { GrantLedger } from './grant-ledger.js';
-import { addsNothing, nextReleaseByTimeMs } from './ledger-capacity.js';
+import { Ledger, type StoredReservation } from './ledger.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import { nextSwitchAtMs } from './phase-choice.js';
@@ -36,7 +35,6 @@ import {
 } from './remaining-capacity.js';
 import { nextTurnAtMs, type TurnEvent, turnEventOf } from './rotation.js';
 import { type PowerNeed, powerNeedOf, shortageOf } from './shortage.js';
-import type { StoredReservation } from './stored-reservation.js';
 import { isReleasing } from './unverified-chargers.js';
 
 // Running sums of a location's draw: power, and the current per grid phase in total and per feeder, if fuses are known.
@@ -138,13 +136,13 @@ function onGridPhases(control: ConnectorControl): GridTenthsA {
 
 // Power that a location's chargers take of its clusters' caps, and the changes since the last decision.
 class LocationReservedPower implements ReservedPower {
-  readonly #ledger: GrantLedger;
+  readonly #ledger: Ledger;
   /** As of the last decision, or higher after a rise that the clusters have received. */
   #countedW = 0;
   #neededW = 0;
   #isLettingGo = false;
 
-  constructor(ledger: GrantLedger) {
+  constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
@@ -250,7 +248,7 @@ export class LocationSupervisor {
   /** Readings of its connectors. */
   readonly meters: MeterLedger;
   /** Entitlements of its connectors. */
-  readonly ledger: GrantLedger;
+  readonly ledger: Ledger;
   /** The location's reservation as its clusters read it. */
   readonly reserved: LocationReservedPower;
   /** Total draw of its connectors. */
@@ -271,7 +269,7 @@ export class LocationSupervisor {
     this.timing = timing;
     this.#horizonMs = horizonMsOf(timing);
     this.#ownerTerm = ownerTerm;
-    this.ledger = new GrantLedger(timing);
+    this.ledger = new Ledger(timing);
     this.reserved = new LocationReservedPower(this.ledger);
     this.meters = new MeterLedger(staleAfterMsOf(timing));
     this.#connectors = new ConnectorRegistry(this.ledger, this.meters, timing);
@@ -337,16 +335,16 @@ export class LocationSupervisor {
 
   /** Applies a reading; true if a decision should follow. */
   receive(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
-    return applyReading(this.ledger, control, reading, this.#ownerTerm, nowMs);
+    return applyReading(control, reading, this.#ownerTerm, nowMs);
   }
 
   /** `refused`: no such grant was sent. `news`: a decision should follow. */
   applyAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
     const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.account.lastSeq;
     if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
-    if (ack.result === 'REJECTED' && forbidReallocation(this.ledger, control)) return 'news';
+    if (ack.result === 'REJECTED' && forbidReallocation(control)) return 'news';
     if (ack.result !== 'APPLIED') return 'taken';
-    return applyAck(this.ledger, control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
+    return applyAck(control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
 
   /**
@@ -359,13 +357,13 @@ export class LocationSupervisor {
     const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
     const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
     const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
-    this.ledger.describe(control.account, description, nowMs);
+    control.account.describe(description, nowMs);
     control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
     if (own.endsWithSession === true) control.endsWithSessionIn = boot;
     else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;
     if (own.switchesPhases === true) control.switchesPhasesIn = boot;
     else if (control.switchesPhasesIn === boot) control.switchesPhasesIn = undefined;
-    reserveWorstCase(this.ledger, control);
+    reserveWorstCase(control);
   }
 
   /**
@@ -415,7 +413,7 @@ export class LocationSupervisor {
 
   /** The grant has been stored and leaves now. */
   noteLeft({ control, grant }: DecidedGrant): void {
-    this.ledger.noteLeft(control.account, grant.seq);
+    control.account.noteLeft(grant.seq);
   }
 
   /**
@@ -451,7 +449,7 @@ export class LocationSupervisor {
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
     for (const { account } of controls.filter((control) => lacksConfirmedKeepsThen(control, nowMs)))
-      this.ledger.reserveOwnFailsafe(account);
+      account.reserveOwnFailsafe();
     allowFailsafes(controls, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, known.lowestOwnW, nowMs));
     const { budget, fall } = this.#aheadOfFall(known, controls);
@@ -462,8 +460,8 @@ export class LocationSupervisor {
     const limits = fittedLimitsOf(budget, this.#followedByMs, nowMs);
     const room = { limits, pausingW: budget.pausingW, fuses };
     const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
-    const { ledger, timing } = this;
-    const circumstances = { ledger, room, settleMs: timing.settleMs, horizonMs: this.#horizonMs, nowMs };
+    const { settleMs } = this.timing;
+    const circumstances = { room, settleMs, horizonMs: this.#horizonMs, nowMs };
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
     const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
@@ -495,7 +493,7 @@ export class LocationSupervisor {
     const { beginsAt } = fall;
     const fromMs = beginsAt.nowMs;
     let leftW = fall.budgetW;
-    for (const control of controls) leftW -= outlastingW(this.ledger, control, fromMs);
+    for (const control of controls) leftW -= outlastingW(control, fromMs);
     if (leftW >= 0 && beginsAt.now > this.#loweredFor) return { budget: known, fall: { fromMs, leftW } };
     this.#loweredFor = beginsAt.now;
     return { budget: { ...known, ...fall, fall: undefined }, fall: undefined };
@@ -519,10 +517,7 @@ export class LocationSupervisor {
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
-    for (const { account } of this.controls.values()) {
-      nextMs = Math.min(nextMs, this.ledger.nextReleaseAtMs(account) ?? nextMs);
-      nextMs = Math.min(nextMs, nextReleaseByTimeMs(account, nowMs));
-    }
+    for (const { account } of this.controls.values()) nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
     return nextMs;
   }
 }
@@ -555,5 +550,5 @@ export function fitsStill(
   const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
   const isFloor = isLocked(control) && mostTenthsA <= account.leastTenthsA;
   const isRoom = isFloor || ledger.totalW <= budgetW;
-  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(account)) || addsNothing(account, nowMs);
+  return (isRoom && mostTenthsA <= ledger.carriableTenthsA(account)) || account.addsNothing(nowMs);
 }

@@ -2,7 +2,6 @@
 
 import { type ConnectorControl, createSessionKnown, isLocked } from './connector-control.js';
 import type { ReallocatedTo } from './grant.js';
-import type { GrantLedger } from './grant-ledger.js';
 import type { MeterReading } from './meter-ledger.js';
 import {
   ALL_PHASES,
@@ -54,7 +53,6 @@ function isSwitching({ switchesPhasesIn, boot }: ConnectorControl): boolean {
  * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
  */
 export function followSession(
-  ledger: GrantLedger,
   control: ConnectorControl,
   reading: MeterReading,
   heldTenthsA: number | undefined,
@@ -64,37 +62,37 @@ export function followSession(
   if (reading.session !== session.id) {
     const wasReallocating = isReallocating(control);
     Object.assign(session, createSessionKnown(), { id: reading.session });
-    endReallocation(ledger, control);
-    return goOnFromBefore(ledger, control, heldTenthsA) || wasReallocating;
+    endReallocation(control);
+    return goOnFromBefore(control, heldTenthsA) || wasReallocating;
   }
   if (isReallocating(control)) {
-    if (!mayReallocate(control)) return endReallocation(ledger, control);
+    if (!mayReallocate(control)) return endReallocation(control);
     // Until a charger has switched, earlier grants let its car use more phases.
     const allowed = isSwitched(control) ? phasesLoaded(account.entitled) : 1;
     const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);
     if (!isBeyond && !hasEndedEarly(control, reading, nowMs)) return false;
-    forbidReallocation(ledger, control);
+    forbidReallocation(control);
     // Current beyond the grants counts on every phase from now on, regardless of the charger's reports.
-    if (isBeyond) ledger.widen(account);
+    if (isBeyond) account.widen();
     return true;
   }
-  return learn(ledger, control, reading, nowMs);
+  return learn(control, reading, nowMs);
 }
 
 /**
  * The car uses phases beyond its observed ones, so no phases of this session are reallocated any more. False if none
  * were.
  */
-export function forbidReallocation(ledger: GrantLedger, control: ConnectorControl): boolean {
+export function forbidReallocation(control: ConnectorControl): boolean {
   if (!isReallocating(control)) return false;
   control.session.isBarred = true;
-  return endReallocation(ledger, control);
+  return endReallocation(control);
 }
 
 /** New grants are for any car on all phases. True if they were not before. */
-export function endReallocation(ledger: GrantLedger, control: ConnectorControl): boolean {
+export function endReallocation(control: ConnectorControl): boolean {
   if (control.account.usedPhases === ALL_PHASES) return false;
-  ledger.useOn(control.account, ALL_PHASES);
+  control.account.useOn(ALL_PHASES);
   control.session.learnt = ALL_PHASES;
   // The last grant was for fewer phases and may have ended.
   control.sentTenthsA = undefined;
@@ -111,10 +109,10 @@ export function isToWiden(control: ConnectorControl): boolean {
  * The minimum fits on all target phases within `raisableTenthsA`. Otherwise the connector keeps its current phases and
  * is not paused.
  */
-export function widens(ledger: GrantLedger, control: ConnectorControl, raisableTenthsA: number): boolean {
+export function widens(control: ConnectorControl, raisableTenthsA: number): boolean {
   const { account, sentPhases, targetTenthsA, isStoring } = control;
   if (Math.min(targetTenthsA, raisableTenthsA) >= account.leastTenthsA && !isStoring) return true;
-  ledger.useOn(account, sentPhases);
+  account.useOn(sentPhases);
   return false;
 }
 
@@ -125,12 +123,7 @@ function mayReallocate({ account, spec, session, boot, endsWithSessionIn }: Conn
   return session.id !== undefined && endsWithSessionIn === boot && fallsBackToNothing;
 }
 
-function learn(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  reading: MeterReading,
-  nowMs: number,
-): boolean {
+function learn(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
   const { session, account } = control;
   const phases = phasesSeen(reading, NOISE_A);
   // A phase with a current between noise and use may soon carry more.
@@ -144,7 +137,7 @@ function learn(
   if (session.seen?.phases !== phases) session.seen = { phases: phases as PhaseCount, sinceMs: nowMs };
   if (nowMs - session.seen.sinceMs < LEARNT_AFTER_MS || !mayReallocate(control)) return false;
   session.learnt = session.seen.phases;
-  ledger.useOn(account, session.learnt);
+  account.useOn(session.learnt);
   return true;
 }
 
@@ -152,17 +145,13 @@ function learn(
  * Continues a grant of the earlier owner. If all its grants on disk were for fewer phases, the grant is for the session
  * that goes on.
  */
-function goOnFromBefore(
-  ledger: GrantLedger,
-  control: ConnectorControl,
-  heldTenthsA: number | undefined,
-): boolean {
+function goOnFromBefore(control: ConnectorControl, heldTenthsA: number | undefined): boolean {
   const { account, storedPhases, session, boot } = control;
   if (heldTenthsA === undefined || heldTenthsA === 0 || session.id === undefined) return false;
   if (account.lastSeq > 0 || storedPhases >= account.phases) return false;
   control.endsWithSessionIn = boot;
   if (!mayReallocate(control)) return false;
-  ledger.useOn(account, storedPhases);
+  account.useOn(storedPhases);
   return true;
 }
 

@@ -6,8 +6,7 @@ import { setTargets } from './connector-targets.js';
 import type { Available, Switching } from './division.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
-import type { GrantLedger } from './grant-ledger.js';
-import { forEachLoad } from './ledger-account.js';
+import type { Ledger } from './ledger.js';
 import type { PhaseCount } from './own-phases.js';
 
 /** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
@@ -53,7 +52,6 @@ export function fittedLimitsOf(
  * @param fromMs leases that end before this time do not count
  */
 function availableBeside(
-  ledger: GrantLedger,
   taking: readonly ConnectorControl[],
   { limits, pausingW, fuses }: SharedCapacity,
   fromMs = Number.NEGATIVE_INFINITY,
@@ -64,29 +62,30 @@ function availableBeside(
     for (const { account, targetTenthsA, untaken } of taking) {
       const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
       const dueW = wattsOfTenths(dueTenthsA, account.milliwattsPerTenth);
-      takenW += Math.max(ledger.boundWFrom(account, Math.max(fitsFromMs, fromMs)), dueW);
+      takenW += Math.max(account.boundWFrom(Math.max(fitsFromMs, fromMs)), dueW);
     }
     availableW = Math.min(availableW, limitW - takenW);
     pausingLeavesW = Math.min(pausingLeavesW, pausingW - takenW);
   }
   const availableTenthsA = [...fuses.capacitiesTenthsA];
-  for (const { account } of taking)
-    forEachLoad(account, ledger.loadsFrom(account, fromMs), (circuitPhase, tenthsA) => {
-      availableTenthsA[circuitPhase] = (availableTenthsA[circuitPhase] ?? 0) - tenthsA;
-    });
+  for (const { account } of taking) {
+    const loads = account.loadsFrom(fromMs);
+    for (const { circuitPhase, phase } of account.allCircuitPhases)
+      availableTenthsA[circuitPhase] = (availableTenthsA[circuitPhase] ?? 0) - (loads[phase] ?? 0);
+  }
   return { availableW, pausingLeavesW, availableTenthsA };
 }
 
 /** Entitlements exceed the capacity, and not only by leases that end in time: the capacity fell recently. */
 export function isOverbooked(
-  ledger: GrantLedger,
+  ledger: Ledger,
   controls: readonly ConnectorControl[],
   { limits, fuses }: SharedCapacity,
 ): boolean {
   for (const { limitW, fitsFromMs } of limits) {
     if (ledger.totalW <= limitW) continue;
     let lastingW = 0;
-    for (const { account } of controls) lastingW += ledger.boundWFrom(account, fitsFromMs);
+    for (const { account } of controls) lastingW += account.boundWFrom(fitsFromMs);
     if (lastingW > limitW) return true;
   }
   return ledger.loadsTenthsA.some(
@@ -149,7 +148,6 @@ export function setTargetsBeside(
   budget: Budget,
   connectors: Record<'controlled' | 'uncontrolled' | 'late', readonly ConnectorControl[]>,
   circumstances: {
-    readonly ledger: GrantLedger;
     readonly room: SharedCapacity;
     readonly settleMs: number;
     /** Time until every lease granted now has ended, ms. */
@@ -160,18 +158,18 @@ export function setTargetsBeside(
   const { controlled, uncontrolled, late } = connectors;
   // After a start no charger is connected yet, and thousands of locations need no decision.
   if (controlled.length === 0) return;
-  const { ledger, room, settleMs, horizonMs, nowMs } = circumstances;
-  const useOn = ({ account }: ConnectorControl, phases: PhaseCount) => ledger.useOn(account, phases);
+  const { room, settleMs, horizonMs, nowMs } = circumstances;
+  const useOn = ({ account }: ConnectorControl, phases: PhaseCount) => account.useOn(phases);
   const share = (among: readonly ConnectorControl[], available: Available, switching?: Switching) =>
     setTargets(among, budget, { ...available, settleMs, nowMs, switching });
   const leasesEndMs = nowMs + horizonMs;
-  share(controlled, availableBeside(ledger, uncontrolled, room), {
+  share(controlled, availableBeside(uncontrolled, room), {
     useOn,
-    lasting: availableBeside(ledger, uncontrolled, room, leasesEndMs),
+    lasting: availableBeside(uncontrolled, room, leasesEndMs),
   });
   if (late.length === 0) return;
   const others = controlled.filter((control) => !late.includes(control));
-  share(others, availableBesideLate(ledger, late, others, uncontrolled, room, nowMs));
+  share(others, availableBesideLate(late, others, uncontrolled, room, nowMs));
 }
 
 /**
@@ -179,7 +177,6 @@ export function setTargetsBeside(
  * be slow, no car stops for it. The others keep at least their floors, and locked ones their targets.
  */
 function availableBesideLate(
-  ledger: GrantLedger,
   late: readonly ConnectorControl[],
   others: readonly ConnectorControl[],
   uncontrolled: readonly ConnectorControl[],
@@ -187,8 +184,8 @@ function availableBesideLate(
   nowMs: number,
 ): Available {
   const isLost = ({ untaken }: ConnectorControl) => nowMs - (untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
-  const besideAll = availableBeside(ledger, [...uncontrolled, ...late], room);
-  const besideLost = availableBeside(ledger, [...uncontrolled, ...late.filter(isLost)], room);
+  const besideAll = availableBeside([...uncontrolled, ...late], room);
+  const besideLost = availableBeside([...uncontrolled, ...late.filter(isLost)], room);
   const slow = late.filter((control) => !isLost(control));
   let leftW = besideLost.availableW;
   const leftTenthsA = [...besideLost.availableTenthsA];

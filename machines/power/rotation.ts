@@ -4,7 +4,6 @@
 import { wattsOfTenths } from '../values/units.js';
 import { NO_TURN, type Turn } from './connector.machine.js';
 import { type ConnectorControl, floorWOf, isLocked, turnOf } from './connector-control.js';
-import { alwaysCarriedTenthsA, alwaysReservedTenthsA } from './ledger-account.js';
 
 /** Shortest and longest turn while other cars are pending. */
 export const TURN_MS = 15 * 60_000;
@@ -55,12 +54,12 @@ export function turnMsOf(controls: Iterable<ConnectorControl>, turn: TurnOf = tu
 /** Power that a pause frees for others, W; the unavoidable reservation is excluded. */
 function freedW(control: ConnectorControl): number {
   const { account } = control;
-  return floorWOf(control) - wattsOfTenths(alwaysReservedTenthsA(account), account.milliwattsPerTenth);
+  return floorWOf(control) - wattsOfTenths(account.alwaysReservedTenthsA, account.milliwattsPerTenth);
 }
 
 /** The same for each circuit phase that the connector loads, tenths of an ampere. */
 function freedTenthsA({ account }: ConnectorControl): number {
-  return account.leastTenthsA - alwaysCarriedTenthsA(account);
+  return account.leastTenthsA - account.alwaysCarriedTenthsA;
 }
 
 /** The connector takes part in the rotation: its pause frees capacity that others can use. */

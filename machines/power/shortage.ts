@@ -3,7 +3,6 @@ import { wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import { type CircuitPhase, type Fuses, nameOfCircuitPhase } from './fuses.js';
-import { unendingW } from './ledger-capacity.js';
 
 /** Power that no grant can lower, W. Leases that end by themselves do not count. */
 export interface PowerNeed {
@@ -35,7 +34,7 @@ function isFloorNeeded(control: ConnectorControl): boolean {
 }
 
 function keptWOf(control: ConnectorControl, nowMs: number): number {
-  return Math.max(heldWOf(control), unendingW(control.account, nowMs));
+  return Math.max(heldWOf(control), control.account.unendingW(nowMs));
 }
 
 /** Power that the 6 A minimum adds to a need that already includes the connector, W. */
@@ -110,7 +109,7 @@ function sentenceOn(circuitPhase: CircuitPhase, need: Need | undefined): string 
 export function lastingWOf({ account }: ConnectorControl, nowMs: number): number {
   if (account.isWorstCase) return account.boundW;
   const failsafeW = wattsOfTenths(account.failsafeTenthsA, account.milliwattsPerTenth);
-  return Math.max(failsafeW, unendingW(account, nowMs));
+  return Math.max(failsafeW, account.unendingW(nowMs));
 }
 
 /** Lasting load of an uncontrolled connector on its circuit phases. */

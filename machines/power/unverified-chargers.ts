@@ -8,16 +8,9 @@ import {
   isReadOnly,
   linkOf,
 } from './connector-control.js';
+import type { Entitlements } from './entitlements.js';
 import { heldWOf } from './failsafes.js';
-import type { GrantLedger } from './grant-ledger.js';
-import type { LedgerAccount } from './ledger-account.js';
-import {
-  awaitedW,
-  type BeyondGrants,
-  grantedThenTenthsA,
-  leastBesideW,
-  mayDrawBeyond,
-} from './ledger-capacity.js';
+import type { BeyondGrants, Ledger } from './ledger.js';
 import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 
 /** A limit leaves with every heartbeat. A charger that takes limits leaves at most this many unacknowledged. */
@@ -79,7 +72,7 @@ export function capacityForMinimumOf(
   }: {
     readonly budgetW: number;
     readonly need: PowerNeed;
-    readonly ledger: GrantLedger;
+    readonly ledger: Ledger;
     readonly isOwedAtOnce: (control: ConnectorControl) => boolean;
     readonly nowMs: number;
   },
@@ -113,7 +106,7 @@ export function owedAtOnceOf(
     const others = [...controlled.filter((each) => each !== control), ...beside];
     const fitting = fittingMinima(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
     if (!others.some((each) => isReleasing(each, nowMs, dueTenthsAOf(each, fitting)))) return true;
-    const besideW = others.reduce((sumW, { account }) => sumW + awaitedW(account, nowMs), 0);
+    const besideW = others.reduce((sumW, { account }) => sumW + account.awaitedW(nowMs), 0);
     return besideW + floorWOf(control) <= budgetW;
   };
 }
@@ -140,7 +133,7 @@ export function isReleasing(
   const { account } = control;
   const isTold = isControlled(control) || receivesUnverifiedLimits(control);
   const ofLockTenthsA = isLocked(control) ? account.leastTenthsA : 0;
-  return mayDrawBeyond(account, isTold ? dueTenthsA : ofLockTenthsA, nowMs);
+  return account.mayDrawBeyond(isTold ? dueTenthsA : ofLockTenthsA, nowMs);
 }
 
 /** Power that cannot be lowered, W, if all chargers obey. */
@@ -156,14 +149,14 @@ function neededW(
  * Minimum power that locked connectors still lack, W. Unverified chargers leave it to them. A lock on a full fuse does
  * not count, because the reserved maxima there stay in any case.
  */
-function owedFloorsW(controlled: readonly ConnectorControl[], ledger: GrantLedger): number {
+function owedFloorsW(controlled: readonly ConnectorControl[], ledger: Ledger): number {
   let owedW = 0;
   for (const control of controlled) {
     const { account, targetTenthsA, sentTenthsA = 0 } = control;
     const { leastTenthsA } = account;
     const isOwed = isLocked(control) && sentTenthsA < leastTenthsA && targetTenthsA >= leastTenthsA;
     if (isOwed && ledger.carriableTenthsA(account) >= leastTenthsA)
-      owedW += leastBesideW(account) - account.boundW;
+      owedW += account.leastBesideW - account.boundW;
   }
   return Math.max(0, owedW);
 }
@@ -192,7 +185,7 @@ function fittingMinima(
 
 /** A location's ledger, its excess reservations for chargers that may not obey, and the upper limit of raises. */
 interface Beside {
-  readonly ledger: GrantLedger;
+  readonly ledger: Ledger;
   readonly beyond: BeyondGrants;
   readonly roomW: number;
 }
@@ -202,11 +195,11 @@ interface Beside {
  * fits. The charger may obey its limits, and the others keep their earlier limits until they have followed lower ones.
  */
 export function mostThenOf(
-  account: LedgerAccount,
+  account: Entitlements,
   wantedTenthsA: number,
   { ledger, beyond, roomW }: Beside,
 ): number {
-  const beforeTenthsA = grantedThenTenthsA(account);
+  const beforeTenthsA = account.grantedThenTenthsA;
   if (!account.isWorstCase || wantedTenthsA <= beforeTenthsA) return account.maxTenthsA;
   const isCounted = beyond.leaveOut(account);
   const othersW = ledger.totalW - account.boundW - beyond.powerW;

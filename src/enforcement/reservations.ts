@@ -2,7 +2,6 @@
 // wait.
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
-import { mostOnFirst } from '../../machines/power/own-phases.js';
 import {
   leaseToStore,
   leastOf,
@@ -10,7 +9,8 @@ import {
   reservationOf,
   type StoredReservation,
   storedWOf,
-} from '../../machines/power/stored-reservation.js';
+} from '../../machines/power/ledger.js';
+import { mostOnFirst } from '../../machines/power/own-phases.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -139,13 +139,12 @@ export class Reservations {
  * more.
  */
 function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
-  const { ledger } = supervisorOf(location);
   const writes: Write[] = [];
   for (const connector of location.connectors.values()) {
     const { control } = connector;
     const { account, storedLease } = control;
     const lease = leaseToStore(account);
-    const stored = reservationOf(ledger, account, nowMs);
+    const stored = reservationOf(account, nowMs);
     const isSame =
       stored.limitTenthsA === control.storedLimitTenthsA &&
       stored.thenTenthsA === control.storedThenTenthsA &&

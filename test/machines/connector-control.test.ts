@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { createControl } from '../../machines/power/connector-control.js';
 import { applyReading } from '../../machines/power/connector-readings.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
-import { GrantLedger } from '../../machines/power/grant-ledger.js';
+import { Ledger } from '../../machines/power/ledger.js';
 import { MeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
 
@@ -14,7 +14,7 @@ const MINUTE_MS = 60_000;
 
 /** W reserved for a connector with a fail-safe of 6 A after each of the voltage readings, which are a minute apart. */
 function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
-  const ledger = new GrantLedger(TIMING);
+  const ledger = new Ledger(TIMING);
   const slot = new MeterLedger(30_000).addConnector('crane/1');
   const control = createControl(
     ledger,
@@ -27,7 +27,7 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
     0,
   );
   return readings.map((voltageV, i) => {
-    applyReading(ledger, control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
+    applyReading(control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
     return control.account.boundW;
   });
 }

@@ -5,11 +5,21 @@ interface Given {
   readonly seq: number;
   readonly limitTenthsA: number;
   readonly thenTenthsA: number;
-  readonly receivedAtMs: number;
+  /** End of the lease if the charger counts it from its heartbeats, on the slowest clock. */
+  readonly heartbeatUntilMs: number;
+  /** The charger counted leases like this at the time of the grant. */
   readonly lease: LeaseKind;
+  /** Number of events before the grant. */
+  readonly afterEvents: number;
   /** Applies to this number of the connector's phases, from the first one on. */
   readonly phases: number;
 }
+
+/** Reports of the charger that change the end of earlier grants. */
+type Event =
+  | { readonly kind: 'ack'; readonly seq: number; readonly atMs: number }
+  | { readonly kind: 'lease'; readonly lease: LeaseKind; readonly isFirst: boolean; readonly atMs: number }
+  | { readonly kind: 'openEnd'; readonly atMs: number };
 
 /** One connector. Currents in tenths of A, times of one clock in ms. */
 export class HoldingOracle {
@@ -20,6 +30,8 @@ export class HoldingOracle {
    * False once the connector has more grants than the ledger can keep apart, because the ledger's memory is bounded.
    */
   isWithinMemory = true;
+  /** False once the ledger may keep a renewal and the grant that it renews as one, with the open end of the earlier. */
+  areEndsKnown = true;
   readonly phases: number;
   readonly #timing: GrantTiming;
   readonly #maxTenthsA: number;
@@ -28,9 +40,11 @@ export class HoldingOracle {
   #lease: LeaseKind;
   readonly #given: Given[] = [];
   readonly #acks: { readonly seq: number; readonly atMs: number }[] = [];
-  #restored:
-    | (Pick<Given, 'limitTenthsA' | 'thenTenthsA' | 'phases'> & { readonly endsAtMs: number })
-    | undefined;
+  readonly #events: Event[] = [];
+  /** Grants pending persistence, or withdrawn from it. They may be in force, but not for certain. */
+  readonly #unsent = new Set<number>();
+  #isEndOpen = false;
+  #restored: Given | undefined;
   /** On each phase, the part of the stored limit that the charger surely holds. */
   #sureTenthsA = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   /** Grants up to this one count on all phases. */
@@ -70,9 +84,9 @@ export class HoldingOracle {
   }
 
   restore(limitTenthsA: number, thenTenthsA: number, phases: number, nowMs: number): void {
-    const endsAtMs =
-      this.#lease === 'heartbeat' ? nowMs + 1.02 * this.#timing.ttlMs : Number.POSITIVE_INFINITY;
-    this.#restored = { limitTenthsA, thenTenthsA, phases, endsAtMs };
+    const heartbeatUntilMs = nowMs + 1.02 * this.#timing.ttlMs;
+    const restored = { seq: 0, limitTenthsA, thenTenthsA, phases, heartbeatUntilMs };
+    this.#restored = { ...restored, lease: this.#lease, afterEvents: this.#events.length };
   }
 
   /**
@@ -90,14 +104,43 @@ export class HoldingOracle {
     limitTenthsA: number,
     thenTenthsA: number,
     phases: number,
-    receivedAtMs: number,
+    { receivedAtMs, ttlMs, isWaiting }: { receivedAtMs: number; ttlMs: number; isWaiting: boolean },
     nowMs: number,
   ): number {
     const seq = this.lastSeq + 1;
-    this.#given.push({ seq, limitTenthsA, thenTenthsA, receivedAtMs, phases, lease: this.#lease });
+    const heartbeatUntilMs = receivedAtMs + 1.02 * ttlMs;
+    const given = { seq, limitTenthsA, thenTenthsA, heartbeatUntilMs, phases };
+    this.#given.push({ ...given, lease: this.#lease, afterEvents: this.#events.length });
+    if (isWaiting) this.#unsent.add(seq);
     const unsettled = this.#given.filter((each) => each.seq > this.#ackedSeq);
     this.isWithinMemory &&= this.#inForce(nowMs).length < 16 && unsettled.length < 4;
     return seq;
+  }
+
+  /** The newest grant was stored and has left, unless its charger has lost it meanwhile. */
+  leave(): void {
+    const { lastSeq } = this;
+    if (lastSeq > this.#widenedAfterSeq && lastSeq > this.#forgotAfterSeq) this.#unsent.delete(lastSeq);
+  }
+
+  /** The charger reports how it counts leases, with or without its fallback. */
+  report(lease: LeaseKind, isDescribing: boolean, atMs: number): void {
+    this.#events.push({ kind: 'lease', lease, isFirst: isDescribing && !this.isDescribed, atMs });
+    this.isDescribed ||= isDescribing;
+    this.#lease = lease;
+    this.#checkEnds();
+  }
+
+  /** All grants until now may outlast their leases. */
+  openEnd(atMs: number): void {
+    this.#events.push({ kind: 'openEnd', atMs });
+    this.#isEndOpen = true;
+    this.#checkEnds();
+  }
+
+  #checkEnds(): void {
+    this.areEndsKnown &&= !this.#isEndOpen || this.#lease === 'heartbeat';
+    this.isWithinMemory &&= this.areEndsKnown;
   }
 
   /** Counts all grants until now on all phases. */
@@ -112,7 +155,9 @@ export class HoldingOracle {
   }
 
   acknowledge(seq: number, atMs: number): void {
-    if (seq > this.#ackedSeq && seq <= this.lastSeq) this.#acks.push({ seq, atMs });
+    if (seq <= this.#ackedSeq || seq > this.lastSeq) return;
+    this.#acks.push({ seq, atMs });
+    this.#events.push({ kind: 'ack', seq, atMs });
   }
 
   /** Highest current on the connector's phase number `own` by all grants and fallbacks. */
@@ -130,7 +175,7 @@ export class HoldingOracle {
   lastingTenthsA(nowMs: number, own: number): number {
     if (this.isWorstCase) return this.#maxTenthsA;
     const ownTenthsA = this.#keeps || !this.isDescribed ? 0 : this.#ownTenthsA;
-    const newest = this.#given.at(-1);
+    const newest = this.#given.findLast(({ seq }) => !this.#unsent.has(seq));
     if (newest === undefined || own >= this.#phasesOf(newest)) return ownTenthsA;
     // A grant that counts on additional phases does not entitle the connector to its current there.
     if (newest.seq <= this.#widenedAfterSeq) return ownTenthsA;
@@ -143,7 +188,9 @@ export class HoldingOracle {
   /** The part of the entitlement on phase number `own` that is surely in force. */
   coveredTenthsA(nowMs: number, own: number): number {
     const isGivenFor = ({ phases }: { readonly phases: number }) => own < this.#phasesOf({ phases });
-    const limits = this.#inForce(nowMs).map((each) => (isGivenFor(each) ? each.limitTenthsA : 0));
+    const limits = this.#inForce(nowMs).map((each) =>
+      isGivenFor(each) && !this.#unsent.has(each.seq) ? each.limitTenthsA : 0,
+    );
     const isRestoredFor = this.#restored !== undefined && isGivenFor(this.#restored);
     const sureTenthsA = this.#sureTenthsA[own] ?? 0;
     const restored = isRestoredFor ? Math.min(this.#restoredTenthsA(nowMs, own), sureTenthsA) : 0;
@@ -180,24 +227,36 @@ export class HoldingOracle {
 
   #restoredTenthsA(nowMs: number, own: number): number {
     if (this.#restored === undefined || !this.#isFor({ ...this.#restored, seq: 0 }, own)) return 0;
-    const { limitTenthsA, endsAtMs } = this.#restored;
-    return this.#isOver(0, endsAtMs, nowMs) ? 0 : limitTenthsA;
+    return this.#isOver(this.#restored, nowMs) ? 0 : this.#restored.limitTenthsA;
   }
 
   #inForce(nowMs: number): Given[] {
-    return this.#given.filter((each) => !this.#isOver(each.seq, this.#endOf(each), nowMs));
+    return this.#given.filter((each) => !this.#isOver(each, nowMs));
   }
 
-  #isOver(seq: number, endsAtMs: number, nowMs: number): boolean {
+  #isOver(given: Given, nowMs: number): boolean {
     const { settleMs } = this.#timing;
-    const isSuperseded = this.#acks.some((ack) => ack.seq > seq && nowMs >= ack.atMs + settleMs);
-    return isSuperseded || nowMs >= endsAtMs + settleMs;
+    const isSuperseded = this.#acks.some((ack) => ack.seq > given.seq && nowMs >= ack.atMs + settleMs);
+    return isSuperseded || nowMs >= this.#endOf(given) + settleMs;
   }
 
-  #endOf({ seq, receivedAtMs, lease }: Given): number {
-    const lastsMs = 1.02 * this.#timing.ttlMs;
-    if (lease === 'heartbeat') return receivedAtMs + lastsMs;
-    const ack = lease === 'receipt' ? this.#acks.find((each) => each.seq === seq) : undefined;
-    return ack === undefined ? Number.POSITIVE_INFINITY : ack.atMs + lastsMs;
+  /** End of the lease, by all events since the grant in their order. */
+  #endOf({ seq, heartbeatUntilMs, lease: first, afterEvents }: Given): number {
+    let lease = first;
+    let endMs = lease === 'heartbeat' ? heartbeatUntilMs : Number.POSITIVE_INFINITY;
+    for (const event of this.#events.slice(afterEvents)) {
+      if (lease !== 'none' && event.atMs >= endMs + this.#timing.settleMs) return endMs;
+      if (event.kind === 'openEnd') return Number.POSITIVE_INFINITY;
+      if (event.kind === 'ack') {
+        if (event.seq === seq) endMs = Math.min(endMs, event.atMs + 1.02 * this.#timing.ttlMs);
+        continue;
+      }
+      if (event.lease === 'receipt' && lease !== 'receipt') endMs = Number.POSITIVE_INFINITY;
+      if (event.isFirst && event.lease === 'heartbeat' && lease !== 'none') endMs = heartbeatUntilMs;
+      // It may have held the grant until now.
+      if (lease === 'none' && event.lease !== 'none') endMs = Math.max(endMs, event.atMs);
+      lease = event.lease;
+    }
+    return lease === 'none' ? Number.POSITIVE_INFINITY : endMs;
   }
 }

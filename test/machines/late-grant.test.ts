@@ -30,7 +30,7 @@ function place(key: string): ConnectorControl {
 function prolonged(): DecidedGrant {
   const { account, sentTenthsA: limitTenthsA = 0 } = charging;
   const renewal = { limitTenthsA, thenTenthsA: 0, receivedAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };
-  const seq = supervisor.ledger.grant(account, renewal);
+  const seq = account.grant(renewal);
   const grant = {
     epoch: 1,
     seq,
@@ -59,7 +59,7 @@ beforeEach(() => {
 
 it('prolongs the limit in force, with or without capacity, until that has ended', () => {
   const decided = prolonged();
-  supervisor.ledger.setWorstCase(other.account, true);
+  other.account.setWorstCase(true);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LIMIT_W);
   expect(fitsStill(decided, supervisor, OVER_AT_MS - 1)).toBe(true);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
@@ -68,7 +68,7 @@ it('prolongs the limit in force, with or without capacity, until that has ended'
 it('needs room after that, but for the minimum of a lock', () => {
   const decided = prolonged();
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);
-  supervisor.ledger.setWorstCase(other.account, true);
+  other.account.setWorstCase(true);
   lockAt(charging.actor, 11);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
   const least = { ...decided, grant: { ...decided.grant, limitTenthsA: charging.account.leastTenthsA } };
@@ -76,7 +76,7 @@ it('needs room after that, but for the minimum of a lock', () => {
 });
 
 it('needs fuses that carry it, too', () => {
-  supervisor.ledger.describe(charging.account, { circuitPhasesOfPhases: [[0], [0], [0]] });
+  charging.account.describe({ circuitPhasesOfPhases: [[0], [0], [0]] });
   const decided = prolonged();
   supervisor.ledger.limitCircuitPhases([decided.grant.limitTenthsA]);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(true);

@@ -1,12 +1,11 @@
 // A charger that kept no lease for a while and keeps leases again. Its limits from before that end like leases (R41).
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Entitlements } from '../../machines/power/entitlements.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
-import { GrantLedger } from '../../machines/power/grant-ledger.js';
-import type { LedgerAccount } from '../../machines/power/ledger-account.js';
+import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { leaseToStore } from '../../machines/power/stored-reservation.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 
@@ -88,11 +87,11 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
 describe('The grant of a charger that keeps no lease from then on, and later does again', () => {
   const AGAIN_AT_MS = 1_000_000;
 
-  let ledger: GrantLedger;
-  let account: LedgerAccount;
+  let ledger: Ledger;
+  let account: Entitlements;
 
   function grant(limitTenthsA: number): number {
-    return ledger.grant(account, { limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: 50_000 });
+    return account.grant({ limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: 50_000 });
   }
 
   function boundTenthsAAt(nowMs: number): number {
@@ -101,7 +100,7 @@ describe('The grant of a charger that keeps no lease from then on, and later doe
   }
 
   beforeEach(() => {
-    ledger = new GrantLedger(TIMING);
+    ledger = new Ledger(TIMING);
     const spec = {
       maxTenthsA: 320,
       failsafeTenthsA: 0,
@@ -110,50 +109,50 @@ describe('The grant of a charger that keeps no lease from then on, and later doe
     } as const;
     account = ledger.add('quay-1/1', { ...spec, lease: 'heartbeat' });
     grant(320);
-    ledger.describe(account, { lease: 'none' }, 0);
+    account.describe({ lease: 'none' }, 0);
   });
 
   it('ends, as it should have, a settling time after that report, and no start has to wait for its message', () => {
-    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    account.describe({ lease: 'heartbeat' }, AGAIN_AT_MS);
     expect(leaseToStore(account)).toBe('heartbeat');
     expect([AGAIN_AT_MS + SETTLE_MS - 1, AGAIN_AT_MS + SETTLE_MS].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('ends by its own lease where that lasts longer', () => {
-    ledger.describe(account, { lease: 'heartbeat' }, 1_000);
+    account.describe({ lease: 'heartbeat' }, 1_000);
     const overAtMs = LEASE_ENDS_AT_MS + SETTLE_MS;
     expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('never ends as long as it keeps none, acknowledged or not', () => {
-    ledger.acknowledge(account, grant(200), 0);
-    ledger.describe(account, { lease: 'none' }, AGAIN_AT_MS);
+    account.acknowledge(grant(200), 0);
+    account.describe({ lease: 'none' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(200);
   });
 
   it('ends a lease after its acknowledgement, if it was sent while the charger kept none', () => {
     const ackedAtMs = AGAIN_AT_MS - 1_000;
-    ledger.acknowledge(account, grant(320), ackedAtMs);
-    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    account.acknowledge(grant(320), ackedAtMs);
+    account.describe({ lease: 'heartbeat' }, AGAIN_AT_MS);
     const overAtMs = ackedAtMs + LEASE_ENDS_AT_MS + SETTLE_MS;
     expect([overAtMs - 1, overAtMs].map(boundTenthsAAt)).toEqual([320, 0]);
   });
 
   it('counts until the charger has applied a newer one, if it was sent while it kept none and is not acknowledged', () => {
     grant(100);
-    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    account.describe({ lease: 'heartbeat' }, AGAIN_AT_MS);
     expect([AGAIN_AT_MS + SETTLE_MS, 10 * AGAIN_AT_MS].map(boundTenthsAAt)).toEqual([100, 100]);
     expect(leaseToStore(account)).toBe('none');
   });
 
   it('counts so where that is the same as before', () => {
     grant(320);
-    ledger.describe(account, { lease: 'heartbeat' }, AGAIN_AT_MS);
+    account.describe({ lease: 'heartbeat' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });
 
   it('counts so if it counts leases from receipt: the begin of its earlier limits is unknown', () => {
-    ledger.describe(account, { lease: 'receipt' }, AGAIN_AT_MS);
+    account.describe({ lease: 'receipt' }, AGAIN_AT_MS);
     expect(boundTenthsAAt(10 * AGAIN_AT_MS)).toBe(320);
   });
 });

@@ -146,9 +146,8 @@ describe('The stored entitlement', () => {
     site.hear(0);
     site.decide(0);
     site.place(null, undefined, 1_000);
-    const { ledger } = site.supervisor;
-    expect(ledger.coveringTtlMs(site.control.account, 1_000)).toBeGreaterThanOrEqual(179_000);
-    expect(ledger.coveringTtlMs(site.control.account, 150_000)).toBe(60_000);
+    expect(site.control.account.coveringTtlMs(1_000)).toBeGreaterThanOrEqual(179_000);
+    expect(site.control.account.coveringTtlMs(150_000)).toBe(60_000);
   });
 });
 

@@ -1,9 +1,8 @@
 // A charger that may keep a limit for longer than its lease, for example because its clock is about to be set. Its
 // grants count until then (R41).
 import { expect, it } from 'vitest';
-import { GrantLedger } from '../../machines/power/grant-ledger.js';
+import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { leaseToStore } from '../../machines/power/stored-reservation.js';
 import { decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';
 
@@ -93,7 +92,7 @@ it('Its own acknowledgement gives it no end again, however late that comes', () 
 
 it('Counting from its heartbeats gives it no end again, if the charger reports it only then', () => {
   for (const isEndOpen of [false, true]) {
-    const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
+    const ledger = new Ledger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
     const spec = {
       maxTenthsA: 320,
       milliwattsPerTenth: 69_000,
@@ -101,24 +100,24 @@ it('Counting from its heartbeats gives it no end again, if the charger reports i
       lease: 'receipt',
     } as const;
     const account = ledger.add('one', { ...spec, keepsThen: true });
-    ledger.grant(account, { limitTenthsA: 160, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
-    if (isEndOpen) ledger.openEnd(account);
-    ledger.describe(account, { lease: 'heartbeat', keepsThen: true }, 1_000);
+    account.grant({ limitTenthsA: 160, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
+    if (isEndOpen) account.openEnd();
+    account.describe({ lease: 'heartbeat', keepsThen: true }, 1_000);
     ledger.release(71_200);
     expect(account.boundTenthsA).toBe(isEndOpen ? 160 : 0);
   }
 });
 
 it('So it is with the oldest of many that are lower and lower, which are kept as one', () => {
-  const ledger = new GrantLedger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
+  const ledger = new Ledger({ heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 });
   const spec = { maxTenthsA: 320, milliwattsPerTenth: 69_000, failsafeTenthsA: 0, lease: 'receipt' } as const;
   const account = ledger.add('one', { ...spec, keepsThen: true });
   const give = (limitTenthsA: number) =>
-    ledger.grant(account, { limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
+    account.grant({ limitTenthsA, thenTenthsA: 0, receivedAtMs: 0, budgetW: LIMIT_W });
   give(180);
-  ledger.openEnd(account);
+  account.openEnd();
   for (let lower = 179; lower > 150; lower--) give(lower);
-  ledger.describe(account, { lease: 'heartbeat', keepsThen: true }, 1_000);
+  account.describe({ lease: 'heartbeat', keepsThen: true }, 1_000);
   ledger.release(71_200);
   expect(account.boundTenthsA).toBe(180);
 });

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { type ConnectorControl, isControlled } from '../../machines/power/connector-control.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
-import { alwaysReservedTenthsA } from '../../machines/power/ledger-account.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';
@@ -55,7 +54,7 @@ function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl
 /** Connectors with a limit below their unconditional reserve. */
 function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
   return controlsOf(rig).filter(({ sentTenthsA = 0, account }) => {
-    const reservedTenthsA = alwaysReservedTenthsA(account);
+    const reservedTenthsA = account.alwaysReservedTenthsA;
     return reservedTenthsA >= account.leastTenthsA && sentTenthsA < reservedTenthsA;
   });
 }

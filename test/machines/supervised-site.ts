@@ -6,6 +6,13 @@ import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
 import {
+  leastOf,
+  NOTHING_STORED,
+  reservationOf,
+  type StoredReservation,
+  storedWOf,
+} from '../../machines/power/ledger.js';
+import {
   type Decision,
   fitsStill,
   isNewest,
@@ -13,13 +20,6 @@ import {
 } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { mostOnFirst } from '../../machines/power/own-phases.js';
-import {
-  leastOf,
-  NOTHING_STORED,
-  reservationOf,
-  type StoredReservation,
-  storedWOf,
-} from '../../machines/power/stored-reservation.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';
@@ -236,7 +236,7 @@ export class SupervisedSite {
 
   #reserve(control: ConnectorControl): void {
     const { entitledTenthsA } = control.account;
-    const reserved = reservationOf(this.supervisor.ledger, control.account, this.#options.agenda.nowMs);
+    const reserved = reservationOf(control.account, this.#options.agenda.nowMs);
     this.#pending.push({ key: control.key, reserved: { ...reserved, limitTenthsA: entitledTenthsA } });
     this.#countStored(control);
   }
