@@ -223,6 +223,8 @@ class ConnectorEntitlements {
   #sent: Given | undefined;
   /** The newest grant while it is pending persistence, or if it never leaves. It gives no capacity for further grants. */
   #pending: Given | undefined;
+  /** No record and not the newest sent grant ends before this. A renewal only moves ends back, and leaves it as it is. */
+  #nothingEndsBeforeMs = NEVER;
   /** Limit that the charger reported without a lasting grant, on its certain phases; counts until the next grant. */
   #reported = NO_CURRENT;
 
@@ -592,6 +594,7 @@ class ConnectorEntitlements {
     if (limit !== undefined) limit.certain = limit.currents;
     this.#sent = this.#pending;
     this.#pending = undefined;
+    this.#findNextEnd();
   }
 
   /** The charger keeps to grant `seq`, as of `nowMs`. True if that releases a larger entitlement (R1). */
@@ -614,7 +617,9 @@ class ConnectorEntitlements {
     }
     if (isEndless) this.#endBy(seq, nowMs + longestLeaseMsOf(this));
     // As a rule all grants have the same fallback.
-    return (fallbacks > 1 && this.#leaveFallbacks(seq, nowMs)) || isReleased;
+    if (fallbacks > 1 && this.#leaveFallbacks(seq, nowMs)) isReleased = true;
+    if (isEndless || isReleased) this.#findNextEnd();
+    return isReleased;
   }
 
   /** Earlier limits may outlast their leases, also after later reports about leases (R41). */
@@ -627,11 +632,17 @@ class ConnectorEntitlements {
 
   /** Removes all limits that can no longer be in force. True if the bound fell. */
   release(nowMs: number): boolean {
+    if (nowMs < this.#nothingEndsBeforeMs) return false;
     const limit = this.#sent?.limit;
     if (this.#sent !== undefined && limit !== undefined && this.#endOf(limit) <= nowMs)
       this.#sent.limit = undefined;
-    for (const record of this.#records) if (this.#endOf(record) <= nowMs) return this.#removeOver(nowMs);
-    return false;
+    this.#findNextEnd();
+    if (nowMs < this.#nothingEndsBeforeMs) return false;
+    this.#records = this.#records.filter((record) => this.#endOf(record) > nowMs);
+    this.#findNextEnd();
+    const beforeW = this.boundW;
+    this.recount();
+    return this.boundW < beforeW;
   }
 
   /** Recalculates the bounds and the load per phase, after a change of the records or of the site. */
@@ -650,11 +661,12 @@ class ConnectorEntitlements {
     this.#site.onChange(this, beforeW, before);
   }
 
-  #removeOver(nowMs: number): boolean {
-    this.#records = this.#records.filter((record) => this.#endOf(record) > nowMs);
-    const beforeW = this.boundW;
-    this.recount();
-    return this.boundW < beforeW;
+  /** Finds the next end anew, because ends may have moved forward. */
+  #findNextEnd(): void {
+    const limit = this.#sent?.limit;
+    let nextMs = limit === undefined ? NEVER : this.#endOf(limit);
+    for (const record of this.#records) nextMs = Math.min(nextMs, this.#endOf(record));
+    this.#nothingEndsBeforeMs = nextMs;
   }
 
   #loadsAt(bounds: OwnPhases): OwnPhases {
@@ -773,6 +785,7 @@ class ConnectorEntitlements {
       place = this.#limitBefore(place);
     }
     this.#records.push(added);
+    this.#nothingEndsBeforeMs = Math.min(this.#nothingEndsBeforeMs, this.#endOf(added));
     this.#mergeOldest(({ source }) => source !== 'fallback', LIMITS_KEPT);
     return added;
   }
@@ -866,6 +879,7 @@ class ConnectorEntitlements {
       if (this.lease === 'none' && lease !== 'none') record.untilMs = Math.max(record.untilMs, nowMs);
     }
     this.lease = lease;
+    this.#findNextEnd();
   }
 
   /**
