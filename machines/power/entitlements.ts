@@ -153,6 +153,14 @@ function isRedundant(
   return isWithin(older.currents, newer.currents);
 }
 
+/**
+ * End of a lease that ends at `heartbeatUntilMs` if the charger counts from its heartbeats (R4). Any other charger ends it
+ * at no known time until it acknowledges the grant (R41).
+ */
+function knownEndMs(lease: LeaseKind, heartbeatUntilMs: number): number {
+  return lease === 'heartbeat' ? heartbeatUntilMs : NEVER;
+}
+
 function mergedOf(oldest: Entitlement, next: Entitlement): Entitlement {
   const phases = oldest.phases > next.phases ? oldest.phases : next.phases;
   const most = largerOf(oldest.currents, next.currents);
@@ -499,7 +507,7 @@ class ConnectorEntitlements {
     this.recount();
   }
 
-  /** Future grants are for the first `phases` phases. Earlier ones keep their phases (R31). */
+  /** Future grants are for the first `phases` phases. Earlier ones keep their phases (R31, R37). */
   useOn(phases: PhaseCount): void {
     this.usedPhases = this.#countOf(phases);
     this.milliwattsPerTenth = this.milliwattsOnPhase * Math.min(phases, this.phases);
@@ -645,13 +653,10 @@ class ConnectorEntitlements {
     return this.boundW < beforeW;
   }
 
-  /** Recalculates the bounds and the load per phase, after a change of the records or of the site. */
+  /** Recalculates the bounds and the load per phase, after a change of the records or of the site (R1). */
   recount(): void {
-    const { boundW: beforeW, loads: before, maxTenthsA, keepsThen } = this;
-    // A charger that keeps `thenA` has no own fail-safe to reserve. A later grant may have replaced the reported value,
-    // and the fallbacks count both.
-    const isOwnReserved = !keepsThen && this.#site.reservesOwnFailsafes;
-    this.ownFailsafeTenthsA = isOwnReserved ? this.reportedFailsafeTenthsA : 0;
+    const { boundW: beforeW, loads: before, maxTenthsA } = this;
+    this.ownFailsafeTenthsA = this.#ownToReserveTenthsA();
     const fallbacks = this.#mostOf(({ source }) => source === 'fallback');
     this.failsafes = largerOf(onFirst(this.ownFailsafeTenthsA, ALL_PHASES), fallbacks);
     this.entitled = cappedAt(largerOf(this.failsafes, this.#mostOf()), maxTenthsA);
@@ -667,6 +672,14 @@ class ConnectorEntitlements {
     let nextMs = limit === undefined ? NEVER : this.#endOf(limit);
     for (const record of this.#records) nextMs = Math.min(nextMs, this.#endOf(record));
     this.#nothingEndsBeforeMs = nextMs;
+  }
+
+  /**
+   * Fail-safe to reserve for a charger that keeps nothing over a restart (R24). One that keeps `thenA` has none: a later
+   * grant may have replaced the reported value, and the fallbacks count both.
+   */
+  #ownToReserveTenthsA(): number {
+    return this.keepsThen || !this.#site.reservesOwnFailsafes ? 0 : this.reportedFailsafeTenthsA;
   }
 
   #loadsAt(bounds: OwnPhases): OwnPhases {
@@ -719,7 +732,7 @@ class ConnectorEntitlements {
     return largerOf(own, isOver ? fallback : currentsOf(this.#sent));
   }
 
-  /** End of the record with settling time (R1); infinite if unknown. A charger without leases ends none (R41). */
+  /** End of the record with settling time (R1); infinite if unknown. A charger without a lease ends none (R41). */
   #endOf({ untilMs, settledAtMs }: Entitlement): number {
     return this.lease === 'none' ? settledAtMs : Math.min(untilMs + this.#settleMs, settledAtMs);
   }
@@ -774,7 +787,7 @@ class ConnectorEntitlements {
       currents,
       phases,
       certain: isWaiting ? NO_CURRENT : currents,
-      untilMs: this.lease === 'heartbeat' ? heartbeatUntilMs : NEVER,
+      untilMs: knownEndMs(this.lease, heartbeatUntilMs),
       heartbeatUntilMs,
       isEndOpen: false,
       settledAtMs: NEVER,
@@ -801,7 +814,7 @@ class ConnectorEntitlements {
     if (limit.currents[0] !== limitTenthsA || phases !== this.usedPhases) return false;
     if (!isOnFirst(fallback, thenTenthsA, phases)) return false;
     const heartbeatUntilMs = receivedAtMs + longestLeaseMsOf({ ttlMs });
-    const untilMs = this.lease === 'heartbeat' ? heartbeatUntilMs : NEVER;
+    const untilMs = knownEndMs(this.lease, heartbeatUntilMs);
     const place = this.#limitBefore(this.#records.length);
     if (this.#records[place] !== limit) return false;
     if (limit.untilMs > untilMs || limit.heartbeatUntilMs > heartbeatUntilMs) return false;

@@ -63,16 +63,10 @@ export class Ledger {
     this.#timing = timing;
     this.#site = {
       reservesOwnFailsafes: true,
-      refusalOf: (connector, mostTenthsA, { budgetW, isLockFloor = false }) => {
-        const leftW = budgetW - this.#totalW + connector.boundW;
-        const neededW = wattsBeside(connector, mostTenthsA);
-        if (neededW > leftW && !isLockFloor) return `${neededW} W are more than the ${leftW} W that are left`;
-        const carriableTenthsA = this.carriableTenthsA(connector);
-        // A floor that the connector already has adds no load (R44), nor does one within a reserved maximum.
-        const hasTenthsA = connector.isWorstCase ? connector.maxTenthsA : connector.hadTenthsA;
-        if (mostTenthsA <= carriableTenthsA || (isLockFloor && mostTenthsA <= hasTenthsA)) return undefined;
-        return `${mostTenthsA} is more than the ${carriableTenthsA} its fuses carry`;
-      },
+      refusalOf: (connector, mostTenthsA, { budgetW, isLockFloor = false }) =>
+        isLockFloor
+          ? this.#refusalOfLockFloor(connector, mostTenthsA)
+          : this.#refusalOfGrant(connector, mostTenthsA, budgetW),
       onChange: (connector, beforeW, before) => {
         this.#totalW += connector.boundW - beforeW;
         this.#move(connector, before, connector.loads);
@@ -174,6 +168,28 @@ export class Ledger {
       leastTenthsA = Math.min(leastTenthsA, (this.#capacitiesTenthsA[circuitPhase] ?? 0) - othersTenthsA);
     }
     return Math.max(0, leastTenthsA);
+  }
+
+  #refusalOfGrant(connector: Entitlements, mostTenthsA: number, budgetW: number): string | undefined {
+    const leftW = budgetW - this.#totalW + connector.boundW;
+    const neededW = wattsBeside(connector, mostTenthsA);
+    if (neededW > leftW) return `${neededW} W are more than the ${leftW} W that are left`;
+    return this.#refusalByFuses(connector, mostTenthsA);
+  }
+
+  /**
+   * The 6 A of a lock ignore the budget (R17), but fuses must carry them (R28). A floor that the connector already has
+   * adds no load (R44), nor does one within a reserved maximum (R8).
+   */
+  #refusalOfLockFloor(connector: Entitlements, mostTenthsA: number): string | undefined {
+    const countedTenthsA = connector.isWorstCase ? connector.maxTenthsA : connector.hadTenthsA;
+    return mostTenthsA <= countedTenthsA ? undefined : this.#refusalByFuses(connector, mostTenthsA);
+  }
+
+  #refusalByFuses(connector: Entitlements, mostTenthsA: number): string | undefined {
+    const carriableTenthsA = this.carriableTenthsA(connector);
+    if (mostTenthsA <= carriableTenthsA) return undefined;
+    return `${mostTenthsA} is more than the ${carriableTenthsA} its fuses carry`;
   }
 
   /** Replaces a connector's currents `from` by `to` on its circuit phases. */
