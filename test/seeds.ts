@@ -48,6 +48,11 @@ export function casesOf(most: number, least = 1): number {
   return partOf('cases', most, least);
 }
 
+/** The same, but CI plays all: a usual run alone plays a part. */
+export function casesInCi(most: number): number {
+  return casesOf(most, part().of <= MOST_PARTS_IN_CI ? most : 1);
+}
+
 /** Number of `most` simulated minutes for the running test, at least `least`. */
 export function minutesOf(most: number, least: number): number {
   return partOf('minutes', most, least);

@@ -11,7 +11,7 @@ import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
 import { Ledger } from '../../machines/power/ledger.js';
 import { onFirst, type PhaseCount } from '../../machines/power/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
-import { casesOf } from '../seeds.js';
+import { casesInCi } from '../seeds.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -337,7 +337,7 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
           }
         },
       ),
-      { numRuns: casesOf(5_000) },
+      { numRuns: casesInCi(5_000) },
     );
   });
 
@@ -357,7 +357,7 @@ describe('A ledger beside an oracle that keeps all grants and acknowledgements f
           }
         },
       ),
-      { numRuns: casesOf(6_000) },
+      { numRuns: casesInCi(6_000) },
     );
   });
 });
