@@ -23,7 +23,7 @@ export interface GrantTiming extends LeaseTiming {
 /** Charger clocks may run slow by this factor (rule: drift 2 %). */
 const DRIFT = 1.02;
 
-/** Duration of a lease on the slowest permitted clock, ms. */
+/** Duration of a lease on the slowest permitted clock, ms (R1). */
 export function longestLeaseMsOf({ ttlMs }: Pick<GrantTiming, 'ttlMs'>): number {
   return Math.ceil(ttlMs * DRIFT);
 }

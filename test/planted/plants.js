@@ -410,6 +410,14 @@ export const PLANTS = [
     invariant: 'P2',
   },
   {
+    name: 'lock-floor-within-the-budget',
+    file: 'machines/power/ledger.js',
+    text: 'this.#refusalOfLockFloor(connector, mostTenthsA)',
+    bug: 'this.#refusalOfGrant(connector, mostTenthsA, budgetW)',
+    seed: 4,
+    invariant: 'P14',
+  },
+  {
     name: 'session-id-not-checked',
     file: 'sim/charger/virtual-connector.js',
     text: 'limit.session !== this.id',
