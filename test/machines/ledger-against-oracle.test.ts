@@ -157,6 +157,8 @@ class Pair {
     } else if (step.what === 'leave') {
       oracle.leave();
       account.noteLeft(oracle.lastSeq);
+      // Each decision begins with a release, so a grant that leaves after its end gives no capacity.
+      this.ledger.release(this.nowMs);
     } else if (step.what === 'widen') {
       oracle.widen();
       account.widen();
