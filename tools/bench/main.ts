@@ -12,6 +12,7 @@ const BENCHMARKS = [
   'start',
   'meter-values',
   'enforcement-decisions',
+  'large-site',
   'enforcement-heartbeats',
   'ocpp-gateway',
   'dashboard',
