@@ -102,7 +102,8 @@ export function budgetOf(
   { now, nowMs }: Instant,
   { noticeMs, horizonMs }: LookAhead,
 ): Budget {
-  const { sources, limit, connectors } = location;
+  const { sources, limit } = location;
+  const lockStacks = lockStacksOf(location.connectors);
   const toMonotonic = (atMs: EpochMs) => nowMs + (atMs - now);
   const shares = sources.flatMap(({ share }) => share ?? []);
   const lowestOf = (lowest: LimitInForce, bindsFrom: EpochMs, untilMs: number) => {
@@ -161,14 +162,14 @@ export function budgetOf(
     lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
     isLockNear(key) {
-      const lockStack = connectors.get(key)?.getSnapshot().context.stack;
+      const lockStack = lockStacks.get(key);
       return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);
     },
     lockAheadKw(key) {
-      const lockStack = connectors.get(key)?.getSnapshot().context.stack;
+      const lockStack = lockStacks.get(key);
       return lockStack && highestLockWithin(lockStack, now, noticeEnd);
     },
-    lockNoticeAtMs: toMonotonic(nextLockAfter(connectors.values(), noticeEnd) - noticeMs),
+    lockNoticeAtMs: toMonotonic(nextLockAfter(lockStacks.values(), noticeEnd) - noticeMs),
   };
 }
 
@@ -192,12 +193,21 @@ function highestLockWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): n
   return highestKw;
 }
 
+/** Profiles of the connectors that have any, by key: as a rule few do. */
+function lockStacksOf(connectors: ReadonlyMap<string, ConnectorActor>): ReadonlyMap<string, ProfileStack> {
+  const stacks = new Map<string, ProfileStack>();
+  for (const [key, connector] of connectors) {
+    const { stack } = connector.getSnapshot().context;
+    if (stack.length > 0) stacks.set(key, stack);
+  }
+  return stacks;
+}
+
 /** The first start of a lock after `atMs`; infinite without one. */
-function nextLockAfter(connectors: Iterable<ConnectorActor>, atMs: EpochMs): EpochMs {
+function nextLockAfter(stacks: Iterable<ProfileStack>, atMs: EpochMs): EpochMs {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const connector of connectors)
-    for (const { startsAtMs } of connector.getSnapshot().context.stack)
-      if (startsAtMs > atMs && startsAtMs < nextMs) nextMs = startsAtMs;
+  for (const stack of stacks)
+    for (const { startsAtMs } of stack) if (startsAtMs > atMs && startsAtMs < nextMs) nextMs = startsAtMs;
   return nextMs;
 }
 
