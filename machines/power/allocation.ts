@@ -116,8 +116,8 @@ class Filling {
   lowestW: number | undefined;
   readonly #claims: readonly Claim[];
   readonly #rising = new Set<number>();
-  /** Final shares of the stopped claims, whole W. */
-  readonly #keptW = new Map<number, number>();
+  /** Final share of each stopped claim, whole W; undefined for all others. */
+  readonly #keptW: (number | undefined)[];
   #levelW = 0;
   #leftW: number;
   readonly #circuitPhases: readonly FillingCircuitPhase[];
@@ -126,6 +126,7 @@ class Filling {
   constructor(claims: readonly Claim[], room: Room) {
     this.#claims = claims;
     this.bindings = claims.map(() => undefined);
+    this.#keptW = claims.map(() => undefined);
     this.#leftW = room.leftW;
     this.#circuitPhases = room.leftTenthsA.map((leftTenthsA) => ({
       leftTenthsA,
@@ -140,7 +141,7 @@ class Filling {
   }
 
   shareW({ mostW }: Claim, i: number): number {
-    return this.#keptW.get(i) ?? mostW;
+    return this.#keptW[i] ?? mostW;
   }
 
   run(): void {
@@ -226,7 +227,7 @@ class Filling {
       if (!this.#rising.delete(i)) continue;
       const { load = NO_LOAD, floorW } = this.#claims[i] ?? NO_CLAIM;
       this.#weigh(load, -1, 0);
-      this.#keptW.set(i, Math.max(levelW, floorW));
+      this.#keptW[i] = Math.max(levelW, floorW);
       this.bindings[i] = binding;
     }
   }
@@ -237,7 +238,7 @@ class Filling {
       const point = points[i];
       const claim = point === undefined ? undefined : this.#claims[point.claim];
       if (point?.isStart !== true || claim === undefined || claim.floorW === claim.mostW) continue;
-      this.#keptW.set(point.claim, claim.floorW);
+      this.#keptW[point.claim] = claim.floorW;
       this.bindings[point.claim] = 'power';
     }
   }
@@ -296,18 +297,22 @@ export function allocate(
   availableTenthsA: readonly number[] = [],
 ): Allocation {
   const room = new Room(availableW, availableTenthsA);
-  for (const claim of [...locked, ...unlocked]) room.hold(claim);
+  for (const claim of locked) room.hold(claim);
+  for (const claim of unlocked) room.hold(claim);
   const forLocked = shareAmongLocked(locked, room);
   const { short } = forLocked;
-  const yields = unlocked.map((claim) => yieldOf(claim, short));
+  const yields = unlocked.map((claim) => (short.size === 0 ? 'nothing' : yieldOf(claim, short)));
   const forUnlocked = shareAmongUnlocked(unlocked, yields, room);
   return {
     ...forUnlocked,
     lockedW: forLocked.sharesW,
     lockedBindings: forLocked.bindings,
-    bindings: forUnlocked.bindings.map((binding, i) =>
-      yields[i] === 'nothing' ? binding : shortOf(unlocked[i] ?? NO_CLAIM, short),
-    ),
+    bindings:
+      short.size === 0
+        ? forUnlocked.bindings
+        : forUnlocked.bindings.map((binding, i) =>
+            yields[i] === 'nothing' ? binding : shortOf(unlocked[i] ?? NO_CLAIM, short),
+          ),
     yields,
     isLastResort: forLocked.isShort,
     lastResort: locked.map(
@@ -386,10 +391,11 @@ function shareAmongUnlocked(
   const asking = claims.map((claim, i) =>
     yields[i] === 'floor' ? { ...claim, mostW: claim.floorW } : claim,
   );
-  const places = [...claims.keys()].filter((i) => yields[i] !== 'paused');
-  const awake = places.filter((i) => claims[i]?.isResting !== true);
+  const awake: number[] = [];
+  const resting: number[] = [];
+  for (const [i, { isResting }] of claims.entries())
+    if (yields[i] !== 'paused') (isResting === true ? resting : awake).push(i);
   const levelW = shareAmong(asking, awake, room, shares);
-  const resting = places.filter((i) => claims[i]?.isResting === true);
   const lastLevelW = shareAmong(asking, resting, room, shares);
   return { ...shares, levelW: levelW ?? lastLevelW };
 }
@@ -410,6 +416,7 @@ function shareAmong(
   shares: Shares,
 ): number | undefined {
   const running: number[] = [];
+  const chosen: Claim[] = [];
   for (const i of places) {
     const claim = claims[i] ?? NO_CLAIM;
     // A claim that does not fit leaves the remainder to later claims. It keeps its place in the order for the next
@@ -419,11 +426,9 @@ function shareAmong(
     if (binding !== undefined) continue;
     room.deduct(claim, claim.heldW, claim.floorW);
     running.push(i);
+    chosen.push(claim);
   }
-  const filled = fill(
-    running.flatMap((i) => claims[i] ?? []),
-    room,
-  );
+  const filled = fill(chosen, room);
   for (const [nth, i] of running.entries()) {
     shares.unlockedW[i] = filled.sharesW[nth] ?? 0;
     shares.bindings[i] = filled.bindings[nth];

@@ -23,8 +23,9 @@ import {
 } from './division.js';
 import { failsafeTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import { choosePhases } from './phase-choice.js';
+import { canSwitch } from './reallocated-phases.js';
 import { isKeptOn } from './rotation.js';
-import { steadyShares } from './steady-shares.js';
+import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
 /**
  * Sets target and reason of each controlled connector. Paused unlocked connectors keep their fail-safes, with one
@@ -36,15 +37,17 @@ export function setTargets(
   circumstances: Circumstances,
 ): void {
   const areAllServed = doFloorsFit(controlled, circumstances);
-  if (!areAllServed) for (const { demand } of controlled) doubtRest(demand);
+  let isAnySwitching = false;
   for (const control of controlled) {
+    if (!areAllServed) doubtRest(control.demand);
+    isAnySwitching ||= canSwitch(control);
     control.isFailsafeWaived = false;
     control.isPausedForOperator = false;
     control.lockAheadTenthsA = 0;
     control.limitedBy = undefined;
   }
   const { switching, nowMs } = circumstances;
-  if (switching !== undefined) {
+  if (switching !== undefined && isAnySwitching) {
     const { useOn, lasting } = switching;
     choosePhases(controlled, {
       doFloorsFit: doFloorsFit(controlled, lasting),
@@ -149,35 +152,36 @@ function doFloorsFit(
 /** Target of each unlocked connector, tenths of an ampere: 0, or within a step of its fair share. */
 function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
-  const fairTenthsA = unlocked.map(({ account }, i) => {
-    const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, account.milliwattsPerTenth);
+  const fairTenthsA: number[] = [];
+  const running: number[] = [];
+  const claims: SteadyClaim[] = [];
+  for (const [i, { sentTenthsA = 0, demand, account }] of unlocked.entries()) {
+    const { milliwattsPerTenth, maxTenthsA, circuitPhases } = account;
+    const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, milliwattsPerTenth);
     const isPaused = tenthsA < account.leastTenthsA || allocation.yields[i] === 'paused';
-    return isPaused ? 0 : Math.min(tenthsA, account.maxTenthsA);
-  });
-  const room = roomBeside(division, fairTenthsA);
-  const running = [...unlocked.entries()].filter(
-    ([i]) => (fairTenthsA[i] ?? 0) > 0 && allocation.yields[i] === 'nothing',
-  );
-  const steady = steadyShares(
-    running.map(([i, { sentTenthsA = 0, demand, account }]) => ({
+    const eachTenthsA = isPaused ? 0 : Math.min(tenthsA, maxTenthsA);
+    fairTenthsA.push(eachTenthsA);
+    if (eachTenthsA === 0 || allocation.yields[i] !== 'nothing') continue;
+    running.push(i);
+    claims.push({
       sentTenthsA,
-      fairTenthsA: Math.floor(fairTenthsA[i] ?? 0),
-      mostTenthsA: Math.max(fairTenthsA[i] ?? 0, demand.mostTenthsA),
-      maxTenthsA: account.maxTenthsA,
-      milliwattsPerTenth: account.milliwattsPerTenth,
-      circuitPhases: account.circuitPhases,
-    })),
-    room.leftW,
-    room.leftTenthsA,
-  );
+      fairTenthsA: Math.floor(eachTenthsA),
+      mostTenthsA: Math.max(eachTenthsA, demand.mostTenthsA),
+      maxTenthsA,
+      milliwattsPerTenth,
+      circuitPhases,
+    });
+  }
+  const room = roomBeside(division, fairTenthsA);
+  const steady = steadyShares(claims, room.leftW, room.leftTenthsA);
   // The values are whole but computed as fractions. As small integers they need no heap memory.
-  for (const [nth, [i]] of running.entries()) fairTenthsA[i] = Math.floor(steady[nth] ?? 0);
+  for (const [nth, i] of running.entries()) fairTenthsA[i] = Math.floor(steady[nth] ?? 0);
   return fairTenthsA;
 }
 
 /** Remaining capacity beside the locked connectors and the given shares. */
 function roomBeside(
-  { allocation, locked, unlocked, availableW, availableTenthsA }: Division,
+  { allocation, locked, unlocked, claims, availableW, availableTenthsA }: Division,
   sharesTenthsA: readonly number[],
 ): { readonly leftW: number; readonly leftTenthsA: readonly number[] } {
   let leftW = availableW;
@@ -190,7 +194,7 @@ function roomBeside(
   for (const [i, control] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
     const shareW = wattsOfTenths(shareTenthsA, control.account.milliwattsPerTenth);
-    leftW -= Math.max(shareW, heldWOf(control));
+    leftW -= Math.max(shareW, claims[i]?.heldW ?? 0);
     deductLoad(leftTenthsA, control, shareTenthsA);
   }
   return { leftW, leftTenthsA };

@@ -3,7 +3,7 @@
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
 import type { Claim } from './claims.js';
-import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector-control.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { PhaseCount } from './own-phases.js';
 import type { Served } from './phase-choice.js';
@@ -12,7 +12,8 @@ import {
   isAboutToResume,
   isDwelling,
   isKeptOn,
-  lastPauseAtMs,
+  isWaiting,
+  LONGEST_TURN_MS,
   swapsApartMs,
   turnMsOf,
 } from './rotation.js';
@@ -53,6 +54,8 @@ export interface Division {
   readonly locked: readonly ConnectorControl[];
   /** In the order of their turns. Connectors at rest are omitted, and their targets are set. */
   readonly unlocked: readonly ConnectorControl[];
+  /** Of the unlocked connectors, in the same order. */
+  readonly claims: readonly Claim[];
   /** Power for all these connectors together, W. */
   readonly availableW: number;
   /** Capacity of each circuit phase for all these connectors, tenths of an ampere. */
@@ -65,11 +68,15 @@ export function divide(
   { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
 ): Division {
   const locked: ConnectorControl[] = [];
+  let lastPauseMs = Number.NEGATIVE_INFINITY;
+  let isAnyWaiting = false;
   const near: ConnectorControl[] = [];
   const rest: ConnectorControl[] = [];
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
+    lastPauseMs = Math.max(lastPauseMs, turnOf(control).pausedSinceMs ?? lastPauseMs);
+    isAnyWaiting ||= isWaiting(control);
     if (control.isPausedForOperator) {
       control.targetTenthsA = 0;
       control.reason = 'paused';
@@ -92,18 +99,21 @@ export function divide(
       deductLoad(leftTenthsA, control, 0);
     }
   }
-  const swapsFromMs = lastPauseAtMs(controlled) + swapsApartMs(settleMs);
-  const swaps = { swapsFromMs, turnMs: turnMsOf(controlled) };
-  const unlocked = [...near, ...inRotationOrder(rest, nowMs, swaps)];
+  // The length of a turn depends on all connectors only while some car is pending.
+  const turnMs = isAnyWaiting ? turnMsOf(controlled) : LONGEST_TURN_MS;
+  const swaps = { swapsFromMs: lastPauseMs + swapsApartMs(settleMs), turnMs };
+  const inTurn = inRotationOrder(rest, nowMs, swaps);
+  const unlocked = near.length === 0 ? inTurn : [...near, ...inTurn];
   // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
+  const claims = unlocked.map((control) => claimOfUnlocked(control, limits));
   const allocation = allocate(
     leftW,
     locked.map((control) => claimOfLocked(control, limits)),
-    unlocked.map((control) => claimOfUnlocked(control, limits)),
+    claims,
     leftTenthsA,
   );
-  return { allocation, locked, unlocked, availableW: leftW, availableTenthsA: leftTenthsA };
+  return { allocation, locked, unlocked, claims, availableW: leftW, availableTenthsA: leftTenthsA };
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
@@ -214,7 +224,9 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
 
 /** Deducts the connector's load at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
 export function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
+  const { circuitPhases } = control.account;
+  if (circuitPhases.length === 0) return;
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
-  for (const circuitPhase of control.account.circuitPhases)
+  for (const circuitPhase of circuitPhases)
     leftTenthsA[circuitPhase] = (leftTenthsA[circuitPhase] ?? 0) - loadTenthsA;
 }

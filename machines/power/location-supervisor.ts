@@ -448,8 +448,8 @@ export class LocationSupervisor {
     }
     this.ledger.release(nowMs);
     const controls = [...this.#connectors.controls.values()];
-    for (const { account } of controls.filter((control) => lacksConfirmedKeepsThen(control, nowMs)))
-      account.reserveOwnFailsafe();
+    for (const control of controls)
+      if (lacksConfirmedKeepsThen(control, nowMs)) control.account.reserveOwnFailsafe();
     allowFailsafes(controls, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, known.lowestOwnW, nowMs));
     const { budget, fall } = this.#aheadOfFall(known, controls);
