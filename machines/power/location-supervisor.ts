@@ -241,6 +241,13 @@ interface OwnDescription {
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 /** Interval between decisions without events. */
 const REST_MS = 60_000;
+/**
+ * A large location gathers reports for longer before it decides, so that the cost of a report does not grow with the
+ * number of connectors. Up to `GATHERS_ABOVE` connectors enforcement's own interval applies.
+ */
+const GATHERS_ABOVE = 50;
+const GATHERS_MS_EACH = 2;
+const GATHERS_AT_MOST_MS = 2_000;
 /** Another order may come for this long after an unannounced decrease or an operator limit. */
 const ORDERS_EXPECTED_FOR_MS = 3_600_000;
 
@@ -264,6 +271,8 @@ export class LocationSupervisor {
   #lockNoticeAtMs = Number.POSITIVE_INFINITY;
   #followedByMs = Number.NEGATIVE_INFINITY;
   #orderedAtMs = Number.NEGATIVE_INFINITY;
+  /** As of the last decision. */
+  #isOverbooked = false;
 
   constructor({ timing, ownerTerm }: SupervisorOptions) {
     this.timing = timing;
@@ -296,6 +305,16 @@ export class LocationSupervisor {
 
   get lookAhead(): LookAhead {
     return { noticeMs: noticeMsOf(this.timing), horizonMs: this.#horizonMs };
+  }
+
+  /**
+   * Time in which the location gathers reports after a decision, ms. It is 0 while entitlements exceed the capacity:
+   * others wait for these reports, and a limit has to be kept in time (R10).
+   */
+  get gathersForMs(): number {
+    const { size } = this.controls;
+    if (size <= GATHERS_ABOVE || this.#isOverbooked) return 0;
+    return Math.min(size * GATHERS_MS_EACH, GATHERS_AT_MOST_MS);
   }
 
   /** Total reservation of the location's connectors, W. */
@@ -509,16 +528,17 @@ export class LocationSupervisor {
 
   /** Time of the next raise, turn or release that no message triggers. */
   #nextAtMs(controlled: readonly ConnectorControl[], room: SharedCapacity, nowMs: number): number {
-    let nextMs = Math.min(nowMs + REST_MS, this.#validUntilMs, this.#lockNoticeAtMs);
+    let nextMs = nowMs + REST_MS;
+    let bindingMs = Math.min(this.#validUntilMs, this.#lockNoticeAtMs);
     const lateAtMs = nextLateAtMs(controlled, nowMs);
-    if (lateAtMs !== undefined && isOverbooked(this.ledger, [...this.controls.values()], room))
-      nextMs = Math.min(nextMs, lateAtMs);
+    this.#isOverbooked = isOverbooked(this.ledger, [...this.controls.values()], room);
+    if (lateAtMs !== undefined && this.#isOverbooked) bindingMs = Math.min(bindingMs, lateAtMs);
     nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
     const withCar = controlled.filter(({ demand }) => demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
     for (const { account } of this.controls.values()) nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
-    return nextMs;
+    return Math.min(bindingMs, Math.max(nextMs, nowMs + this.gathersForMs));
   }
 }
 

@@ -117,7 +117,7 @@ export function swapsApartMs(settleMs: number): number {
 }
 
 /** Time of the latest pause; minus infinity if no car is paused. */
-export function lastPauseAtMs(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
+function lastPauseAtMs(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
   let lastMs = Number.NEGATIVE_INFINITY;
   for (const control of controls) lastMs = Math.max(lastMs, turn(control).pausedSinceMs ?? lastMs);
   return lastMs;

@@ -87,15 +87,16 @@ export class Enforcement {
   /**
    * The location decides anew shortly, if there is anything to decide. Its clusters receive its entitlement until then
    * at once.
+   * @param gatherMs time since the last decision in which further events become part of this one
    */
-  decideSoon(location: LocationEntity): void {
+  decideSoon(location: LocationEntity, gatherMs = 0): void {
     const { connectors, alarms } = location;
     if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
     const { clock, directory } = this.#options;
     directory.noteReserved(location);
     this.#scheduler.scheduleBy(
       location,
-      Math.max(clock.monotonicMs(), location.decidedAtMs + DECIDE_EVERY_MS),
+      Math.max(clock.monotonicMs(), location.decidedAtMs + Math.max(gatherMs, DECIDE_EVERY_MS)),
     );
   }
 
@@ -108,7 +109,7 @@ export class Enforcement {
     const isNews = supervisor.receive(control, reading, nowMs);
     if (isNews) {
       this.#judge(connector);
-      this.decideSoon(location);
+      this.decideSoon(location, supervisor.gathersForMs);
     }
     if (supervisor.validUntilMs === Number.NEGATIVE_INFINITY) {
       // Before its first decision a location waits for chargers that report at the same time.
@@ -120,8 +121,9 @@ export class Enforcement {
 
   /** @returns false if no such grant was sent */
   applyAck({ location, control }: ConnectorEntity, ack: Ack, nowMs: number): boolean {
-    const received = supervisorOf(location).applyAck(control, ack, nowMs);
-    if (received === 'news') this.decideSoon(location);
+    const supervisor = supervisorOf(location);
+    const received = supervisor.applyAck(control, ack, nowMs);
+    if (received === 'news') this.decideSoon(location, supervisor.gathersForMs);
     return received !== 'refused';
   }
 
