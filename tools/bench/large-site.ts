@@ -16,7 +16,7 @@ const { values } = parseArgs({
   },
 });
 
-const WARM_UP = 10;
+const WARM_UP = 20;
 /** All cars charge under this limit for each connector, W; under `LOW_W_EACH` they share. */
 const HIGH_W_EACH = 12_000;
 /** Less than the minimum of 6 A for each car, so that cars take turns. */
