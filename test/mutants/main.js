@@ -29,7 +29,7 @@ const NEAREST = {
     'test/service/peak-shaving',
     'test/service/cancelled-profiles',
   ],
-  operator: ['test/service/operator-limit', 'test/enforcement/limit-holds'],
+  lpc: ['test/service/operator-limit', 'test/enforcement/limit-holds'],
   organization: ['test/service/organization-limits', 'test/service/cancelled-profiles', 'test/service/time'],
   profile: ['test/service/location-limits', 'test/service/time'],
   siteMeter: ['test/service/site-meter', 'test/service/peak-shaving'],

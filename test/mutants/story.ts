@@ -1,5 +1,4 @@
-// Records everything visible outside the service during a story, line by line: answers, stream, log, metrics, limits
-// and currents.
+// Records the limits, the power and the alarms of a story, line by line, apart from answers and stream.
 import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../sim/scenario/scenario.js';
@@ -7,13 +6,16 @@ import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { createArrivals } from '../../sim/sessions/visit.js';
 import { createWorld, type World } from '../../sim/world/world.js';
 import { createActorSystem } from '../../src/actor-system.js';
-import type { Metrics } from '../../src/metrics.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { TelemetryHandler } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
+import { effectOf } from './effects.js';
+
+/** `effect`: a limit, power or alarm. `answer`: the answer to a request, or an event of the stream. */
+export type About = 'effect' | 'answer';
 
 /** Receives one line. Returns false to end the story. */
-export type OnLine = (line: string) => boolean;
+export type OnLine = (line: string, about: About) => boolean;
 
 /** Inputs of the service besides the messages of the virtual chargers. */
 export interface Ear {
@@ -39,6 +41,8 @@ export interface Story {
 export const MINUTE_MS = 60_000;
 export const TENANT = 'harbour' as TenantUuid;
 const LOOK_EVERY_MINUTES = 0.5;
+
+type Tell = (line: string, about: About) => void;
 
 /**
  * A scenario of one tenant.
@@ -66,41 +70,27 @@ export function call(method: string, path: string, body?: unknown): Deed {
   return (_, ask) => ask(method, path, body);
 }
 
-/** Metrics about modes. Metrics about time depend on the test machine. */
-const COUNTED = [
-  'connectors',
-  'throttledConnectors',
-  'openAlarms',
-  'alarms',
-  'grants',
-  'actorsRebuilt',
-  'overload',
-] as const;
-
 /** Runs the production service and its chargers through the story, until it ends or `onLine` returns false. */
 export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
   let isEnough = false;
-  let metrics: Metrics | undefined;
   let ear: Ear | undefined;
-  const tell = (line: string): void => {
-    isEnough ||= !onLine(line);
+  const tell: Tell = (line, about) => {
+    isEnough ||= !onLine(line, about);
   };
-  const world = await openWorld(story.scene, tell, (current, heard) => {
-    metrics = current;
+  const world = await openWorld(story.scene, tell, (heard) => {
     ear = heard;
   });
   const ask: Ask = async (method, path, body) => {
     const answer = await world.call(method, path, body);
     // Each request has an id of its own, and a refusal contains it.
     const answered = JSON.stringify(answer.body)?.replace(/"requestId":"[^"]*"/, '');
-    tell(`${method} ${path}: ${answer.status} ${answered}`);
+    tell(`${method} ${path}: ${answer.status} ${answered}`, 'answer');
   };
   try {
     for (let minute = 0; minute < story.lastsMinutes && !isEnough; minute += LOOK_EVERY_MINUTES) {
       for (const [atMinute, deed] of story.deeds)
         if (atMinute === minute && ear !== undefined) await deed(world, ask, ear);
       for (const path of story.reads) await ask('GET', path);
-      for (const name of COUNTED) tell(`${name} ${JSON.stringify((await metrics?.[name].get())?.values)}`);
       await world.advance(LOOK_EVERY_MINUTES * MINUTE_MS);
     }
   } finally {
@@ -108,19 +98,9 @@ export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
   }
 }
 
-function openWorld(
-  scene: Scenario,
-  tell: (line: string) => void,
-  onSystem: (metrics: Metrics, ear: Ear) => void,
-): Promise<World> {
+function openWorld(scene: Scenario, tell: Tell, onSystem: (ear: Ear) => void): Promise<World> {
   const { provision, seed, startsAtMs } = scene;
   const arrivals = createArrivals(sessionsOf(scene, seed), startsAtMs);
-  const log: Seams['log'] = {
-    debug: (fields, message) => message === 'effect' && tell(`log ${JSON.stringify(fields)}`),
-    info() {},
-    warn() {},
-    error() {},
-  };
   const createActors: Seams['createActors'] = (options) => {
     let lateMs = 0;
     const { clock } = options;
@@ -131,9 +111,11 @@ function openWorld(
     const starve = (ms: number) => {
       lateMs = ms;
     };
-    onSystem(options.metrics, { sink: system.telemetryHandler, clock, starve });
+    onSystem({ sink: system.telemetryHandler, clock, starve });
     const listen = () =>
-      system.application.subscribe(TENANT, undefined, (event) => tell(`stream ${JSON.stringify(event)}`));
+      system.application.subscribe(TENANT, undefined, (event) =>
+        tell(`stream ${JSON.stringify(event)}`, 'answer'),
+      );
     const start = system.start.bind(system);
     return Object.assign(system, { start: () => start().then(() => void listen()) });
   };
@@ -145,7 +127,10 @@ function openWorld(
       ({ controllerUuid }) =>
       (connectorId) =>
         arrivals(connectorKey({ controllerUuid, connectorId })),
-    onEvent: (event) => tell(JSON.stringify(event)),
-    seams: { log, createActors },
+    onEvent(event) {
+      const effect = effectOf(event);
+      if (effect !== undefined) tell(JSON.stringify(effect), 'effect');
+    },
+    seams: { createActors },
   });
 }
