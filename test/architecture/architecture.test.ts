@@ -228,6 +228,7 @@ describe('The banned words', () => {
     ['test/web/a.test.ts', 'chromium.launch();'],
     ['test/a.test.ts', "vi.mock('node:crypto');"],
     ['test/a.test.ts', "describe.skipIf(!hasCurl)('curl', f);"],
+    ['machines/power/a.ts', "control.actor.send({ type: 'car.left' });"],
   ])('are found in %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).not.toEqual([]);
   });
@@ -238,6 +239,8 @@ describe('The banned words', () => {
     ['src/a.ts', 'new Date(epochMs); clock.setTimeout(f, 1);'],
     ['src/a.ts', '// Date.now() would not do here'],
     ['machines/a.ts', '/** No async, no Date.now. */'],
+    ['machines/limits/profile.machine.ts', 'actor.send(event);'],
+    ['src/actors/directory.ts', 'location.actor.send(event);'],
   ])('are allowed where they belong, %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).toEqual([]);
   });
