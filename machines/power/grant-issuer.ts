@@ -133,6 +133,7 @@ interface GrantRoom {
 export interface FallRoom {
   /** Start of that limit, monotonic ms. */
   readonly fromMs: number;
+  /** Infinite if the budget is that limit already. */
   readonly leftW: number;
 }
 
@@ -310,7 +311,7 @@ export class GrantIssuer {
 
   /** Highest limit that fits a lower limit ahead, whose start it outlasts; infinite without one (R3). */
   #fittingAfterFallTenthsA(control: ConnectorControl): number {
-    if (this.#fallFromMs === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+    if (this.#fallLeftW === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
     const { account } = control;
     const roomW = this.#fallLeftW + this.#outlastingW(control);
     return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);

@@ -515,7 +515,11 @@ export class LocationSupervisor {
     for (const control of controls) leftW -= outlastingW(control, fromMs);
     if (leftW >= 0 && beginsAt.now > this.#loweredFor) return { budget: known, fall: { fromMs, leftW } };
     this.#loweredFor = beginsAt.now;
-    return { budget: { ...known, ...fall, fall: undefined }, fall: undefined };
+    const untilMs = Math.min(known.untilMs, fall.untilMs);
+    return {
+      budget: { ...known, ...fall, untilMs },
+      fall: { fromMs, leftW: Number.POSITIVE_INFINITY },
+    };
   }
 
   /** Updates the horizon. If it grows, a decision must precede the next lease. */

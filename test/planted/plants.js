@@ -118,7 +118,7 @@ export const PLANTS = [
     within: 'isWaiting: mustStore,',
     text: 'mustStore',
     bug: 'false',
-    seed: 87,
+    seed: 37,
     invariant: 'P2',
   },
   {
@@ -142,15 +142,15 @@ export const PLANTS = [
     file: 'machines/power/budget.js',
     text: 'wattsOfLimit(ahead.limitKw) >= wattsOfLimit(lowest.limitKw)',
     bug: 'boundary > 0',
-    seed: 6,
-    invariant: 'P6',
+    seed: 2,
+    invariant: 'P2',
   },
   {
     name: 'lease-outlasts-lower-limit',
     file: 'machines/power/grant-issuer.js',
     text: "limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat'",
     bug: 'receivedAtMs >= 0',
-    seed: 6,
+    seed: 2,
     invariant: 'P2',
   },
   {
@@ -158,7 +158,7 @@ export const PLANTS = [
     file: 'machines/power/entitlements.js',
     text: 'largerOf(this.failsafes, this.#mostOf())',
     bug: "this.#mostOf(({ source }) => source !== 'fallback')",
-    seed: 7,
+    seed: 3,
     invariant: 'P2',
   },
   {
