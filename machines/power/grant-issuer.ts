@@ -125,16 +125,17 @@ interface GrantRoom {
   readonly need: PowerNeed;
   /** The grid operator may order a lower limit at any moment without notice. */
   readonly areOrdersExpected: boolean;
-  /** Leases end before a lower limit that begins soon; undefined without one. */
-  readonly fall: FallRoom | undefined;
+  /** Lower limits that begin before the longest lease ends. */
+  readonly ahead: readonly LimitAhead[];
 }
 
-/** Capacity from the start of a lower limit on, beside all that outlasts it (R3). */
-export interface FallRoom {
-  /** Start of that limit, monotonic ms. */
+/** Capacity from the start of a lower limit on, beside all that outlasts that start (R3). */
+export interface LimitAhead {
+  /** Start of the limit, monotonic ms. */
   readonly fromMs: number;
-  /** Infinite if the budget is that limit already. */
-  readonly leftW: number;
+  leftW: number;
+  /** The budget is that limit already, so leases outlast its start as far as they fit it. Otherwise none does. */
+  readonly isBudget: boolean;
 }
 
 /** Interval between raises (rule 9). */
@@ -171,6 +172,9 @@ class KeptForLocks implements CircuitLoads {
 
 const NOTHING_KEPT = new KeptForLocks([]);
 
+/** No lower limit begins soon. */
+const NONE: readonly number[] = [];
+
 export class GrantIssuer {
   readonly #ledger: Ledger;
   readonly #ownerTerm: number;
@@ -183,8 +187,7 @@ export class GrantIssuer {
   #keptForLocks = NOTHING_KEPT;
   #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
   #areOrdersExpected = false;
-  #fallFromMs = Number.POSITIVE_INFINITY;
-  #fallLeftW = Number.POSITIVE_INFINITY;
+  #ahead: readonly LimitAhead[] = [];
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm ownership term of this service, higher than any before; the `epoch` of its grants */
@@ -217,8 +220,7 @@ export class GrantIssuer {
     this.#clusterRoomW = room.clusterRoomW;
     this.#raisesToW = room.raisesToW;
     this.#areOrdersExpected = room.areOrdersExpected;
-    this.#fallFromMs = room.fall?.fromMs ?? Number.POSITIVE_INFINITY;
-    this.#fallLeftW = room.fall?.leftW ?? Number.POSITIVE_INFINITY;
+    this.#ahead = room.ahead;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
@@ -290,36 +292,54 @@ export class GrantIssuer {
     }
     for (const control of controlled) {
       const { isLeaseCut, isStoring, sentTenthsA } = control;
-      if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(control))
+      if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(control, sentTenthsA))
         grants.push(this.#grant(control, sentTenthsA, nowMs));
     }
     return grants;
   }
 
-  /** Lease of a grant that outlasts no lower limit which begins soon, ms from the newest heartbeat (R3, R51). */
-  #ttlMsFor(control: ConnectorControl, thenTenthsA: number): number {
-    const ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
-    const endMs = this.#fallFromMs - this.#settleMs;
-    return endMs === Number.POSITIVE_INFINITY ? ttlMs : Math.min(ttlMs, ttlMsUntil(endMs, control));
+  /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3, R51). */
+  #ttlMsFor(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): number {
+    let ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
+    // The end of such a lease changes nothing, or is not known.
+    if (limitTenthsA <= thenTenthsA || control.account.lease !== 'heartbeat') return ttlMs;
+    for (const limit of this.#ahead)
+      if (!limit.isBudget || limitTenthsA > this.#outlastingTenthsA(control, limit))
+        ttlMs = Math.min(ttlMs, ttlMsUntil(limit.fromMs - this.#settleMs, control));
+    return ttlMs;
   }
 
-  #extendsLease(control: ConnectorControl): boolean {
+  #extendsLease(control: ConnectorControl, limitTenthsA: number): boolean {
     const { account, receivedAtMs, leasedUntilMs } = control;
-    const ttlMs = this.#ttlMsFor(control, account.grantedThenTenthsA);
+    const ttlMs = this.#ttlMsFor(control, limitTenthsA, account.grantedThenTenthsA);
     return receivedAtMs + ttlMs >= leasedUntilMs + SECOND_MS;
   }
 
-  /** Highest limit that fits a lower limit ahead, whose start it outlasts; infinite without one (R3). */
-  #fittingAfterFallTenthsA(control: ConnectorControl): number {
-    if (this.#fallLeftW === Number.POSITIVE_INFINITY) return Number.POSITIVE_INFINITY;
+  /** Highest current that may outlast the start of a lower limit. */
+  #outlastingTenthsA(control: ConnectorControl, { fromMs, leftW }: LimitAhead): number {
     const { account } = control;
-    const roomW = this.#fallLeftW + this.#outlastingW(control);
+    const roomW = leftW + outlastingW(control, fromMs);
     return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);
   }
 
-  #outlastingW(control: ConnectorControl): number {
-    if (this.#fallFromMs === Number.POSITIVE_INFINITY) return 0;
-    return outlastingW(control, this.#fallFromMs);
+  /** Highest fallback that may outlast the start of each lower limit. One that the charger has adds nothing. */
+  #mostThenAheadTenthsA(control: ConnectorControl): number {
+    let mostTenthsA = Number.POSITIVE_INFINITY;
+    for (const limit of this.#ahead) {
+      const fittingTenthsA = this.#outlastingTenthsA(control, limit);
+      mostTenthsA = Math.min(mostTenthsA, Math.max(control.account.failsafeTenthsA, fittingTenthsA));
+    }
+    return mostTenthsA;
+  }
+
+  /** Entitlement of the connector from the start of each lower limit on, W. */
+  #outlastingW(control: ConnectorControl): readonly number[] {
+    return this.#ahead.map(({ fromMs }) => outlastingW(control, fromMs));
+  }
+
+  #deductOutlasting(control: ConnectorControl, beforeW: readonly number[]): void {
+    for (const [i, limit] of this.#ahead.entries())
+      limit.leftW -= Math.max(0, outlastingW(control, limit.fromMs) - (beforeW[i] ?? 0));
   }
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
@@ -378,8 +398,11 @@ export class GrantIssuer {
 
   #grantableTenthsA(control: ConnectorControl): number {
     const kept = this.#keptFrom(control);
-    const tenthsA = this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
-    return hasKnownEnd(control) ? tenthsA : Math.min(tenthsA, this.#fittingAfterFallTenthsA(control));
+    let tenthsA = this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
+    if (hasKnownEnd(control)) return tenthsA;
+    for (const limit of this.#ahead)
+      if (!limit.isBudget) tenthsA = Math.min(tenthsA, this.#outlastingTenthsA(control, limit));
+    return tenthsA;
   }
 
   /** No other connector rises into the room of a lock that begins soon (R52). */
@@ -474,20 +497,13 @@ export class GrantIssuer {
     const isPlain = nowMs < control.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
     const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(account, wantedThen, beside)));
-    const fittingThen = Math.min(
-      wantedThen,
-      mostThen,
-      isPlain ? control.storedThenTenthsA : mostThen,
-      this.#fittingAfterFallTenthsA(control),
-    );
+    const mostThenNow = Math.min(mostThen, isPlain ? control.storedThenTenthsA : mostThen);
+    const fittingThen = Math.min(wantedThen, mostThenNow, this.#mostThenAheadTenthsA(control));
     // A charger accepts no `thenA` between 0 and its lowest limit.
     const thenTenthsA = fittingThen < account.leastTenthsA ? 0 : fittingThen;
     const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
     // A grant that leaves at once lasts no longer than the lease on disk.
-    const longestTtlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
-    // The end of such a lease changes nothing, or is not known.
-    const isUncut = limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat';
-    const dueTtlMs = isUncut ? longestTtlMs : this.#ttlMsFor(control, thenTenthsA);
+    const dueTtlMs = this.#ttlMsFor(control, limitTenthsA, thenTenthsA);
     const givenTtlMs = Math.min(dueTtlMs, mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));
@@ -496,7 +512,7 @@ export class GrantIssuer {
       thenTenthsA > control.storedThenTenthsA ||
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
-    const outlastingBeforeW = this.#outlastingW(control);
+    const outlastingBeforeW = this.#ahead.length === 0 ? NONE : this.#outlastingW(control);
     const seq = account.grant({
       limitTenthsA,
       thenTenthsA,
@@ -506,9 +522,9 @@ export class GrantIssuer {
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });
-    this.#fallLeftW -= Math.max(0, this.#outlastingW(control) - outlastingBeforeW);
+    if (outlastingBeforeW !== NONE) this.#deductOutlasting(control, outlastingBeforeW);
     recordSent(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
-    control.isLeaseCut = dueTtlMs < longestTtlMs;
+    control.isLeaseCut = dueTtlMs < ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
     if (beforeTenthsA === undefined) control.sentFromSeq = seq;
     control.sentTenthsA = limitTenthsA;
     control.sentPhases = account.usedPhases;

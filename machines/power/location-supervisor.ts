@@ -18,7 +18,7 @@ import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
-import { type DecidedGrant, type FallRoom, GrantIssuer, outlastingW } from './grant-issuer.js';
+import { type DecidedGrant, GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
 import { Ledger, type StoredReservation } from './ledger.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -471,7 +471,7 @@ export class LocationSupervisor {
       if (lacksConfirmedKeepsThen(control, nowMs)) control.account.reserveOwnFailsafe();
     allowFailsafes(controls, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
     this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, known.lowestOwnW, nowMs));
-    const { budget, fall } = this.#aheadOfFall(known, controls);
+    const { budget, ahead } = this.#lookAhead(known, controls);
     this.#validUntilMs = budget.untilMs;
     const controlled: ConnectorControl[] = [];
     const uncontrolled: ConnectorControl[] = [];
@@ -485,7 +485,7 @@ export class LocationSupervisor {
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
     const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
     const { budgetW, clusterRoomW, raisesToW } = budget;
-    const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected, fall };
+    const grantRoom = { budgetW, clusterRoomW, raisesToW, need, areOrdersExpected, ahead };
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
@@ -503,23 +503,27 @@ export class LocationSupervisor {
    * Rule R3: grants keep to a lower limit ahead from its notice on, if all that outlasts its start fits it. Otherwise
    * they keep to it at once, and until it begins: a charger that is cut off now would exceed it.
    */
-  #aheadOfFall(
+  #lookAhead(
     known: Budget,
     controls: readonly ConnectorControl[],
-  ): { readonly budget: Budget; readonly fall: FallRoom | undefined } {
-    const { fall } = known;
-    if (fall === undefined) return { budget: known, fall };
-    const { beginsAt } = fall;
-    const fromMs = beginsAt.nowMs;
-    let leftW = fall.budgetW;
-    for (const control of controls) leftW -= outlastingW(control, fromMs);
-    if (leftW >= 0 && beginsAt.now > this.#loweredFor) return { budget: known, fall: { fromMs, leftW } };
-    this.#loweredFor = beginsAt.now;
-    const untilMs = Math.min(known.untilMs, fall.untilMs);
-    return {
-      budget: { ...known, ...fall, untilMs },
-      fall: { fromMs, leftW: Number.POSITIVE_INFINITY },
+  ): { readonly budget: Budget; readonly ahead: readonly LimitAhead[] } {
+    const leftWOf = (limitW: number, fromMs: number) => {
+      let leftW = limitW;
+      for (const control of controls) leftW -= outlastingW(control, fromMs);
+      return leftW;
     };
+    const { fall, limitW } = known;
+    const fromMs = fall?.beginsAt.nowMs ?? Number.POSITIVE_INFINITY;
+    const leftW = fall === undefined ? 0 : leftWOf(fall.budgetW, fromMs);
+    const isLowered = fall !== undefined && (leftW < 0 || fall.beginsAt.now <= this.#loweredFor);
+    if (isLowered) this.#loweredFor = fall.beginsAt.now;
+    const budget = isLowered ? { ...known, ...fall, untilMs: Math.min(known.untilMs, fall.untilMs) } : known;
+    const { budgetW, bindsFromMs } = budget;
+    const ahead: LimitAhead[] = [];
+    if (budgetW < limitW)
+      ahead.push({ fromMs: bindsFromMs, leftW: leftWOf(budgetW, bindsFromMs), isBudget: true });
+    if (fall !== undefined && !isLowered) ahead.push({ fromMs, leftW, isBudget: false });
+    return { budget, ahead };
   }
 
   /** Updates the horizon. If it grows, a decision must precede the next lease. */

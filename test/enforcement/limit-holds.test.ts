@@ -76,6 +76,24 @@ describe('a scheduled decrease', () => {
     await rig.pass(130);
   });
 
+  it('costs none beside the fallback of a charger that missed its notice', async () => {
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 44, chargers: [{}, {}] }]);
+    const [locked, other] = rig.chargers;
+    if (locked === undefined || other === undefined) throw new Error('no chargers');
+    await rig.lock('quay-1', 18, { lastsS: 3_600 });
+    await charging();
+    await rig.limitLocation('quay', 21, { startsInS: 150 });
+    rig.limitOf('quay').becomes(21, 150);
+    await rig.pass(134);
+    other.setMute(true);
+    await rig.pass(2);
+    // 18 kW do not fit beside the 6 A to which the other one falls back.
+    await rig.cut(locked);
+    await rig.pass(14);
+    expect(rig.powerKw('quay')).toBeCloseTo(2 * FAILSAFE_KW);
+    await rig.pass(90);
+  });
+
   it('lowers chargers at once if it is announced after the leases that outlast its begin (R3)', async () => {
     await runQuay(44);
     await rig.limitLocation('quay', 20, { startsInS: 50 });
