@@ -86,3 +86,15 @@ it('needs fuses that carry it, too', () => {
   lockAt(charging.actor, 11);
   expect(fitsStill(decided, supervisor, OVER_AT_MS)).toBe(false);
 });
+
+it('does not leave where its first limit no longer fits, because nothing of it is in force', () => {
+  supervisor = newSupervisor();
+  [charging, other] = [place('charging'), place('other')];
+  const { grants } = decideWith(supervisor, budgetOf(LIMIT_W), 5_000);
+  const decided = grants.find(({ control }) => control === charging);
+  if (decided === undefined) throw new Error('nothing was granted');
+  expect(decided.mustStore).toBe(true);
+  expect(fitsStill(decided, supervisor, 6_000)).toBe(true);
+  other.account.setWorstCase(true);
+  expect(fitsStill(decided, supervisor, 6_000)).toBe(false);
+});

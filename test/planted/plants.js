@@ -113,15 +113,6 @@ export const PLANTS = [
     invariant: 'P2',
   },
   {
-    name: 'waiting-grant-counts-as-told',
-    file: 'machines/power/grant-issuer.js',
-    within: 'isWaiting: mustStore,',
-    text: 'mustStore',
-    bug: 'false',
-    seed: 37,
-    invariant: 'P2',
-  },
-  {
     name: 'cluster-share-ends-reservation',
     file: 'machines/power/location-supervisor.js',
     text: 'known.lowestOwnW',
@@ -148,8 +139,8 @@ export const PLANTS = [
   {
     name: 'lease-outlasts-lower-limit',
     file: 'machines/power/grant-issuer.js',
-    text: "limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat'",
-    bug: 'receivedAtMs >= 0',
+    text: "limitTenthsA <= thenTenthsA || control.account.lease !== 'heartbeat'",
+    bug: 'ttlMs >= 0',
     seed: 2,
     invariant: 'P2',
   },
