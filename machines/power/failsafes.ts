@@ -1,7 +1,7 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, isLocked, turnOf } from './connector-control.js';
+import { type ConnectorControl, isControlled, isLocked, turnOf } from './connector-control.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
@@ -34,7 +34,11 @@ export function allowFailsafes(
   const doAllFit = together.leftW >= 0 && together.leftTenthsA.every((leftTenthsA) => leftTenthsA >= 0);
   for (const control of all) control.usesFailsafe = doAllFit;
   if (doAllFit) return;
-  const chosen = chosenOf(all, emptyRoom(), nowMs);
+  // No grant changes the fallback of a charger that is not controlled.
+  const beside = emptyRoom();
+  for (const control of all)
+    if (!isControlled(control)) take(beside, control, control.account.failsafeTenthsA);
+  const chosen = chosenOf(all, beside, nowMs);
   // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
   const room = emptyRoom();
   for (const control of all) take(room, control, control.account.failsafeTenthsA);
@@ -52,6 +56,7 @@ function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): 
   const turnMs = all.some((control) => isWaiting(control)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
   const charging = all.filter(
     (control) =>
+      isControlled(control) &&
       (isLocked(control) || isKeptOn(control) || isInTurn(control, nowMs, turnMs)) &&
       failsafeTenthsAOf(control) <= control.account.leastTenthsA,
   );

@@ -5,6 +5,7 @@ import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type Grant, ttlMsOf } from './grant.js';
 import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from './ledger.js';
+import { mostOnFirst } from './own-phases.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
 import { REPEAT_AFTER_MS, recordSent } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';
@@ -36,7 +37,6 @@ const RENEW_BEFORE_HEARTBEATS = 1.25;
  */
 const SHORT_LEASE_HEARTBEATS = 1.5;
 const ORDER_FOLLOWED_WITHIN_MS = 15_000;
-/** Leases have whole seconds on the wire. */
 const SECOND_MS = 1_000;
 
 /** The current limit is due for renewal after this heartbeat. */
@@ -73,6 +73,11 @@ function ungrantedTenthsA({ account, slot }: ConnectorControl): number {
   return account.isWithoutSentGrant ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
 }
 
+/** A lock has its minimum under any limit but the grid operator's (R17). */
+function isFloorOwed(control: ConnectorControl): boolean {
+  return isLocked(control) && !control.isPausedForOperator;
+}
+
 /** Earlier limits may outlast their leases, and the row on disk does not show that (R41). */
 function isEndUnwritten({ isEndOpen, storedLease, account }: ConnectorControl): boolean {
   return isEndOpen && storedLease !== leaseToStore(account);
@@ -90,7 +95,12 @@ function leasedTenthsA({ account, slot }: ConnectorControl, nowMs: number): numb
 function ttlMsUntil(endMs: number, { account, receivedAtMs }: ConnectorControl): number {
   // `ttlMsOf` rounds up by less than a millisecond.
   const leftMs = ttlMsOf(endMs - receivedAtMs) - 1;
-  return Math.max(0, Math.min(Math.floor(leftMs / SECOND_MS) * SECOND_MS, account.ttlMs));
+  return Math.min(wholeSecondsOf(leftMs), account.ttlMs);
+}
+
+/** Leases have whole seconds on the wire. */
+function wholeSecondsOf(ttlMs: number): number {
+  return Math.max(0, Math.floor(ttlMs / SECOND_MS) * SECOND_MS);
 }
 
 /** Grants to the charger end at a known time. It counts leases from its heartbeats, and its clock stays as it is. */
@@ -117,6 +127,8 @@ export interface DecidedGrant {
 /** Capacity for grants after a decision, W. */
 interface GrantRoom {
   readonly budgetW: number;
+  /** The limit in force. */
+  readonly limitW: number;
   /** Capacity for the minimum of locks if that exceeds the budget. */
   readonly clusterRoomW: number;
   /** Raises stop at this power: `budgetW`, or less while the clusters lack capacity. */
@@ -180,6 +192,7 @@ export class GrantIssuer {
   readonly #ownerTerm: number;
   readonly #settleMs: number;
   #budgetW = 0;
+  #limitW = 0;
   #clusterRoomW = 0;
   #raisesToW = 0;
   /** Excess reservations of unverified chargers that obey their limits. */
@@ -217,6 +230,7 @@ export class GrantIssuer {
   ): DecidedGrant[] {
     const { budgetW, need } = room;
     this.#budgetW = budgetW;
+    this.#limitW = room.limitW;
     this.#clusterRoomW = room.clusterRoomW;
     this.#raisesToW = room.raisesToW;
     this.#areOrdersExpected = room.areOrdersExpected;
@@ -300,12 +314,17 @@ export class GrantIssuer {
 
   /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3, R51). */
   #ttlMsFor(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): number {
+    const { account, isLeaseCut, leasedUntilMs, receivedAtMs } = control;
     let ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
     // The end of such a lease changes nothing, or is not known.
-    if (limitTenthsA <= thenTenthsA || control.account.lease !== 'heartbeat') return ttlMs;
+    if (limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat') return ttlMs;
+    if (isFloorOwed(control) && limitTenthsA <= account.leastTenthsA) return ttlMs;
     for (const limit of this.#ahead)
       if (!limit.isBudget || limitTenthsA > this.#outlastingTenthsA(control, limit))
         ttlMs = Math.min(ttlMs, ttlMsUntil(limit.fromMs - this.#settleMs, control));
+    // Beyond the end of a cut lease, its limit is a raise: it must fit the limit that has begun.
+    if (isLeaseCut && limitTenthsA > this.#ledger.fittingTenthsA(account, this.#limitW))
+      ttlMs = Math.min(ttlMs, wholeSecondsOf(leasedUntilMs - receivedAtMs));
     return ttlMs;
   }
 
@@ -355,15 +374,9 @@ export class GrantIssuer {
     const { sentTenthsA, targetTenthsA, account } = control;
     const { leastTenthsA } = account;
     if (control.isStoring) return undefined;
-    const isFloorOwed =
-      isLocked(control) && !control.isPausedForOperator && (sentTenthsA ?? 0) < leastTenthsA;
+    const isLockToRise = isFloorOwed(control) && (sentTenthsA ?? 0) < leastTenthsA;
     const isAtTenthsA = ungrantedTenthsA(control);
-    const isCarried = this.#ledger.carriableTenthsA(account) >= leastTenthsA;
-    const isRoom = () => this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control);
-    const isFloorDue = () => isCarried && this.#doesClusterCarry(account) && isRoom();
-    // A lock keeps 6 A that its charger had, or was granted before it fell silent: the ledger counts them already.
-    const countedTenthsA = () => Math.max(account.hadTenthsA, this.#grantableTenthsA(control));
-    const isFloorKept = isFloorOwed && (countedTenthsA() >= leastTenthsA || isFloorDue());
+    const isFloorKept = isLockToRise && this.#isFloorDue(control);
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
     if (tenthsA < targetTenthsA) control.reason = 'waiting';
@@ -372,15 +385,28 @@ export class GrantIssuer {
       return this.#lowerForRestOfLease(control, keptTenthsA, nowMs);
     if (tenthsA < isAtTenthsA && this.#isTakingStock(nowMs)) return undefined;
     // A locked connector keeps its current phases until all its intended phases have capacity.
-    if (isFloorOwed && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
+    if (isLockToRise && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === account.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
-      const isPaced = isFloorOwed || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
+      const isPaced = isLockToRise || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
     }
     if (tenthsA > 0) control.raisedAtMs = nowMs;
     return this.#grant(control, tenthsA, nowMs, { isLockFloor: isFloorKept });
+  }
+
+  /** A lock keeps 6 A that the ledger counts already. Else it waits until others have released them, or none will. */
+  #isFloorDue(control: ConnectorControl): boolean {
+    const { account } = control;
+    const { leastTenthsA } = account;
+    if (Math.max(account.hadTenthsA, this.#grantableTenthsA(control)) >= leastTenthsA) return true;
+    if (this.#ledger.carriableTenthsA(account) < leastTenthsA) return false;
+    const isOn = (control.sentTenthsA ?? 0) >= leastTenthsA;
+    if (isOn && mostOnFirst(account.bounds, account.grantedPhases) >= leastTenthsA) return true;
+    return (
+      this.#doesClusterCarry(account) && (this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control))
+    );
   }
 
   /**
@@ -487,9 +513,12 @@ export class GrantIssuer {
   ): DecidedGrant {
     const { account, hb = 0, boot, receivedAtMs } = control;
     const grantable = this.#grantableTenthsA(control);
-    let limitTenthsA = wantedTenthsA;
-    if (!isLockFloor && wantedTenthsA > grantable)
-      limitTenthsA = grantable < account.leastTenthsA ? 0 : grantable;
+    const isCapped = !isLockFloor && wantedTenthsA > grantable;
+    const isBelowLeast = isCapped && grantable < account.leastTenthsA;
+    // A lock keeps its minimum when a lease that was cut has ended.
+    const isFloorKept = isLockFloor || (isBelowLeast && isFloorOwed(control) && this.#isFloorDue(control));
+    let limitTenthsA = isCapped ? grantable : wantedTenthsA;
+    if (isBelowLeast) limitTenthsA = isFloorKept ? account.leastTenthsA : 0;
     const wantedThen = thenTenthsAOf(control);
     // A higher fail-safe waits for the disk. A grant that can do without the disk does not raise the fail-safe.
     const isOnMorePhases = account.usedPhases > control.storedPhases;
@@ -518,7 +547,7 @@ export class GrantIssuer {
       thenTenthsA,
       receivedAtMs,
       ttlMs: givenTtlMs,
-      isLockFloor,
+      isLockFloor: isFloorKept,
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });

@@ -99,11 +99,18 @@ function survive(seed: number, attack: Attack): Happened {
   return rig.happened;
 }
 
-/** Runs many seeds and returns the count of each event over all of them. */
-function surviveAll(seeds: number, attack: Partial<Attack>): Map<string, number> {
+/**
+ * Runs many seeds and returns the count of each event over all of them.
+ * @param always seeds of every run, because they broke a rule once
+ */
+function surviveAll(
+  seeds: number,
+  attack: Partial<Attack>,
+  always: readonly number[] = [],
+): Map<string, number> {
   const total = new Map<string, number>();
   const [hasCrashes, hasLocks, isFailsafeKept, hasReceipts] = [false, false, false, false];
-  for (const seed of seedsUpTo(seeds)) {
+  for (const seed of new Set([...always, ...seedsUpTo(seeds)])) {
     const chargers = 2 + (seed % 5);
     const each = { chargers, hasCrashes, hasLocks, isFailsafeKept, hasReceipts, ...attack };
     for (const [what, times] of Object.entries(survive(seed, each))) {
@@ -131,7 +138,7 @@ const ALWAYS = [
 
 describe('A location under attack (P1, P2, P3, P4, P7, P8, P12)', () => {
   it('keeps its limit with lost, doubled, delayed and held messages, partitions and reboots', () => {
-    expectHappened(surviveAll(120, {}), ...ALWAYS);
+    expectHappened(surviveAll(120, {}, [17]), ...ALWAYS);
   });
 
   it('keeps its limit through crashes of the service, and starts from the stored entitlements', () => {
@@ -139,7 +146,7 @@ describe('A location under attack (P1, P2, P3, P4, P7, P8, P12)', () => {
   });
 
   it('keeps its limit but for the 6 A of locks, as locks come and go', () => {
-    const total = surviveAll(120, { hasCrashes: true, hasLocks: true });
+    const total = surviveAll(120, { hasCrashes: true, hasLocks: true }, [44, 187, 272, 503, 657, 664]);
     expectHappened(total, ...ALWAYS, 'crashes', 'lastResort', 'floorsForced', 'unattainable');
   });
 

@@ -369,7 +369,7 @@ export class SupervisorRig {
 
   #publish({ grant, control }: DecidedGrant): void {
     const { key } = control;
-    const { epoch, seq, limitTenthsA, thenTenthsA } = grant;
+    const { epoch, seq, boot, limitTenthsA, thenTenthsA } = grant;
     const last = this.#seqs.get(key) ?? { epoch: 0, seq: 0, limitTenthsA: 0 };
     const isRising = epoch > last.epoch || (epoch === last.epoch && seq > last.seq);
     if (!isRising) expect.fail(`P7: ${key} is told ${epoch}/${seq} after ${last.epoch}/${last.seq}`);
@@ -378,7 +378,9 @@ export class SupervisorRig {
       expect.fail(`P3: ${key} gets ${limitTenthsA}, then ${thenTenthsA}`);
     const { charger } = this.#of(key);
     const grantedTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
-    const isOn = grantedTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
+    // A charger refuses a grant for another of its starts (R5).
+    const isOn =
+      boot === charger.boot && grantedTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
     // A fuse is never overloaded, not even for the 6 A of a lock (R28).
     const isOwed = isLocked(control) && this.#fuses.circuitPhases.length === 0;
     if (isOwed && isOn && limitTenthsA < 60) {
