@@ -20,7 +20,7 @@ export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: In
   const measuredA = [0, 0, 0];
   let witnessedW = 0;
   for (const control of controls.values()) {
-    if (!control.slot.isFresh) continue;
+    if (!control.telemetry.slot.isFresh) continue;
     addCurrents(measuredA, control);
     witnessedW += witnessedWOf(control);
   }
@@ -49,8 +49,8 @@ export function siteImportOf(
 ): SiteImport {
   const { watts, reportedSinceMs } = chargersNowOf(supervisor, instant);
   let chargersW = watts.measured;
-  for (const { slot, account } of supervisor.controls.values())
-    if (!slot.isFresh) chargersW += account.boundW;
+  for (const { telemetry, account } of supervisor.controls.values())
+    if (!telemetry.slot.isFresh) chargersW += account.boundW;
   const mostW = Math.max(chargersW, watts.most);
   if (load === undefined || building === undefined) return { measuredW: chargersW, reportedSinceMs, mostW };
   const besideW = building.buildingW + building.reserveW;
@@ -72,12 +72,12 @@ export function siteImportOf(
 }
 
 /** A charger that reports more than its limit may report too much. Its report is no evidence against the site meter. */
-function witnessedWOf({ slot, account, compliance }: ConnectorControl): number {
-  return compliance.isNonCompliant ? 0 : Math.min(slot.powerW, account.boundW);
+function witnessedWOf({ telemetry, account, car }: ConnectorControl): number {
+  return car.compliance.isNonCompliant ? 0 : Math.min(telemetry.slot.powerW, account.boundW);
 }
 
-function addCurrents(sumsA: number[], { slot, spec }: Pick<ConnectorControl, 'slot' | 'spec'>): void {
-  const { currentA } = slot;
+function addCurrents(sumsA: number[], { telemetry, provisioned: { spec } }: ConnectorControl): void {
+  const { currentA } = telemetry.slot;
   if (currentA === undefined) return;
   const { phases, rotation } = spec;
   if (phases === 1) {

@@ -18,6 +18,11 @@ export function createCompliance(): Compliance {
   return { isNonCompliant: false, sinceMs: undefined };
 }
 
+/** The connector did not comply before its state was built. */
+export function distrust(compliance: Compliance): void {
+  compliance.isNonCompliant = true;
+}
+
 /**
  * Evaluates a reading; true if the verdict changes. `allowedTenthsA` is the largest grant in force, settling time
  * included. So a limit that has just fallen does not count against the charger.

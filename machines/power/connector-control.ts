@@ -16,7 +16,7 @@ import { createDemand, type Demand } from './connector-demand.js';
 import type { ConnectorDescription, Entitlements } from './entitlements.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
-import type { Ledger, StoredReservation } from './ledger.js';
+import type { Ledger } from './ledger.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
@@ -35,28 +35,28 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
 }
 
 /** State of the current car's session. */
-export interface SessionKnown {
+export interface Session {
   /** Session id from the charger; undefined if the charger reports none or no car is plugged in. */
-  id: string | undefined;
+  readonly id: string | undefined;
   /** The first `phases` of the connector's phases carry current, and the others carry none, since this time. */
-  seen: { readonly phases: PhaseCount; readonly sinceMs: number } | undefined;
+  readonly seen: { readonly phases: PhaseCount; readonly sinceMs: number } | undefined;
   /** The car has used phases beyond its observed ones. No phases of this session are reallocated any more. */
-  isBarred: boolean;
+  readonly isBarred: boolean;
   /** Observed phase count of the car while all phases are offered; all phases until then. */
-  learnt: PhaseCount;
+  readonly learnt: PhaseCount;
   /**
    * Time of the last switch to another phase count. The switch is complete after the charger takes a grant above
    * `switchedSeq`.
    */
-  switchedAtMs: number;
-  switchedSeq: number;
+  readonly switchedAtMs: number;
+  readonly switchedSeq: number;
   /** More phases would serve more power since this time; undefined while they would not. */
-  worthMoreSinceMs: number | undefined;
+  readonly worthMoreSinceMs: number | undefined;
   /** One phase would serve more power since this time; undefined while it would not. */
-  worthFewerSinceMs: number | undefined;
+  readonly worthFewerSinceMs: number | undefined;
 }
 
-export function createSessionKnown(): SessionKnown {
+export function createSession(): Session {
   return {
     id: undefined,
     seen: undefined,
@@ -69,105 +69,125 @@ export function createSessionKnown(): SessionKnown {
   };
 }
 
-/**
- * Currents in tenths of an ampere per phase, times of one monotonic clock in ms. Only the supervisor writes this
- * object.
- */
-export interface ConnectorControl {
-  readonly key: string;
-  readonly slot: MeterSlot;
-  /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
-  actor: ConnectorActor;
-  readonly account: Entitlements;
+/** Provisioning of the connector. */
+export interface Provisioned {
   /** Expected heartbeat interval and lease length. */
-  timing: LeaseTiming;
-  spec: ConnectorSpec;
+  readonly timing: LeaseTiming;
+  readonly spec: ConnectorSpec;
   /** Fuses of the connector's location. */
-  fuses: Fuses;
+  readonly fuses: Fuses;
+}
+
+/** The charger's reports. */
+export interface Telemetry {
+  readonly slot: MeterSlot;
   /** Phases with a reservation: the provisioned count, or all after the connector has loaded more phases than that. */
-  phases: 1 | 3;
-  readonly demand: Demand;
-  readonly compliance: Compliance;
-  readonly session: SessionKnown;
-  /** The `boot` in which the charger reported `endsWithSession`; undefined without such a report. */
-  endsWithSessionIn: string | undefined;
-  /** The `boot` in which the charger reported `switchesPhases`. */
-  switchesPhasesIn: string | undefined;
-  /** Reports are due from this time: the connector became known, or its charger connected. */
-  awaitedSinceMs: number;
-  /**
-   * The last reading before the service started, W. 0 if there was none, undefined if unknown. Infinite if the
-   * connector must count with its full entitlement.
-   */
-  lastWBeforeStart: number | undefined;
-  /** The highest fail-safe that the charger has reported in `boot`; undefined before the first report. */
-  said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
-  /** Time of the last voltage reading that sets the power per ampere; minus infinity before the first. */
-  voltageSeenAtMs: number;
-  /** Limit and fuses have capacity for the fail-safe, as of the last decision. */
-  usesFailsafe: boolean;
-  /** The connector's fail-safe is set to 0, because others need that power. */
-  isFailsafeWaived: boolean;
-  /** Limit that a lock will give it soon, for which others make room; 0 without one (R52). */
-  lockAheadTenthsA: number;
-  /** The connector is locked but paused, because the operator's limit is below the floors of all locks. */
-  isPausedForOperator: boolean;
-  /** Reservation of the connector on disk. */
-  storedLimitTenthsA: number;
-  storedThenTenthsA: number;
-  /** Longest lease on disk, ms. */
-  storedTtlMs: number;
-  /** Number of phases on disk. */
-  storedPhases: PhaseCount;
-  /** Lease kind on disk; undefined if unknown. */
-  storedLease: LeaseKind | undefined;
-  /** A write of the reservation is in progress. */
-  isStoring: boolean;
-  /** Time of the next write after a failed one. Until then, grants leave without a write if they need none. */
-  storesAgainAtMs: number;
+  readonly phases: 1 | 3;
   /** Number of the newest heartbeat; undefined before the first of this boot. A grant must answer a heartbeat. */
-  hb: number | undefined;
-  boot: string;
-  receivedAtMs: number;
+  readonly hb: number | undefined;
+  readonly boot: string;
+  readonly receivedAtMs: number;
   /**
    * The newest heartbeat reports that earlier limits may outlast their leases. The charger awaits a grant that answers
    * it.
    */
-  isEndOpen: boolean;
+  readonly isEndOpen: boolean;
+  /** Time of the last voltage reading that sets the power per ampere; minus infinity before the first. */
+  readonly voltageSeenAtMs: number;
+  /** The highest fail-safe that the charger has reported in `boot`; undefined before the first report. */
+  readonly said: { readonly boot: string; readonly failsafeTenthsA: number } | undefined;
+  /** The `boot` in which the charger reported `endsWithSession`; undefined without such a report. */
+  readonly endsWithSessionIn: string | undefined;
+  /** The `boot` in which the charger reported `switchesPhases`. */
+  readonly switchesPhasesIn: string | undefined;
+  /** Reports are due from this time: the connector became known, or its charger connected. */
+  readonly awaitedSinceMs: number;
+  /**
+   * The last reading before the service started, W. 0 if there was none, undefined if unknown. Infinite if the
+   * connector must count with its full entitlement.
+   */
+  readonly lastWBeforeStart: number | undefined;
+}
+
+/** Estimates from the draw of the current car. */
+export interface Car {
+  readonly demand: Readonly<Demand>;
+  readonly compliance: Readonly<Compliance>;
+  readonly session: Session;
+}
+
+/** Grants to the connector: the newest sent one, and the reservation on disk that covers them. */
+export interface Granted {
   /** Limit of the newest grant; undefined if none was sent since the charger started or fell silent. */
-  sentTenthsA: number | undefined;
+  readonly sentTenthsA: number | undefined;
   /** Phase count of that limit. */
-  sentPhases: PhaseCount;
+  readonly sentPhases: PhaseCount;
   /** `seq` of the first grant sent since the charger started or fell silent. */
-  sentFromSeq: number;
-  sentAtMs: number;
+  readonly sentFromSeq: number;
+  readonly sentAtMs: number;
   /** Latest end of the newest grant's lease by an accurate clock. */
-  leasedUntilMs: number;
+  readonly leasedUntilMs: number;
   /** That lease is shorter than usual, because a lower limit begins soon (R3). */
-  isLeaseCut: boolean;
-  raisedAtMs: number;
+  readonly isLeaseCut: boolean;
+  readonly raisedAtMs: number;
   /**
    * The newest lower grant, and the time since which the charger has taken no new one; undefined if none is
    * outstanding.
    */
-  untaken: { readonly seq: number; readonly sinceMs: number } | undefined;
-  /** Limit by the last decision. The limit sent may be lower. */
-  targetTenthsA: number;
-  reason: LimitReason;
-  /**
-   * The resource that limits the connector, as of the last decision: power, or a circuit phase's index; undefined
-   * without one.
-   */
-  limitedBy: Binding | undefined;
+  readonly untaken: { readonly seq: number; readonly sinceMs: number } | undefined;
+  /** Reservation of the connector on disk. */
+  readonly storedLimitTenthsA: number;
+  readonly storedThenTenthsA: number;
+  /** Longest lease on disk, ms. */
+  readonly storedTtlMs: number;
+  /** Number of phases on disk. */
+  readonly storedPhases: PhaseCount;
+  /** Lease kind on disk; undefined if unknown. */
+  readonly storedLease: LeaseKind | undefined;
+  /** A write of the reservation is in progress. */
+  readonly isStoring: boolean;
+  /** Time of the next write after a failed one. Until then, grants leave without a write if they need none. */
+  readonly storesAgainAtMs: number;
 }
 
-/** Values before the first decision. */
-const UNDECIDED = {
-  usesFailsafe: true,
-  isFailsafeWaived: false,
-  isPausedForOperator: false,
-  lockAheadTenthsA: 0,
-};
+/** Use of the connector's fail-safe, as of the last decision. */
+export interface FailsafeUse {
+  /** Limit and fuses have capacity for the fail-safe. */
+  readonly isAllowed: boolean;
+  /** The fail-safe is set to 0, because others need that power. */
+  readonly isWaived: boolean;
+}
+
+/** Target of the connector by the last decision. */
+export interface Decided {
+  /** The limit sent may be lower. */
+  readonly targetTenthsA: number;
+  readonly reason: LimitReason;
+  /** The resource that limits the connector: power, or a circuit phase's index; undefined without one. */
+  readonly limitedBy: Binding | undefined;
+  /** Limit that a lock will give it soon, for which others make room; 0 without one (R52). */
+  readonly lockAheadTenthsA: number;
+  /** The connector is locked but paused, because the operator's limit is below the floors of all locks. */
+  readonly isPausedForOperator: boolean;
+}
+
+/**
+ * Currents in tenths of an ampere per phase, times of one monotonic clock in ms. Each part has one module that writes
+ * it (`test/architecture`).
+ */
+export interface ConnectorControl {
+  readonly key: string;
+  /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
+  readonly actor: ConnectorActor;
+  /** The ledger's part. */
+  readonly account: Entitlements;
+  readonly provisioned: Provisioned;
+  readonly telemetry: Telemetry;
+  readonly car: Car;
+  readonly granted: Granted;
+  readonly failsafe: FailsafeUse;
+  readonly decided: Decided;
+}
 
 export function createControl(
   ledger: Ledger,
@@ -176,51 +196,63 @@ export function createControl(
   slot: MeterSlot,
   actor: ConnectorActor,
   spec: ConnectorSpec,
-  { lease, timing }: { readonly lease: LeaseKind; readonly timing: LeaseTiming },
+  {
+    lease,
+    timing,
+    lastWBeforeStart,
+  }: { readonly lease: LeaseKind } & Pick<Provisioned, 'timing'> & Pick<Telemetry, 'lastWBeforeStart'>,
   nowMs: number,
 ): ConnectorControl {
   const account = ledger.add(key, accountSpecOf(spec, fuses, lease, timing));
   return {
     key,
-    slot,
     actor,
     account,
-    timing,
-    spec,
-    fuses,
-    phases: spec.phases,
-    demand: createDemand(account.maxTenthsA),
-    compliance: createCompliance(),
-    session: createSessionKnown(),
-    endsWithSessionIn: undefined,
-    switchesPhasesIn: undefined,
-    awaitedSinceMs: nowMs,
-    lastWBeforeStart: 0,
-    said: undefined,
-    voltageSeenAtMs: Number.NEGATIVE_INFINITY,
-    ...UNDECIDED,
-    storedLimitTenthsA: 0,
-    storedThenTenthsA: 0,
-    storedTtlMs: 0,
-    storedPhases: ALL_PHASES,
-    storedLease: lease,
-    isStoring: false,
-    storesAgainAtMs: Number.NEGATIVE_INFINITY,
-    hb: undefined,
-    boot: '',
-    receivedAtMs: 0,
-    isEndOpen: false,
-    sentTenthsA: undefined,
-    sentPhases: ALL_PHASES,
-    sentFromSeq: 0,
-    sentAtMs: Number.NEGATIVE_INFINITY,
-    leasedUntilMs: Number.NEGATIVE_INFINITY,
-    isLeaseCut: false,
-    raisedAtMs: Number.NEGATIVE_INFINITY,
-    untaken: undefined,
-    targetTenthsA: 0,
-    reason: 'failsafe',
-    limitedBy: undefined,
+    provisioned: { timing, spec, fuses },
+    telemetry: {
+      slot,
+      phases: spec.phases,
+      hb: undefined,
+      boot: '',
+      receivedAtMs: 0,
+      isEndOpen: false,
+      voltageSeenAtMs: Number.NEGATIVE_INFINITY,
+      said: undefined,
+      endsWithSessionIn: undefined,
+      switchesPhasesIn: undefined,
+      awaitedSinceMs: nowMs,
+      lastWBeforeStart,
+    },
+    car: {
+      demand: createDemand(account.maxTenthsA),
+      compliance: createCompliance(),
+      session: createSession(),
+    },
+    granted: {
+      sentTenthsA: undefined,
+      sentPhases: ALL_PHASES,
+      sentFromSeq: 0,
+      sentAtMs: Number.NEGATIVE_INFINITY,
+      leasedUntilMs: Number.NEGATIVE_INFINITY,
+      isLeaseCut: false,
+      raisedAtMs: Number.NEGATIVE_INFINITY,
+      untaken: undefined,
+      storedLimitTenthsA: 0,
+      storedThenTenthsA: 0,
+      storedTtlMs: 0,
+      storedPhases: ALL_PHASES,
+      storedLease: lease,
+      isStoring: false,
+      storesAgainAtMs: Number.NEGATIVE_INFINITY,
+    },
+    failsafe: { isAllowed: true, isWaived: false },
+    decided: {
+      targetTenthsA: 0,
+      reason: 'failsafe',
+      limitedBy: undefined,
+      lockAheadTenthsA: 0,
+      isPausedForOperator: false,
+    },
   };
 }
 
@@ -247,50 +279,31 @@ function accountSpecOf(
 
 /** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
 export function reserveWorstCase(control: ConnectorControl): boolean {
-  const isWorstCase = control.compliance.isNonCompliant || isReadOnly(control);
+  const isWorstCase = control.car.compliance.isNonCompliant || isReadOnly(control);
   if (isWorstCase === control.account.isWorstCase) return false;
   control.account.setWorstCase(isWorstCase);
   return true;
 }
 
-/** Assigns the connector's load to other fuses or another wiring. */
-export function rewire(control: ConnectorControl, fuses: Fuses): void {
-  control.fuses = fuses;
-  control.account.describe({ circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
-}
-
-/**
- * Reserves all phases of a connector that draws on more phases than provisioned, until the connector complies again.
- * True if the phase count changes.
- */
-export function reserveOn(control: ConnectorControl, phases: 1 | 3): boolean {
-  if (phases === control.phases) return false;
-  control.phases = phases;
-  control.account.describe({ circuitPhasesOfPhases: circuitPhasesOfPhases(control) });
-  return true;
-}
-
-function circuitPhasesOfPhases({ fuses, spec, phases }: ConnectorControl): readonly (readonly number[])[] {
-  return fuses.circuitPhasesOfEachPhase({ ...spec, phases });
-}
-
-/** Records the reservation that is certainly on disk. */
-export function setStored(control: ConnectorControl, stored: StoredReservation): void {
-  control.storedLimitTenthsA = stored.limitTenthsA;
-  control.storedThenTenthsA = stored.thenTenthsA;
-  control.storedTtlMs = stored.ttlMs;
-  control.storedPhases = stored.phases;
+/** Assigns the connector's load to the circuit phases of its fuses and wiring. */
+export function rewire({
+  account,
+  provisioned: { fuses, spec },
+  telemetry: { phases },
+}: ConnectorControl): void {
+  account.describe({ circuitPhasesOfPhases: fuses.circuitPhasesOfEachPhase({ ...spec, phases }) });
 }
 
 /** The connector reports power but takes no limits, or keeps no lease. */
-export function isReadOnly({ slot, hb, account }: ConnectorControl): boolean {
+export function isReadOnly({ telemetry: { slot, hb }, account }: ConnectorControl): boolean {
   return account.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
 }
 
 /** The connector can receive a limit now and complies with limits. */
 export function isControlled(control: ConnectorControl): boolean {
-  const { spec, hb, account } = control;
-  return spec.isActive && linkOf(control) === 'online' && hb !== undefined && !account.isWorstCase;
+  const { provisioned, telemetry, account } = control;
+  const isReached = linkOf(control) === 'online' && telemetry.hb !== undefined;
+  return provisioned.spec.isActive && isReached && !account.isWorstCase;
 }
 
 export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
@@ -298,7 +311,8 @@ export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
 }
 
 /** By the last decision. */
-export function throttleOf({ targetTenthsA, demand, account }: ConnectorControl): Throttle {
+export function throttleOf({ decided, car: { demand }, account }: ConnectorControl): Throttle {
+  const { targetTenthsA } = decided;
   if (!demand.hasCar) return 'free';
   if (targetTenthsA < account.leastTenthsA) return 'paused';
   if (targetTenthsA >= Math.min(demand.mostTenthsA, account.maxTenthsA)) return 'free';
@@ -328,10 +342,11 @@ export function floorWOf({ account }: ConnectorControl): number {
 
 /** Power fields of a grant. A DC connector keeps to the power at the car. */
 export function powersOf(
-  { account, spec: { voltageV, dc } }: ConnectorControl,
+  { account, provisioned: { spec } }: ConnectorControl,
   limitTenthsA: number,
   thenTenthsA: number,
 ): Pick<Grant, 'limitW' | 'thenW'> {
+  const { voltageV, dc } = spec;
   if (dc == null) return { limitW: Math.floor((limitTenthsA * account.milliwattsPerTenth) / 1000) };
   const unit = { voltageV, dc };
   return { limitW: dcWOfTenths(limitTenthsA, unit), thenW: dcWOfTenths(thenTenthsA, unit) };

@@ -1,18 +1,15 @@
-// Applies meter readings and acknowledgements to the state of a connector.
+// Applies the reports of a connector: readings, acknowledgements and its own description. Sole writer of `Telemetry`.
 
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
+import type { Writable } from '../values/writable.js';
 import { foldCompliance } from './compliance.js';
-import {
-  type ConnectorControl,
-  createSessionKnown,
-  reserveOn,
-  reserveWorstCase,
-} from './connector-control.js';
+import { type ConnectorControl, reserveWorstCase, rewire, type Telemetry } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
+import type { LeaseKind } from './grant.js';
+import { forgetSent, recordTaken } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
 import { ALL_PHASES, onFirst } from './own-phases.js';
-import { endReallocation, followSession, surelyOn } from './reallocated-phases.js';
-import { recordTaken } from './remaining-capacity.js';
+import { beginSession, followSession, goesOnFromBefore, surelyOn } from './reallocated-phases.js';
 
 /**
  * Bounds of a plausible voltage, as shares of the nominal one. A lower value is no measurement; a higher one is capped.
@@ -24,17 +21,65 @@ const LEAST_PHASE_A = 1;
 /** A measured voltage may return within this time, when other loads on the line decrease. */
 const VOLTAGE_LASTS_MS = 3_600_000;
 
+interface Written extends Omit<ConnectorControl, 'telemetry'> {
+  readonly telemetry: Writable<Telemetry>;
+}
+
+/** Description that a charger sends of a connector. */
+export interface OwnDescription {
+  readonly failsafeA: number;
+  readonly lease: LeaseKind;
+  readonly keepsThen: boolean;
+  readonly boot?: string | undefined;
+  readonly endsWithSession?: boolean | undefined;
+  readonly switchesPhases?: boolean | undefined;
+}
+
+/**
+ * Applies a charger's own description: fail-safe and lease kind. If the charger keeps `thenA`, a report of an earlier
+ * fail-safe is no news. A higher fallback then results only from a recorded grant or a restart.
+ */
+export function describe(control: Written, own: OwnDescription, nowMs: number): void {
+  const { account, telemetry } = control;
+  const { lease, keepsThen, failsafeA, boot = '' } = own;
+  const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), account.maxTenthsA);
+  const saidTenthsA = telemetry.said?.boot === boot ? telemetry.said.failsafeTenthsA : -1;
+  const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
+  const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
+  account.describe(description, nowMs);
+  telemetry.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
+  if (own.endsWithSession === true) telemetry.endsWithSessionIn = boot;
+  else if (telemetry.endsWithSessionIn === boot) telemetry.endsWithSessionIn = undefined;
+  if (own.switchesPhases === true) telemetry.switchesPhasesIn = boot;
+  else if (telemetry.switchesPhasesIn === boot) telemetry.switchesPhasesIn = undefined;
+  reserveWorstCase(control);
+}
+
+/** The connector should report from `nowMs` on. */
+export function awaitFrom({ telemetry }: Written, nowMs: number): void {
+  telemetry.awaitedSinceMs = nowMs;
+}
+
+/**
+ * The connector did not report in time. If it had a grant before the service start, it counts with its full
+ * entitlement.
+ */
+export function presumeMaximum({ telemetry }: Written): void {
+  telemetry.lastWBeforeStart ??= Number.POSITIVE_INFINITY;
+}
+
 /**
  * Applies a reading that the meter ledger accepted: heartbeat, acknowledgement, demand and compliance.
  * @param ownerTerm ownership term of this service; a reading with an older `epoch` acknowledges nothing
  */
 export function applyReading(
-  control: ConnectorControl,
+  control: Written,
   reading: MeterReading,
   ownerTerm: number,
   nowMs: number,
 ): boolean {
-  const { account, spec } = control;
+  const { account, telemetry, car } = control;
+  const { spec } = control.provisioned;
   const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
   if (account.lastSeq === 0) account.noteHeld(heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
   let isNews = followVoltage(control, reading.voltageV, nowMs);
@@ -43,9 +88,11 @@ export function applyReading(
     const atTenthsA = tenthsAOf(reading.limitA ?? 0);
     account.noteAt(surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
   }
-  const isOtherCar = control.session.id !== undefined && reading.session !== control.session.id;
-  if (isOtherCar) forgetCar(control.demand);
-  if (followSession(control, reading, heldTenthsA, nowMs)) isNews = true;
+  const isOtherCar = car.session.id !== undefined && reading.session !== car.session.id;
+  if (isOtherCar) forgetCar(car.demand);
+  const isFromBefore = goesOnFromBefore(control, reading, heldTenthsA);
+  if (isFromBefore) telemetry.endsWithSessionIn = telemetry.boot;
+  if (followSession(control, reading, isFromBefore, nowMs)) isNews = true;
   if (
     reading.epoch === ownerTerm &&
     reading.seq !== undefined &&
@@ -59,15 +106,15 @@ export function applyReading(
   const drawnTenthsA = drawnTenthsAOf(reading, control);
   const allowedTenthsA = allowedTenthsAOf(control);
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
-  if (foldCompliance(control.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
-  const isOnAll = isBeyondPhases || (control.phases !== spec.phases && control.compliance.isNonCompliant);
+  if (foldCompliance(car.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
+  const isOnAll = isBeyondPhases || (telemetry.phases !== spec.phases && car.compliance.isNonCompliant);
   if (reserveOn(control, isOnAll ? 3 : spec.phases)) isNews = true;
   if (reserveWorstCase(control)) isNews = true;
   const limitTenthsA = limitTenthsAOf(control, reading);
   const maxTenthsA = account.maxTenthsA;
   return (
     foldDemand(
-      control.demand,
+      car.demand,
       {
         status: reading.status,
         drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
@@ -101,19 +148,18 @@ function acknowledge(control: ConnectorControl, seq: number, nowMs: number): boo
   return isReleased;
 }
 
-function applyHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
+function applyHeartbeat(control: Written, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
   if (hb === undefined) return false;
-  const isNewBoot = boot !== control.boot;
-  const isFirst = control.hb === undefined;
-  control.hb = hb;
-  control.boot = boot;
-  control.receivedAtMs = nowMs;
+  const { telemetry } = control;
+  const isNewBoot = boot !== telemetry.boot;
+  const isFirst = telemetry.hb === undefined;
+  telemetry.hb = hb;
+  telemetry.boot = boot;
+  telemetry.receivedAtMs = nowMs;
   // A charger that restarted holds no grant.
   if (isNewBoot) {
-    control.sentTenthsA = undefined;
-    control.untaken = undefined;
-    endReallocation(control);
-    Object.assign(control.session, createSessionKnown());
+    forgetSent(control);
+    beginSession(control, undefined);
     control.account.restarted();
   }
   return isFirst || isNewBoot;
@@ -123,22 +169,33 @@ function applyHeartbeat(control: ConnectorControl, { hb, boot = '' }: MeterReadi
  * The highest compliant draw. A charger that takes no limits cannot break one. A non-compliant one must keep to the
  * grants since the service start.
  */
-function allowedTenthsAOf({ hb, account, compliance }: ConnectorControl): number {
+function allowedTenthsAOf({ telemetry: { hb }, account, car: { compliance } }: ConnectorControl): number {
   if (hb === undefined) return account.maxTenthsA;
   return compliance.isNonCompliant ? account.grantedSinceTenthsA() : account.entitledTenthsA;
 }
 
 /** True if the charger newly reports that its limits may outlast their leases. A decision then writes that to disk. */
-function applyOpenEnd(control: ConnectorControl, { isEndOpen = false }: MeterReading): boolean {
-  const isNews = isEndOpen && !control.isEndOpen;
-  control.isEndOpen = isEndOpen;
-  if (isEndOpen) control.account.openEnd();
+function applyOpenEnd({ telemetry, account }: Written, { isEndOpen = false }: MeterReading): boolean {
+  const isNews = isEndOpen && !telemetry.isEndOpen;
+  telemetry.isEndOpen = isEndOpen;
+  if (isEndOpen) account.openEnd();
   return isNews;
+}
+
+/**
+ * Reserves all phases of a connector that draws on more phases than provisioned, until the connector complies again.
+ * True if the phase count changes.
+ */
+function reserveOn(control: Written, phases: 1 | 3): boolean {
+  if (phases === control.telemetry.phases) return false;
+  control.telemetry.phases = phases;
+  rewire(control);
+  return true;
 }
 
 /** An acknowledgement does not count if the charger's own limit exceeds the named grant and all later ones. */
 function isKeptTo(
-  { account, sentTenthsA }: ConnectorControl,
+  { account, granted: { sentTenthsA } }: ConnectorControl,
   seq: number,
   heldToA: number | undefined,
 ): boolean {
@@ -162,13 +219,16 @@ function heldFromBefore(
   return isHeld && limitA !== undefined ? Math.min(tenthsAOf(limitA), account.maxTenthsA) : undefined;
 }
 
-function limitTenthsAOf({ sentTenthsA, account }: ConnectorControl, { limitA }: MeterReading): number {
-  const grantedTenthsA = sentTenthsA ?? account.maxTenthsA;
+function limitTenthsAOf({ granted, account }: ConnectorControl, { limitA }: MeterReading): number {
+  const grantedTenthsA = granted.sentTenthsA ?? account.maxTenthsA;
   return limitA === undefined ? grantedTenthsA : Math.min(tenthsAOf(limitA), account.maxTenthsA);
 }
 
 /** Current of the most loaded phase, or the phase's share of the power if that is more; rounded up. */
-function drawnTenthsAOf({ powerW, currentA }: MeterReading, { spec, account }: ConnectorControl): number {
+function drawnTenthsAOf(
+  { powerW, currentA }: MeterReading,
+  { provisioned: { spec }, account }: ConnectorControl,
+): number {
   const { voltageV, phases, dc } = spec;
   // A DC connector's limit is a power, so its draw relative to the limit does not depend on the voltage.
   let drawnA = dc == null ? powerW / (voltageV * phases) : (powerW * 100) / account.milliwattsPerTenth;
@@ -195,12 +255,9 @@ function phasesUsed({ currentA = [] }: MeterReading): number {
  * It is at least the nominal voltage. A sagging voltage would allow more current, which is too much as soon as the
  * voltage recovers.
  */
-function followVoltage(
-  control: ConnectorControl,
-  voltageV: readonly number[] | undefined,
-  nowMs: number,
-): boolean {
-  const { account, spec, phases } = control;
+function followVoltage(control: Written, voltageV: readonly number[] | undefined, nowMs: number): boolean {
+  const { account, telemetry } = control;
+  const { spec } = control.provisioned;
   if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);
@@ -208,9 +265,9 @@ function followVoltage(
   if (highestV < spec.voltageV * LEAST_VOLTAGE) return false;
   const wantedV = Math.ceil(Math.max(spec.voltageV, Math.min(highestV, spec.voltageV * MOST_VOLTAGE)));
   const heldV = account.milliwattsOnPhase / milliwattsPerTenthA(1, 1);
-  if (wantedV < heldV && nowMs < control.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
-  control.voltageSeenAtMs = nowMs;
+  if (wantedV < heldV && nowMs < telemetry.voltageSeenAtMs + VOLTAGE_LASTS_MS) return false;
+  telemetry.voltageSeenAtMs = nowMs;
   if (wantedV === heldV) return false;
-  account.describe({ milliwattsPerTenth: milliwattsPerTenthA(wantedV, phases) });
+  account.describe({ milliwattsPerTenth: milliwattsPerTenthA(wantedV, telemetry.phases) });
   return true;
 }

@@ -1,17 +1,20 @@
 // Connectors of a location. A known connector keeps all its reservations when its location is rebuilt.
 
 import { tenthsAOf } from '../values/units.js';
+import type { Writable } from '../values/writable.js';
+import { distrust } from './compliance.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
   type ConnectorSpec,
   createControl,
+  type Provisioned,
   reserveWorstCase,
   rewire,
-  setStored,
 } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { LeaseKind, LeaseTiming } from './grant.js';
+import { setStored, setStoredLease } from './granted.js';
 import type { Ledger } from './ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
@@ -44,11 +47,16 @@ export function staleAfterMsOf({ heartbeatMs }: Pick<LeaseTiming, 'heartbeatMs'>
   return STALE_AFTER_HEARTBEATS * heartbeatMs;
 }
 
+interface Written extends Omit<ConnectorControl, 'actor' | 'provisioned'> {
+  actor: ConnectorActor;
+  readonly provisioned: Writable<Provisioned>;
+}
+
 export class ConnectorRegistry {
   readonly #ledger: Ledger;
   readonly #meters: MeterLedger;
   readonly #timing: LeaseTiming;
-  readonly #controls = new Map<string, ConnectorControl>();
+  readonly #controls = new Map<string, Written>();
   #fuses = NO_FUSES;
 
   /** @param timing for chargers without their own timing */
@@ -66,7 +74,8 @@ export class ConnectorRegistry {
   /** The longest lease of any connector, ms. */
   get longestTtlMs(): number {
     let longestMs = this.#controls.size === 0 ? this.#timing.ttlMs : 0;
-    for (const { timing } of this.#controls.values()) longestMs = Math.max(longestMs, timing.ttlMs);
+    for (const { provisioned } of this.#controls.values())
+      longestMs = Math.max(longestMs, provisioned.timing.ttlMs);
     return longestMs;
   }
 
@@ -78,7 +87,10 @@ export class ConnectorRegistry {
   rewire(fuses: Fuses): void {
     this.#fuses = fuses;
     this.#ledger.rewire(fuses.capacitiesTenthsA);
-    for (const control of this.#controls.values()) rewire(control, fuses);
+    for (const control of this.#controls.values()) {
+      control.provisioned.fuses = fuses;
+      rewire(control);
+    }
   }
 
   /**
@@ -89,15 +101,17 @@ export class ConnectorRegistry {
   place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
     const { key, spec, promised, isDistrusted } = connector;
     const held = this.#controls.get(key);
-    if (held !== undefined && isSameRating(held.spec, spec)) {
+    if (held !== undefined && isSameRating(held.provisioned.spec, spec)) {
       held.actor = actor;
       this.#respecify(held, spec);
       return held;
     }
-    if (held !== undefined) this.#meters.removeConnector(held.slot);
+    if (held !== undefined) this.#meters.removeConnector(held.telemetry.slot);
     const timing = spec.timing ?? this.#timing;
     const slot = this.#meters.addConnector(key, staleAfterMsOf(timing));
-    const leased = { lease: promised?.lease ?? 'receipt', timing } as const;
+    const isNew = held === undefined && promised === undefined;
+    const lastWBeforeStart = isNew ? 0 : undefined;
+    const leased = { lease: promised?.lease ?? 'receipt', timing, lastWBeforeStart } as const;
     const control = createControl(this.#ledger, this.#fuses, key, slot, actor, spec, leased, nowMs);
     this.#controls.set(key, control);
     if (held !== undefined) this.#succeed(held, control, nowMs);
@@ -110,23 +124,24 @@ export class ConnectorRegistry {
   keepOnly(keys: { has(key: string): boolean }): void {
     for (const [key, control] of this.#controls) {
       if (keys.has(key)) continue;
-      this.#meters.removeConnector(control.slot);
+      this.#meters.removeConnector(control.telemetry.slot);
       this.#ledger.remove(control.account);
       this.#controls.delete(key);
     }
   }
 
   /** Applies changed provisioning with the same rating. */
-  #respecify(control: ConnectorControl, spec: ConnectorSpec): void {
-    control.spec = spec;
-    control.timing = spec.timing ?? this.#timing;
-    this.#meters.setStaleAfter(control.slot, staleAfterMsOf(control.timing));
-    control.account.describe({ ttlMs: control.timing.ttlMs });
-    rewire(control, this.#fuses);
+  #respecify(control: Written, spec: ConnectorSpec): void {
+    const { account, provisioned, telemetry } = control;
+    provisioned.spec = spec;
+    provisioned.timing = spec.timing ?? this.#timing;
+    provisioned.fuses = this.#fuses;
+    this.#meters.setStaleAfter(telemetry.slot, staleAfterMsOf(provisioned.timing));
+    account.describe({ ttlMs: provisioned.timing.ttlMs });
+    rewire(control);
     // A charger's own report of its fail-safe takes precedence over provisioning.
-    if (control.account.isDescribed) return;
-    const failsafeTenthsA = Math.min(tenthsAOf(spec.failsafeA), control.account.maxTenthsA);
-    control.account.describe({ failsafeTenthsA });
+    if (account.isDescribed) return;
+    account.describe({ failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA) });
   }
 
   /**
@@ -139,10 +154,10 @@ export class ConnectorRegistry {
     this.#ledger.remove(gone.account);
     this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
     control.account.continueAfter(lastSeq);
-    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA } = gone;
-    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: gone.storedTtlMs, phases: gone.storedPhases });
-    control.storedLease = gone.storedLease;
-    if (gone.compliance.isNonCompliant) this.#distrust(control);
+    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA, ...stored } = gone.granted;
+    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: stored.storedTtlMs, phases: stored.storedPhases });
+    setStoredLease(control, stored.storedLease);
+    if (gone.car.compliance.isNonCompliant) this.#distrust(control);
   }
 
   /** Restores the reservation on disk at the service start. */
@@ -152,19 +167,18 @@ export class ConnectorRegistry {
     nowMs: number,
   ): void {
     const { maxTenthsA } = control.account;
-    const [ttlMs, phases] = [knownTtlMs ?? control.timing.ttlMs, knownPhases ?? ALL_PHASES];
+    const [ttlMs, phases] = [knownTtlMs ?? control.provisioned.timing.ttlMs, knownPhases ?? ALL_PHASES];
     const restored = {
       limitTenthsA: Math.min(limitTenthsA, maxTenthsA),
       thenTenthsA: Math.min(thenTenthsA, maxTenthsA),
     };
     control.account.restore({ ...restored, ttlMs, phases }, nowMs);
     setStored(control, { limitTenthsA, thenTenthsA, ttlMs, phases });
-    control.lastWBeforeStart = undefined;
     reserveWorstCase(control);
   }
 
   #distrust(control: ConnectorControl): void {
-    control.compliance.isNonCompliant = true;
+    distrust(control.car.compliance);
     reserveWorstCase(control);
   }
 }

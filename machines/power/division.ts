@@ -52,8 +52,10 @@ export interface Limits {
 export interface Division {
   readonly allocation: Allocation;
   readonly locked: readonly ConnectorControl[];
-  /** In the order of their turns. Connectors at rest are omitted, and their targets are set. */
+  /** In the order of their turns, without those at rest. */
   readonly unlocked: readonly ConnectorControl[];
+  /** Without a car, or within the minimum pause. */
+  readonly atRest: readonly ConnectorControl[];
   /** Of the unlocked connectors, in the same order. */
   readonly claims: readonly Claim[];
   /** Power for all these connectors together, W. */
@@ -72,30 +74,30 @@ export function divide(
   let isAnyWaiting = false;
   const near: ConnectorControl[] = [];
   const rest: ConnectorControl[] = [];
+  const atRest: ConnectorControl[] = [];
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
   for (const control of controlled) {
     lastPauseMs = Math.max(lastPauseMs, turnOf(control).pausedSinceMs ?? lastPauseMs);
     isAnyWaiting ||= isWaiting(control);
-    if (control.isPausedForOperator) {
-      control.targetTenthsA = 0;
-      control.reason = 'paused';
+    if (control.decided.isPausedForOperator) {
       leftW -= heldWOf(control);
       deductLoad(leftTenthsA, control, 0);
     } else if (isLocked(control) || isLockAhead(control, limits)) {
       locked.push(control);
-    } else if (control.demand.hasCar && limits.isLockNear(control.key)) {
+    } else if (control.car.demand.hasCar && limits.isLockNear(control.key)) {
       // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
       near.push(control);
     } else if (
-      control.demand.hasCar &&
+      control.car.demand.hasCar &&
       (!isDwelling(control, nowMs) || isAboutToResume(control, nowMs, settleMs))
     ) {
       // A connector whose pause ends soon already holds its unused share. Otherwise other cars would have that share
       // when the pause ends.
       rest.push(control);
     } else {
-      leftW -= keepAtRest(control);
+      atRest.push(control);
+      leftW -= heldWOf(control);
       deductLoad(leftTenthsA, control, 0);
     }
   }
@@ -113,28 +115,17 @@ export function divide(
     claims,
     leftTenthsA,
   );
-  return { allocation, locked, unlocked, claims, availableW: leftW, availableTenthsA: leftTenthsA };
+  return { allocation, locked, unlocked, atRest, claims, availableW: leftW, availableTenthsA: leftTenthsA };
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
-export function isRunning({ sentTenthsA, account, slot: { limitA = 0 } }: ConnectorControl): boolean {
-  return (sentTenthsA ?? tenthsAOf(limitA)) >= account.leastTenthsA;
+export function isRunning({ granted, account, telemetry }: ConnectorControl): boolean {
+  return (granted.sentTenthsA ?? tenthsAOf(telemetry.slot.limitA ?? 0)) >= account.leastTenthsA;
 }
 
 /** The connector's minimum pause is not over, although it may have a share. */
 export function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): boolean {
   return isDwelling(control, nowMs) && !limits.isLockNear(control.key);
-}
-
-/**
- * Sets the target of an idle connector to its reservation, and of a paused one to 0. Returns the reserved power in W.
- */
-export function keepAtRest(control: ConnectorControl): number {
-  const heldTenthsA = heldTenthsAOf(control);
-  const isUsable = !control.demand.hasCar && heldTenthsA >= control.account.leastTenthsA;
-  control.targetTenthsA = isUsable ? heldTenthsA : 0;
-  control.reason = control.demand.hasCar ? 'minimumPause' : 'idle';
-  return heldWOf(control);
 }
 
 function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: boolean): Claim {
@@ -154,7 +145,7 @@ function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: bo
 }
 
 function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
-  return claimOf(control, control.demand.mostTenthsA, isAtRest(control, limits));
+  return claimOf(control, control.car.demand.mostTenthsA, isAtRest(control, limits));
 }
 
 /**
@@ -162,8 +153,8 @@ function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
  * rises no earlier than its lock.
  */
 export function isLockAhead(control: ConnectorControl, limits: Limits): boolean {
-  const { demand, sentTenthsA = 0 } = control;
-  return demand.hasCar && lockTenthsAOf(control, limits.lockAheadKw(control.key)) > sentTenthsA;
+  const { key, car, granted } = control;
+  return car.demand.hasCar && lockTenthsAOf(control, limits.lockAheadKw(key)) > (granted.sentTenthsA ?? 0);
 }
 
 /** A locked connector without a car keeps its floor available. */
@@ -177,7 +168,7 @@ export function mostOfLockW(control: ConnectorControl): number {
 }
 
 function claimOfLock(control: ConnectorControl, lockKw: number | undefined): Claim {
-  const { demand } = control;
+  const { demand } = control.car;
   const lockTenthsA = demand.hasCar ? lockTenthsAOf(control, lockKw) : 0;
   return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), false);
 }
@@ -192,7 +183,8 @@ function lockTenthsAOf({ account }: ConnectorControl, lockKw: number | undefined
  * have its floor by then. A car that would not wake up keeps its floor.
  */
 export function isAtRest(control: ConnectorControl, limits: Limits): boolean {
-  const { key, demand } = control;
+  const { key } = control;
+  const { demand } = control.car;
   if (!demand.hasCar || !demand.isResting || isKeptOn(control)) return false;
   return !isLocked(control) && !limits.isLockNear(key);
 }
@@ -204,7 +196,9 @@ export function isShort({ allocation: { isLastResort, isUnattainable } }: Divisi
 /** Some unlocked connector gets less than its car would use. */
 export function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
   if (levelW !== undefined) return true;
-  return unlocked.some((control, i) => !control.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control));
+  return unlocked.some(
+    (control, i) => !control.car.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control),
+  );
 }
 
 /** Result of a division, without resting cars. */
@@ -212,7 +206,7 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
   let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
   for (const i of locked.keys()) servedW += allocation.lockedW[i] ?? 0;
   for (const [i, control] of unlocked.entries()) {
-    if (control.demand.isResting) continue;
+    if (control.car.demand.isResting) continue;
     const shareW = allocation.unlockedW[i] ?? 0;
     const isPaused = shareW < floorWOf(control) || allocation.yields[i] === 'paused';
     if (isPaused) paused++;

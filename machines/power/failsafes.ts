@@ -1,7 +1,14 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, isControlled, isLocked, turnOf } from './connector-control.js';
+import type { Writable } from '../values/writable.js';
+import {
+  type ConnectorControl,
+  type FailsafeUse,
+  isControlled,
+  isLocked,
+  turnOf,
+} from './connector-control.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
@@ -10,6 +17,10 @@ const DESCRIBED_WITHIN_MS = 60_000;
 /** Margin above the highest voltage of the last hour. */
 const VOLTAGE_MAY_RISE = 1.03;
 
+interface Written extends Omit<ConnectorControl, 'failsafe'> {
+  readonly failsafe: Writable<FailsafeUse>;
+}
+
 /** Remaining capacity below the lowest limit, W, and on each circuit phase, tenths of an ampere. */
 interface Room {
   leftW: number;
@@ -17,12 +28,12 @@ interface Room {
 }
 
 /**
- * Sets `usesFailsafe` of each connector. If the fail-safes do not all fit the lowest known limit and every circuit
+ * Allows each connector its fail-safe or not. If the fail-safes do not all fit the lowest known limit and every circuit
  * phase, only charging connectors keep theirs. Locked connectors come first, then `neverPause`, then the longest
  * charging time, as far as they fit.
  */
 export function allowFailsafes(
-  controls: Iterable<ConnectorControl>,
+  controls: Iterable<Written>,
   lowestW: number,
   capacitiesTenthsA: readonly number[],
   nowMs: number,
@@ -32,7 +43,7 @@ export function allowFailsafes(
   const together = emptyRoom();
   for (const control of all) take(together, control, failsafeTenthsAOf(control));
   const doAllFit = together.leftW >= 0 && together.leftTenthsA.every((leftTenthsA) => leftTenthsA >= 0);
-  for (const control of all) control.usesFailsafe = doAllFit;
+  for (const control of all) control.failsafe.isAllowed = doAllFit;
   if (doAllFit) return;
   // No grant changes the fallback of a charger that is not controlled.
   const beside = emptyRoom();
@@ -44,15 +55,20 @@ export function allowFailsafes(
   for (const control of all) take(room, control, control.account.failsafeTenthsA);
   for (const control of chosen) {
     const moreTenthsA = failsafeTenthsAOf(control) - control.account.failsafeTenthsA;
-    control.usesFailsafe = moreTenthsA <= 0 || takeIfItFits(room, control, moreTenthsA);
+    control.failsafe.isAllowed = moreTenthsA <= 0 || takeIfItFits(room, control, moreTenthsA);
   }
+}
+
+/** Sets the connector's fail-safe to 0, because others need that power, or ends that. */
+export function waiveFailsafe({ failsafe }: Written, isWaived: boolean): void {
+  failsafe.isWaived = isWaived;
 }
 
 /**
  * Connectors past their turn are excluded while others are pending, because their fail-safe could not be given away. A
  * fail-safe above the car's minimum is excluded too, because it would keep others from charging.
  */
-function chosenOf(all: readonly ConnectorControl[], room: Room, nowMs: number): readonly ConnectorControl[] {
+function chosenOf(all: readonly Written[], room: Room, nowMs: number): readonly Written[] {
   const turnMs = all.some((control) => isWaiting(control)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
   const charging = all.filter(
     (control) =>
@@ -90,7 +106,7 @@ function take(room: Room, control: ConnectorControl, tenthsA: number): void {
  * Fail-safe power on the phases that its grants use. It counts at the highest voltage of the last hour plus a margin,
  * because no grant can lower a fail-safe.
  */
-function wattsOf({ spec, account }: ConnectorControl, tenthsA: number): number {
+function wattsOf({ provisioned: { spec }, account }: ConnectorControl, tenthsA: number): number {
   const { milliwattsPerTenth, usedPhases, phases } = account;
   const ratedMilliwatts = (ratedMilliwattsPerTenth(spec) * Math.min(usedPhases, phases)) / phases;
   return wattsOfTenths(tenthsA, Math.min(milliwattsPerTenth * VOLTAGE_MAY_RISE, ratedMilliwatts));
@@ -116,9 +132,9 @@ export function lacksConfirmedKeepsThen(control: ConnectorControl, nowMs: number
 }
 
 /** The charger described itself as forgetting, or did not describe itself in time. */
-function forgetsThen({ account, hb, awaitedSinceMs }: ConnectorControl, nowMs: number): boolean {
+function forgetsThen({ account, telemetry }: ConnectorControl, nowMs: number): boolean {
   if (account.isDescribed) return !account.keepsThen;
-  return hb !== undefined && nowMs - awaitedSinceMs >= DESCRIBED_WITHIN_MS;
+  return telemetry.hb !== undefined && nowMs - telemetry.awaitedSinceMs >= DESCRIBED_WITHIN_MS;
 }
 
 function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
@@ -128,7 +144,7 @@ function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
 }
 
 /** Fail-safe from provisioning. */
-export function failsafeTenthsAOf({ spec, account }: ConnectorControl): number {
+export function failsafeTenthsAOf({ provisioned: { spec }, account }: ConnectorControl): number {
   return Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA);
 }
 
@@ -137,10 +153,10 @@ export function failsafeTenthsAOf({ spec, account }: ConnectorControl): number {
  * the reservation would free nothing.
  */
 export function thenTenthsAOf(control: ConnectorControl): number {
-  const { account, demand, usesFailsafe, isFailsafeWaived } = control;
+  const { account, car, failsafe } = control;
   const failsafeTenthsA = failsafeTenthsAOf(control);
-  const isNeeded = demand.hasCar || isLocked(control) || !account.keepsThen;
-  if (usesFailsafe && isNeeded && !isFailsafeWaived) return failsafeTenthsA;
+  const isNeeded = car.demand.hasCar || isLocked(control) || !account.keepsThen;
+  if (failsafe.isAllowed && isNeeded && !failsafe.isWaived) return failsafeTenthsA;
   return Math.min(failsafeTenthsA, account.alwaysReservedTenthsA);
 }
 

@@ -1,13 +1,15 @@
 // Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
+import { aimAt, leaveAtBound } from './connector-targets.js';
 import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type Grant, ttlMsOf } from './grant.js';
+import { recordRaise, recordSent, restartSent } from './granted.js';
 import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from './ledger.js';
 import { mostOnFirst } from './own-phases.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
-import { REPEAT_AFTER_MS, recordSent } from './remaining-capacity.js';
+import { REPEAT_AFTER_MS } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import {
@@ -15,7 +17,6 @@ import {
   capacityForMinimumOf,
   hasObeyed,
   keptTenthsAOf,
-  leaveAtBound,
   mostThenOf,
   owedAtOnceOf,
   receivesUnverifiedLimits,
@@ -41,12 +42,15 @@ const SECOND_MS = 1_000;
 
 /** The current limit is due for renewal after this heartbeat. */
 function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
-  const { sentAtMs, account, timing, leasedUntilMs, receivedAtMs, isEndOpen } = control;
+  const { account, granted, telemetry } = control;
+  const { sentAtMs, leasedUntilMs } = granted;
+  const { receivedAtMs, isEndOpen } = telemetry;
+  const { heartbeatMs } = control.provisioned.timing;
   // The charger awaits that answer.
   if (isEndOpen) return receivedAtMs > sentAtMs;
   const isTaken = account.ackedSeq === account.lastSeq;
-  const endsSoon = leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * timing.heartbeatMs;
-  const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * timing.heartbeatMs : REPEAT_AFTER_MS;
+  const endsSoon = leasedUntilMs - nowMs < RENEW_BEFORE_HEARTBEATS * heartbeatMs;
+  const afterMs = isTaken ? RENEW_AFTER_HEARTBEATS * heartbeatMs : REPEAT_AFTER_MS;
   if (nowMs - sentAtMs < afterMs && !(isTaken && endsSoon)) return false;
   return receivedAtMs > sentAtMs;
 }
@@ -56,7 +60,7 @@ function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
  * stops no other.
  */
 function ttlMsFor(
-  { account, timing }: ConnectorControl,
+  { account, provisioned: { timing } }: ConnectorControl,
   thenTenthsA: number,
   areOrdersExpected: boolean,
 ): number {
@@ -69,30 +73,30 @@ function ttlMsFor(
  * Limit that the charger reports while no grant of this service lasts, tenths of an ampere. It may be for fewer phases
  * than intended.
  */
-function ungrantedTenthsA({ account, slot }: ConnectorControl): number {
+function ungrantedTenthsA({ account, telemetry: { slot } }: ConnectorControl): number {
   return account.isWithoutSentGrant ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
 }
 
 /** A lock has its minimum under any limit but the grid operator's (R17). */
 function isFloorOwed(control: ConnectorControl): boolean {
-  return isLocked(control) && !control.isPausedForOperator;
+  return isLocked(control) && !control.decided.isPausedForOperator;
 }
 
 /** Earlier limits may outlast their leases, and the row on disk does not show that (R41). */
-function isEndUnwritten({ isEndOpen, storedLease, account }: ConnectorControl): boolean {
-  return isEndOpen && storedLease !== leaseToStore(account);
+function isEndUnwritten({ telemetry, granted, account }: ConnectorControl): boolean {
+  return telemetry.isEndOpen && granted.storedLease !== leaseToStore(account);
 }
 
 /**
  * Part of the newest sent limit that the charger still holds under a valid lease, tenths of an ampere; 0 without one.
  */
-function leasedTenthsA({ account, slot }: ConnectorControl, nowMs: number): number {
+function leasedTenthsA({ account, telemetry: { slot } }: ConnectorControl, nowMs: number): number {
   if (account.leaseEndMs <= nowMs) return 0;
   return Math.min(tenthsAOf(slot.limitA ?? 0), account.grantedTenthsA);
 }
 
 /** Longest lease, ms from the newest heartbeat, that ends by `endMs` on the slowest clock. */
-function ttlMsUntil(endMs: number, { account, receivedAtMs }: ConnectorControl): number {
+function ttlMsUntil(endMs: number, { account, telemetry: { receivedAtMs } }: ConnectorControl): number {
   // `ttlMsOf` rounds up by less than a millisecond.
   const leftMs = ttlMsOf(endMs - receivedAtMs) - 1;
   return Math.min(wholeSecondsOf(leftMs), account.ttlMs);
@@ -104,7 +108,7 @@ function wholeSecondsOf(ttlMs: number): number {
 }
 
 /** Grants to the charger end at a known time. It counts leases from its heartbeats, and its clock stays as it is. */
-function hasKnownEnd({ account, isEndOpen }: ConnectorControl): boolean {
+function hasKnownEnd({ account, telemetry: { isEndOpen } }: ConnectorControl): boolean {
   return account.lease === 'heartbeat' && !isEndOpen;
 }
 
@@ -116,7 +120,7 @@ export function outlastingW(control: ConnectorControl, fromMs: number): number {
 
 /** A decided grant with its connector. */
 export interface DecidedGrant {
-  readonly control: Readonly<ConnectorControl>;
+  readonly control: ConnectorControl;
   readonly grant: Grant;
   /** The grant exceeds the reservation on disk, so it leaves only after a new reservation is on disk. */
   readonly mustStore: boolean;
@@ -164,7 +168,8 @@ class KeptForLocks implements CircuitLoads {
   readonly #tenthsA = new Map<number, number>();
 
   constructor(controlled: readonly ConnectorControl[]) {
-    for (const { account, lockAheadTenthsA } of controlled) {
+    for (const { account, decided } of controlled) {
+      const { lockAheadTenthsA } = decided;
       if (lockAheadTenthsA === 0) continue;
       const { boundW, loads, usedPhases, allCircuitPhases, milliwattsPerTenth } = account;
       this.powerW += Math.max(0, wattsOfTenths(lockAheadTenthsA, milliwattsPerTenth) - boundW);
@@ -241,8 +246,8 @@ export class GrantIssuer {
     this.#keptForLocks = new KeptForLocks(controlled);
     const grants = this.#grantTargets(controlled, nowMs);
     for (const control of late) {
-      const isTold = control.isStoring || nowMs - control.sentAtMs < REPEAT_AFTER_MS;
-      if (!isTold) grants.push(this.#grant(control, control.sentTenthsA ?? 0, nowMs));
+      const isTold = control.granted.isStoring || nowMs - control.granted.sentAtMs < REPEAT_AFTER_MS;
+      if (!isTold) grants.push(this.#grant(control, control.granted.sentTenthsA ?? 0, nowMs));
     }
     for (const control of uncontrolled) leaveAtBound(control);
     const told = uncontrolled.filter(receivesUnverifiedLimits);
@@ -260,8 +265,8 @@ export class GrantIssuer {
 
   /** Renewal of the current limit after a heartbeat; undefined if none is due. */
   renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA } = control;
-    if (sentTenthsA === undefined || control.isStoring || !control.spec.isActive) return undefined;
+    const { sentTenthsA, isStoring } = control.granted;
+    if (sentTenthsA === undefined || isStoring || !control.provisioned.spec.isActive) return undefined;
     return isRenewalDue(control, nowMs) ? this.#grant(control, sentTenthsA, nowMs) : undefined;
   }
 
@@ -270,8 +275,9 @@ export class GrantIssuer {
     // A connector that reports later triggers a decision by its report.
     if (controlled.length === 0) return undefined;
     let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
-    for (const { sentTenthsA, targetTenthsA, raisedAtMs } of controlled) {
-      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= targetTenthsA;
+    for (const { granted, decided } of controlled) {
+      const { sentTenthsA, raisedAtMs } = granted;
+      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= decided.targetTenthsA;
       const atMs = raisedAtMs + RAISE_EVERY_MS;
       if (isDue && atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
     }
@@ -290,22 +296,22 @@ export class GrantIssuer {
     const grants: DecidedGrant[] = [];
     const raises: ConnectorControl[] = [];
     for (const control of controlled) {
-      const { sentTenthsA, targetTenthsA } = control;
+      const { sentTenthsA } = control.granted;
+      const { targetTenthsA } = control.decided;
       const isWider = isToWiden(control) && widens(control, this.#raisableTenthsA(control));
       const isMore = sentTenthsA === undefined || targetTenthsA > sentTenthsA;
       if (isMore && !isWider) raises.push(control);
       else if ((isWider || targetTenthsA !== sentTenthsA) && !this.#wouldStopLock(control))
         grants.push(this.#grant(control, targetTenthsA, nowMs));
     }
-    raises.sort(
-      (a, b) => Number(isLocked(b)) - Number(isLocked(a)) || (a.sentTenthsA ?? 0) - (b.sentTenthsA ?? 0),
-    );
+    const sentTo = ({ granted }: ConnectorControl) => granted.sentTenthsA ?? 0;
+    raises.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)) || sentTo(a) - sentTo(b));
     for (const control of raises) {
       const grant = this.#raise(control, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
     for (const control of controlled) {
-      const { isLeaseCut, isStoring, sentTenthsA } = control;
+      const { isLeaseCut, isStoring, sentTenthsA } = control.granted;
       if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(control, sentTenthsA))
         grants.push(this.#grant(control, sentTenthsA, nowMs));
     }
@@ -314,7 +320,9 @@ export class GrantIssuer {
 
   /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3, R51). */
   #ttlMsFor(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): number {
-    const { account, isLeaseCut, leasedUntilMs, receivedAtMs } = control;
+    const { account } = control;
+    const { isLeaseCut, leasedUntilMs } = control.granted;
+    const { receivedAtMs } = control.telemetry;
     let ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
     // The end of such a lease changes nothing, or is not known.
     if (limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat') return ttlMs;
@@ -329,9 +337,9 @@ export class GrantIssuer {
   }
 
   #extendsLease(control: ConnectorControl, limitTenthsA: number): boolean {
-    const { account, receivedAtMs, leasedUntilMs } = control;
+    const { account, telemetry, granted } = control;
     const ttlMs = this.#ttlMsFor(control, limitTenthsA, account.grantedThenTenthsA);
-    return receivedAtMs + ttlMs >= leasedUntilMs + SECOND_MS;
+    return telemetry.receivedAtMs + ttlMs >= granted.leasedUntilMs + SECOND_MS;
   }
 
   /** Highest current that may outlast the start of a lower limit. */
@@ -363,7 +371,8 @@ export class GrantIssuer {
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
   #wouldStopLock(control: ConnectorControl): boolean {
-    const { account, targetTenthsA } = control;
+    const { account } = control;
+    const { targetTenthsA } = control.decided;
     const { leastTenthsA } = account;
     if (!isLocked(control) || targetTenthsA < leastTenthsA) return false;
     const isGrantable = this.#grantableTenthsA(control) >= leastTenthsA;
@@ -371,15 +380,17 @@ export class GrantIssuer {
   }
 
   #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA, targetTenthsA, account } = control;
+    const { account, decided } = control;
+    const { sentTenthsA, isStoring, raisedAtMs } = control.granted;
+    const { targetTenthsA } = decided;
     const { leastTenthsA } = account;
-    if (control.isStoring) return undefined;
+    if (isStoring) return undefined;
     const isLockToRise = isFloorOwed(control) && (sentTenthsA ?? 0) < leastTenthsA;
     const isAtTenthsA = ungrantedTenthsA(control);
     const isFloorKept = isLockToRise && this.#isFloorDue(control);
     let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
-    if (tenthsA < targetTenthsA) control.reason = 'waiting';
+    if (tenthsA < targetTenthsA) aimAt(control, targetTenthsA, 'waiting');
     const keptTenthsA = Math.min(targetTenthsA, leasedTenthsA(control, nowMs));
     if (sentTenthsA === undefined && keptTenthsA > tenthsA)
       return this.#lowerForRestOfLease(control, keptTenthsA, nowMs);
@@ -389,10 +400,10 @@ export class GrantIssuer {
     if (sentTenthsA !== undefined) {
       const isLast = tenthsA > sentTenthsA && tenthsA === account.maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
-      const isPaced = isLockToRise || nowMs - control.raisedAtMs >= RAISE_EVERY_MS;
+      const isPaced = isLockToRise || nowMs - raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
     }
-    if (tenthsA > 0) control.raisedAtMs = nowMs;
+    if (tenthsA > 0) recordRaise(control, nowMs);
     return this.#grant(control, tenthsA, nowMs, { isLockFloor: isFloorKept });
   }
 
@@ -402,7 +413,7 @@ export class GrantIssuer {
     const { leastTenthsA } = account;
     if (Math.max(account.hadTenthsA, this.#grantableTenthsA(control)) >= leastTenthsA) return true;
     if (this.#ledger.carriableTenthsA(account) < leastTenthsA) return false;
-    const isOn = (control.sentTenthsA ?? 0) >= leastTenthsA;
+    const isOn = (control.granted.sentTenthsA ?? 0) >= leastTenthsA;
     if (isOn && mostOnFirst(account.bounds, account.grantedPhases) >= leastTenthsA) return true;
     return (
       this.#doesClusterCarry(account) && (this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control))
@@ -414,7 +425,8 @@ export class GrantIssuer {
    * the end of its lease. A charger that misses its lower limit would hold its current one beyond that.
    */
   #raisableTenthsA(control: ConnectorControl): number {
-    const { account, sentTenthsA } = control;
+    const { account } = control;
+    const { sentTenthsA } = control.granted;
     const grantableTenthsA = this.#grantableTenthsA(control);
     if (sentTenthsA !== undefined) return grantableTenthsA;
     const kept = this.#keptFrom(control);
@@ -433,7 +445,7 @@ export class GrantIssuer {
 
   /** No other connector rises into the room of a lock that begins soon (R52). */
   #keptFrom(control: ConnectorControl): KeptForLocks {
-    return isLocked(control) || control.lockAheadTenthsA > 0 ? NOTHING_KEPT : this.#keptForLocks;
+    return isLocked(control) || control.decided.lockAheadTenthsA > 0 ? NOTHING_KEPT : this.#keptForLocks;
   }
 
   /**
@@ -446,12 +458,12 @@ export class GrantIssuer {
     limitTenthsA: number,
     nowMs: number,
   ): DecidedGrant | undefined {
-    const { slot, sentAtMs, account } = control;
+    const { account, telemetry, granted } = control;
     const ttlMs = ttlMsUntil(account.leaseEndMs, control);
-    const isLower = limitTenthsA < tenthsAOf(slot.limitA ?? 0);
-    if (!isLower || ttlMs === 0 || nowMs - sentAtMs < REPEAT_AFTER_MS) return undefined;
+    const isLower = limitTenthsA < tenthsAOf(telemetry.slot.limitA ?? 0);
+    if (!isLower || ttlMs === 0 || nowMs - granted.sentAtMs < REPEAT_AFTER_MS) return undefined;
     const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
-    control.sentTenthsA = undefined;
+    restartSent(control);
     return decided;
   }
 
@@ -464,14 +476,16 @@ export class GrantIssuer {
     room: CapacityForMinimum,
     nowMs: number,
   ): DecidedGrant | undefined {
-    const { account, compliance } = control;
+    const { account, car, granted, decided } = control;
+    const { sentTenthsA, isStoring } = granted;
     const isCarried = this.#ledger.carriableTenthsA(account) >= account.maxTenthsA;
     // The connector keeps a granted maximum while others may not raise.
-    const roomW = control.sentTenthsA === account.maxTenthsA ? this.#budgetW : this.#raisesToW;
-    const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !compliance.isNonCompliant;
-    control.targetTenthsA = isRoomy ? account.maxTenthsA : this.#leastToldTenthsA(control, room);
-    if (control.targetTenthsA === control.sentTenthsA || control.isStoring) return undefined;
-    return this.#grant(control, control.targetTenthsA, nowMs, { isLockFloor: isLocked(control) });
+    const roomW = sentTenthsA === account.maxTenthsA ? this.#budgetW : this.#raisesToW;
+    const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !car.compliance.isNonCompliant;
+    const tenthsA = isRoomy ? account.maxTenthsA : this.#leastToldTenthsA(control, room);
+    aimAt(control, tenthsA, decided.reason);
+    if (tenthsA === sentTenthsA || isStoring) return undefined;
+    return this.#grant(control, tenthsA, nowMs, { isLockFloor: isLocked(control) });
   }
 
   /**
@@ -511,7 +525,9 @@ export class GrantIssuer {
     nowMs: number,
     { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
   ): DecidedGrant {
-    const { account, hb = 0, boot, receivedAtMs } = control;
+    const { account, granted } = control;
+    const { sentTenthsA: beforeTenthsA, storedTtlMs, storedThenTenthsA } = granted;
+    const { hb = 0, boot, receivedAtMs } = control.telemetry;
     const grantable = this.#grantableTenthsA(control);
     const isCapped = !isLockFloor && wantedTenthsA > grantable;
     const isBelowLeast = isCapped && grantable < account.leastTenthsA;
@@ -521,24 +537,24 @@ export class GrantIssuer {
     if (isBelowLeast) limitTenthsA = isFloorKept ? account.leastTenthsA : 0;
     const wantedThen = thenTenthsAOf(control);
     // A higher fail-safe waits for the disk. A grant that can do without the disk does not raise the fail-safe.
-    const isOnMorePhases = account.usedPhases > control.storedPhases;
-    const isLower = limitTenthsA < (control.sentTenthsA ?? 0) && !isOnMorePhases;
-    const isPlain = nowMs < control.storesAgainAtMs || isLower;
+    const isOnMorePhases = account.usedPhases > granted.storedPhases;
+    const isLower = limitTenthsA < (beforeTenthsA ?? 0) && !isOnMorePhases;
+    const isPlain = nowMs < granted.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
     const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(account, wantedThen, beside)));
-    const mostThenNow = Math.min(mostThen, isPlain ? control.storedThenTenthsA : mostThen);
+    const mostThenNow = Math.min(mostThen, isPlain ? storedThenTenthsA : mostThen);
     const fittingThen = Math.min(wantedThen, mostThenNow, this.#mostThenAheadTenthsA(control));
     // A charger accepts no `thenA` between 0 and its lowest limit.
     const thenTenthsA = fittingThen < account.leastTenthsA ? 0 : fittingThen;
-    const { reason, storedTtlMs, sentTenthsA: beforeTenthsA } = control;
+    const { reason } = control.decided;
     // A grant that leaves at once lasts no longer than the lease on disk.
     const dueTtlMs = this.#ttlMsFor(control, limitTenthsA, thenTenthsA);
     const givenTtlMs = Math.min(dueTtlMs, mostTtlMs);
     const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
     const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));
     const mustStore =
-      limitTenthsA > control.storedLimitTenthsA ||
-      thenTenthsA > control.storedThenTenthsA ||
+      limitTenthsA > granted.storedLimitTenthsA ||
+      thenTenthsA > storedThenTenthsA ||
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
     const outlastingBeforeW = this.#ahead.length === 0 ? NONE : this.#outlastingW(control);
@@ -552,19 +568,14 @@ export class GrantIssuer {
       isWaiting: mustStore,
     });
     if (outlastingBeforeW !== NONE) this.#deductOutlasting(control, outlastingBeforeW);
-    recordSent(control, { seq, limitTenthsA, beforeTenthsA }, nowMs);
-    control.isLeaseCut = dueTtlMs < ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
-    if (beforeTenthsA === undefined) control.sentFromSeq = seq;
-    control.sentTenthsA = limitTenthsA;
-    control.sentPhases = account.usedPhases;
-    control.sentAtMs = nowMs;
-    control.leasedUntilMs = receivedAtMs + ttlMs;
     const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
     const epoch = this.#ownerTerm;
     const numbers = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
     const grant: Grant = isReallocating(control)
       ? { ...numbers, reallocated: reallocatedTo(control) }
       : numbers;
+    const isLeaseCut = dueTtlMs < ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
+    recordSent(control, grant, isLeaseCut, nowMs);
     return { control, grant, mustStore, beforeTenthsA };
   }
 }

@@ -3,22 +3,23 @@
 
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
-import { tenthsAOf } from '../values/units.js';
 import type { Budget, LookAhead } from './budget.js';
 import type { ConnectorActor } from './connector.machine.js';
+import { type ConnectorControl, isControlled, isLocked } from './connector-control.js';
 import {
-  type ConnectorControl,
-  isControlled,
-  isLocked,
-  reserveWorstCase,
-  setStored,
-} from './connector-control.js';
-import { applyAck, applyReading } from './connector-readings.js';
+  applyAck,
+  applyReading,
+  awaitFrom,
+  describe,
+  type OwnDescription,
+  presumeMaximum,
+} from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
 import { type DecidedGrant, GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
+import { forgetSent, recordWithdrawn, setStored, setStoredLease, setStoring } from './granted.js';
 import { Ledger, type StoredReservation } from './ledger.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -74,7 +75,7 @@ class LocationDraw {
     if (isSame(counted, before)) return;
     this.#countedOf.set(control, counted);
     this.#gridTenthsA = moved(this.#gridTenthsA, before, counted);
-    const above = this.#connectors.fuses.feedersAbove(control.spec.feeder);
+    const above = this.#connectors.fuses.feedersAbove(control.provisioned.spec.feeder);
     if (this.#feeders === undefined || above.length === 0) return;
     const { names, tenthsA } = this.#feeders;
     const all = [...tenthsA];
@@ -125,9 +126,10 @@ function moved(sum: GridTenthsA, before: GridTenthsA, now: GridTenthsA): GridTen
 function onGridPhases(control: ConnectorControl): GridTenthsA {
   const drawnA = ownCurrentsOf(control);
   const counted: [number, number, number] = [0, 0, 0];
-  for (let own = 0; own < control.phases; own++) {
+  const { provisioned, telemetry } = control;
+  for (let own = 0; own < telemetry.phases; own++) {
     const tenthsA = Math.max(0, Math.round(10 * (drawnA[own] ?? 0)));
-    const place = gridPhaseOf(control.spec.rotation, own);
+    const place = gridPhaseOf(provisioned.spec.rotation, own);
     for (const grid of [0, 1, 2] as const)
       if (place === undefined || place === grid) counted[grid] = Math.max(counted[grid], tenthsA);
   }
@@ -205,7 +207,7 @@ class LocationReservedPower implements ReservedPower {
 
 /** Begin or end of a turn at a connector. */
 interface DecidedTurn {
-  readonly control: Readonly<ConnectorControl>;
+  readonly control: ConnectorControl;
   readonly event: TurnEvent;
 }
 
@@ -227,18 +229,6 @@ export interface SupervisorOptions {
   readonly ownerTerm: number;
 }
 
-/** Description that a charger sends of a connector. */
-interface OwnDescription {
-  readonly failsafeA: number;
-  readonly lease: LeaseKind;
-  readonly keepsThen: boolean;
-  readonly boot?: string | undefined;
-  readonly endsWithSession?: boolean | undefined;
-  readonly switchesPhases?: boolean | undefined;
-}
-
-/** After a failed write of a reservation, renewals leave without a write for this many heartbeats. */
-const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 /** Interval between decisions without events. */
 const REST_MS = 60_000;
 /**
@@ -286,8 +276,8 @@ export class LocationSupervisor {
     this.#issuer = new GrantIssuer(this.ledger, { ownerTerm, settleMs: timing.settleMs });
   }
 
-  /** By `connectorKey`. Only the supervisor's methods write these objects. */
-  get controls(): ReadonlyMap<string, Readonly<ConnectorControl>> {
+  /** By `connectorKey`. */
+  get controls(): ReadonlyMap<string, ConnectorControl> {
     return this.#connectors.controls;
   }
 
@@ -360,29 +350,15 @@ export class LocationSupervisor {
   /** `refused`: no such grant was sent. `news`: a decision should follow. */
   applyAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
     const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.account.lastSeq;
-    if (!isOurs || (ack.boot ?? '') !== control.boot) return 'refused';
+    if (!isOurs || (ack.boot ?? '') !== control.telemetry.boot) return 'refused';
     if (ack.result === 'REJECTED' && forbidReallocation(control)) return 'news';
     if (ack.result !== 'APPLIED') return 'taken';
     return applyAck(control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
 
-  /**
-   * Applies a charger's own description: fail-safe and lease kind. If the charger keeps `thenA`, a report of an earlier
-   * fail-safe is no news. A higher fallback then results only from a recorded grant or a restart.
-   */
+  /** Applies a charger's own description: fail-safe and lease kind. */
   describe(control: ConnectorControl, own: OwnDescription, nowMs: number): void {
-    const { lease, keepsThen, failsafeA, boot = '' } = own;
-    const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), control.account.maxTenthsA);
-    const saidTenthsA = control.said?.boot === boot ? control.said.failsafeTenthsA : -1;
-    const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
-    const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
-    control.account.describe(description, nowMs);
-    control.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
-    if (own.endsWithSession === true) control.endsWithSessionIn = boot;
-    else if (control.endsWithSessionIn === boot) control.endsWithSessionIn = undefined;
-    if (own.switchesPhases === true) control.switchesPhasesIn = boot;
-    else if (control.switchesPhasesIn === boot) control.switchesPhasesIn = undefined;
-    reserveWorstCase(control);
+    describe(control, own, nowMs);
   }
 
   /**
@@ -394,8 +370,7 @@ export class LocationSupervisor {
 
   /** The charger fell silent or disconnected. Its last limit is not the basis of the next grant. */
   lose(control: ConnectorControl): void {
-    control.sentTenthsA = undefined;
-    control.untaken = undefined;
+    forgetSent(control);
   }
 
   /** The budget of the last decision holds only until `atMs`. */
@@ -405,19 +380,16 @@ export class LocationSupervisor {
 
   /** The connector should report from `nowMs` on. */
   awaitFrom(control: ConnectorControl, nowMs: number): void {
-    control.awaitedSinceMs = nowMs;
+    awaitFrom(control, nowMs);
   }
 
-  /**
-   * The connector did not report in time. If it had a grant before the service start, it counts with its full
-   * entitlement.
-   */
+  /** The connector did not report in time. */
   presumeMaximum(control: ConnectorControl): void {
-    control.lastWBeforeStart ??= Number.POSITIVE_INFINITY;
+    presumeMaximum(control);
   }
 
   setStoring(control: ConnectorControl, isStoring: boolean): void {
-    control.isStoring = isStoring;
+    setStoring(control, isStoring);
   }
 
   /** Records the reservation that is certainly on disk. */
@@ -427,7 +399,7 @@ export class LocationSupervisor {
 
   /** Records the lease kind on disk; undefined if unknown. */
   setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
-    control.storedLease = lease;
+    setStoredLease(control, lease);
   }
 
   /** The grant has been stored and leaves now. */
@@ -435,15 +407,9 @@ export class LocationSupervisor {
     control.account.noteLeft(grant.seq);
   }
 
-  /**
-   * The grant was not stored, or was stored too late, and never leaves. The previous limit stays valid and is renewed.
-   */
-  withdraw(decided: DecidedGrant, nowMs: number): void {
-    const { grant, beforeTenthsA } = decided;
-    const control: ConnectorControl = decided.control;
-    control.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * control.timing.heartbeatMs;
-    if (control.account.lastSeq !== grant.seq || control.sentTenthsA === undefined) return;
-    control.sentTenthsA = beforeTenthsA;
+  /** The grant was not stored, or was stored too late, and never leaves. */
+  withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+    recordWithdrawn(control, grant.seq, beforeTenthsA, nowMs);
   }
 
   /** Renewal of the current limit after a heartbeat; undefined if none is due. */
@@ -542,7 +508,7 @@ export class LocationSupervisor {
     this.#isOverbooked = isOverbooked(this.ledger, [...this.controls.values()], room);
     if (lateAtMs !== undefined && this.#isOverbooked) bindingMs = Math.min(bindingMs, lateAtMs);
     nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
-    const withCar = controlled.filter(({ demand }) => demand.hasCar);
+    const withCar = controlled.filter(({ car }) => car.demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
     for (const { account } of this.controls.values()) nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
@@ -562,7 +528,8 @@ function turnsOf(controlled: readonly ConnectorControl[], nowMs: number): readon
 /** No newer grant was decided, and the grant's session has not ended. */
 export function isNewest({ control, grant: { seq, reallocated } }: DecidedGrant): boolean {
   if (control.account.lastSeq !== seq) return false;
-  return reallocated === undefined || (isReallocating(control) && reallocated.session === control.session.id);
+  const { session } = control.car;
+  return reallocated === undefined || (isReallocating(control) && reallocated.session === session.id);
 }
 
 /**

@@ -1,5 +1,5 @@
 // Measured draw of connectors and of each circuit phase. For display only, never for decisions.
-import { type ConnectorControl, linkOf } from './connector-control.js';
+import { type ConnectorControl, linkOf, type Telemetry } from './connector-control.js';
 import type { Fuses } from './fuses.js';
 
 /** Load of one circuit phase. */
@@ -21,7 +21,7 @@ export function circuitPhaseLoadsOf(
   const measuredA = fuses.circuitPhases.map(() => 0);
   const full = new Set<number>();
   for (const control of controls) {
-    if (typeof control.limitedBy === 'number') full.add(control.limitedBy);
+    if (typeof control.decided.limitedBy === 'number') full.add(control.decided.limitedBy);
     for (const [circuitPhase, currentA] of currentsOf(fuses, control))
       measuredA[circuitPhase] = (measuredA[circuitPhase] ?? 0) + currentA;
   }
@@ -36,7 +36,7 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
   const currents = new Map<number, number>();
   const drawnA = ownCurrentsOf(control);
   for (const [own, circuitPhases] of fuses
-    .circuitPhasesOfEachPhase({ ...control.spec, phases: control.phases })
+    .circuitPhasesOfEachPhase({ ...control.provisioned.spec, phases: control.telemetry.phases })
     .entries()) {
     for (const circuitPhase of circuitPhases)
       currents.set(circuitPhase, Math.max(currents.get(circuitPhase) ?? 0, drawnA[own] ?? 0));
@@ -47,29 +47,31 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
 /**
  * Current of each own phase, A, in their order. It is the reported one; while silent, at most the possible entitlement.
  */
-export function ownCurrentsOf({ actor, slot, account, spec, phases }: ConnectorControl): readonly number[] {
+export function ownCurrentsOf(control: ConnectorControl): readonly number[] {
+  const { account, provisioned, telemetry } = control;
+  const { phases, slot } = telemetry;
   const { currentA, powerW, receivedAtMs } = slot;
   if (receivedAtMs === undefined) return [];
-  const isOnline = linkOf({ actor }) === 'online';
+  const isOnline = linkOf(control) === 'online';
   // A meter with one phase may report it at any position.
   const reportedA = phases === 1 && currentA !== undefined ? [Math.max(...currentA)] : currentA;
-  const shareA = powerW / (spec.voltageV * phases);
+  const shareA = powerW / (provisioned.spec.voltageV * phases);
   const drawnA = reportedA ?? Array.from({ length: phases }, () => shareA);
   return isOnline ? drawnA : drawnA.map((eachA, own) => Math.min(eachA, (account.loads[own] ?? 0) / 10));
 }
 
 // Power that a connector contributes to its location: its reading, or an estimate while it is silent.
-type Counted = Pick<ConnectorControl, 'actor' | 'slot' | 'account' | 'lastWBeforeStart'>;
+type Counted = Pick<ConnectorControl, 'actor' | 'telemetry' | 'account'>;
 
 /** W. A silent connector counts with its last reading, capped at its possible entitlement. */
-export function countedWOf({ actor, slot, account, lastWBeforeStart }: Counted): number {
-  if (linkOf({ actor }) === 'online') return slot.powerW;
-  return Math.min(lastReadingOf(slot, lastWBeforeStart) ?? 0, account.boundW);
+export function countedWOf({ actor, telemetry, account }: Counted): number {
+  if (linkOf({ actor }) === 'online') return telemetry.slot.powerW;
+  return Math.min(lastReadingOf(telemetry) ?? 0, account.boundW);
 }
 
 /** The connector is silent, and its last reading is unknown or above 0. */
-export function isEstimated({ actor, slot, lastWBeforeStart }: Counted): boolean {
-  return linkOf({ actor }) !== 'online' && lastReadingOf(slot, lastWBeforeStart) !== 0;
+export function isEstimated({ actor, telemetry }: Counted): boolean {
+  return linkOf({ actor }) !== 'online' && lastReadingOf(telemetry) !== 0;
 }
 
 /** Estimated power of all silent connectors, W; undefined without an estimate. */
@@ -81,6 +83,6 @@ export function estimatedWOf(connectors: Iterable<Counted>): number | undefined 
   return sumW;
 }
 
-function lastReadingOf({ receivedAtMs, powerW }: Counted['slot'], lastWBeforeStart: number | undefined) {
-  return receivedAtMs === undefined ? lastWBeforeStart : powerW;
+function lastReadingOf({ slot, lastWBeforeStart }: Telemetry): number | undefined {
+  return slot.receivedAtMs === undefined ? lastWBeforeStart : slot.powerW;
 }

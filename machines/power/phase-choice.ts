@@ -2,7 +2,7 @@
 // serves more.
 import type { ConnectorControl } from './connector-control.js';
 import type { PhaseCount } from './own-phases.js';
-import { canSwitch, isSwitched } from './reallocated-phases.js';
+import { canSwitch, isSwitched, recordSwitch, recordWorth } from './reallocated-phases.js';
 
 /**
  * Shortest interval between two switches of a charging car: a switch stops the car for a moment and wears the
@@ -49,30 +49,30 @@ export interface PhaseChoice {
  */
 export function choosePhases(controls: readonly ConnectorControl[], choice: PhaseChoice): void {
   const { doFloorsFit, isLocked, nowMs } = choice;
-  const able = controls.filter((control) => canSwitch(control) && control.demand.hasCar);
+  const able = controls.filter((control) => canSwitch(control) && control.car.demand.hasCar);
   const free = able.filter((control) => !isLocked(control));
   // A grant from before the service start is renewed before any switch.
   const isTold = ({ account }: ConnectorControl) => account.lastSeq > 0;
   for (const control of able)
-    if (isLocked(control) && isTold(control)) switchTo(control, control.session.learnt, choice);
+    if (isLocked(control) && isTold(control)) switchTo(control, control.car.session.learnt, choice);
   if (doFloorsFit && !free.some(isSwitched)) {
-    for (const { session } of free) session.worthFewerSinceMs = undefined;
+    for (const control of free) recordWorth(control, 'worthFewerSinceMs', false, nowMs);
     return;
   }
-  const rested = free.filter((control) => nowMs - control.session.switchedAtMs >= SWITCHED_APART_MS);
+  const rested = free.filter((control) => nowMs - control.car.session.switchedAtMs >= SWITCHED_APART_MS);
   const onMore = (control: ConnectorControl) => !isSwitched(control) && control.account.usedPhases > 1;
   const stopped = free.filter((control) => onMore(control) && !isCharging(control));
-  const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ session }) => session.learnt };
+  const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ car }) => car.session.learnt };
   const toOne = (controls: readonly ConnectorControl[]): Way => ({ controls, phasesOf: () => 1 });
   const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
   const best = bestOf([toOne(stopped), toOne(all), wider], choice);
   const isWider = best?.way === wider && isWorthNow(wider, choice);
   const isFewer = best !== undefined && best.way !== wider;
-  for (const { session } of free) {
-    session.worthMoreSinceMs = isWider ? (session.worthMoreSinceMs ?? nowMs) : undefined;
-    session.worthFewerSinceMs = isFewer ? (session.worthFewerSinceMs ?? nowMs) : undefined;
+  for (const control of free) {
+    recordWorth(control, 'worthMoreSinceMs', isWider, nowMs);
+    recordWorth(control, 'worthFewerSinceMs', isFewer, nowMs);
   }
-  const isDue = ({ session }: ConnectorControl) => {
+  const isDue = ({ car: { session } }: ConnectorControl) => {
     if (isWider) return nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
     const isAtOnce = (best?.gainW ?? 0) >= WORTH_W;
     return isAtOnce || nowMs - (session.worthFewerSinceMs ?? nowMs) >= SWITCHED_APART_MS;
@@ -86,7 +86,7 @@ export function nextSwitchAtMs(controls: readonly ConnectorControl[], nowMs: num
   for (const control of controls) {
     if (!canSwitch(control)) continue;
     const never = Number.NEGATIVE_INFINITY;
-    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = control.session;
+    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = control.car.session;
     for (const atMs of [
       worthFewerSinceMs + SWITCHED_APART_MS,
       switchedAtMs + ONE_AFTER_ANOTHER_MS,
@@ -146,7 +146,7 @@ function isBetter(next: Served, than: Served): boolean {
 /** Switches all connectors without current, and one of the charging ones. */
 function follow({ controls, phasesOf }: Way, free: readonly ConnectorControl[], choice: PhaseChoice): void {
   const { nowMs } = choice;
-  const isSomebodyStopped = free.some(({ session }) => nowMs - session.switchedAtMs < ONE_AFTER_ANOTHER_MS);
+  const isSomebodyStopped = free.some(({ car }) => nowMs - car.session.switchedAtMs < ONE_AFTER_ANOTHER_MS);
   const charging = controls.filter(isCharging);
   const [first] = isSomebodyStopped ? [] : charging;
   for (const control of controls)
@@ -156,10 +156,9 @@ function follow({ controls, phasesOf }: Way, free: readonly ConnectorControl[], 
 function switchTo(control: ConnectorControl, phases: PhaseCount, { useOn, nowMs }: PhaseChoice): void {
   if (control.account.usedPhases === phases) return;
   useOn(control, phases);
-  control.session.switchedAtMs = nowMs;
-  control.session.switchedSeq = control.account.lastSeq;
+  recordSwitch(control, nowMs);
 }
 
-function isCharging({ sentTenthsA = 0 }: ConnectorControl): boolean {
-  return sentTenthsA > 0;
+function isCharging({ granted }: ConnectorControl): boolean {
+  return (granted.sentTenthsA ?? 0) > 0;
 }

@@ -1,7 +1,16 @@
-// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session.
+// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session. Sole
+// writer of `Session`.
 
-import { type ConnectorControl, createSessionKnown, isLocked } from './connector-control.js';
+import type { Writable } from '../values/writable.js';
+import {
+  type Car,
+  type ConnectorControl,
+  createSession,
+  isLocked,
+  type Session,
+} from './connector-control.js';
 import type { ReallocatedTo } from './grant.js';
+import { restartSent } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
 import {
   ALL_PHASES,
@@ -20,6 +29,10 @@ const NOISE_A = 1;
 /** A lease that is missing this long before its end, by an accurate clock, did not end by time. */
 const EARLY_MS = 5_000;
 
+interface Written extends Omit<ConnectorControl, 'car'> {
+  readonly car: Omit<Car, 'session'> & { readonly session: Writable<Session> };
+}
+
 /**
  * Some phases are reallocated until the session ends: the car does not use them, or the charger has switched them off.
  */
@@ -29,41 +42,42 @@ export function isReallocating({ account }: Pick<ConnectorControl, 'account'>): 
 
 /** The grants use fewer phases than the car would. */
 export function isSwitched(control: ConnectorControl): boolean {
-  return isSwitching(control) && control.account.usedPhases < control.session.learnt;
+  return isSwitching(control) && control.account.usedPhases < control.car.session.learnt;
 }
 
 /** The charger can charge the current car on fewer phases than the car uses, and the car tolerates a pause. */
 export function canSwitch(control: ConnectorControl): boolean {
-  const { session, spec, isStoring } = control;
+  const { car, provisioned, granted } = control;
   return (
     isSwitching(control) &&
-    session.learnt > 1 &&
-    spec.neverPause !== true &&
-    !isStoring &&
+    car.session.learnt > 1 &&
+    provisioned.spec.neverPause !== true &&
+    !granted.isStoring &&
     mayReallocate(control)
   );
 }
 
-function isSwitching({ switchesPhasesIn, boot }: ConnectorControl): boolean {
+function isSwitching({ telemetry: { switchesPhasesIn, boot } }: ConnectorControl): boolean {
   return switchesPhasesIn !== undefined && switchesPhasesIn === boot;
 }
 
 /**
  * Applies session and phase currents of a reading. True if the division of power may change.
- * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
+ * @param isFromBefore the reading continues a session of the earlier owner, as by `goesOnFromBefore`
  */
 export function followSession(
-  control: ConnectorControl,
+  control: Written,
   reading: MeterReading,
-  heldTenthsA: number | undefined,
+  isFromBefore: boolean,
   nowMs: number,
 ): boolean {
-  const { session, account } = control;
-  if (reading.session !== session.id) {
+  const { account, car, granted } = control;
+  if (reading.session !== car.session.id) {
     const wasReallocating = isReallocating(control);
-    Object.assign(session, createSessionKnown(), { id: reading.session });
-    endReallocation(control);
-    return goOnFromBefore(control, heldTenthsA) || wasReallocating;
+    beginSession(control, reading.session);
+    if (!isFromBefore || !mayReallocate(control)) return wasReallocating;
+    account.useOn(granted.storedPhases);
+    return true;
   }
   if (isReallocating(control)) {
     if (!mayReallocate(control)) return endReallocation(control);
@@ -79,29 +93,36 @@ export function followSession(
   return learn(control, reading, nowMs);
 }
 
+/** Another session begins, or the charger restarted. New grants are for all phases. */
+export function beginSession(control: Written, id: string | undefined): void {
+  endReallocation(control);
+  Object.assign(control.car.session, createSession(), { id });
+}
+
 /**
  * The car uses phases beyond its observed ones, so no phases of this session are reallocated any more. False if none
  * were.
  */
-export function forbidReallocation(control: ConnectorControl): boolean {
+export function forbidReallocation(control: Written): boolean {
   if (!isReallocating(control)) return false;
-  control.session.isBarred = true;
+  control.car.session.isBarred = true;
   return endReallocation(control);
 }
 
 /** New grants are for any car on all phases. True if they were not before. */
-export function endReallocation(control: ConnectorControl): boolean {
+function endReallocation(control: Written): boolean {
   if (control.account.usedPhases === ALL_PHASES) return false;
   control.account.useOn(ALL_PHASES);
-  control.session.learnt = ALL_PHASES;
+  control.car.session.learnt = ALL_PHASES;
   // The last grant was for fewer phases and may have ended.
-  control.sentTenthsA = undefined;
+  restartSent(control);
   return true;
 }
 
 /** The connector is locked and charging, and its target phases exceed the phases of its last grant. */
 export function isToWiden(control: ConnectorControl): boolean {
-  const { account, sentPhases, sentTenthsA = 0 } = control;
+  const { account, granted } = control;
+  const { sentPhases, sentTenthsA = 0 } = granted;
   return sentTenthsA > 0 && sentPhases < account.usedPhases && isLocked(control);
 }
 
@@ -110,21 +131,25 @@ export function isToWiden(control: ConnectorControl): boolean {
  * is not paused.
  */
 export function widens(control: ConnectorControl, raisableTenthsA: number): boolean {
-  const { account, sentPhases, targetTenthsA, isStoring } = control;
-  if (Math.min(targetTenthsA, raisableTenthsA) >= account.leastTenthsA && !isStoring) return true;
-  account.useOn(sentPhases);
+  const { account, granted, decided } = control;
+  const mostTenthsA = Math.min(decided.targetTenthsA, raisableTenthsA);
+  if (mostTenthsA >= account.leastTenthsA && !granted.isStoring) return true;
+  account.useOn(granted.sentPhases);
   return false;
 }
 
 /** The charger reported `endsWithSession` in this boot, and it has no own fail-safe that could load other phases. */
-function mayReallocate({ account, spec, session, boot, endsWithSessionIn }: ConnectorControl): boolean {
-  if (account.phases === 1 || spec.dc != null || session.isBarred || account.isWorstCase) return false;
+function mayReallocate({ account, provisioned, car: { session }, telemetry }: ConnectorControl): boolean {
+  const { boot, endsWithSessionIn } = telemetry;
+  if (account.phases === 1 || provisioned.spec.dc != null || session.isBarred || account.isWorstCase)
+    return false;
   const fallsBackToNothing = account.keepsThen || account.reportedFailsafeTenthsA === 0;
   return session.id !== undefined && endsWithSessionIn === boot && fallsBackToNothing;
 }
 
-function learn(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
-  const { session, account } = control;
+function learn(control: Written, reading: MeterReading, nowMs: number): boolean {
+  const { account } = control;
+  const { session } = control.car;
   const phases = phasesSeen(reading, NOISE_A);
   // A phase with a current between noise and use may soon carry more.
   const isPlain = phases > 0 && phases === phasesSeen(reading, USED_A);
@@ -142,17 +167,32 @@ function learn(control: ConnectorControl, reading: MeterReading, nowMs: number):
 }
 
 /**
- * Continues a grant of the earlier owner. If all its grants on disk were for fewer phases, the grant is for the session
- * that goes on.
+ * The reading continues a grant of the earlier owner for its session: all its grants on disk were for fewer phases.
+ * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
  */
-function goOnFromBefore(control: ConnectorControl, heldTenthsA: number | undefined): boolean {
-  const { account, storedPhases, session, boot } = control;
-  if (heldTenthsA === undefined || heldTenthsA === 0 || session.id === undefined) return false;
-  if (account.lastSeq > 0 || storedPhases >= account.phases) return false;
-  control.endsWithSessionIn = boot;
-  if (!mayReallocate(control)) return false;
-  account.useOn(storedPhases);
-  return true;
+export function goesOnFromBefore(
+  { account, granted, car }: ConnectorControl,
+  { session }: MeterReading,
+  heldTenthsA = 0,
+): boolean {
+  if (heldTenthsA === 0 || session === undefined || session === car.session.id) return false;
+  return account.lastSeq === 0 && granted.storedPhases < account.phases;
+}
+
+/** Records a switch to another phase count. */
+export function recordSwitch({ car, account }: Written, nowMs: number): void {
+  car.session.switchedAtMs = nowMs;
+  car.session.switchedSeq = account.lastSeq;
+}
+
+/** Records since when more phases, or fewer, would serve more power. */
+export function recordWorth(
+  { car: { session } }: Written,
+  since: 'worthMoreSinceMs' | 'worthFewerSinceMs',
+  isWorth: boolean,
+  nowMs: number,
+): void {
+  session[since] = isWorth ? (session[since] ?? nowMs) : undefined;
 }
 
 /**
@@ -172,17 +212,18 @@ function phasesSeen({ currentA = [] }: MeterReading, leastA: number): number {
 
 /** The charger took the newest grant and now reports none, although the lease should still last. */
 function hasEndedEarly(
-  { account, leasedUntilMs }: ConnectorControl,
+  { account, granted }: ConnectorControl,
   { seq }: MeterReading,
   nowMs: number,
 ): boolean {
   const isTaken = account.ackedSeq === account.lastSeq && account.lastSeq > 0;
-  return seq === 0 && isTaken && leasedUntilMs - nowMs > EARLY_MS;
+  return seq === 0 && isTaken && granted.leasedUntilMs - nowMs > EARLY_MS;
 }
 
 /** A grant for some of its phases is for the car's session only. */
 export function reallocatedTo(control: ConnectorControl): ReallocatedTo | undefined {
-  const { session, account } = control;
+  const { account } = control;
+  const { session } = control.car;
   if (!isReallocating(control) || session.id === undefined) return undefined;
   return { session: session.id, phases: account.usedPhases };
 }

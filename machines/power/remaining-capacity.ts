@@ -6,6 +6,7 @@ import { setTargets } from './connector-targets.js';
 import type { Available, Switching } from './division.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
+import { isUntaken } from './granted.js';
 import type { Ledger } from './ledger.js';
 import type { PhaseCount } from './own-phases.js';
 
@@ -59,8 +60,8 @@ function availableBeside(
   let [availableW, pausingLeavesW] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (const { limitW, fitsFromMs } of limits) {
     let takenW = 0;
-    for (const { account, targetTenthsA, untaken } of taking) {
-      const dueTenthsA = untaken === undefined ? 0 : targetTenthsA;
+    for (const { account, decided, granted } of taking) {
+      const dueTenthsA = granted.untaken === undefined ? 0 : decided.targetTenthsA;
       const dueW = wattsOfTenths(dueTenthsA, account.milliwattsPerTenth);
       takenW += Math.max(account.boundWFrom(Math.max(fitsFromMs, fromMs)), dueW);
     }
@@ -93,36 +94,10 @@ export function isOverbooked(
   );
 }
 
-/**
- * Records the limit of grant `seq`. A decrease counts as untaken until the charger acknowledges that grant or a newer
- * one.
- */
-export function recordSent(
-  control: ConnectorControl,
-  {
-    seq,
-    limitTenthsA,
-    beforeTenthsA,
-  }: { seq: number; limitTenthsA: number; beforeTenthsA: number | undefined },
-  nowMs: number,
-): void {
-  const { account, untaken } = control;
-  if (beforeTenthsA !== undefined && limitTenthsA >= beforeTenthsA) return;
-  if (limitTenthsA >= account.entitledTenthsA) control.untaken = undefined;
-  else control.untaken = { seq, sinceMs: isUntaken(control) ? (untaken?.sinceMs ?? nowMs) : nowMs };
-}
-
-/** The charger acknowledged a newer grant than before, so it is reachable. It may not have taken the newest yet. */
-export function recordTaken(control: ConnectorControl, nowMs: number): void {
-  const { untaken, account } = control;
-  if (untaken === undefined) return;
-  control.untaken = account.ackedSeq >= untaken.seq ? undefined : { seq: untaken.seq, sinceMs: nowMs };
-}
-
 /** Connectors that have not taken a lower limit in time, and may still draw more. */
 export function lateAmong(controlled: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
   return controlled.filter(
-    (control) => isUntaken(control) && nowMs - (control.untaken?.sinceMs ?? nowMs) >= REPEAT_AFTER_MS,
+    (control) => isUntaken(control) && nowMs - (control.granted.untaken?.sinceMs ?? nowMs) >= REPEAT_AFTER_MS,
   );
 }
 
@@ -130,7 +105,7 @@ export function lateAmong(controlled: readonly ConnectorControl[], nowMs: number
 export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
   let nextMs: number | undefined;
   for (const control of controlled) {
-    const { untaken, sentAtMs } = control;
+    const { untaken, sentAtMs } = control.granted;
     if (untaken === undefined || !isUntaken(control)) continue;
     const { sinceMs } = untaken;
     for (const atMs of [sinceMs + REPEAT_AFTER_MS, sinceMs + TAKEN_AFTER_MS, sentAtMs + REPEAT_AFTER_MS])
@@ -183,21 +158,24 @@ function availableBesideLate(
   room: SharedCapacity,
   nowMs: number,
 ): Available {
-  const isLost = ({ untaken }: ConnectorControl) => nowMs - (untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
+  const isLost = ({ granted }: ConnectorControl) =>
+    nowMs - (granted.untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
   const besideAll = availableBeside([...uncontrolled, ...late], room);
   const besideLost = availableBeside([...uncontrolled, ...late.filter(isLost)], room);
   const slow = late.filter((control) => !isLost(control));
   let leftW = besideLost.availableW;
   const leftTenthsA = [...besideLost.availableTenthsA];
   for (const control of slow) {
-    const { account, targetTenthsA } = control;
+    const { account, decided } = control;
+    const { targetTenthsA } = decided;
     leftW -= Math.max(heldWOf(control), wattsOfTenths(targetTenthsA, account.milliwattsPerTenth));
     loadWith(leftTenthsA, control, targetTenthsA, -1);
   }
   let keptW = 0;
   const keptLoadsTenthsA = leftTenthsA.map(() => 0);
   for (const control of others) {
-    const { targetTenthsA, account } = control;
+    const { account, decided } = control;
+    const { targetTenthsA } = decided;
     // Locked connectors are lowered only after all others.
     const keptTenthsA = isLocked(control) ? targetTenthsA : Math.min(targetTenthsA, account.leastTenthsA);
     keptW += Math.max(heldWOf(control), wattsOfTenths(keptTenthsA, account.milliwattsPerTenth));
@@ -219,10 +197,4 @@ function loadWith(sumsTenthsA: number[], control: ConnectorControl, tenthsA: num
   const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
   for (const circuitPhase of control.account.circuitPhases)
     sumsTenthsA[circuitPhase] = (sumsTenthsA[circuitPhase] ?? 0) + sign * loadTenthsA;
-}
-
-/** The connector may still draw more than the limit sent. */
-function isUntaken({ untaken, account, sentTenthsA }: ConnectorControl): boolean {
-  if (untaken === undefined || sentTenthsA === undefined || account.ackedSeq >= untaken.seq) return false;
-  return account.entitledTenthsA > sentTenthsA;
 }

@@ -34,7 +34,7 @@ const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as c
 
 /** The car charges and would not wake up after a pause, so it is paused only after all others. */
 export function isKeptOn(control: ConnectorControl): boolean {
-  return control.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
+  return control.provisioned.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
 }
 
 /**
@@ -69,7 +69,7 @@ function takesTurns(control: ConnectorControl): boolean {
 
 /** The car wants to charge but may not. */
 export function isWaiting(control: ConnectorControl, turn: TurnOf = turnOf): boolean {
-  const { hasCar, isResting } = control.demand;
+  const { hasCar, isResting } = control.car.demand;
   return hasCar && !isResting && !isLocked(control) && turn(control).onSinceMs === undefined;
 }
 
@@ -80,7 +80,7 @@ export function isInTurn(control: ConnectorControl, nowMs: number, turnMs: numbe
 }
 
 function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): number {
-  const { demand } = control;
+  const { demand } = control.car;
   const { onSinceMs } = turnOf(control);
   if (isKeptOn(control)) return RANKS.keptOn;
   // A pause would interrupt no current.
@@ -154,13 +154,14 @@ function byWait(a: Ranked, b: Ranked): number {
 }
 
 function waitsInEffectSinceMs({ sinceMs, control }: Ranked): number {
-  return sinceMs + Math.min(control.demand.chargedMs, MOST_CHARGED_MS);
+  return sinceMs + Math.min(control.car.demand.chargedMs, MOST_CHARGED_MS);
 }
 
 /** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
 function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
   for (const { control } of waiting) {
-    const circuitPhase = typeof control.limitedBy === 'number' ? control.limitedBy : undefined;
+    const circuitPhase =
+      typeof control.decided.limitedBy === 'number' ? control.decided.limitedBy : undefined;
     const leaving: Ranked[] = [];
     let left = circuitPhase === undefined ? floorWOf(control) : control.account.leastTenthsA;
     for (const each of past) {
@@ -190,7 +191,7 @@ export function inRotationOrder(
     return {
       control,
       rank: rankOf(control, nowMs, turnMs),
-      sinceMs: onSinceMs ?? pausedSinceMs ?? control.demand.arrivedAtMs,
+      sinceMs: onSinceMs ?? pausedSinceMs ?? control.car.demand.arrivedAtMs,
     };
   });
   keepOthersInTurn(ranked, nowMs, swapsFromMs);
@@ -210,7 +211,9 @@ export function inRotationOrder(
  * A raise counts from the decision on, even while others still have to release capacity.
  */
 export function turnEventOf(control: ConnectorControl, nowMs: number): TurnEvent | undefined {
-  const { actor, demand, targetTenthsA, account } = control;
+  const { actor, account } = control;
+  const { demand } = control.car;
+  const { targetTenthsA } = control.decided;
   const { throttle } = actor.getSnapshot().value;
   if (!demand.hasCar) return throttle === 'idle' ? undefined : { type: 'car.left' };
   if (targetTenthsA >= account.leastTenthsA)
@@ -249,7 +252,7 @@ export function nextTurnAtMs(
   let nextMs = Number.POSITIVE_INFINITY;
   let isAnyWaiting = false;
   for (const control of controls) {
-    const { demand } = control;
+    const { demand } = control.car;
     const { onSinceMs, pausedSinceMs } = turn(control);
     if (onSinceMs === undefined) {
       // A resting car takes no turn from others, but may use their remainder after its minimum pause.

@@ -30,7 +30,7 @@ export function powerNeedOf(
 }
 
 function isFloorNeeded(control: ConnectorControl): boolean {
-  return control.demand.hasCar && isLocked(control) && !control.isPausedForOperator;
+  return control.car.demand.hasCar && isLocked(control) && !control.decided.isPausedForOperator;
 }
 
 function keptWOf(control: ConnectorControl, nowMs: number): number {
@@ -76,7 +76,7 @@ function shortOfFuse(controls: Iterable<ConnectorControl>, { circuitPhases }: Fu
       if (need === undefined) continue;
       const heldTenthsA = heldLoadTenthsAOf(control);
       if (!isControlled(control)) need.uncontrolledTenthsA += lastingTenthsAOf(control);
-      else if (isLocked(control) && control.demand.hasCar)
+      else if (isLocked(control) && control.car.demand.hasCar)
         need.lockedTenthsA += Math.max(control.account.leastTenthsA, heldTenthsA);
       else need.heldTenthsA += heldTenthsA;
     }

@@ -1,13 +1,6 @@
 // Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import {
-  type ConnectorControl,
-  floorWOf,
-  isControlled,
-  isLocked,
-  isReadOnly,
-  linkOf,
-} from './connector-control.js';
+import { type ConnectorControl, floorWOf, isControlled, isLocked, linkOf } from './connector-control.js';
 import type { Entitlements } from './entitlements.js';
 import { heldWOf } from './failsafes.js';
 import type { BeyondGrants, Ledger } from './ledger.js';
@@ -17,8 +10,10 @@ import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 const LIMITS_ON_THEIR_WAY = 2;
 
 /** The connector's maximum is reserved at any limit, and its charger is online. */
-export function receivesUnverifiedLimits({ account, hb, spec, actor }: ConnectorControl): boolean {
-  return account.isWorstCase && linkOf({ actor }) === 'online' && hb !== undefined && spec.isActive;
+export function receivesUnverifiedLimits(control: ConnectorControl): boolean {
+  const { account, telemetry, provisioned } = control;
+  const isReached = linkOf(control) === 'online' && telemetry.hb !== undefined;
+  return account.isWorstCase && isReached && provisioned.spec.isActive;
 }
 
 /**
@@ -26,7 +21,8 @@ export function receivesUnverifiedLimits({ account, hb, spec, actor }: Connector
  * missing. Its grants then give its possible draw. If it breaks them, the limits of others make no difference.
  */
 export function hasObeyed(control: ConnectorControl): boolean {
-  const { account, sentTenthsA, sentFromSeq } = control;
+  const { account, granted } = control;
+  const { sentTenthsA, sentFromSeq } = granted;
   return mayObey(control) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq;
 }
 
@@ -34,19 +30,9 @@ export function hasObeyed(control: ConnectorControl): boolean {
  * The last limit sent or the charger's reported limit, up to the possible entitlement. The report may arrive late, from
  * before the end of a lease.
  */
-export function keptTenthsAOf({ sentTenthsA = 0, slot, account }: ConnectorControl): number {
-  return Math.max(sentTenthsA, Math.min(tenthsAOf(slot.limitA ?? 0), account.entitledTenthsA));
-}
-
-/** Sets the target of an uncontrolled connector to its bound, with the reason. */
-export function leaveAtBound(control: ConnectorControl): void {
-  control.targetTenthsA = control.account.boundTenthsA;
-  control.limitedBy = undefined;
-  control.reason = control.compliance.isNonCompliant
-    ? 'nonCompliant'
-    : isReadOnly(control)
-      ? 'readOnly'
-      : 'failsafe';
+export function keptTenthsAOf({ granted, telemetry, account }: ConnectorControl): number {
+  const reportedTenthsA = tenthsAOf(telemetry.slot.limitA ?? 0);
+  return Math.max(granted.sentTenthsA ?? 0, Math.min(reportedTenthsA, account.entitledTenthsA));
 }
 
 /** Conditions for sending its minimum to an unverified charger. */
@@ -116,7 +102,7 @@ export function owedAtOnceOf(
  * pending, they get at most their minimum. They get 0 if that does not fit beside the lock's.
  */
 function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorControl>): number {
-  if (isControlled(control)) return control.targetTenthsA;
+  if (isControlled(control)) return control.decided.targetTenthsA;
   return isLocked(control) || fitting.has(control) ? control.account.leastTenthsA : 0;
 }
 
@@ -152,9 +138,10 @@ function neededW(
 function owedFloorsW(controlled: readonly ConnectorControl[], ledger: Ledger): number {
   let owedW = 0;
   for (const control of controlled) {
-    const { account, targetTenthsA, sentTenthsA = 0 } = control;
+    const { account, decided, granted } = control;
     const { leastTenthsA } = account;
-    const isOwed = isLocked(control) && sentTenthsA < leastTenthsA && targetTenthsA >= leastTenthsA;
+    const isShort = (granted.sentTenthsA ?? 0) < leastTenthsA;
+    const isOwed = isLocked(control) && isShort && decided.targetTenthsA >= leastTenthsA;
     if (isOwed && ledger.carriableTenthsA(account) >= leastTenthsA)
       owedW += account.leastBesideW - account.boundW;
   }
@@ -211,9 +198,9 @@ export function mostThenOf(
 
 /** The charger has not exceeded its limits and took one of the newest. Later ones may be on their way. */
 function mayObey(control: ConnectorControl): boolean {
-  const { account, compliance } = control;
+  const { account, car } = control;
   const isTaking = account.lastSeq - account.ackedSeq <= LIMITS_ON_THEIR_WAY;
-  return isTaking && !compliance.isNonCompliant && receivesUnverifiedLimits(control);
+  return isTaking && !car.compliance.isNonCompliant && receivesUnverifiedLimits(control);
 }
 
 /** Power that the connector cannot be lowered below, W. */

@@ -275,7 +275,7 @@ export class Assembly {
     const { directory } = this.#options;
     for (const [key, connector] of location.connectors) {
       const isThere = (linksBefore.get(connector) ?? 'offline') !== 'offline';
-      const type = connector.control.slot.isFresh
+      const type = connector.control.telemetry.slot.isFresh
         ? 'meter.received'
         : isThere
           ? 'charger.connected'

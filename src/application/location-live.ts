@@ -142,7 +142,10 @@ export function viewOfFuses(location: LocationEntity): FuseLive[] {
 }
 
 /** Circuit phase that keeps a connector from more; undefined without one. */
-function fullCircuitPhaseOf({ fuses, limitedBy }: Readonly<ConnectorControl>): CircuitPhase | undefined {
+function fullCircuitPhaseOf({
+  provisioned: { fuses },
+  decided: { limitedBy },
+}: Readonly<ConnectorControl>): CircuitPhase | undefined {
   return typeof limitedBy === 'number' ? fuses.circuitPhases[limitedBy] : undefined;
 }
 
@@ -159,7 +162,9 @@ export interface ReallocatedPhases {
 /** Undefined while no phase is reallocated. */
 function reallocatedPhasesOf(control: ConnectorControl): ReallocatedPhases | undefined {
   if (!isReallocating(control)) return undefined;
-  const { spec, account, session } = control;
+  const { account } = control;
+  const { spec } = control.provisioned;
+  const { session } = control.car;
   const { usedPhases, leastTenthsA, milliwattsOnPhase } = account;
   const leastW = wattsOfTenths(leastTenthsA, milliwattsOnPhase * session.learnt);
   return {
@@ -243,9 +248,12 @@ function liveOf(
   limit: LimitInForce,
   { monotonicMs }: Instant,
 ): ConnectorLive {
-  const { slot, account, reason, sentTenthsA } = control;
+  const { account } = control;
+  const { slot } = control.telemetry;
+  const { reason } = control.decided;
+  const { sentTenthsA } = control.granted;
   const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, account.milliwattsPerTenth);
-  const leaseLeftMs = control.leasedUntilMs - monotonicMs;
+  const leaseLeftMs = control.granted.leasedUntilMs - monotonicMs;
   const hasLease = sentTenthsA !== undefined && leaseLeftMs > 0;
   const lockLimitKw = lockLimitKwOf(control) ?? null;
   const { dc, voltageV } = record;
@@ -286,8 +294,8 @@ function liveOf(
       minimumKw: floorWOf(control) / 1000,
       maximumKw: wattsAt(account.maxTenthsA) / 1000,
     }),
-    heartbeatS: control.timing.heartbeatMs / 1000,
-    leaseTtlS: control.timing.ttlMs / 1000,
+    heartbeatS: control.provisioned.timing.heartbeatMs / 1000,
+    leaseTtlS: control.provisioned.timing.ttlMs / 1000,
     leaseLeftSeconds: hasLease ? Math.floor(leaseLeftMs / 1000) : null,
     lastHeardSecondsAgo:
       slot.receivedAtMs === undefined ? null : Math.floor((monotonicMs - slot.receivedAtMs) / 1000),

@@ -269,7 +269,8 @@ function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWi
 function connectorsOf(location: LocationEntity): readonly ConnectorAhead[] {
   const connectors: ConnectorAhead[] = [];
   for (const { control } of location.connectors.values()) {
-    const { key, spec, account } = control;
+    const { key, account } = control;
+    const { spec } = control.provisioned;
     if (!spec.isActive) continue;
     const { leastTenthsA, maxTenthsA, milliwattsPerTenth } = account;
     const stack = connectorStackOf(location, key);

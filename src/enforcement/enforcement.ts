@@ -137,7 +137,7 @@ export class Enforcement {
     // A charger that has just connected has had no time to report.
     const hasJustCome = link === 'stale' && before === 'offline';
     if (hasJustCome) supervisor.awaitFrom(control, nowMs);
-    this.#setLinkAlarms(connector, control.spec.isActive && !hasJustCome ? link : 'online');
+    this.#setLinkAlarms(connector, control.provisioned.spec.isActive && !hasJustCome ? link : 'online');
     this.#estimate(location, nowMs);
     this.decideSoon(location);
   }
@@ -149,10 +149,13 @@ export class Enforcement {
     for (const connector of location.connectors.values()) {
       const { control } = connector;
       const link = linkOf(control);
-      if (!control.spec.isActive) {
+      if (!control.provisioned.spec.isActive) {
         // A connector that is INACTIVE, or in an INACTIVE location, is not expected to report.
         this.#setLinkAlarms(connector, 'online');
-      } else if (link !== 'online' && nowMs - control.awaitedSinceMs >= control.slot.staleAfterMs) {
+      } else if (
+        link !== 'online' &&
+        nowMs - control.telemetry.awaitedSinceMs >= control.telemetry.slot.staleAfterMs
+      ) {
         supervisor.presumeMaximum(control);
         // An alarm that is open since before a restart may be of the other kind: it ends here.
         this.#setLinkAlarms(connector, link);
@@ -325,7 +328,7 @@ export class Enforcement {
   /** @param link of the connector; `online` if no link alarm applies */
   #setLinkAlarms({ location, record, control }: ConnectorEntity, link: Link): void {
     const { alarms } = this.#options;
-    const whyOffline = control.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
+    const whyOffline = control.telemetry.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
     // After a restart a charger that was lost before has sent nothing yet: its alarm goes on unchanged.
     const offline =
       link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
@@ -346,10 +349,10 @@ function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): b
 }
 
 function reasonOfDistrust({
-  compliance,
+  car: { compliance },
   account,
-  phases,
-  spec,
+  telemetry: { phases },
+  provisioned: { spec },
 }: ConnectorEntity['control']): string | undefined {
   if (!compliance.isNonCompliant) return undefined;
   const maximum = `${account.maxTenthsA / 10} A, its maximum, is reserved for it`;

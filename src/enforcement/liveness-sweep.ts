@@ -101,5 +101,5 @@ export class LivenessSweep {
  * The charger sends heartbeats and could report its lease support and its fail-safe, but no such report has arrived.
  */
 function isStateMissing({ control }: ConnectorEntity): boolean {
-  return linkOf(control) === 'online' && control.hb !== undefined && !control.account.isDescribed;
+  return linkOf(control) === 'online' && control.telemetry.hb !== undefined && !control.account.isDescribed;
 }

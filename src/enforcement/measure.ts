@@ -61,7 +61,10 @@ function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): vo
   for (const location of locations) {
     const { fuses, controls } = supervisorOf(location);
     const full = new Set<number>();
-    for (const { limitedBy } of controls.values()) if (typeof limitedBy === 'number') full.add(limitedBy);
+    for (const {
+      decided: { limitedBy },
+    } of controls.values())
+      if (typeof limitedBy === 'number') full.add(limitedBy);
     states.full += full.size;
     states.free += fuses.circuitPhases.length - full.size;
   }

@@ -123,10 +123,10 @@ export class Reservations {
   /** Only the smallest of all writes under way is surely on disk, for any of them that a crash lets through. */
   #count({ control, location }: ConnectorEntity): void {
     const before = this.#onDisk.get(control) ?? {
-      limitTenthsA: control.storedLimitTenthsA,
-      thenTenthsA: control.storedThenTenthsA,
-      ttlMs: control.storedTtlMs,
-      phases: control.storedPhases,
+      limitTenthsA: control.granted.storedLimitTenthsA,
+      thenTenthsA: control.granted.storedThenTenthsA,
+      ttlMs: control.granted.storedTtlMs,
+      phases: control.granted.storedPhases,
     };
     this.#onDisk.set(control, before);
     const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
@@ -142,21 +142,25 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   const writes: Write[] = [];
   for (const connector of location.connectors.values()) {
     const { control } = connector;
-    const { account, storedLease } = control;
+    const { account } = control;
+    const { storedLease } = control.granted;
     const lease = leaseToStore(account);
     const stored = reservationOf(account, nowMs);
     const isSame =
-      stored.limitTenthsA === control.storedLimitTenthsA &&
-      stored.thenTenthsA === control.storedThenTenthsA &&
-      stored.phases === control.storedPhases;
-    if (!isSame || stored.ttlMs > control.storedTtlMs || lease !== storedLease)
+      stored.limitTenthsA === control.granted.storedLimitTenthsA &&
+      stored.thenTenthsA === control.granted.storedThenTenthsA &&
+      stored.phases === control.granted.storedPhases;
+    if (!isSame || stored.ttlMs > control.granted.storedTtlMs || lease !== storedLease)
       writes.push({ connector, stored, lease });
   }
   return writes;
 }
 
 function isOtherOnDisk(location: LocationEntity): boolean {
-  for (const { account, storedLimitTenthsA, storedLease } of supervisorOf(location).controls.values()) {
+  for (const {
+    account,
+    granted: { storedLimitTenthsA, storedLease },
+  } of supervisorOf(location).controls.values()) {
     if (storedLimitTenthsA > 0 && storedLease !== leaseToStore(account)) return true;
     if (account.isWorstCase && storedLimitTenthsA < account.boundTenthsA) return true;
   }
@@ -167,7 +171,10 @@ function isTooMuchOnDisk(location: LocationEntity): boolean {
   const supervisor = supervisorOf(location);
   let storedW = 0;
   let isAnyLower = false;
-  for (const { account, storedLimitTenthsA, storedPhases } of supervisor.controls.values()) {
+  for (const {
+    account,
+    granted: { storedLimitTenthsA, storedPhases },
+  } of supervisor.controls.values()) {
     storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
     isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.bounds, storedPhases);
   }

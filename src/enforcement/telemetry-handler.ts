@@ -91,7 +91,7 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     const { location, record, control } = connector;
     const supervisor = supervisorOf(location);
     const nowMs = this.#clock.monotonicMs();
-    const result = supervisor.meters.recordState(control.slot, state, nowMs);
+    const result = supervisor.meters.recordState(control.telemetry.slot, state, nowMs);
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
@@ -121,14 +121,18 @@ class Meter implements ConnectorMeter {
   }
 
   get isCurrent(): boolean {
-    return this.#connector.control.slot.isCurrent;
+    return this.#connector.control.telemetry.slot.isCurrent;
   }
 
   record(said: MeterReading, nowMs: number): RecordResult {
     const connector = this.#connector;
     const unit = unitOf(connector);
     const reading = unit === undefined ? said : inAmperes(said, unit);
-    const result = supervisorOf(connector.location).meters.record(connector.control.slot, reading, nowMs);
+    const result = supervisorOf(connector.location).meters.record(
+      connector.control.telemetry.slot,
+      reading,
+      nowMs,
+    );
     if (result === 'refused') return result;
     if (result === 'resumed')
       tellLink(this.#directory, this.#enforcement, connector, { type: 'meter.received' });

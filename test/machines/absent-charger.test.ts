@@ -39,7 +39,7 @@ function place(key: string, lease: LeaseKind): Placed {
 function hear({ actor, control }: Placed, nowMs: number, said: Partial<MeterReading> = {}): void {
   actor.send({ type: 'meter.received' });
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
   supervisor.receive(control, reading, nowMs);
 }
 

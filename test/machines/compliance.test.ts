@@ -68,7 +68,7 @@ describe('A connector that did not comply', () => {
       const seq = takes ? control.account.lastSeq : 0;
       const powerW = drawnA * 690;
       const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
-      supervisor.meters.record(control.slot, reading, nowMs);
+      supervisor.meters.record(control.telemetry.slot, reading, nowMs);
       supervisor.receive(control, reading, nowMs);
       decideWith(supervisor, budgetOf(BUDGET_W), nowMs);
     }

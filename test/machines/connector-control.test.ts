@@ -23,7 +23,7 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
     slot,
     createConnectorActor('crane/1'),
     SPEC,
-    { lease: 'heartbeat', timing: TIMING },
+    { lease: 'heartbeat', timing: TIMING, lastWBeforeStart: 0 },
     0,
   );
   return readings.map((voltageV, i) => {

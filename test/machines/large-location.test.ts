@@ -23,7 +23,7 @@ function locationOf(connectors: number) {
     actor.send({ type: 'connector.event', key: control.key, event: { type: 'meter.received' } });
     supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'b' }, 0);
     const reading = { powerW: 0, boot: 'b', hb: 1, status: 'Charging', limitA: 0 } as const;
-    supervisor.meters.record(control.slot, reading, 0);
+    supervisor.meters.record(control.telemetry.slot, reading, 0);
     supervisor.receive(control, reading, 0);
   }
   return {

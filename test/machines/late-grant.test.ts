@@ -21,14 +21,15 @@ function place(key: string): ConnectorControl {
   const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
   supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
-  supervisor.meters.record(control.slot, reading, 0);
+  supervisor.meters.record(control.telemetry.slot, reading, 0);
   supervisor.receive(control, reading, 0);
   return control;
 }
 
 /** The same limit again for a heartbeat at 50 s. The grant is pending persistence. */
 function prolonged(): DecidedGrant {
-  const { account, sentTenthsA: limitTenthsA = 0 } = charging;
+  const { account } = charging;
+  const { sentTenthsA: limitTenthsA = 0 } = charging.granted;
   const renewal = { limitTenthsA, thenTenthsA: 0, receivedAtMs: 50_000, budgetW: LIMIT_W, isWaiting: true };
   const seq = account.grant(renewal);
   const grant = {
@@ -54,7 +55,7 @@ beforeEach(() => {
   supervisor = newSupervisor();
   [charging, other] = [place('charging'), place('other')];
   for (const decided of decideWith(supervisor, budgetOf(LIMIT_W), 5_000).grants) supervisor.noteLeft(decided);
-  expect(charging.sentTenthsA).toBeGreaterThan(60);
+  expect(charging.granted.sentTenthsA).toBeGreaterThan(60);
 });
 
 it('prolongs the limit in force, with or without capacity, until that has ended', () => {

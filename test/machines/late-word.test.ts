@@ -15,7 +15,7 @@ it('A charger without a lease is not sent 6 A for a current that it reports late
   const [late, other] = [placeInReach(supervisor, 'late'), placeInReach(supervisor, 'other')];
   const hear = (control: typeof late, nowMs: number, said: Partial<MeterReading>) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
-    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     supervisor.receive(control, reading, nowMs);
   };
   const toldA = (control: typeof late, nowMs: number) => {
@@ -36,7 +36,7 @@ it('A charger without a lease is not sent 6 A for a current that it reports late
   supervisor.describe(late, { failsafeA: 0, lease: 'none', keepsThen: true, boot: 'a' }, OVER_AT_MS + 1_000);
   hear(late, OVER_AT_MS + 1_000, { limitA: shareA });
   expect(toldA(late, OVER_AT_MS + 2_000)).toBe(0);
-  expect(other.sentTenthsA).toBe(0);
+  expect(other.granted.sentTenthsA).toBe(0);
   // The other charger has followed its lower limit, so there is remaining capacity.
   const ack = {
     epoch: 1,

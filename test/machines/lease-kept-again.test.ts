@@ -26,7 +26,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
 
   function hear(control: ConnectorControl, nowMs: number, said: Partial<MeterReading>): void {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     supervisor.receive(control, reading, nowMs);
   }
 
@@ -45,7 +45,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
   /** The locked connector's limit after a decision at `nowMs`, A. */
   function lockIsToldA(nowMs: number): number {
     decideWith(supervisor, budgetOf(LOW_W), nowMs);
-    return (locked.sentTenthsA ?? 0) / 10;
+    return (locked.granted.sentTenthsA ?? 0) / 10;
   }
 
   /** Both chargers report at `nowMs`. The other one keeps leases again, after a restart of its gateway. */
@@ -62,7 +62,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
     hear(locked, 0, { status: 'Available' });
     hear(other, 0, {});
     decideWith(supervisor, budgetOf(30_000), 0);
-    expect(other.sentTenthsA).toBe(320);
+    expect(other.granted.sentTenthsA).toBe(320);
     say(other, 'none', 'b', NONE_AT_MS);
     lockAt(locked.actor, 11);
   });

@@ -41,7 +41,8 @@ class Site {
 
   /** Reports a car that wants all available power. */
   hear(nowMs: number, isEndOpen = false): void {
-    const { slot, actor } = this.control;
+    const { actor } = this.control;
+    const { slot } = this.control.telemetry;
     const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000, isEndOpen } as const;
     this.supervisor.meters.record(slot, reading, nowMs);
     actor.send({ type: 'meter.received' });

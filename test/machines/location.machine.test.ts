@@ -324,7 +324,7 @@ describe('A location decides', () => {
     const control = supervisor.controls.get(KEY);
     if (control === undefined) throw new Error('the supervisor does not know the connector');
     actor.send(tell({ type: 'meter.received' }));
-    supervisor.meters.record(control.slot, READING, 0);
+    supervisor.meters.record(control.telemetry.slot, READING, 0);
     supervisor.receive(control, READING, 0);
     for (const nowMs of decideAtMs) actor.send({ type: 'decision.due', now: nowMs, nowMs });
     return { actor, effects, supervisor };

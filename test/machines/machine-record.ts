@@ -93,7 +93,7 @@ function revived(value: unknown, supervisor: LocationSupervisor): unknown {
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revived(each, supervisor)]));
   if (value.referenceTo === 'function') return () => {};
   const control = supervisor.controls.get(value.key);
-  return value.referenceTo === 'control' ? control : control?.slot;
+  return value.referenceTo === 'control' ? control : control?.telemetry.slot;
 }
 
 function decisionIn({ context }: SnapshotFrom<typeof locationMachine>, { type }: LocationEvent): unknown {

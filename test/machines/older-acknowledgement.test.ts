@@ -15,7 +15,7 @@ function site() {
   let hb = 0;
   const hear = (nowMs: number, said: { readonly seq?: number; readonly limitA?: number } = {}) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: DRAWN_W, epoch: 1, ...said } as const;
-    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     supervisor.receive(control, reading, nowMs);
   };
   const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
@@ -27,7 +27,7 @@ function site() {
   decideWith(supervisor, budgetOf(0), 10_100);
   hear(12_500, { seq: 1, limitA: 32 });
   supervisor.renew(control, 12_500);
-  expect([control.account.lastSeq, control.sentTenthsA]).toEqual([3, 0]);
+  expect([control.account.lastSeq, control.granted.sentTenthsA]).toEqual([3, 0]);
   /** After the release of all ended entitlements. */
   const reservedW = () => {
     supervisor.ledger.release(23_000);

@@ -15,10 +15,10 @@ function site() {
   let hb = 0;
   const [one, other] = [placeInReach(supervisor, 'one'), placeInReach(supervisor, 'other')];
   const hear = (control: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
-    const limitA = (control.sentTenthsA ?? 0) / 10;
+    const limitA = (control.granted.sentTenthsA ?? 0) / 10;
     const own = { epoch: 1, seq: control.account.lastSeq, limitA, powerW: 690 * limitA };
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', ...own, ...said } as const;
-    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     return supervisor.receive(control, reading, nowMs);
   };
   const decide = (nowMs: number) => decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
@@ -36,13 +36,13 @@ function site() {
 
 it('Its limit stays reserved, however long it is silent, until it has applied a newer one', () => {
   const { supervisor, one, other, hear, decide, ack } = site();
-  const shared = [one.sentTenthsA, other.sentTenthsA];
+  const shared = [one.granted.sentTenthsA, other.granted.sentTenthsA];
   hear(one, 10_000, { isEndOpen: true });
   one.actor.send({ type: 'meter.missed' });
   supervisor.lose(one);
   hear(other, DAY_MS);
   decide(DAY_MS);
-  expect([one.account.boundTenthsA, other.sentTenthsA]).toEqual(shared);
+  expect([one.account.boundTenthsA, other.granted.sentTenthsA]).toEqual(shared);
 
   one.actor.send({ type: 'meter.received' });
   hear(one, DAY_MS + 1_000, { epoch: 0, seq: 0, limitA: 0, status: 'Available', powerW: 0 });
@@ -51,18 +51,18 @@ it('Its limit stays reserved, however long it is silent, until it has applied a 
   hear(other, DAY_MS + 12_000);
   decide(DAY_MS + 12_000);
   expect(one.account.boundTenthsA).toBe(0);
-  expect(other.sentTenthsA).toBeGreaterThan(shared[1] ?? 0);
+  expect(other.granted.sentTenthsA).toBeGreaterThan(shared[1] ?? 0);
 });
 
 it('The limit of a charger that does not report so is free once its lease is over', () => {
   const { supervisor, one, other, hear, decide } = site();
-  const sharedTenthsA = other.sentTenthsA ?? 0;
+  const sharedTenthsA = other.granted.sentTenthsA ?? 0;
   hear(one, 10_000);
   one.actor.send({ type: 'meter.missed' });
   supervisor.lose(one);
   hear(other, DAY_MS);
   decide(DAY_MS);
-  expect(other.sentTenthsA).toBeGreaterThan(sharedTenthsA);
+  expect(other.granted.sentTenthsA).toBeGreaterThan(sharedTenthsA);
 });
 
 it('It is answered at once, even shortly after a limit, and a start of the service waits for its message, too', () => {
@@ -71,7 +71,10 @@ it('It is answered at once, even shortly after a limit, and a start of the servi
   expect(supervisor.renew(one, 8_000)).toBeUndefined();
   expect(leaseToStore(one.account)).toBe('heartbeat');
   hear(one, 8_100, { isEndOpen: true });
-  expect(supervisor.renew(one, 8_100)?.grant).toMatchObject({ ref: one.hb, limitTenthsA: one.sentTenthsA });
+  expect(supervisor.renew(one, 8_100)?.grant).toMatchObject({
+    ref: one.telemetry.hb,
+    limitTenthsA: one.granted.sentTenthsA,
+  });
   expect(leaseToStore(one.account)).toBe('none');
 });
 

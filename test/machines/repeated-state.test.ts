@@ -28,7 +28,7 @@ function beat(boot: string): void {
     epoch: OWNER_TERM,
     seq: lastSeq,
   };
-  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
   supervisor.receive(control, reading, nowMs);
   decideWith(supervisor, BUDGET, nowMs);
   supervisor.renew(control, nowMs);

@@ -53,7 +53,7 @@ function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl
 
 /** Connectors with a limit below their unconditional reserve. */
 function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
-  return controlsOf(rig).filter(({ sentTenthsA = 0, account }) => {
+  return controlsOf(rig).filter(({ granted: { sentTenthsA = 0 }, account }) => {
     const reservedTenthsA = account.alwaysReservedTenthsA;
     return reservedTenthsA >= account.leastTenthsA && sentTenthsA < reservedTenthsA;
   });
@@ -86,7 +86,7 @@ describe('A connector with an unconditional reserve', () => {
           rig.run(rig.agenda.nowMs + 5_000);
           for (const control of heldBelow(rig)) {
             const reasons = isControlled(control) ? FOR_A_WHILE : OUT_OF_REACH;
-            expect(reasons, `seed ${seed}, ${control.key}`).toContain(control.reason);
+            expect(reasons, `seed ${seed}, ${control.key}`).toContain(control.decided.reason);
             excused++;
           }
         }
@@ -97,8 +97,8 @@ describe('A connector with an unconditional reserve', () => {
           `seed ${seed}`,
         ).toEqual([]);
         const controls = controlsOf(rig);
-        if (controls.some(({ reason }) => reason === 'lastResort'))
-          besideLastResort += controls.filter(({ reason }) => reason === 'reserved').length;
+        if (controls.some(({ decided: { reason } }) => reason === 'lastResort'))
+          besideLastResort += controls.filter(({ decided: { reason } }) => reason === 'reserved').length;
       }
     }
     expect(besideLastResort).toBeGreaterThan(20);

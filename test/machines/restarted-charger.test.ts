@@ -22,7 +22,7 @@ function controlOf(key: string): Readonly<ConnectorControl> {
 function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
   const control = controlOf(key);
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 6, ...said } as const;
-  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
   supervisor.receive(control, reading, nowMs);
 }
 

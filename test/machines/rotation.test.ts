@@ -1,6 +1,8 @@
 // The rotation of cars if not all minimums of 6 A fit (R15), and the dwell times of R9.
 import { describe, expect, it } from 'vitest';
 import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
+import { forgetCar } from '../../machines/power/connector-demand.js';
+import { aimAt } from '../../machines/power/connector-targets.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import {
   DWELL_MS,
@@ -35,10 +37,10 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
       const { onSinceMs, pausedSinceMs } = turn;
       const actor = createConnectorActor(key);
       const control = supervisor.place({ key, spec }, actor, 0);
-      Object.assign(control.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
+      Object.assign(control.car.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
       if (onSinceMs !== undefined) {
         actor.send({ type: 'charging.allowed', nowMs: onSinceMs });
-        control.targetTenthsA = control.account.leastTenthsA;
+        aimAt(control, control.account.leastTenthsA, 'fairShare');
       }
       if (pausedSinceMs !== undefined) {
         actor.send({ type: 'charging.allowed', nowMs: 0 });
@@ -130,7 +132,7 @@ describe('A turn', () => {
     const [control] = controlsOf({ a: {} });
     if (control === undefined) throw new Error('no control');
     const give = (targetTenthsA: number, nowMs: number) => {
-      control.targetTenthsA = targetTenthsA;
+      aimAt(control, targetTenthsA, 'fairShare');
       follow(control, nowMs);
     };
     give(60, 1_000);
@@ -141,7 +143,7 @@ describe('A turn', () => {
     expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: 3_000 });
     expect(isDwelling(control, 3_000 + DWELL_MS - 1)).toBe(true);
     expect(isDwelling(control, 3_000 + DWELL_MS)).toBe(false);
-    control.demand.hasCar = false;
+    forgetCar(control.car.demand);
     give(0, 5_000);
     expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: undefined });
   });
@@ -158,8 +160,8 @@ describe('A turn', () => {
     (tenthsA, hasCar, throttle) => {
       const [control] = controlsOf({ a: {} });
       if (control === undefined) throw new Error('no control');
-      Object.assign(control.demand, { hasCar, mostTenthsA: 200 });
-      control.targetTenthsA = tenthsA;
+      Object.assign(control.car.demand, { hasCar, mostTenthsA: 200 });
+      aimAt(control, tenthsA, 'fairShare');
       follow(control, 1_000);
       expect(throttleOf(control)).toBe(throttle);
     },

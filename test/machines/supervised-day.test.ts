@@ -128,7 +128,7 @@ describe('A location on a calm day', () => {
     charger.drawsAnywayTenthsA = 320;
     pass(rig, 60_000);
     const control = rig.site?.supervisor.controls.get(charger.traits.key);
-    expect(control?.reason).toBe('nonCompliant');
+    expect(control?.decided.reason).toBe('nonCompliant');
     expect(control?.account.boundTenthsA).toBe(320);
     expect(limitsOf(rig)[1]).toBeLessThanOrEqual(80);
   });

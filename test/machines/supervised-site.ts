@@ -84,7 +84,7 @@ export class SupervisedSite {
   hear(key: string, reading: MeterReading): void {
     const { nowMs } = this.#options.agenda;
     const control = this.#control(key);
-    const result = this.supervisor.meters.record(control.slot, reading, nowMs);
+    const result = this.supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     if (result === 'refused') return;
     if (result === 'resumed') control.actor.send({ type: 'meter.received' });
     if (this.supervisor.receive(control, reading, nowMs) || result === 'resumed') this.decideSoon();
@@ -225,7 +225,10 @@ export class SupervisedSite {
   #isTooMuchOnDisk(): boolean {
     let storedW = 0;
     let isAnyLower = false;
-    for (const { account, storedLimitTenthsA, storedPhases } of this.supervisor.controls.values()) {
+    for (const {
+      account,
+      granted: { storedLimitTenthsA, storedPhases },
+    } of this.supervisor.controls.values()) {
       storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
       isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.entitled, storedPhases);
     }

@@ -315,16 +315,23 @@ export class SupervisorRig {
     const { nowMs } = this.agenda;
     if (unattainable !== undefined) this.#counts.unattainable++;
     const controls = [...supervisor.controls.values()];
-    for (const { reason } of controls) {
+    for (const {
+      decided: { reason },
+    } of controls) {
       if (reason === 'paused') this.#counts.paused++;
       if (reason === 'lastResort') this.#counts.lastResort++;
     }
     // Unlocked connectors on other phases than a lowered lock continue. The tests of the allocation cover that.
-    if (this.#fuses.circuitPhases.length > 0 || !controls.some(({ reason }) => reason === 'lastResort'))
+    if (
+      this.#fuses.circuitPhases.length > 0 ||
+      !controls.some(({ decided: { reason } }) => reason === 'lastResort')
+    )
       return;
     // Locked connectors are lowered only if every reachable unlocked connector has a target of 0 (R16).
     for (const control of controls) {
-      const { key, account, targetTenthsA, reason, untaken } = control;
+      const { key, account } = control;
+      const { targetTenthsA, reason } = control.decided;
+      const { untaken } = control.granted;
       const isTold =
         reason === 'paused' ||
         reason === 'minimumPause' ||
@@ -377,7 +384,8 @@ export class SupervisorRig {
     if (isBetween || limitTenthsA > control.account.maxTenthsA)
       expect.fail(`P3: ${key} gets ${limitTenthsA}, then ${thenTenthsA}`);
     const { charger } = this.#of(key);
-    const grantedTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * (control.slot.limitA ?? 0);
+    const { limitA = 0 } = control.telemetry.slot;
+    const grantedTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * limitA;
     // A charger refuses a grant for another of its starts (R5).
     const isOn =
       boot === charger.boot && grantedTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;

@@ -12,7 +12,7 @@ function site() {
   /** The charger connects with a car that draws 16 A, and reports that limit from before the start. */
   const report = (nowMs: number) => {
     const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
-    supervisor.meters.record(control.slot, reading, nowMs);
+    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
     supervisor.receive(control, reading, nowMs);
   };

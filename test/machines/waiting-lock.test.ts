@@ -28,7 +28,7 @@ function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
 
 function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {}): void {
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-  supervisor.meters.record(control.slot, reading, nowMs);
+  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
   supervisor.receive(control, reading, nowMs);
   supervisor.renew(control, nowMs);
 }
@@ -127,7 +127,7 @@ describe('A lock beside one without a lease that has 6 A, where there is no room
     toldAt(30_000, LOW_W);
     hear(locked, 32_000);
     lockAt(locked.actor, 22);
-    expect(other.sentTenthsA).toBe(60);
+    expect(other.granted.sentTenthsA).toBe(60);
   });
 
   it('waits until that has taken 0 A, and has settled', () => {

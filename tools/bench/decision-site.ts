@@ -104,11 +104,11 @@ export function heartbeat(site: Site, hasCarAt = (i: number) => i % 6 !== 5): vo
   site.nowMs += HEARTBEAT_MS;
   site.hb++;
   for (const [i, control] of site.controls.entries()) {
-    const limitA = (control.sentTenthsA ?? 60) / 10;
+    const limitA = (control.granted.sentTenthsA ?? 60) / 10;
     const hasCar = hasCarAt(i);
     const drawnA = hasCar ? Math.min(limitA, wantedA(i)) : 0;
     const reading = {
-      powerW: Math.round(drawnA * VOLTAGE_V * control.spec.phases),
+      powerW: Math.round(drawnA * VOLTAGE_V * control.provisioned.spec.phases),
       boot: 'boot',
       hb: site.hb,
       status: hasCar ? 'Charging' : 'Available',
@@ -116,7 +116,7 @@ export function heartbeat(site: Site, hasCarAt = (i: number) => i % 6 !== 5): vo
       epoch: OWNER_TERM,
       seq: control.account.lastSeq,
     } as const;
-    site.supervisor.meters.record(control.slot, reading, site.nowMs);
+    site.supervisor.meters.record(control.telemetry.slot, reading, site.nowMs);
     site.supervisor.receive(control, reading, site.nowMs);
   }
 }

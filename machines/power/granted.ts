@@ -1,0 +1,95 @@
+// Records the grants that are sent to a connector, and its reservation on disk. Sole writer of `Granted`.
+import type { Writable } from '../values/writable.js';
+import type { ConnectorControl, Granted } from './connector-control.js';
+import type { Grant, LeaseKind } from './grant.js';
+import type { StoredReservation } from './ledger.js';
+
+interface Written extends Omit<ConnectorControl, 'granted'> {
+  readonly granted: Writable<Granted>;
+}
+
+/** After a failed write of a reservation, renewals leave without a write for this many heartbeats. */
+const STORES_AGAIN_AFTER_HEARTBEATS = 3;
+
+/**
+ * Records a sent grant. A decrease counts as untaken until the charger acknowledges that grant or a newer one.
+ * @param isLeaseCut its lease is shorter than usual, because a lower limit begins soon
+ */
+export function recordSent(
+  control: Written,
+  { seq, limitTenthsA, ttlMs }: Grant,
+  isLeaseCut: boolean,
+  nowMs: number,
+): void {
+  const { account, telemetry, granted } = control;
+  const { untaken, sentTenthsA: beforeTenthsA } = granted;
+  if (limitTenthsA < (beforeTenthsA ?? Number.POSITIVE_INFINITY)) {
+    const isCertain = limitTenthsA >= account.entitledTenthsA;
+    const sinceMs = isUntaken(control) ? (untaken?.sinceMs ?? nowMs) : nowMs;
+    granted.untaken = isCertain ? undefined : { seq, sinceMs };
+  }
+  if (beforeTenthsA === undefined) granted.sentFromSeq = seq;
+  granted.sentTenthsA = limitTenthsA;
+  granted.sentPhases = account.usedPhases;
+  granted.sentAtMs = nowMs;
+  granted.leasedUntilMs = telemetry.receivedAtMs + ttlMs;
+  granted.isLeaseCut = isLeaseCut;
+}
+
+export function recordRaise({ granted }: Written, nowMs: number): void {
+  granted.raisedAtMs = nowMs;
+}
+
+/** The charger acknowledged a newer grant than before, so it is reachable. It may not have taken the newest yet. */
+export function recordTaken({ granted, account }: Written, nowMs: number): void {
+  const { untaken } = granted;
+  if (untaken === undefined) return;
+  const isTaken = account.ackedSeq >= untaken.seq;
+  granted.untaken = isTaken ? undefined : { seq: untaken.seq, sinceMs: nowMs };
+}
+
+/** The connector may still draw more than the limit sent. */
+export function isUntaken({ granted: { untaken, sentTenthsA }, account }: ConnectorControl): boolean {
+  if (untaken === undefined || sentTenthsA === undefined || account.ackedSeq >= untaken.seq) return false;
+  return account.entitledTenthsA > sentTenthsA;
+}
+
+/** The charger restarted, fell silent or disconnected. Its last limit is not the basis of the next grant. */
+export function forgetSent({ granted }: Written): void {
+  granted.sentTenthsA = undefined;
+  granted.untaken = undefined;
+}
+
+/** The next grant is based on no limit, although its charger may still take the last one. */
+export function restartSent({ granted }: Written): void {
+  granted.sentTenthsA = undefined;
+}
+
+/** Grant `seq` never leaves, because it was not stored in time. The limit before it stays valid and is renewed. */
+export function recordWithdrawn(
+  { account, provisioned, granted }: Written,
+  seq: number,
+  beforeTenthsA: number | undefined,
+  nowMs: number,
+): void {
+  granted.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * provisioned.timing.heartbeatMs;
+  if (account.lastSeq !== seq || granted.sentTenthsA === undefined) return;
+  granted.sentTenthsA = beforeTenthsA;
+}
+
+export function setStoring({ granted }: Written, isStoring: boolean): void {
+  granted.isStoring = isStoring;
+}
+
+/** Records the reservation that is certainly on disk. */
+export function setStored({ granted }: Written, stored: StoredReservation): void {
+  granted.storedLimitTenthsA = stored.limitTenthsA;
+  granted.storedThenTenthsA = stored.thenTenthsA;
+  granted.storedTtlMs = stored.ttlMs;
+  granted.storedPhases = stored.phases;
+}
+
+/** Records the lease kind on disk; undefined if unknown. */
+export function setStoredLease({ granted }: Written, lease: LeaseKind | undefined): void {
+  granted.storedLease = lease;
+}
