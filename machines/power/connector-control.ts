@@ -9,6 +9,7 @@ import {
   tenthsAOf,
   wattsOfTenths,
 } from '../values/units.js';
+import type { Writable } from '../values/writable.js';
 import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
 import { type ConnectorActor, type Link, NO_TURN, type Turn } from './connector.machine.js';
@@ -188,6 +189,11 @@ export interface ConnectorControl {
   readonly failsafe: FailsafeUse;
   readonly decided: Decided;
 }
+
+/** A connector as the writer of that part may use it. */
+export type Writing<Part extends keyof ConnectorControl> = Omit<ConnectorControl, Part> & {
+  readonly [P in Part]: Writable<ConnectorControl[P]>;
+};
 
 export function createControl(
   ledger: Ledger,

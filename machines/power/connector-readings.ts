@@ -1,9 +1,8 @@
 // Applies the reports of a connector: readings, acknowledgements and its own description. Sole writer of `Telemetry`.
 
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
-import type { Writable } from '../values/writable.js';
 import { foldCompliance } from './compliance.js';
-import { type ConnectorControl, reserveWorstCase, rewire, type Telemetry } from './connector-control.js';
+import { type ConnectorControl, reserveWorstCase, rewire, type Writing } from './connector-control.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { LeaseKind } from './grant.js';
 import { forgetSent, recordTaken } from './granted.js';
@@ -21,9 +20,7 @@ const LEAST_PHASE_A = 1;
 /** A measured voltage may return within this time, when other loads on the line decrease. */
 const VOLTAGE_LASTS_MS = 3_600_000;
 
-interface Written extends Omit<ConnectorControl, 'telemetry'> {
-  readonly telemetry: Writable<Telemetry>;
-}
+type Written = Writing<'telemetry'>;
 
 /** Description that a charger sends of a connector. */
 export interface OwnDescription {
@@ -45,8 +42,7 @@ export function describe(control: Written, own: OwnDescription, nowMs: number): 
   const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), account.maxTenthsA);
   const saidTenthsA = telemetry.said?.boot === boot ? telemetry.said.failsafeTenthsA : -1;
   const isNews = !keepsThen || failsafeTenthsA > saidTenthsA;
-  const description = { lease, keepsThen, ...(isNews && { failsafeTenthsA }) };
-  account.describe(description, nowMs);
+  account.describe({ lease, keepsThen, ...(isNews && { failsafeTenthsA }) }, nowMs);
   telemetry.said = { boot, failsafeTenthsA: Math.max(saidTenthsA, failsafeTenthsA) };
   if (own.endsWithSession === true) telemetry.endsWithSessionIn = boot;
   else if (telemetry.endsWithSessionIn === boot) telemetry.endsWithSessionIn = undefined;

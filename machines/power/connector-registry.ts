@@ -1,16 +1,15 @@
 // Connectors of a location. A known connector keeps all its reservations when its location is rebuilt.
 
 import { tenthsAOf } from '../values/units.js';
-import type { Writable } from '../values/writable.js';
 import { distrust } from './compliance.js';
 import type { ConnectorActor } from './connector.machine.js';
 import {
   type ConnectorControl,
   type ConnectorSpec,
   createControl,
-  type Provisioned,
   reserveWorstCase,
   rewire,
+  type Writing,
 } from './connector-control.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { LeaseKind, LeaseTiming } from './grant.js';
@@ -47,10 +46,7 @@ export function staleAfterMsOf({ heartbeatMs }: Pick<LeaseTiming, 'heartbeatMs'>
   return STALE_AFTER_HEARTBEATS * heartbeatMs;
 }
 
-interface Written extends Omit<ConnectorControl, 'actor' | 'provisioned'> {
-  actor: ConnectorActor;
-  readonly provisioned: Writable<Provisioned>;
-}
+type Written = Writing<'provisioned'> & { actor: ConnectorActor };
 
 export class ConnectorRegistry {
   readonly #ledger: Ledger;

@@ -2,8 +2,7 @@
 // target it can grant now. Sole writer of `Decided`.
 
 import { tenthsWithin, wattsOfTenths } from '../values/units.js';
-import type { Writable } from '../values/writable.js';
-import { type ConnectorControl, type Decided, floorWOf, isLocked, isReadOnly } from './connector-control.js';
+import { type ConnectorControl, floorWOf, isLocked, isReadOnly, type Writing } from './connector-control.js';
 import { doubtRest } from './connector-demand.js';
 import {
   type Available,
@@ -23,14 +22,11 @@ import {
 } from './division.js';
 import { failsafeTenthsAOf, heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
 import type { LimitReason } from './grant.js';
-import { choosePhases } from './phase-choice.js';
-import { canSwitch } from './reallocated-phases.js';
+import { canSwitch, choosePhases } from './reallocated-phases.js';
 import { isKeptOn } from './rotation.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
-interface Written extends Omit<ConnectorControl, 'decided'> {
-  readonly decided: Writable<Decided>;
-}
+type Written = Writing<'decided'>;
 
 /**
  * Sets target and reason of each controlled connector. Paused unlocked connectors keep their fail-safes, with one
@@ -254,8 +250,8 @@ function aimLocked(control: ConnectorControl, shareW: number, isLastResort: bool
 
 /** Until its lock begins, a connector keeps its limit, and at least its floor and its reserve (rule R52). */
 function aimAheadOfLock(control: ConnectorControl, shareW: number, isClusterBound: boolean): void {
-  const { account, granted } = control;
-  const sentTenthsA = granted.sentTenthsA ?? 0;
+  const { account } = control;
+  const { sentTenthsA = 0 } = control.granted;
   const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
   const keptTenthsA = Math.min(tenthsA, Math.max(sentTenthsA, account.leastTenthsA, heldTenthsAOf(control)));
   aim(control, keptTenthsA < account.leastTenthsA ? 0 : keptTenthsA, isClusterBound);

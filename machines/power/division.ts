@@ -6,7 +6,7 @@ import type { Claim } from './claims.js';
 import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector-control.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { PhaseCount } from './own-phases.js';
-import type { Served } from './phase-choice.js';
+import type { Served } from './reallocated-phases.js';
 import {
   inRotationOrder,
   isAboutToResume,
@@ -183,10 +183,9 @@ function lockTenthsAOf({ account }: ConnectorControl, lockKw: number | undefined
  * have its floor by then. A car that would not wake up keeps its floor.
  */
 export function isAtRest(control: ConnectorControl, limits: Limits): boolean {
-  const { key } = control;
   const { demand } = control.car;
   if (!demand.hasCar || !demand.isResting || isKeptOn(control)) return false;
-  return !isLocked(control) && !limits.isLockNear(key);
+  return !isLocked(control) && !limits.isLockNear(control.key);
 }
 
 export function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {

@@ -1,14 +1,7 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import type { Writable } from '../values/writable.js';
-import {
-  type ConnectorControl,
-  type FailsafeUse,
-  isControlled,
-  isLocked,
-  turnOf,
-} from './connector-control.js';
+import { type ConnectorControl, isControlled, isLocked, turnOf, type Writing } from './connector-control.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
@@ -17,9 +10,7 @@ const DESCRIBED_WITHIN_MS = 60_000;
 /** Margin above the highest voltage of the last hour. */
 const VOLTAGE_MAY_RISE = 1.03;
 
-interface Written extends Omit<ConnectorControl, 'failsafe'> {
-  readonly failsafe: Writable<FailsafeUse>;
-}
+type Written = Writing<'failsafe'>;
 
 /** Remaining capacity below the lowest limit, W, and on each circuit phase, tenths of an ampere. */
 interface Room {

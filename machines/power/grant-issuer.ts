@@ -5,7 +5,7 @@ import { aimAt, leaveAtBound } from './connector-targets.js';
 import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type Grant, ttlMsOf } from './grant.js';
-import { recordRaise, recordSent, restartSent } from './granted.js';
+import { type DecidedGrant, recordRaise, recordSent, restartSent } from './granted.js';
 import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from './ledger.js';
 import { mostOnFirst } from './own-phases.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
@@ -116,16 +116,6 @@ function hasKnownEnd({ account, telemetry: { isEndOpen } }: ConnectorControl): b
 export function outlastingW(control: ConnectorControl, fromMs: number): number {
   const { account } = control;
   return hasKnownEnd(control) ? account.boundWFrom(fromMs) : account.boundW;
-}
-
-/** A decided grant with its connector. */
-export interface DecidedGrant {
-  readonly control: ConnectorControl;
-  readonly grant: Grant;
-  /** The grant exceeds the reservation on disk, so it leaves only after a new reservation is on disk. */
-  readonly mustStore: boolean;
-  /** Limit sent before; undefined without one. */
-  readonly beforeTenthsA: number | undefined;
 }
 
 /** Capacity for grants after a decision, W. */
@@ -371,19 +361,16 @@ export class GrantIssuer {
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
   #wouldStopLock(control: ConnectorControl): boolean {
-    const { account } = control;
-    const { targetTenthsA } = control.decided;
-    const { leastTenthsA } = account;
-    if (!isLocked(control) || targetTenthsA < leastTenthsA) return false;
+    const { leastTenthsA } = control.account;
+    if (!isLocked(control) || control.decided.targetTenthsA < leastTenthsA) return false;
     const isGrantable = this.#grantableTenthsA(control) >= leastTenthsA;
     return !isGrantable && ungrantedTenthsA(control) >= leastTenthsA;
   }
 
   #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { account, decided } = control;
     const { sentTenthsA, isStoring, raisedAtMs } = control.granted;
-    const { targetTenthsA } = decided;
-    const { leastTenthsA } = account;
+    const { targetTenthsA } = control.decided;
+    const { leastTenthsA, maxTenthsA } = control.account;
     if (isStoring) return undefined;
     const isLockToRise = isFloorOwed(control) && (sentTenthsA ?? 0) < leastTenthsA;
     const isAtTenthsA = ungrantedTenthsA(control);
@@ -398,7 +385,7 @@ export class GrantIssuer {
     // A locked connector keeps its current phases until all its intended phases have capacity.
     if (isLockToRise && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
     if (sentTenthsA !== undefined) {
-      const isLast = tenthsA > sentTenthsA && tenthsA === account.maxTenthsA;
+      const isLast = tenthsA > sentTenthsA && tenthsA === maxTenthsA;
       const isWorthIt = isLast || tenthsA - sentTenthsA >= STEP_TENTHS_A;
       const isPaced = isLockToRise || nowMs - raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
@@ -425,10 +412,9 @@ export class GrantIssuer {
    * the end of its lease. A charger that misses its lower limit would hold its current one beyond that.
    */
   #raisableTenthsA(control: ConnectorControl): number {
-    const { account } = control;
-    const { sentTenthsA } = control.granted;
+    const { account, granted } = control;
     const grantableTenthsA = this.#grantableTenthsA(control);
-    if (sentTenthsA !== undefined) return grantableTenthsA;
+    if (granted.sentTenthsA !== undefined) return grantableTenthsA;
     const kept = this.#keptFrom(control);
     const fittingTenthsA = this.#ledger.fittingTenthsA(account, this.#raisesToW - kept.powerW, kept);
     return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(control)));

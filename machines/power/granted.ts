@@ -1,15 +1,22 @@
 // Records the grants that are sent to a connector, and its reservation on disk. Sole writer of `Granted`.
-import type { Writable } from '../values/writable.js';
-import type { ConnectorControl, Granted } from './connector-control.js';
+import type { ConnectorControl, Writing } from './connector-control.js';
 import type { Grant, LeaseKind } from './grant.js';
 import type { StoredReservation } from './ledger.js';
 
-interface Written extends Omit<ConnectorControl, 'granted'> {
-  readonly granted: Writable<Granted>;
-}
+type Written = Writing<'granted'>;
 
 /** After a failed write of a reservation, renewals leave without a write for this many heartbeats. */
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
+
+/** A decided grant with its connector. */
+export interface DecidedGrant {
+  readonly control: ConnectorControl;
+  readonly grant: Grant;
+  /** The grant exceeds the reservation on disk, so it leaves only after a new reservation is on disk. */
+  readonly mustStore: boolean;
+  /** Limit sent before; undefined without one. */
+  readonly beforeTenthsA: number | undefined;
+}
 
 /**
  * Records a sent grant. A decrease counts as untaken until the charger acknowledges that grant or a newer one.
@@ -65,15 +72,11 @@ export function restartSent({ granted }: Written): void {
   granted.sentTenthsA = undefined;
 }
 
-/** Grant `seq` never leaves, because it was not stored in time. The limit before it stays valid and is renewed. */
-export function recordWithdrawn(
-  { account, provisioned, granted }: Written,
-  seq: number,
-  beforeTenthsA: number | undefined,
-  nowMs: number,
-): void {
+/** The grant never leaves, because it was not stored in time. The limit before it stays valid and is renewed. */
+export function withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+  const { account, provisioned, granted }: Written = control;
   granted.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * provisioned.timing.heartbeatMs;
-  if (account.lastSeq !== seq || granted.sentTenthsA === undefined) return;
+  if (account.lastSeq !== grant.seq || granted.sentTenthsA === undefined) return;
   granted.sentTenthsA = beforeTenthsA;
 }
 

@@ -18,14 +18,13 @@ import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
-import { type DecidedGrant, GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
-import { forgetSent, recordWithdrawn, setStored, setStoredLease, setStoring } from './granted.js';
+import { GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
+import { type DecidedGrant, forgetSent, setStored, setStoredLease, setStoring, withdraw } from './granted.js';
 import { Ledger, type StoredReservation } from './ledger.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
-import { nextSwitchAtMs } from './phase-choice.js';
 import type { DrawnPower, FeederCurrents, GridTenthsA } from './power-minute.js';
-import { forbidReallocation, isReallocating } from './reallocated-phases.js';
+import { forbidReallocation, isReallocating, nextSwitchAtMs } from './reallocated-phases.js';
 import {
   fittedLimitsOf,
   isOverbooked,
@@ -368,7 +367,7 @@ export class LocationSupervisor {
     this.#orderedAtMs = atMs;
   }
 
-  /** The charger fell silent or disconnected. Its last limit is not the basis of the next grant. */
+  /** The charger fell silent or disconnected. */
   lose(control: ConnectorControl): void {
     forgetSent(control);
   }
@@ -378,7 +377,6 @@ export class LocationSupervisor {
     this.#validUntilMs = Math.min(this.#validUntilMs, atMs);
   }
 
-  /** The connector should report from `nowMs` on. */
   awaitFrom(control: ConnectorControl, nowMs: number): void {
     awaitFrom(control, nowMs);
   }
@@ -392,12 +390,10 @@ export class LocationSupervisor {
     setStoring(control, isStoring);
   }
 
-  /** Records the reservation that is certainly on disk. */
   setStored(control: ConnectorControl, stored: StoredReservation): void {
     setStored(control, stored);
   }
 
-  /** Records the lease kind on disk; undefined if unknown. */
   setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
     setStoredLease(control, lease);
   }
@@ -408,8 +404,8 @@ export class LocationSupervisor {
   }
 
   /** The grant was not stored, or was stored too late, and never leaves. */
-  withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
-    recordWithdrawn(control, grant.seq, beforeTenthsA, nowMs);
+  withdraw(decided: DecidedGrant, nowMs: number): void {
+    withdraw(decided, nowMs);
   }
 
   /** Renewal of the current limit after a heartbeat; undefined if none is due. */

@@ -1,5 +1,5 @@
-// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session. Sole
-// writer of `Session`.
+// Phases of the current session: learns those that the car uses, and reallocates the others if the charger's grants end
+// with the session. Sole writer of `Session`.
 
 import type { Writable } from '../values/writable.js';
 import {
@@ -29,9 +29,9 @@ const NOISE_A = 1;
 /** A lease that is missing this long before its end, by an accurate clock, did not end by time. */
 const EARLY_MS = 5_000;
 
-interface Written extends Omit<ConnectorControl, 'car'> {
+type Written = Omit<ConnectorControl, 'car'> & {
   readonly car: Omit<Car, 'session'> & { readonly session: Writable<Session> };
-}
+};
 
 /**
  * Some phases are reallocated until the session ends: the car does not use them, or the charger has switched them off.
@@ -170,29 +170,10 @@ function learn(control: Written, reading: MeterReading, nowMs: number): boolean 
  * The reading continues a grant of the earlier owner for its session: all its grants on disk were for fewer phases.
  * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
  */
-export function goesOnFromBefore(
-  { account, granted, car }: ConnectorControl,
-  { session }: MeterReading,
-  heldTenthsA = 0,
-): boolean {
-  if (heldTenthsA === 0 || session === undefined || session === car.session.id) return false;
+export function goesOnFromBefore(control: ConnectorControl, reading: MeterReading, heldTenthsA = 0): boolean {
+  const { account, granted, car } = control;
+  if (heldTenthsA === 0 || reading.session === undefined || reading.session === car.session.id) return false;
   return account.lastSeq === 0 && granted.storedPhases < account.phases;
-}
-
-/** Records a switch to another phase count. */
-export function recordSwitch({ car, account }: Written, nowMs: number): void {
-  car.session.switchedAtMs = nowMs;
-  car.session.switchedSeq = account.lastSeq;
-}
-
-/** Records since when more phases, or fewer, would serve more power. */
-export function recordWorth(
-  { car: { session } }: Written,
-  since: 'worthMoreSinceMs' | 'worthFewerSinceMs',
-  isWorth: boolean,
-  nowMs: number,
-): void {
-  session[since] = isWorth ? (session[since] ?? nowMs) : undefined;
 }
 
 /**
@@ -222,8 +203,171 @@ function hasEndedEarly(
 
 /** A grant for some of its phases is for the car's session only. */
 export function reallocatedTo(control: ConnectorControl): ReallocatedTo | undefined {
-  const { account } = control;
-  const { session } = control.car;
-  if (!isReallocating(control) || session.id === undefined) return undefined;
-  return { session: session.id, phases: account.usedPhases };
+  const { id } = control.car.session;
+  if (!isReallocating(control) || id === undefined) return undefined;
+  return { session: id, phases: control.account.usedPhases };
+}
+
+// Selects the phase count of cars at chargers that switch phases: one phase instead of a pause, all phases if that
+// serves more.
+
+/**
+ * Shortest interval between two switches of a charging car: a switch stops the car for a moment and wears the
+ * contactor.
+ */
+const SWITCHED_APART_MS = 10 * 60_000;
+/** Interval between switches of different charging cars, so that the others go on meanwhile. */
+const ONE_AFTER_ANOTHER_MS = 30_000;
+/** More phases must be better for this long. Otherwise short-lived capacity would switch all cars back and forth. */
+const WORTH_FOR_MS = 60_000;
+/** A larger gain of power is worth a switch, W. */
+const WORTH_W = 1_000;
+/** Shares differ only above this difference, W, because limits in whole tenths of an ampere leave small remainders. */
+const DIFFERENT_W = 200;
+
+/** Result of a division. */
+export interface Served {
+  /** Sum of all shares. */
+  readonly servedW: number;
+  /** Number of cars that want to charge but get nothing. */
+  readonly paused: number;
+  /** The lowest share of an unlocked car. */
+  readonly leastW: number;
+}
+
+export interface PhaseChoice {
+  /** If false, some car is paused unless fewer phases are used. */
+  readonly doFloorsFit: boolean;
+  /** The connector is locked or about to be locked, so it keeps all phases. */
+  isLocked(control: Written): boolean;
+  /** New grants to the connector are for this many phases. */
+  useOn(control: Written, phases: PhaseCount): void;
+  /** Result with the current phases, after the leases of uncontrolled connectors have ended. */
+  serve(): Served;
+  /** The same while these leases still last. */
+  serveNow(): Served;
+  readonly nowMs: number;
+}
+
+/**
+ * Switches connectors to the phases that serve the most power. A lease that ends by itself is no reason for one phase,
+ * because it ends before a switch pays off. A switch to more phases does await its end. Among equal results, the one
+ * with fewest paused cars applies, then the one with the highest lowest share. A tie changes nothing.
+ */
+export function choosePhases(controls: readonly Written[], choice: PhaseChoice): void {
+  const { doFloorsFit, isLocked, nowMs } = choice;
+  const able = controls.filter((control) => canSwitch(control) && control.car.demand.hasCar);
+  const free = able.filter((control) => !isLocked(control));
+  // A grant from before the service start is renewed before any switch.
+  const isTold = ({ account }: Written) => account.lastSeq > 0;
+  for (const control of able)
+    if (isLocked(control) && isTold(control)) switchTo(control, control.car.session.learnt, choice);
+  if (doFloorsFit && !free.some(isSwitched)) {
+    for (const { car } of free) car.session.worthFewerSinceMs = undefined;
+    return;
+  }
+  const rested = free.filter((control) => nowMs - control.car.session.switchedAtMs >= SWITCHED_APART_MS);
+  const onMore = (control: Written) => !isSwitched(control) && control.account.usedPhases > 1;
+  const stopped = free.filter((control) => onMore(control) && !isCharging(control));
+  const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ car }) => car.session.learnt };
+  const toOne = (controls: readonly Written[]): Way => ({ controls, phasesOf: () => 1 });
+  const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
+  const best = bestOf([toOne(stopped), toOne(all), wider], choice);
+  const isWider = best?.way === wider && isWorthNow(wider, choice);
+  const isFewer = best !== undefined && best.way !== wider;
+  for (const { car } of free) {
+    const { session } = car;
+    session.worthMoreSinceMs = isWider ? (session.worthMoreSinceMs ?? nowMs) : undefined;
+    session.worthFewerSinceMs = isFewer ? (session.worthFewerSinceMs ?? nowMs) : undefined;
+  }
+  const isDue = ({ car: { session } }: Written) => {
+    if (isWider) return nowMs - (session.worthMoreSinceMs ?? nowMs) >= WORTH_FOR_MS;
+    const isAtOnce = (best?.gainW ?? 0) >= WORTH_W;
+    return isAtOnce || nowMs - (session.worthFewerSinceMs ?? nowMs) >= SWITCHED_APART_MS;
+  };
+  if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
+}
+
+/** Next time at which a switch may become possible; infinite if none is outstanding. */
+export function nextSwitchAtMs(controls: readonly Written[], nowMs: number): number {
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const control of controls) {
+    if (!canSwitch(control)) continue;
+    const never = Number.NEGATIVE_INFINITY;
+    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = control.car.session;
+    for (const atMs of [
+      worthFewerSinceMs + SWITCHED_APART_MS,
+      switchedAtMs + ONE_AFTER_ANOTHER_MS,
+      switchedAtMs + SWITCHED_APART_MS,
+      worthMoreSinceMs + WORTH_FOR_MS,
+    ])
+      if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
+  }
+  return nextMs;
+}
+
+/** Candidate: other phase counts for some connectors. */
+interface Way {
+  readonly controls: readonly Written[];
+  phasesOf(control: Written): PhaseCount;
+}
+
+/** The best candidate with its gain in W; undefined if none is better than the current phases. */
+function bestOf(every: readonly Way[], choice: PhaseChoice) {
+  const ways = every.filter(({ controls }) => controls.length > 0);
+  if (ways.length === 0) return undefined;
+  const now = choice.serve();
+  let best: { readonly way: Way; readonly gainW: number } | undefined;
+  let most = now;
+  for (const way of ways) {
+    const served = servedBy(way, choice);
+    if (!isBetter(served, most)) continue;
+    best = { way, gainW: served.servedW - now.servedW };
+    most = served;
+  }
+  return best;
+}
+
+function isWorthNow(way: Way, choice: PhaseChoice): boolean {
+  const { useOn, serveNow } = choice;
+  return isBetter(servedBy(way, { useOn, serve: serveNow }), serveNow());
+}
+
+function servedBy(
+  { controls, phasesOf }: Way,
+  { useOn, serve }: Pick<PhaseChoice, 'useOn' | 'serve'>,
+): Served {
+  const before = controls.map(({ account }) => account.usedPhases);
+  for (const control of controls) useOn(control, phasesOf(control));
+  const served = serve();
+  for (const [i, control] of controls.entries()) useOn(control, before[i] ?? 1);
+  return served;
+}
+
+function isBetter(next: Served, than: Served): boolean {
+  if (next.servedW >= than.servedW + WORTH_W) return true;
+  if (next.servedW < than.servedW - DIFFERENT_W) return false;
+  if (next.paused !== than.paused) return next.paused < than.paused;
+  return next.leastW > than.leastW + DIFFERENT_W;
+}
+
+/** Switches all connectors without current, and one of the charging ones. */
+function follow({ controls, phasesOf }: Way, free: readonly Written[], choice: PhaseChoice): void {
+  const { nowMs } = choice;
+  const isSomebodyStopped = free.some(({ car }) => nowMs - car.session.switchedAtMs < ONE_AFTER_ANOTHER_MS);
+  const charging = controls.filter(isCharging);
+  const [first] = isSomebodyStopped ? [] : charging;
+  for (const control of controls)
+    if (control === first || !isCharging(control)) switchTo(control, phasesOf(control), choice);
+}
+
+function switchTo(control: Written, phases: PhaseCount, { useOn, nowMs }: PhaseChoice): void {
+  if (control.account.usedPhases === phases) return;
+  useOn(control, phases);
+  control.car.session.switchedAtMs = nowMs;
+  control.car.session.switchedSeq = control.account.lastSeq;
+}
+
+function isCharging({ granted }: Written): boolean {
+  return (granted.sentTenthsA ?? 0) > 0;
 }

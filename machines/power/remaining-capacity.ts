@@ -166,9 +166,8 @@ function availableBesideLate(
   let leftW = besideLost.availableW;
   const leftTenthsA = [...besideLost.availableTenthsA];
   for (const control of slow) {
-    const { account, decided } = control;
-    const { targetTenthsA } = decided;
-    leftW -= Math.max(heldWOf(control), wattsOfTenths(targetTenthsA, account.milliwattsPerTenth));
+    const { targetTenthsA } = control.decided;
+    leftW -= Math.max(heldWOf(control), wattsOfTenths(targetTenthsA, control.account.milliwattsPerTenth));
     loadWith(leftTenthsA, control, targetTenthsA, -1);
   }
   let keptW = 0;

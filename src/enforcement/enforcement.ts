@@ -3,7 +3,7 @@
 import type { Link } from '../../machines/power/connector.machine.js';
 import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { DecisionOutcome } from '../../machines/power/location.machine.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';

@@ -1,7 +1,7 @@
 // Persisted worst-case grant per connector, on disk before the grant leaves: the first grant after a crash needs no
 // wait.
 import type { LeaseKind } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import {
   leaseToStore,
   leastOf,

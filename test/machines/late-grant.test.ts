@@ -1,7 +1,7 @@
 // Conditions under which a grant may still leave after it was pending persistence.
 import { beforeEach, expect, it } from 'vitest';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
-import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { fitsStill } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';

@@ -4,7 +4,7 @@ import type { Budget } from '../../machines/power/budget.js';
 import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import {
   leastOf,
   NOTHING_STORED,

@@ -4,7 +4,7 @@ import type { BuildingOnPhases } from '../../machines/power/budget.js';
 import { isLocked } from '../../machines/power/connector-control.js';
 import { type Fuses, GRID_PHASES, NO_FUSES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
 import type { Grant } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/grant-issuer.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import type { StoredReservation } from '../../machines/power/ledger.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
