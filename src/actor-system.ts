@@ -204,7 +204,7 @@ class LiveActorSystem implements ActorSystem {
       overload: this.#overload,
       alarms,
       reservations: new Reservations({ store, log, clock }),
-      onGrant: (location, { control, grant }) => this.#events.onGrant(location, control.key, grant),
+      onGrant: (location, { connector, grant }) => this.#events.onGrant(location, connector.key, grant),
       onDefect: this.#onDefect,
     });
   }

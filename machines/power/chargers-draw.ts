@@ -4,7 +4,7 @@ import type { BuildingLoad, ChargersNow } from '../limits/building-load.js';
 import type { ChargersDraw } from '../limits/load-estimate.js';
 import type { SiteMeterReport } from '../limits/site-meter.machine.js';
 import type { Instant } from './budget.js';
-import type { ConnectorControl } from './connector-control.js';
+import type { Connector } from './connector.js';
 import { GRID_PHASES, phasesOf } from './fuses.js';
 import type { LocationSupervisor } from './location-supervisor.js';
 
@@ -16,13 +16,13 @@ const LETTERS = 'RST';
  * rotation.
  */
 export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: Instant): ChargersNow {
-  const { meters, ledger, controls } = supervisor;
+  const { meters, ledger, connectors } = supervisor;
   const measuredA = [0, 0, 0];
   let witnessedW = 0;
-  for (const control of controls.values()) {
-    if (!control.telemetry.slot.isFresh) continue;
-    addCurrents(measuredA, control);
-    witnessedW += witnessedWOf(control);
+  for (const connector of connectors.values()) {
+    if (!connector.telemetry.slot.isFresh) continue;
+    addCurrents(measuredA, connector);
+    witnessedW += witnessedWOf(connector);
   }
   const onPhase = (phase: number): ChargersDraw => {
     const measured = measuredA[phase] ?? 0;
@@ -49,7 +49,7 @@ export function siteImportOf(
 ): SiteImport {
   const { watts, reportedSinceMs } = chargersNowOf(supervisor, instant);
   let chargersW = watts.measured;
-  for (const { telemetry, account } of supervisor.controls.values())
+  for (const { telemetry, account } of supervisor.connectors.values())
     if (!telemetry.slot.isFresh) chargersW += account.boundW;
   const mostW = Math.max(chargersW, watts.most);
   if (load === undefined || building === undefined) return { measuredW: chargersW, reportedSinceMs, mostW };
@@ -72,11 +72,11 @@ export function siteImportOf(
 }
 
 /** A charger that reports more than its limit may report too much. Its report is no evidence against the site meter. */
-function witnessedWOf({ telemetry, account, car }: ConnectorControl): number {
+function witnessedWOf({ telemetry, account, car }: Connector): number {
   return car.compliance.isNonCompliant ? 0 : Math.min(telemetry.slot.powerW, account.boundW);
 }
 
-function addCurrents(sumsA: number[], { telemetry, provisioned: { spec } }: ConnectorControl): void {
+function addCurrents(sumsA: number[], { telemetry, provisioned: { spec } }: Connector): void {
   const { currentA } = telemetry.slot;
   if (currentA === undefined) return;
   const { phases, rotation } = spec;

@@ -14,13 +14,8 @@ export interface Compliance {
   sinceMs: number | undefined;
 }
 
-export function createCompliance(): Compliance {
-  return { isNonCompliant: false, sinceMs: undefined };
-}
-
-/** The connector did not comply before its state was built. */
-export function distrust(compliance: Compliance): void {
-  compliance.isNonCompliant = true;
+export function createCompliance(isNonCompliant = false): Compliance {
+  return { isNonCompliant, sinceMs: undefined };
 }
 
 /**

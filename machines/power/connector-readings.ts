@@ -1,8 +1,8 @@
-// Applies the reports of a connector: readings, acknowledgements and its own description. Sole writer of `Telemetry`.
+// Applies a connector's reports: readings, acknowledgements and its own description. Only this module writes `Telemetry`.
 
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
 import { foldCompliance } from './compliance.js';
-import { type ConnectorControl, reserveWorstCase, rewire, type Writing } from './connector-control.js';
+import { type Connector, reserveWorstCase, rewire, type Writing } from './connector.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import type { LeaseKind } from './grant.js';
 import { forgetSent, recordTaken } from './granted.js';
@@ -36,8 +36,8 @@ export interface OwnDescription {
  * Applies a charger's own description: fail-safe and lease kind. If the charger keeps `thenA`, a report of an earlier
  * fail-safe is no news. A higher fallback then results only from a recorded grant or a restart.
  */
-export function describe(control: Written, own: OwnDescription, nowMs: number): void {
-  const { account, telemetry } = control;
+export function describe(connector: Written, own: OwnDescription, nowMs: number): void {
+  const { account, telemetry } = connector;
   const { lease, keepsThen, failsafeA, boot = '' } = own;
   const failsafeTenthsA = Math.min(tenthsAOf(failsafeA), account.maxTenthsA);
   const saidTenthsA = telemetry.said?.boot === boot ? telemetry.said.failsafeTenthsA : -1;
@@ -48,7 +48,7 @@ export function describe(control: Written, own: OwnDescription, nowMs: number): 
   else if (telemetry.endsWithSessionIn === boot) telemetry.endsWithSessionIn = undefined;
   if (own.switchesPhases === true) telemetry.switchesPhasesIn = boot;
   else if (telemetry.switchesPhasesIn === boot) telemetry.switchesPhasesIn = undefined;
-  reserveWorstCase(control);
+  reserveWorstCase(connector);
 }
 
 /** The connector should report from `nowMs` on. */
@@ -69,44 +69,44 @@ export function presumeMaximum({ telemetry }: Written): void {
  * @param ownerTerm ownership term of this service; a reading with an older `epoch` acknowledges nothing
  */
 export function applyReading(
-  control: Written,
+  connector: Written,
   reading: MeterReading,
   ownerTerm: number,
   nowMs: number,
 ): boolean {
-  const { account, telemetry, car } = control;
-  const { spec } = control.provisioned;
-  const heldTenthsA = heldFromBefore(control, reading, ownerTerm);
+  const { account, telemetry, car } = connector;
+  const { spec } = connector.provisioned;
+  const heldTenthsA = heldFromBefore(connector, reading, ownerTerm);
   if (account.lastSeq === 0) account.noteHeld(heldTenthsA ?? 0, surelyOn(reading, heldTenthsA));
-  let isNews = followVoltage(control, reading.voltageV, nowMs);
-  if (applyHeartbeat(control, reading, nowMs)) isNews = true;
+  let isNews = followVoltage(connector, reading.voltageV, nowMs);
+  if (applyHeartbeat(connector, reading, nowMs)) isNews = true;
   if (account.isWithoutGrant) {
     const atTenthsA = tenthsAOf(reading.limitA ?? 0);
     account.noteAt(surelyOn(reading, atTenthsA) ?? onFirst(atTenthsA, ALL_PHASES));
   }
   const isOtherCar = car.session.id !== undefined && reading.session !== car.session.id;
   if (isOtherCar) forgetCar(car.demand);
-  const isFromBefore = goesOnFromBefore(control, reading, heldTenthsA);
+  const isFromBefore = goesOnFromBefore(connector, reading, heldTenthsA);
   if (isFromBefore) telemetry.endsWithSessionIn = telemetry.boot;
-  if (followSession(control, reading, isFromBefore, nowMs)) isNews = true;
+  if (followSession(connector, reading, isFromBefore, nowMs)) isNews = true;
   if (
     reading.epoch === ownerTerm &&
     reading.seq !== undefined &&
-    isKeptTo(control, reading.seq, reading.limitA)
+    isKeptTo(connector, reading.seq, reading.limitA)
   ) {
-    if (acknowledge(control, reading.seq, nowMs)) isNews = true;
+    if (acknowledge(connector, reading.seq, nowMs)) isNews = true;
   }
-  if (applyOpenEnd(control, reading)) isNews = true;
+  if (applyOpenEnd(connector, reading)) isNews = true;
   // Phases do not count separately if no fuse is known.
   const isBeyondPhases = account.circuitPhases.length > 0 && phasesUsed(reading) > spec.phases;
-  const drawnTenthsA = drawnTenthsAOf(reading, control);
-  const allowedTenthsA = allowedTenthsAOf(control);
+  const drawnTenthsA = drawnTenthsAOf(reading, connector);
+  const allowedTenthsA = allowedTenthsAOf(connector);
   const judgedTenthsA = isBeyondPhases ? Number.POSITIVE_INFINITY : drawnTenthsA;
   if (foldCompliance(car.compliance, judgedTenthsA, allowedTenthsA, nowMs)) isNews = true;
   const isOnAll = isBeyondPhases || (telemetry.phases !== spec.phases && car.compliance.isNonCompliant);
-  if (reserveOn(control, isOnAll ? 3 : spec.phases)) isNews = true;
-  if (reserveWorstCase(control)) isNews = true;
-  const limitTenthsA = limitTenthsAOf(control, reading);
+  if (reserveOn(connector, isOnAll ? 3 : spec.phases)) isNews = true;
+  if (reserveWorstCase(connector)) isNews = true;
+  const limitTenthsA = limitTenthsAOf(connector, reading);
   const maxTenthsA = account.maxTenthsA;
   return (
     foldDemand(
@@ -129,24 +129,24 @@ export function applyReading(
  * above the sent one.
  */
 export function applyAck(
-  control: ConnectorControl,
+  connector: Connector,
   seq: number,
   appliedA: number | undefined,
   nowMs: number,
 ): boolean {
-  return isKeptTo(control, seq, appliedA) && acknowledge(control, seq, nowMs);
+  return isKeptTo(connector, seq, appliedA) && acknowledge(connector, seq, nowMs);
 }
 
-function acknowledge(control: ConnectorControl, seq: number, nowMs: number): boolean {
-  const { ackedSeq } = control.account;
-  const isReleased = control.account.acknowledge(seq, nowMs);
-  if (control.account.ackedSeq > ackedSeq) recordTaken(control, nowMs);
+function acknowledge(connector: Connector, seq: number, nowMs: number): boolean {
+  const { ackedSeq } = connector.account;
+  const isReleased = connector.account.acknowledge(seq, nowMs);
+  if (connector.account.ackedSeq > ackedSeq) recordTaken(connector, nowMs);
   return isReleased;
 }
 
-function applyHeartbeat(control: Written, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
+function applyHeartbeat(connector: Written, { hb, boot = '' }: MeterReading, nowMs: number): boolean {
   if (hb === undefined) return false;
-  const { telemetry } = control;
+  const { telemetry } = connector;
   const isNewBoot = boot !== telemetry.boot;
   const isFirst = telemetry.hb === undefined;
   telemetry.hb = hb;
@@ -154,9 +154,9 @@ function applyHeartbeat(control: Written, { hb, boot = '' }: MeterReading, nowMs
   telemetry.receivedAtMs = nowMs;
   // A charger that restarted holds no grant.
   if (isNewBoot) {
-    forgetSent(control);
-    beginSession(control, undefined);
-    control.account.restarted();
+    forgetSent(connector);
+    beginSession(connector, undefined);
+    connector.account.restarted();
   }
   return isFirst || isNewBoot;
 }
@@ -165,7 +165,7 @@ function applyHeartbeat(control: Written, { hb, boot = '' }: MeterReading, nowMs
  * The highest compliant draw. A charger that takes no limits cannot break one. A non-compliant one must keep to the
  * grants since the service start.
  */
-function allowedTenthsAOf({ telemetry: { hb }, account, car: { compliance } }: ConnectorControl): number {
+function allowedTenthsAOf({ telemetry: { hb }, account, car: { compliance } }: Connector): number {
   if (hb === undefined) return account.maxTenthsA;
   return compliance.isNonCompliant ? account.grantedSinceTenthsA() : account.entitledTenthsA;
 }
@@ -182,16 +182,16 @@ function applyOpenEnd({ telemetry, account }: Written, { isEndOpen = false }: Me
  * Reserves all phases of a connector that draws on more phases than provisioned, until the connector complies again.
  * True if the phase count changes.
  */
-function reserveOn(control: Written, phases: 1 | 3): boolean {
-  if (phases === control.telemetry.phases) return false;
-  control.telemetry.phases = phases;
-  rewire(control);
+function reserveOn(connector: Written, phases: 1 | 3): boolean {
+  if (phases === connector.telemetry.phases) return false;
+  connector.telemetry.phases = phases;
+  rewire(connector);
   return true;
 }
 
 /** An acknowledgement does not count if the charger's own limit exceeds the named grant and all later ones. */
 function isKeptTo(
-  { account, granted: { sentTenthsA } }: ConnectorControl,
+  { account, granted: { sentTenthsA } }: Connector,
   seq: number,
   heldToA: number | undefined,
 ): boolean {
@@ -205,7 +205,7 @@ function isKeptTo(
 
 /** Limit that the charger holds by a grant of an earlier owner; undefined without one, or after a new grant. */
 function heldFromBefore(
-  { account }: ConnectorControl,
+  { account }: Connector,
   reading: MeterReading,
   ownerTerm: number,
 ): number | undefined {
@@ -215,7 +215,7 @@ function heldFromBefore(
   return isHeld && limitA !== undefined ? Math.min(tenthsAOf(limitA), account.maxTenthsA) : undefined;
 }
 
-function limitTenthsAOf({ granted, account }: ConnectorControl, { limitA }: MeterReading): number {
+function limitTenthsAOf({ granted, account }: Connector, { limitA }: MeterReading): number {
   const grantedTenthsA = granted.sentTenthsA ?? account.maxTenthsA;
   return limitA === undefined ? grantedTenthsA : Math.min(tenthsAOf(limitA), account.maxTenthsA);
 }
@@ -223,7 +223,7 @@ function limitTenthsAOf({ granted, account }: ConnectorControl, { limitA }: Mete
 /** Current of the most loaded phase, or the phase's share of the power if that is more; rounded up. */
 function drawnTenthsAOf(
   { powerW, currentA }: MeterReading,
-  { provisioned: { spec }, account }: ConnectorControl,
+  { provisioned: { spec }, account }: Connector,
 ): number {
   const { voltageV, phases, dc } = spec;
   // A DC connector's limit is a power, so its draw relative to the limit does not depend on the voltage.
@@ -251,9 +251,9 @@ function phasesUsed({ currentA = [] }: MeterReading): number {
  * It is at least the nominal voltage. A sagging voltage would allow more current, which is too much as soon as the
  * voltage recovers.
  */
-function followVoltage(control: Written, voltageV: readonly number[] | undefined, nowMs: number): boolean {
-  const { account, telemetry } = control;
-  const { spec } = control.provisioned;
+function followVoltage(connector: Written, voltageV: readonly number[] | undefined, nowMs: number): boolean {
+  const { account, telemetry } = connector;
+  const { spec } = connector.provisioned;
   if (voltageV === undefined || spec.dc != null) return false;
   let highestV = 0;
   for (const phaseV of voltageV) highestV = Math.max(highestV, phaseV);

@@ -1,16 +1,15 @@
 // Connectors of a location. A known connector keeps all its reservations when its location is rebuilt.
 
 import { tenthsAOf } from '../values/units.js';
-import { distrust } from './compliance.js';
-import type { ConnectorActor } from './connector.machine.js';
 import {
-  type ConnectorControl,
+  type Connector,
   type ConnectorSpec,
-  createControl,
+  createConnector,
   reserveWorstCase,
   rewire,
   type Writing,
-} from './connector-control.js';
+} from './connector.js';
+import type { ConnectorActor } from './connector.machine.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { LeaseKind, LeaseTiming } from './grant.js';
 import { setStored, setStoredLease } from './granted.js';
@@ -52,7 +51,7 @@ export class ConnectorRegistry {
   readonly #ledger: Ledger;
   readonly #meters: MeterLedger;
   readonly #timing: LeaseTiming;
-  readonly #controls = new Map<string, Written>();
+  readonly #connectors = new Map<string, Written>();
   #fuses = NO_FUSES;
 
   /** @param timing for chargers without their own timing */
@@ -63,14 +62,14 @@ export class ConnectorRegistry {
   }
 
   /** By `connectorKey`. */
-  get controls(): ReadonlyMap<string, ConnectorControl> {
-    return this.#controls;
+  get connectors(): ReadonlyMap<string, Connector> {
+    return this.#connectors;
   }
 
   /** The longest lease of any connector, ms. */
   get longestTtlMs(): number {
-    let longestMs = this.#controls.size === 0 ? this.#timing.ttlMs : 0;
-    for (const { provisioned } of this.#controls.values())
+    let longestMs = this.#connectors.size === 0 ? this.#timing.ttlMs : 0;
+    for (const { provisioned } of this.#connectors.values())
       longestMs = Math.max(longestMs, provisioned.timing.ttlMs);
     return longestMs;
   }
@@ -83,9 +82,9 @@ export class ConnectorRegistry {
   rewire(fuses: Fuses): void {
     this.#fuses = fuses;
     this.#ledger.rewire(fuses.capacitiesTenthsA);
-    for (const control of this.#controls.values()) {
-      control.provisioned.fuses = fuses;
-      rewire(control);
+    for (const connector of this.#connectors.values()) {
+      connector.provisioned.fuses = fuses;
+      rewire(connector);
     }
   }
 
@@ -94,9 +93,9 @@ export class ConnectorRegistry {
    * rebuilt.
    * @param actor machine with lock, throttle and link
    */
-  place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
-    const { key, spec, promised, isDistrusted } = connector;
-    const held = this.#controls.get(key);
+  place(provisioned: ProvisionedConnector, actor: ConnectorActor, nowMs: number): Connector {
+    const { key, spec, promised, isDistrusted } = provisioned;
+    const held = this.#connectors.get(key);
     if (held !== undefined && isSameRating(held.provisioned.spec, spec)) {
       held.actor = actor;
       this.#respecify(held, spec);
@@ -105,77 +104,72 @@ export class ConnectorRegistry {
     if (held !== undefined) this.#meters.removeConnector(held.telemetry.slot);
     const timing = spec.timing ?? this.#timing;
     const slot = this.#meters.addConnector(key, staleAfterMsOf(timing));
-    const isNew = held === undefined && promised === undefined;
-    const lastWBeforeStart = isNew ? 0 : undefined;
-    const leased = { lease: promised?.lease ?? 'receipt', timing, lastWBeforeStart } as const;
-    const control = createControl(this.#ledger, this.#fuses, key, slot, actor, spec, leased, nowMs);
-    this.#controls.set(key, control);
-    if (held !== undefined) this.#succeed(held, control, nowMs);
-    else if (promised !== undefined) this.#restore(control, promised, nowMs);
-    if (isDistrusted === true) this.#distrust(control);
-    return control;
+    const before = {
+      lease: promised?.lease ?? 'receipt',
+      isNonCompliant: isDistrusted === true || held?.car.compliance.isNonCompliant === true,
+      lastW: held === undefined && promised === undefined ? 0 : undefined,
+    };
+    const wired = { spec, timing, fuses: this.#fuses };
+    const connector = createConnector(this.#ledger, key, slot, actor, wired, before, nowMs);
+    this.#connectors.set(key, connector);
+    if (held !== undefined) this.#succeed(held, connector, nowMs);
+    else if (promised !== undefined) this.#restore(connector, promised, nowMs);
+    reserveWorstCase(connector);
+    return connector;
   }
 
   /** Removes all other connectors. */
   keepOnly(keys: { has(key: string): boolean }): void {
-    for (const [key, control] of this.#controls) {
+    for (const [key, connector] of this.#connectors) {
       if (keys.has(key)) continue;
-      this.#meters.removeConnector(control.telemetry.slot);
-      this.#ledger.remove(control.account);
-      this.#controls.delete(key);
+      this.#meters.removeConnector(connector.telemetry.slot);
+      this.#ledger.remove(connector.account);
+      this.#connectors.delete(key);
     }
   }
 
   /** Applies changed provisioning with the same rating. */
-  #respecify(control: Written, spec: ConnectorSpec): void {
-    const { account, provisioned, telemetry } = control;
+  #respecify(connector: Written, spec: ConnectorSpec): void {
+    const { account, provisioned, telemetry } = connector;
     provisioned.spec = spec;
     provisioned.timing = spec.timing ?? this.#timing;
     provisioned.fuses = this.#fuses;
     this.#meters.setStaleAfter(telemetry.slot, staleAfterMsOf(provisioned.timing));
     account.describe({ ttlMs: provisioned.timing.ttlMs });
-    rewire(control);
+    rewire(connector);
     // A charger's own report of its fail-safe takes precedence over provisioning.
     if (account.isDescribed) return;
     account.describe({ failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA) });
   }
 
   /**
-   * `control` replaces `gone`: the same connector with another rating. Earlier grants may still be in force, and the
+   * `connector` replaces `gone`: the same connector with another rating. Earlier grants may still be in force, and the
    * charger rejects lower grant numbers than before.
    */
-  #succeed(gone: ConnectorControl, control: ConnectorControl, nowMs: number): void {
+  #succeed(gone: Connector, connector: Connector, nowMs: number): void {
     const { boundTenthsA, failsafeTenthsA, lastSeq } = gone.account;
     const ttlMs = gone.account.coveringTtlMs(nowMs);
     this.#ledger.remove(gone.account);
-    this.#restore(control, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
-    control.account.continueAfter(lastSeq);
-    const { storedLimitTenthsA: limitTenthsA, storedThenTenthsA: thenTenthsA, ...stored } = gone.granted;
-    setStored(control, { limitTenthsA, thenTenthsA, ttlMs: stored.storedTtlMs, phases: stored.storedPhases });
-    setStoredLease(control, stored.storedLease);
-    if (gone.car.compliance.isNonCompliant) this.#distrust(control);
+    this.#restore(connector, { limitTenthsA: boundTenthsA, thenTenthsA: failsafeTenthsA, ttlMs }, nowMs);
+    connector.account.continueAfter(lastSeq);
+    setStored(connector, gone.granted.stored);
+    setStoredLease(connector, gone.granted.storedLease);
   }
 
   /** Restores the reservation on disk at the service start. */
   #restore(
-    control: ConnectorControl,
+    connector: Connector,
     { limitTenthsA, thenTenthsA, ttlMs: knownTtlMs, phases: knownPhases }: Omit<GrantBeforeStart, 'lease'>,
     nowMs: number,
   ): void {
-    const { maxTenthsA } = control.account;
-    const [ttlMs, phases] = [knownTtlMs ?? control.provisioned.timing.ttlMs, knownPhases ?? ALL_PHASES];
+    const { maxTenthsA } = connector.account;
+    const [ttlMs, phases] = [knownTtlMs ?? connector.provisioned.timing.ttlMs, knownPhases ?? ALL_PHASES];
     const restored = {
       limitTenthsA: Math.min(limitTenthsA, maxTenthsA),
       thenTenthsA: Math.min(thenTenthsA, maxTenthsA),
     };
-    control.account.restore({ ...restored, ttlMs, phases }, nowMs);
-    setStored(control, { limitTenthsA, thenTenthsA, ttlMs, phases });
-    reserveWorstCase(control);
-  }
-
-  #distrust(control: ConnectorControl): void {
-    distrust(control.car.compliance);
-    reserveWorstCase(control);
+    connector.account.restore({ ...restored, ttlMs, phases }, nowMs);
+    setStored(connector, { limitTenthsA, thenTenthsA, ttlMs, phases });
   }
 }
 

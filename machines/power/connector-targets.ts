@@ -1,8 +1,8 @@
 // Sets the target of each connector by lock, demand, rotation and fair share. The grant issuer decides how much of a
-// target it can grant now. Sole writer of `Decided`.
+// target it can grant now. Only this module writes `Decided`.
 
 import { tenthsWithin, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, floorWOf, isLocked, isReadOnly, type Writing } from './connector-control.js';
+import { type Connector, floorWOf, isLocked, isReadOnly, type Writing } from './connector.js';
 import { doubtRest } from './connector-demand.js';
 import {
   type Available,
@@ -39,11 +39,11 @@ export function setTargets(
 ): void {
   const areAllServed = doFloorsFit(controlled, circumstances);
   let isAnySwitching = false;
-  for (const control of controlled) {
-    if (!areAllServed) doubtRest(control.car.demand);
-    isAnySwitching ||= canSwitch(control);
-    waiveFailsafe(control, false);
-    const { decided } = control;
+  for (const connector of controlled) {
+    if (!areAllServed) doubtRest(connector.car.demand);
+    isAnySwitching ||= canSwitch(connector);
+    waiveFailsafe(connector, false);
+    const { decided } = connector;
     decided.isPausedForOperator = false;
     decided.lockAheadTenthsA = 0;
     decided.limitedBy = undefined;
@@ -53,7 +53,7 @@ export function setTargets(
     const { useOn, lasting } = switching;
     choosePhases(controlled, {
       doFloorsFit: doFloorsFit(controlled, lasting),
-      isLocked: (control) => isLocked(control) || limits.isLockNear(control.key),
+      isLocked: (connector) => isLocked(connector) || limits.isLockNear(connector.key),
       useOn,
       serve: () => servedBy(divide(controlled, limits, { ...circumstances, ...lasting })),
       serveNow: () => servedBy(divide(controlled, limits, circumstances)),
@@ -61,50 +61,51 @@ export function setTargets(
     });
   }
   let division = divide(controlled, limits, circumstances);
-  if (isScarce(division) && waiveFailsafes(controlled, (control) => isAtRest(control, limits)))
+  if (isScarce(division) && waiveFailsafes(controlled, (connector) => isAtRest(connector, limits)))
     division = divide(controlled, limits, circumstances);
   if (
     isShort(division) &&
-    waiveFailsafes(controlled, (control) => !isLocked(control) && !isLockAhead(control, limits))
+    waiveFailsafes(controlled, (connector) => !isLocked(connector) && !isLockAhead(connector, limits))
   )
     division = divide(controlled, limits, circumstances);
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
   const { allocation, locked, unlocked, atRest } = division;
-  for (const control of controlled) if (control.decided.isPausedForOperator) aimAt(control, 0, 'paused');
-  for (const control of atRest) keepAtRest(control);
-  for (const [i, control] of locked.entries()) {
-    const { decided, account }: Written = control;
+  for (const connector of controlled)
+    if (connector.decided.isPausedForOperator) aimAt(connector, 0, 'paused');
+  for (const connector of atRest) keepAtRest(connector);
+  for (const [i, connector] of locked.entries()) {
+    const { decided, account }: Written = connector;
     const shareW = allocation.lockedW[i] ?? 0;
     const isLastResort = allocation.lastResort[i] === true;
-    if (isLockAhead(control, limits))
+    if (isLockAhead(connector, limits))
       decided.lockAheadTenthsA = tenthsWithin(shareW, account.milliwattsPerTenth);
-    if (isLocked(control)) aimLocked(control, Math.min(shareW, mostOfLockW(control)), isLastResort);
-    else aimAheadOfLock(control, shareW, limits.isClusterBound);
+    if (isLocked(connector)) aimLocked(connector, Math.min(shareW, mostOfLockW(connector)), isLastResort);
+    else aimAheadOfLock(connector, shareW, limits.isClusterBound);
     decided.limitedBy = allocation.lockedBindings[i];
   }
   const sharesTenthsA = unlockedTenthsA(division);
-  for (const [i, control] of unlocked.entries()) {
-    const { decided }: Written = control;
-    if (isPauseKept(control, limits, nowMs)) keepAtRest(control);
-    else if (allocation.yields[i] === 'floor') aimAtReserved(control, sharesTenthsA[i] ?? 0);
-    else aim(control, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+  for (const [i, connector] of unlocked.entries()) {
+    const { decided }: Written = connector;
+    if (isPauseKept(connector, limits, nowMs)) keepAtRest(connector);
+    else if (allocation.yields[i] === 'floor') aimAtReserved(connector, sharesTenthsA[i] ?? 0);
+    else aim(connector, sharesTenthsA[i] ?? 0, limits.isClusterBound);
     // A connector's fail-safe takes nothing from others while its target is at least as high.
-    if (decided.targetTenthsA >= failsafeTenthsAOf(control)) waiveFailsafe(control, false);
+    if (decided.targetTenthsA >= failsafeTenthsAOf(connector)) waiveFailsafe(connector, false);
     decided.limitedBy = allocation.bindings[i];
   }
 }
 
 /** Waives exactly the fail-safes that `isWaived` selects; true if any connector changes. */
 function waiveFailsafes(
-  controlled: readonly ConnectorControl[],
-  isWaived: (control: ConnectorControl) => boolean,
+  controlled: readonly Connector[],
+  isWaived: (connector: Connector) => boolean,
 ): boolean {
   let isAnyChanged = false;
-  for (const control of controlled) {
-    const isWaivedNow = isWaived(control);
-    isAnyChanged ||= control.failsafe.isWaived !== isWaivedNow;
-    waiveFailsafe(control, isWaivedNow);
+  for (const connector of controlled) {
+    const isWaivedNow = isWaived(connector);
+    isAnyChanged ||= connector.failsafe.isWaived !== isWaivedNow;
+    waiveFailsafe(connector, isWaivedNow);
   }
   return isAnyChanged;
 }
@@ -115,26 +116,26 @@ function waiveFailsafes(
  */
 function pauseLocked(controlled: readonly Written[], pausingLeavesW: number): boolean {
   let neededW = 0;
-  for (const control of controlled)
-    neededW += isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
+  for (const connector of controlled)
+    neededW += isLocked(connector) ? Math.max(floorWOf(connector), heldWOf(connector)) : heldWOf(connector);
   const pausable = controlled.filter(
-    (control) => isLocked(control) && control.provisioned.spec.operatorMayPause === true,
+    (connector) => isLocked(connector) && connector.provisioned.spec.operatorMayPause === true,
   );
-  const order = (control: ConnectorControl) =>
-    Number(isKeptOn(control)) + 2 * Number(isRunning(control)) + 4 * Number(control.car.demand.hasCar);
+  const order = (connector: Connector) =>
+    Number(isKeptOn(connector)) + 2 * Number(isRunning(connector)) + 4 * Number(connector.car.demand.hasCar);
   pausable.sort((a, b) => order(a) - order(b) || (a.key < b.key ? 1 : -1));
   let isAnyPaused = false;
-  for (const control of pausable) {
+  for (const connector of pausable) {
     if (neededW <= pausingLeavesW) break;
-    const runningW = Math.max(floorWOf(control), heldWOf(control));
-    const wasWaived = control.failsafe.isWaived;
-    waiveFailsafe(control, true);
-    const freedW = runningW - heldWOf(control);
+    const runningW = Math.max(floorWOf(connector), heldWOf(connector));
+    const wasWaived = connector.failsafe.isWaived;
+    waiveFailsafe(connector, true);
+    const freedW = runningW - heldWOf(connector);
     // A pause that frees nothing helps no other connector.
-    if (freedW === 0) waiveFailsafe(control, wasWaived);
+    if (freedW === 0) waiveFailsafe(connector, wasWaived);
     else {
       neededW -= freedW;
-      control.decided.isPausedForOperator = true;
+      connector.decided.isPausedForOperator = true;
       isAnyPaused = true;
     }
   }
@@ -142,15 +143,12 @@ function pauseLocked(controlled: readonly Written[], pausingLeavesW: number): bo
 }
 
 /** Every car can have its floor at the same time. */
-function doFloorsFit(
-  controlled: readonly ConnectorControl[],
-  { availableW, availableTenthsA }: Available,
-): boolean {
+function doFloorsFit(controlled: readonly Connector[], { availableW, availableTenthsA }: Available): boolean {
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
-  for (const control of controlled) {
-    leftW -= Math.max(heldWOf(control), control.car.demand.hasCar ? floorWOf(control) : 0);
-    deductLoad(leftTenthsA, control, control.car.demand.hasCar ? control.account.leastTenthsA : 0);
+  for (const connector of controlled) {
+    leftW -= Math.max(heldWOf(connector), connector.car.demand.hasCar ? floorWOf(connector) : 0);
+    deductLoad(leftTenthsA, connector, connector.car.demand.hasCar ? connector.account.leastTenthsA : 0);
   }
   return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
 }
@@ -192,16 +190,16 @@ function roomBeside(
 ): { readonly leftW: number; readonly leftTenthsA: readonly number[] } {
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
-  for (const [i, control] of locked.entries()) {
+  for (const [i, connector] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
     leftW -= shareW;
-    deductLoad(leftTenthsA, control, tenthsWithin(shareW, control.account.milliwattsPerTenth));
+    deductLoad(leftTenthsA, connector, tenthsWithin(shareW, connector.account.milliwattsPerTenth));
   }
-  for (const [i, control] of unlocked.entries()) {
+  for (const [i, connector] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
-    const shareW = wattsOfTenths(shareTenthsA, control.account.milliwattsPerTenth);
+    const shareW = wattsOfTenths(shareTenthsA, connector.account.milliwattsPerTenth);
     leftW -= Math.max(shareW, claims[i]?.heldW ?? 0);
-    deductLoad(leftTenthsA, control, shareTenthsA);
+    deductLoad(leftTenthsA, connector, shareTenthsA);
   }
   return { leftW, leftTenthsA };
 }
@@ -213,46 +211,49 @@ export function aimAt({ decided }: Written, tenthsA: number, reason: LimitReason
 }
 
 /** Aims an uncontrolled connector at its bound. */
-export function leaveAtBound(control: Written): void {
-  const { account, car, decided } = control;
-  const reason = isReadOnly(control) ? 'readOnly' : 'failsafe';
-  aimAt(control, account.boundTenthsA, car.compliance.isNonCompliant ? 'nonCompliant' : reason);
+export function leaveAtBound(connector: Written): void {
+  const { account, car, decided } = connector;
+  const reason = isReadOnly(connector) ? 'readOnly' : 'failsafe';
+  aimAt(connector, account.boundTenthsA, car.compliance.isNonCompliant ? 'nonCompliant' : reason);
   decided.limitedBy = undefined;
 }
 
 /** Aims an idle connector at its reservation, and a paused one at 0. */
-function keepAtRest(control: ConnectorControl): void {
-  const { hasCar } = control.car.demand;
-  const heldTenthsA = heldTenthsAOf(control);
-  const isUsable = !hasCar && heldTenthsA >= control.account.leastTenthsA;
-  aimAt(control, isUsable ? heldTenthsA : 0, hasCar ? 'minimumPause' : 'idle');
+function keepAtRest(connector: Connector): void {
+  const { hasCar } = connector.car.demand;
+  const heldTenthsA = heldTenthsAOf(connector);
+  const isUsable = !hasCar && heldTenthsA >= connector.account.leastTenthsA;
+  aimAt(connector, isUsable ? heldTenthsA : 0, hasCar ? 'minimumPause' : 'idle');
 }
 
-function aim(control: ConnectorControl, tenthsA: number, isClusterBound: boolean): void {
+function aim(connector: Connector, tenthsA: number, isClusterBound: boolean): void {
   let reason: LimitReason = isClusterBound ? 'clusterShare' : 'fairShare';
   if (tenthsA === 0) reason = 'paused';
-  else if (tenthsA >= control.account.maxTenthsA) reason = 'maximum';
-  else if (tenthsA >= control.car.demand.mostTenthsA) reason = 'demand';
-  aimAt(control, Math.floor(tenthsA), reason);
+  else if (tenthsA >= connector.account.maxTenthsA) reason = 'maximum';
+  else if (tenthsA >= connector.car.demand.mostTenthsA) reason = 'demand';
+  aimAt(connector, Math.floor(tenthsA), reason);
 }
 
 /** Locked connectors need all other power. The connector gets only the reservation that its fail-safe requires. */
-function aimAtReserved(control: ConnectorControl, tenthsA: number): void {
-  aimAt(control, Math.floor(tenthsA), tenthsA === 0 ? 'paused' : 'reserved');
+function aimAtReserved(connector: Connector, tenthsA: number): void {
+  aimAt(connector, Math.floor(tenthsA), tenthsA === 0 ? 'paused' : 'reserved');
 }
 
-function aimLocked(control: ConnectorControl, shareW: number, isLastResort: boolean): void {
-  const { account } = control;
+function aimLocked(connector: Connector, shareW: number, isLastResort: boolean): void {
+  const { account } = connector;
   const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
   // A lock's floor is due at any limit. A fuse that cannot carry that floor is not overloaded for it.
-  aimAt(control, tenthsA < account.leastTenthsA ? 0 : tenthsA, isLastResort ? 'lastResort' : 'lock');
+  aimAt(connector, tenthsA < account.leastTenthsA ? 0 : tenthsA, isLastResort ? 'lastResort' : 'lock');
 }
 
 /** Until its lock begins, a connector keeps its limit, and at least its floor and its reserve (rule R52). */
-function aimAheadOfLock(control: ConnectorControl, shareW: number, isClusterBound: boolean): void {
-  const { account } = control;
-  const { sentTenthsA = 0 } = control.granted;
+function aimAheadOfLock(connector: Connector, shareW: number, isClusterBound: boolean): void {
+  const { account } = connector;
+  const { sentTenthsA = 0 } = connector.granted;
   const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
-  const keptTenthsA = Math.min(tenthsA, Math.max(sentTenthsA, account.leastTenthsA, heldTenthsAOf(control)));
-  aim(control, keptTenthsA < account.leastTenthsA ? 0 : keptTenthsA, isClusterBound);
+  const keptTenthsA = Math.min(
+    tenthsA,
+    Math.max(sentTenthsA, account.leastTenthsA, heldTenthsAOf(connector)),
+  );
+  aim(connector, keptTenthsA < account.leastTenthsA ? 0 : keptTenthsA, isClusterBound);
 }

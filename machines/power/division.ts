@@ -3,7 +3,7 @@
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
 import type { Claim } from './claims.js';
-import { type ConnectorControl, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector-control.js';
+import { type Connector, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { PhaseCount } from './own-phases.js';
 import type { Served } from './reallocated-phases.js';
@@ -30,7 +30,7 @@ export interface Available {
 
 export interface Switching {
   /** Grants to the connector use this many of its phases from now on. */
-  useOn(control: ConnectorControl, phases: PhaseCount): void;
+  useOn(connector: Connector, phases: PhaseCount): void;
   /** Available power after the leases of uncontrolled connectors end. */
   readonly lasting: Available;
 }
@@ -51,11 +51,11 @@ export interface Limits {
 
 export interface Division {
   readonly allocation: Allocation;
-  readonly locked: readonly ConnectorControl[];
+  readonly locked: readonly Connector[];
   /** In the order of their turns, without those at rest. */
-  readonly unlocked: readonly ConnectorControl[];
+  readonly unlocked: readonly Connector[];
   /** Without a car, or within the minimum pause. */
-  readonly atRest: readonly ConnectorControl[];
+  readonly atRest: readonly Connector[];
   /** Of the unlocked connectors, in the same order. */
   readonly claims: readonly Claim[];
   /** Power for all these connectors together, W. */
@@ -65,40 +65,40 @@ export interface Division {
 }
 
 export function divide(
-  controlled: readonly ConnectorControl[],
+  controlled: readonly Connector[],
   limits: Limits,
   { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
 ): Division {
-  const locked: ConnectorControl[] = [];
+  const locked: Connector[] = [];
   let lastPauseMs = Number.NEGATIVE_INFINITY;
   let isAnyWaiting = false;
-  const near: ConnectorControl[] = [];
-  const rest: ConnectorControl[] = [];
-  const atRest: ConnectorControl[] = [];
+  const near: Connector[] = [];
+  const rest: Connector[] = [];
+  const atRest: Connector[] = [];
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
-  for (const control of controlled) {
-    lastPauseMs = Math.max(lastPauseMs, turnOf(control).pausedSinceMs ?? lastPauseMs);
-    isAnyWaiting ||= isWaiting(control);
-    if (control.decided.isPausedForOperator) {
-      leftW -= heldWOf(control);
-      deductLoad(leftTenthsA, control, 0);
-    } else if (isLocked(control) || isLockAhead(control, limits)) {
-      locked.push(control);
-    } else if (control.car.demand.hasCar && limits.isLockNear(control.key)) {
+  for (const connector of controlled) {
+    lastPauseMs = Math.max(lastPauseMs, turnOf(connector).pausedSinceMs ?? lastPauseMs);
+    isAnyWaiting ||= isWaiting(connector);
+    if (connector.decided.isPausedForOperator) {
+      leftW -= heldWOf(connector);
+      deductLoad(leftTenthsA, connector, 0);
+    } else if (isLocked(connector) || isLockAhead(connector, limits)) {
+      locked.push(connector);
+    } else if (connector.car.demand.hasCar && limits.isLockNear(connector.key)) {
       // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
-      near.push(control);
+      near.push(connector);
     } else if (
-      control.car.demand.hasCar &&
-      (!isDwelling(control, nowMs) || isAboutToResume(control, nowMs, settleMs))
+      connector.car.demand.hasCar &&
+      (!isDwelling(connector, nowMs) || isAboutToResume(connector, nowMs, settleMs))
     ) {
       // A connector whose pause ends soon already holds its unused share. Otherwise other cars would have that share
       // when the pause ends.
-      rest.push(control);
+      rest.push(connector);
     } else {
-      atRest.push(control);
-      leftW -= heldWOf(control);
-      deductLoad(leftTenthsA, control, 0);
+      atRest.push(connector);
+      leftW -= heldWOf(connector);
+      deductLoad(leftTenthsA, connector, 0);
     }
   }
   // The length of a turn depends on all connectors only while some car is pending.
@@ -108,10 +108,10 @@ export function divide(
   const unlocked = near.length === 0 ? inTurn : [...near, ...inTurn];
   // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
-  const claims = unlocked.map((control) => claimOfUnlocked(control, limits));
+  const claims = unlocked.map((connector) => claimOfUnlocked(connector, limits));
   const allocation = allocate(
     leftW,
-    locked.map((control) => claimOfLocked(control, limits)),
+    locked.map((connector) => claimOfLocked(connector, limits)),
     claims,
     leftTenthsA,
   );
@@ -119,20 +119,20 @@ export function divide(
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
-export function isRunning({ granted, account, telemetry }: ConnectorControl): boolean {
+export function isRunning({ granted, account, telemetry }: Connector): boolean {
   return (granted.sentTenthsA ?? tenthsAOf(telemetry.slot.limitA ?? 0)) >= account.leastTenthsA;
 }
 
 /** The connector's minimum pause is not over, although it may have a share. */
-export function isPauseKept(control: ConnectorControl, limits: Limits, nowMs: number): boolean {
-  return isDwelling(control, nowMs) && !limits.isLockNear(control.key);
+export function isPauseKept(connector: Connector, limits: Limits, nowMs: number): boolean {
+  return isDwelling(connector, nowMs) && !limits.isLockNear(connector.key);
 }
 
-function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: boolean): Claim {
-  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, circuitPhases } = control.account;
-  const heldTenthsA = heldTenthsAOf(control);
+function claimOf(connector: Connector, wantedTenthsA: number, isResting: boolean): Claim {
+  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, circuitPhases } = connector.account;
+  const heldTenthsA = heldTenthsAOf(connector);
   const hasFuses = circuitPhases.length > 0;
-  const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(control) : 0;
+  const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(connector) : 0;
   const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {
@@ -144,37 +144,40 @@ function claimOf(control: ConnectorControl, wantedTenthsA: number, isResting: bo
   };
 }
 
-function claimOfUnlocked(control: ConnectorControl, limits: Limits): Claim {
-  return claimOf(control, control.car.demand.mostTenthsA, isAtRest(control, limits));
+function claimOfUnlocked(connector: Connector, limits: Limits): Claim {
+  return claimOf(connector, connector.car.demand.mostTenthsA, isAtRest(connector, limits));
 }
 
 /**
  * Rule R52: others make room for a lock before it begins, if it will raise the connector's limit. The connector itself
  * rises no earlier than its lock.
  */
-export function isLockAhead(control: ConnectorControl, limits: Limits): boolean {
-  const { key, car, granted } = control;
-  return car.demand.hasCar && lockTenthsAOf(control, limits.lockAheadKw(key)) > (granted.sentTenthsA ?? 0);
+export function isLockAhead(connector: Connector, limits: Limits): boolean {
+  const { key, car, granted } = connector;
+  return car.demand.hasCar && lockTenthsAOf(connector, limits.lockAheadKw(key)) > (granted.sentTenthsA ?? 0);
 }
 
 /** A locked connector without a car keeps its floor available. */
-function claimOfLocked(control: ConnectorControl, limits: Limits): Claim {
-  return claimOfLock(control, Math.max(lockLimitKwOf(control) ?? 0, limits.lockAheadKw(control.key) ?? 0));
+function claimOfLocked(connector: Connector, limits: Limits): Claim {
+  return claimOfLock(
+    connector,
+    Math.max(lockLimitKwOf(connector) ?? 0, limits.lockAheadKw(connector.key) ?? 0),
+  );
 }
 
 /** Highest share of a locked connector under its present lock, W. */
-export function mostOfLockW(control: ConnectorControl): number {
-  return claimOfLock(control, lockLimitKwOf(control)).mostW;
+export function mostOfLockW(connector: Connector): number {
+  return claimOfLock(connector, lockLimitKwOf(connector)).mostW;
 }
 
-function claimOfLock(control: ConnectorControl, lockKw: number | undefined): Claim {
-  const { demand } = control.car;
-  const lockTenthsA = demand.hasCar ? lockTenthsAOf(control, lockKw) : 0;
-  return claimOf(control, Math.min(lockTenthsA, demand.mostTenthsA), false);
+function claimOfLock(connector: Connector, lockKw: number | undefined): Claim {
+  const { demand } = connector.car;
+  const lockTenthsA = demand.hasCar ? lockTenthsAOf(connector, lockKw) : 0;
+  return claimOf(connector, Math.min(lockTenthsA, demand.mostTenthsA), false);
 }
 
 /** The limit of a lock in tenths of an ampere; 0 without one. */
-function lockTenthsAOf({ account }: ConnectorControl, lockKw: number | undefined): number {
+function lockTenthsAOf({ account }: Connector, lockKw: number | undefined): number {
   return lockKw === undefined ? 0 : tenthsWithin(wattsOfLimit(lockKw), account.milliwattsPerTenth);
 }
 
@@ -182,10 +185,10 @@ function lockTenthsAOf({ account }: ConnectorControl, lockKw: number | undefined
  * The car rests, so that its connector may yield. A connector whose lock begins soon does not count, because it must
  * have its floor by then. A car that would not wake up keeps its floor.
  */
-export function isAtRest(control: ConnectorControl, limits: Limits): boolean {
-  const { demand } = control.car;
-  if (!demand.hasCar || !demand.isResting || isKeptOn(control)) return false;
-  return !isLocked(control) && !limits.isLockNear(control.key);
+export function isAtRest(connector: Connector, limits: Limits): boolean {
+  const { demand } = connector.car;
+  if (!demand.hasCar || !demand.isResting || isKeptOn(connector)) return false;
+  return !isLocked(connector) && !limits.isLockNear(connector.key);
 }
 
 export function isShort({ allocation: { isLastResort, isUnattainable } }: Division): boolean {
@@ -196,7 +199,7 @@ export function isShort({ allocation: { isLastResort, isUnattainable } }: Divisi
 export function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
   if (levelW !== undefined) return true;
   return unlocked.some(
-    (control, i) => !control.car.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(control),
+    (connector, i) => !connector.car.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(connector),
   );
 }
 
@@ -204,10 +207,10 @@ export function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Divisi
 export function servedBy({ allocation, locked, unlocked }: Division): Served {
   let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
   for (const i of locked.keys()) servedW += allocation.lockedW[i] ?? 0;
-  for (const [i, control] of unlocked.entries()) {
-    if (control.car.demand.isResting) continue;
+  for (const [i, connector] of unlocked.entries()) {
+    if (connector.car.demand.isResting) continue;
     const shareW = allocation.unlockedW[i] ?? 0;
-    const isPaused = shareW < floorWOf(control) || allocation.yields[i] === 'paused';
+    const isPaused = shareW < floorWOf(connector) || allocation.yields[i] === 'paused';
     if (isPaused) paused++;
     else servedW += shareW;
     leastW = Math.min(leastW, isPaused ? 0 : shareW);
@@ -216,10 +219,10 @@ export function servedBy({ allocation, locked, unlocked }: Division): Served {
 }
 
 /** Deducts the connector's load at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
-export function deductLoad(leftTenthsA: number[], control: ConnectorControl, tenthsA: number): void {
-  const { circuitPhases } = control.account;
+export function deductLoad(leftTenthsA: number[], connector: Connector, tenthsA: number): void {
+  const { circuitPhases } = connector.account;
   if (circuitPhases.length === 0) return;
-  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
+  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(connector));
   for (const circuitPhase of circuitPhases)
     leftTenthsA[circuitPhase] = (leftTenthsA[circuitPhase] ?? 0) - loadTenthsA;
 }

@@ -1,7 +1,7 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, isControlled, isLocked, turnOf, type Writing } from './connector-control.js';
+import { type Connector, isControlled, isLocked, turnOf, type Writing } from './connector.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
 import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
 
@@ -24,29 +24,29 @@ interface Room {
  * charging time, as far as they fit.
  */
 export function allowFailsafes(
-  controls: Iterable<Written>,
+  connectors: Iterable<Written>,
   lowestW: number,
   capacitiesTenthsA: readonly number[],
   nowMs: number,
 ): void {
-  const all = [...controls];
+  const all = [...connectors];
   const emptyRoom = (): Room => ({ leftW: lowestW, leftTenthsA: [...capacitiesTenthsA] });
   const together = emptyRoom();
-  for (const control of all) take(together, control, failsafeTenthsAOf(control));
+  for (const connector of all) take(together, connector, failsafeTenthsAOf(connector));
   const doAllFit = together.leftW >= 0 && together.leftTenthsA.every((leftTenthsA) => leftTenthsA >= 0);
-  for (const control of all) control.failsafe.isAllowed = doAllFit;
+  for (const connector of all) connector.failsafe.isAllowed = doAllFit;
   if (doAllFit) return;
   // No grant changes the fallback of a charger that is not controlled.
   const beside = emptyRoom();
-  for (const control of all)
-    if (!isControlled(control)) take(beside, control, control.account.failsafeTenthsA);
+  for (const connector of all)
+    if (!isControlled(connector)) take(beside, connector, connector.account.failsafeTenthsA);
   const chosen = chosenOf(all, beside, nowMs);
   // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
   const room = emptyRoom();
-  for (const control of all) take(room, control, control.account.failsafeTenthsA);
-  for (const control of chosen) {
-    const moreTenthsA = failsafeTenthsAOf(control) - control.account.failsafeTenthsA;
-    control.failsafe.isAllowed = moreTenthsA <= 0 || takeIfItFits(room, control, moreTenthsA);
+  for (const connector of all) take(room, connector, connector.account.failsafeTenthsA);
+  for (const connector of chosen) {
+    const moreTenthsA = failsafeTenthsAOf(connector) - connector.account.failsafeTenthsA;
+    connector.failsafe.isAllowed = moreTenthsA <= 0 || takeIfItFits(room, connector, moreTenthsA);
   }
 }
 
@@ -60,12 +60,12 @@ export function waiveFailsafe({ failsafe }: Written, isWaived: boolean): void {
  * fail-safe above the car's minimum is excluded too, because it would keep others from charging.
  */
 function chosenOf(all: readonly Written[], room: Room, nowMs: number): readonly Written[] {
-  const turnMs = all.some((control) => isWaiting(control)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
+  const turnMs = all.some((connector) => isWaiting(connector)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
   const charging = all.filter(
-    (control) =>
-      isControlled(control) &&
-      (isLocked(control) || isKeptOn(control) || isInTurn(control, nowMs, turnMs)) &&
-      failsafeTenthsAOf(control) <= control.account.leastTenthsA,
+    (connector) =>
+      isControlled(connector) &&
+      (isLocked(connector) || isKeptOn(connector) || isInTurn(connector, nowMs, turnMs)) &&
+      failsafeTenthsAOf(connector) <= connector.account.leastTenthsA,
   );
   charging.sort(
     (a, b) =>
@@ -74,22 +74,22 @@ function chosenOf(all: readonly Written[], room: Room, nowMs: number): readonly 
       (turnOf(a).onSinceMs ?? 0) - (turnOf(b).onSinceMs ?? 0) ||
       (a.key < b.key ? -1 : 1),
   );
-  return charging.filter((control) => takeIfItFits(room, control, failsafeTenthsAOf(control)));
+  return charging.filter((connector) => takeIfItFits(room, connector, failsafeTenthsAOf(connector)));
 }
 
-function takeIfItFits(room: Room, control: ConnectorControl, tenthsA: number): boolean {
-  const { circuitPhases } = control.account;
+function takeIfItFits(room: Room, connector: Connector, tenthsA: number): boolean {
+  const { circuitPhases } = connector.account;
   const fitsCircuitPhases = circuitPhases.every(
     (circuitPhase) => tenthsA <= (room.leftTenthsA[circuitPhase] ?? 0),
   );
-  if (!fitsCircuitPhases || wattsOf(control, tenthsA) > room.leftW) return false;
-  take(room, control, tenthsA);
+  if (!fitsCircuitPhases || wattsOf(connector, tenthsA) > room.leftW) return false;
+  take(room, connector, tenthsA);
   return true;
 }
 
-function take(room: Room, control: ConnectorControl, tenthsA: number): void {
-  room.leftW -= wattsOf(control, tenthsA);
-  for (const circuitPhase of control.account.circuitPhases)
+function take(room: Room, connector: Connector, tenthsA: number): void {
+  room.leftW -= wattsOf(connector, tenthsA);
+  for (const circuitPhase of connector.account.circuitPhases)
     room.leftTenthsA[circuitPhase] = (room.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
 }
 
@@ -97,7 +97,7 @@ function take(room: Room, control: ConnectorControl, tenthsA: number): void {
  * Fail-safe power on the phases that its grants use. It counts at the highest voltage of the last hour plus a margin,
  * because no grant can lower a fail-safe.
  */
-function wattsOf({ provisioned: { spec }, account }: ConnectorControl, tenthsA: number): number {
+function wattsOf({ provisioned: { spec }, account }: Connector, tenthsA: number): number {
   const { milliwattsPerTenth, usedPhases, phases } = account;
   const ratedMilliwatts = (ratedMilliwattsPerTenth(spec) * Math.min(usedPhases, phases)) / phases;
   return wattsOfTenths(tenthsA, Math.min(milliwattsPerTenth * VOLTAGE_MAY_RISE, ratedMilliwatts));
@@ -107,35 +107,31 @@ function wattsOf({ provisioned: { spec }, account }: ConnectorControl, tenthsA: 
  * The fail-safes of chargers that keep no `thenA` over a restart fit. No message can lower these fail-safes. If even
  * they do not fit, no reservation can keep the limit. A reservation would then only keep every car from charging.
  */
-export function doOwnFailsafesFit(
-  controls: Iterable<ConnectorControl>,
-  lowestW: number,
-  nowMs: number,
-): boolean {
-  const forgetting = [...controls].filter((control) => forgetsThen(control, nowMs));
+export function doOwnFailsafesFit(connectors: Iterable<Connector>, lowestW: number, nowMs: number): boolean {
+  const forgetting = [...connectors].filter((connector) => forgetsThen(connector, nowMs));
   return sumOfFailsafesW(forgetting) <= lowestW;
 }
 
 /** The row on disk states that the charger keeps `thenA`, but the charger has not confirmed that in time. */
-export function lacksConfirmedKeepsThen(control: ConnectorControl, nowMs: number): boolean {
-  const { isDescribed, keepsThen } = control.account;
-  return !isDescribed && keepsThen && forgetsThen(control, nowMs);
+export function lacksConfirmedKeepsThen(connector: Connector, nowMs: number): boolean {
+  const { isDescribed, keepsThen } = connector.account;
+  return !isDescribed && keepsThen && forgetsThen(connector, nowMs);
 }
 
 /** The charger described itself as forgetting, or did not describe itself in time. */
-function forgetsThen({ account, telemetry }: ConnectorControl, nowMs: number): boolean {
+function forgetsThen({ account, telemetry }: Connector, nowMs: number): boolean {
   if (account.isDescribed) return !account.keepsThen;
   return telemetry.hb !== undefined && nowMs - telemetry.awaitedSinceMs >= DESCRIBED_WITHIN_MS;
 }
 
-function sumOfFailsafesW(controls: Iterable<ConnectorControl>): number {
+function sumOfFailsafesW(connectors: Iterable<Connector>): number {
   let sumW = 0;
-  for (const control of controls) sumW += wattsOf(control, failsafeTenthsAOf(control));
+  for (const connector of connectors) sumW += wattsOf(connector, failsafeTenthsAOf(connector));
   return sumW;
 }
 
 /** Fail-safe from provisioning. */
-export function failsafeTenthsAOf({ provisioned: { spec }, account }: ConnectorControl): number {
+export function failsafeTenthsAOf({ provisioned: { spec }, account }: Connector): number {
   return Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA);
 }
 
@@ -143,27 +139,27 @@ export function failsafeTenthsAOf({ provisioned: { spec }, account }: ConnectorC
  * The `thenA` of the connector's next grant. A charger that keeps `thenA` needs none while it has no car. A value below
  * the reservation would free nothing.
  */
-export function thenTenthsAOf(control: ConnectorControl): number {
-  const { account, car, failsafe } = control;
-  const failsafeTenthsA = failsafeTenthsAOf(control);
-  const isNeeded = car.demand.hasCar || isLocked(control) || !account.keepsThen;
+export function thenTenthsAOf(connector: Connector): number {
+  const { account, car, failsafe } = connector;
+  const failsafeTenthsA = failsafeTenthsAOf(connector);
+  const isNeeded = car.demand.hasCar || isLocked(connector) || !account.keepsThen;
   if (failsafe.isAllowed && isNeeded && !failsafe.isWaived) return failsafeTenthsA;
   return Math.min(failsafeTenthsA, account.alwaysReservedTenthsA);
 }
 
 /** Reservation at limit 0. A charger that keeps nothing over a restart falls back to its own fail-safe. */
-export function heldTenthsAOf(control: ConnectorControl): number {
-  const { account } = control;
-  return Math.max(Math.min(thenTenthsAOf(control), account.maxTenthsA), account.alwaysReservedTenthsA);
+export function heldTenthsAOf(connector: Connector): number {
+  const { account } = connector;
+  return Math.max(Math.min(thenTenthsAOf(connector), account.maxTenthsA), account.alwaysReservedTenthsA);
 }
 
-export function heldWOf(control: ConnectorControl): number {
-  return wattsOfTenths(heldTenthsAOf(control), control.account.milliwattsPerTenth);
+export function heldWOf(connector: Connector): number {
+  return wattsOfTenths(heldTenthsAOf(connector), connector.account.milliwattsPerTenth);
 }
 
 /** Circuit load at limit 0. Fuses always have capacity for the charger's own fail-safe, also beyond the budget. */
-export function heldLoadTenthsAOf(control: ConnectorControl): number {
-  return Math.max(heldTenthsAOf(control), control.account.alwaysCarriedTenthsA);
+export function heldLoadTenthsAOf(connector: Connector): number {
+  return Math.max(heldTenthsAOf(connector), connector.account.alwaysCarriedTenthsA);
 }
 
 /** Properties of a connector that determine its fail-safe load. */

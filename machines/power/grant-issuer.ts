@@ -1,6 +1,6 @@
 // Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, isLocked, powersOf } from './connector-control.js';
+import { type Connector, isLocked, powersOf } from './connector.js';
 import { aimAt, leaveAtBound } from './connector-targets.js';
 import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
@@ -41,11 +41,11 @@ const ORDER_FOLLOWED_WITHIN_MS = 15_000;
 const SECOND_MS = 1_000;
 
 /** The current limit is due for renewal after this heartbeat. */
-function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
-  const { account, granted, telemetry } = control;
+function isRenewalDue(connector: Connector, nowMs: number): boolean {
+  const { account, granted, telemetry } = connector;
   const { sentAtMs, leasedUntilMs } = granted;
   const { receivedAtMs, isEndOpen } = telemetry;
-  const { heartbeatMs } = control.provisioned.timing;
+  const { heartbeatMs } = connector.provisioned.timing;
   // The charger awaits that answer.
   if (isEndOpen) return receivedAtMs > sentAtMs;
   const isTaken = account.ackedSeq === account.lastSeq;
@@ -60,7 +60,7 @@ function isRenewalDue(control: ConnectorControl, nowMs: number): boolean {
  * stops no other.
  */
 function ttlMsFor(
-  { account, provisioned: { timing } }: ConnectorControl,
+  { account, provisioned: { timing } }: Connector,
   thenTenthsA: number,
   areOrdersExpected: boolean,
 ): number {
@@ -73,30 +73,30 @@ function ttlMsFor(
  * Limit that the charger reports while no grant of this service lasts, tenths of an ampere. It may be for fewer phases
  * than intended.
  */
-function ungrantedTenthsA({ account, telemetry: { slot } }: ConnectorControl): number {
+function ungrantedTenthsA({ account, telemetry: { slot } }: Connector): number {
   return account.isWithoutSentGrant ? Math.min(tenthsAOf(slot.limitA ?? 0), account.boundTenthsA) : 0;
 }
 
 /** A lock has its minimum under any limit but the grid operator's (R17). */
-function isFloorOwed(control: ConnectorControl): boolean {
-  return isLocked(control) && !control.decided.isPausedForOperator;
+function isFloorOwed(connector: Connector): boolean {
+  return isLocked(connector) && !connector.decided.isPausedForOperator;
 }
 
 /** Earlier limits may outlast their leases, and the row on disk does not show that (R41). */
-function isEndUnwritten({ telemetry, granted, account }: ConnectorControl): boolean {
+function isEndUnwritten({ telemetry, granted, account }: Connector): boolean {
   return telemetry.isEndOpen && granted.storedLease !== leaseToStore(account);
 }
 
 /**
  * Part of the newest sent limit that the charger still holds under a valid lease, tenths of an ampere; 0 without one.
  */
-function leasedTenthsA({ account, telemetry: { slot } }: ConnectorControl, nowMs: number): number {
+function leasedTenthsA({ account, telemetry: { slot } }: Connector, nowMs: number): number {
   if (account.leaseEndMs <= nowMs) return 0;
   return Math.min(tenthsAOf(slot.limitA ?? 0), account.grantedTenthsA);
 }
 
 /** Longest lease, ms from the newest heartbeat, that ends by `endMs` on the slowest clock. */
-function ttlMsUntil(endMs: number, { account, telemetry: { receivedAtMs } }: ConnectorControl): number {
+function ttlMsUntil(endMs: number, { account, telemetry: { receivedAtMs } }: Connector): number {
   // `ttlMsOf` rounds up by less than a millisecond.
   const leftMs = ttlMsOf(endMs - receivedAtMs) - 1;
   return Math.min(wholeSecondsOf(leftMs), account.ttlMs);
@@ -108,14 +108,14 @@ function wholeSecondsOf(ttlMs: number): number {
 }
 
 /** Grants to the charger end at a known time. It counts leases from its heartbeats, and its clock stays as it is. */
-function hasKnownEnd({ account, telemetry: { isEndOpen } }: ConnectorControl): boolean {
+function hasKnownEnd({ account, telemetry: { isEndOpen } }: Connector): boolean {
   return account.lease === 'heartbeat' && !isEndOpen;
 }
 
 /** Entitlement from `fromMs` on, W. A grant without a known end may be renewed until then, so it counts. */
-export function outlastingW(control: ConnectorControl, fromMs: number): number {
-  const { account } = control;
-  return hasKnownEnd(control) ? account.boundWFrom(fromMs) : account.boundW;
+export function outlastingW(connector: Connector, fromMs: number): number {
+  const { account } = connector;
+  return hasKnownEnd(connector) ? account.boundWFrom(fromMs) : account.boundW;
 }
 
 /** Capacity for grants after a decision, W. */
@@ -157,7 +157,7 @@ class KeptForLocks implements CircuitLoads {
   powerW = 0;
   readonly #tenthsA = new Map<number, number>();
 
-  constructor(controlled: readonly ConnectorControl[]) {
+  constructor(controlled: readonly Connector[]) {
     for (const { account, decided } of controlled) {
       const { lockAheadTenthsA } = decided;
       if (lockAheadTenthsA === 0) continue;
@@ -193,7 +193,7 @@ export class GrantIssuer {
   /** Excess reservations of unverified chargers that obey their limits. */
   #beyondGrants = BeyondGrants.of([]);
   #keptForLocks = NOTHING_KEPT;
-  #isOwedAtOnce: (control: ConnectorControl) => boolean = () => false;
+  #isOwedAtOnce: (connector: Connector) => boolean = () => false;
   #areOrdersExpected = false;
   #ahead: readonly LimitAhead[] = [];
   #stockTakenAtMs: number | undefined;
@@ -217,10 +217,10 @@ export class GrantIssuer {
    * @param late connectors of `controlled` that have not taken a lower limit in time.
    */
   issue(
-    controlled: readonly ConnectorControl[],
-    uncontrolled: readonly ConnectorControl[],
+    controlled: readonly Connector[],
+    uncontrolled: readonly Connector[],
     room: GrantRoom,
-    late: readonly ConnectorControl[],
+    late: readonly Connector[],
     nowMs: number,
   ): DecidedGrant[] {
     const { budgetW, need } = room;
@@ -235,33 +235,33 @@ export class GrantIssuer {
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
     this.#keptForLocks = new KeptForLocks(controlled);
     const grants = this.#grantTargets(controlled, nowMs);
-    for (const control of late) {
-      const isTold = control.granted.isStoring || nowMs - control.granted.sentAtMs < REPEAT_AFTER_MS;
-      if (!isTold) grants.push(this.#grant(control, control.granted.sentTenthsA ?? 0, nowMs));
+    for (const connector of late) {
+      const isTold = connector.granted.isStoring || nowMs - connector.granted.sentAtMs < REPEAT_AFTER_MS;
+      if (!isTold) grants.push(this.#grant(connector, connector.granted.sentTenthsA ?? 0, nowMs));
     }
-    for (const control of uncontrolled) leaveAtBound(control);
+    for (const connector of uncontrolled) leaveAtBound(connector);
     const told = uncontrolled.filter(receivesUnverifiedLimits);
     if (told.length === 0) return grants;
     const by = { budgetW, need, ledger: this.#ledger, isOwedAtOnce: this.#isOwedAtOnce, nowMs };
     const roomFor = capacityForMinimumOf(uncontrolled, controlled, by);
-    for (const control of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
-      const isCounted = this.#beyondGrants.leaveOut(control.account);
-      const grant = this.#tellUncontrolled(control, roomFor(control), nowMs);
-      if (isCounted) this.#beyondGrants.count(control.account);
+    for (const connector of told.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)))) {
+      const isCounted = this.#beyondGrants.leaveOut(connector.account);
+      const grant = this.#tellUncontrolled(connector, roomFor(connector), nowMs);
+      if (isCounted) this.#beyondGrants.count(connector.account);
       if (grant !== undefined) grants.push(grant);
     }
     return grants;
   }
 
   /** Renewal of the current limit after a heartbeat; undefined if none is due. */
-  renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA, isStoring } = control.granted;
-    if (sentTenthsA === undefined || isStoring || !control.provisioned.spec.isActive) return undefined;
-    return isRenewalDue(control, nowMs) ? this.#grant(control, sentTenthsA, nowMs) : undefined;
+  renew(connector: Connector, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, isStoring } = connector.granted;
+    if (sentTenthsA === undefined || isStoring || !connector.provisioned.spec.isActive) return undefined;
+    return isRenewalDue(connector, nowMs) ? this.#grant(connector, sentTenthsA, nowMs) : undefined;
   }
 
   /** Time of the next possible raise; undefined if none is outstanding. */
-  nextRaiseAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
+  nextRaiseAtMs(controlled: readonly Connector[], nowMs: number): number | undefined {
     // A connector that reports later triggers a decision by its report.
     if (controlled.length === 0) return undefined;
     let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
@@ -282,105 +282,105 @@ export class GrantIssuer {
    * Decreases leave at once. Raises leave as far as others have released capacity: locked connectors first, then those
    * with the lowest limits.
    */
-  #grantTargets(controlled: readonly ConnectorControl[], nowMs: number): DecidedGrant[] {
+  #grantTargets(controlled: readonly Connector[], nowMs: number): DecidedGrant[] {
     const grants: DecidedGrant[] = [];
-    const raises: ConnectorControl[] = [];
-    for (const control of controlled) {
-      const { sentTenthsA } = control.granted;
-      const { targetTenthsA } = control.decided;
-      const isWider = isToWiden(control) && widens(control, this.#raisableTenthsA(control));
+    const raises: Connector[] = [];
+    for (const connector of controlled) {
+      const { sentTenthsA } = connector.granted;
+      const { targetTenthsA } = connector.decided;
+      const isWider = isToWiden(connector) && widens(connector, this.#raisableTenthsA(connector));
       const isMore = sentTenthsA === undefined || targetTenthsA > sentTenthsA;
-      if (isMore && !isWider) raises.push(control);
-      else if ((isWider || targetTenthsA !== sentTenthsA) && !this.#wouldStopLock(control))
-        grants.push(this.#grant(control, targetTenthsA, nowMs));
+      if (isMore && !isWider) raises.push(connector);
+      else if ((isWider || targetTenthsA !== sentTenthsA) && !this.#wouldStopLock(connector))
+        grants.push(this.#grant(connector, targetTenthsA, nowMs));
     }
-    const sentTo = ({ granted }: ConnectorControl) => granted.sentTenthsA ?? 0;
+    const sentTo = ({ granted }: Connector) => granted.sentTenthsA ?? 0;
     raises.sort((a, b) => Number(isLocked(b)) - Number(isLocked(a)) || sentTo(a) - sentTo(b));
-    for (const control of raises) {
-      const grant = this.#raise(control, nowMs);
+    for (const connector of raises) {
+      const grant = this.#raise(connector, nowMs);
       if (grant !== undefined) grants.push(grant);
     }
-    for (const control of controlled) {
-      const { isLeaseCut, isStoring, sentTenthsA } = control.granted;
-      if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(control, sentTenthsA))
-        grants.push(this.#grant(control, sentTenthsA, nowMs));
+    for (const connector of controlled) {
+      const { isLeaseCut, isStoring, sentTenthsA } = connector.granted;
+      if (isLeaseCut && !isStoring && sentTenthsA !== undefined && this.#extendsLease(connector, sentTenthsA))
+        grants.push(this.#grant(connector, sentTenthsA, nowMs));
     }
     return grants;
   }
 
   /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3, R51). */
-  #ttlMsFor(control: ConnectorControl, limitTenthsA: number, thenTenthsA: number): number {
-    const { account } = control;
-    const { isLeaseCut, leasedUntilMs } = control.granted;
-    const { receivedAtMs } = control.telemetry;
-    let ttlMs = ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
+  #ttlMsFor(connector: Connector, limitTenthsA: number, thenTenthsA: number): number {
+    const { account } = connector;
+    const { isLeaseCut, leasedUntilMs } = connector.granted;
+    const { receivedAtMs } = connector.telemetry;
+    let ttlMs = ttlMsFor(connector, thenTenthsA, this.#areOrdersExpected);
     // The end of such a lease changes nothing, or is not known.
     if (limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat') return ttlMs;
-    if (isFloorOwed(control) && limitTenthsA <= account.leastTenthsA) return ttlMs;
+    if (isFloorOwed(connector) && limitTenthsA <= account.leastTenthsA) return ttlMs;
     for (const limit of this.#ahead)
-      if (!limit.isBudget || limitTenthsA > this.#outlastingTenthsA(control, limit))
-        ttlMs = Math.min(ttlMs, ttlMsUntil(limit.fromMs - this.#settleMs, control));
+      if (!limit.isBudget || limitTenthsA > this.#outlastingTenthsA(connector, limit))
+        ttlMs = Math.min(ttlMs, ttlMsUntil(limit.fromMs - this.#settleMs, connector));
     // Beyond the end of a cut lease, its limit is a raise: it must fit the limit that has begun.
     if (isLeaseCut && limitTenthsA > this.#ledger.fittingTenthsA(account, this.#limitW))
       ttlMs = Math.min(ttlMs, wholeSecondsOf(leasedUntilMs - receivedAtMs));
     return ttlMs;
   }
 
-  #extendsLease(control: ConnectorControl, limitTenthsA: number): boolean {
-    const { account, telemetry, granted } = control;
-    const ttlMs = this.#ttlMsFor(control, limitTenthsA, account.grantedThenTenthsA);
+  #extendsLease(connector: Connector, limitTenthsA: number): boolean {
+    const { account, telemetry, granted } = connector;
+    const ttlMs = this.#ttlMsFor(connector, limitTenthsA, account.grantedThenTenthsA);
     return telemetry.receivedAtMs + ttlMs >= granted.leasedUntilMs + SECOND_MS;
   }
 
   /** Highest current that may outlast the start of a lower limit. */
-  #outlastingTenthsA(control: ConnectorControl, { fromMs, leftW }: LimitAhead): number {
-    const { account } = control;
-    const roomW = leftW + outlastingW(control, fromMs);
+  #outlastingTenthsA(connector: Connector, { fromMs, leftW }: LimitAhead): number {
+    const { account } = connector;
+    const roomW = leftW + outlastingW(connector, fromMs);
     return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);
   }
 
   /** Highest fallback that may outlast the start of each lower limit. One that the charger has adds nothing. */
-  #mostThenAheadTenthsA(control: ConnectorControl): number {
+  #mostThenAheadTenthsA(connector: Connector): number {
     let mostTenthsA = Number.POSITIVE_INFINITY;
     for (const limit of this.#ahead) {
-      const fittingTenthsA = this.#outlastingTenthsA(control, limit);
-      mostTenthsA = Math.min(mostTenthsA, Math.max(control.account.failsafeTenthsA, fittingTenthsA));
+      const fittingTenthsA = this.#outlastingTenthsA(connector, limit);
+      mostTenthsA = Math.min(mostTenthsA, Math.max(connector.account.failsafeTenthsA, fittingTenthsA));
     }
     return mostTenthsA;
   }
 
   /** Entitlement of the connector from the start of each lower limit on, W. */
-  #outlastingW(control: ConnectorControl): readonly number[] {
-    return this.#ahead.map(({ fromMs }) => outlastingW(control, fromMs));
+  #outlastingW(connector: Connector): readonly number[] {
+    return this.#ahead.map(({ fromMs }) => outlastingW(connector, fromMs));
   }
 
-  #deductOutlasting(control: ConnectorControl, beforeW: readonly number[]): void {
+  #deductOutlasting(connector: Connector, beforeW: readonly number[]): void {
     for (const [i, limit] of this.#ahead.entries())
-      limit.leftW -= Math.max(0, outlastingW(control, limit.fromMs) - (beforeW[i] ?? 0));
+      limit.leftW -= Math.max(0, outlastingW(connector, limit.fromMs) - (beforeW[i] ?? 0));
   }
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */
-  #wouldStopLock(control: ConnectorControl): boolean {
-    const { leastTenthsA } = control.account;
-    if (!isLocked(control) || control.decided.targetTenthsA < leastTenthsA) return false;
-    const isGrantable = this.#grantableTenthsA(control) >= leastTenthsA;
-    return !isGrantable && ungrantedTenthsA(control) >= leastTenthsA;
+  #wouldStopLock(connector: Connector): boolean {
+    const { leastTenthsA } = connector.account;
+    if (!isLocked(connector) || connector.decided.targetTenthsA < leastTenthsA) return false;
+    const isGrantable = this.#grantableTenthsA(connector) >= leastTenthsA;
+    return !isGrantable && ungrantedTenthsA(connector) >= leastTenthsA;
   }
 
-  #raise(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    const { sentTenthsA, isStoring, raisedAtMs } = control.granted;
-    const { targetTenthsA } = control.decided;
-    const { leastTenthsA, maxTenthsA } = control.account;
+  #raise(connector: Connector, nowMs: number): DecidedGrant | undefined {
+    const { sentTenthsA, isStoring, raisedAtMs } = connector.granted;
+    const { targetTenthsA } = connector.decided;
+    const { leastTenthsA, maxTenthsA } = connector.account;
     if (isStoring) return undefined;
-    const isLockToRise = isFloorOwed(control) && (sentTenthsA ?? 0) < leastTenthsA;
-    const isAtTenthsA = ungrantedTenthsA(control);
-    const isFloorKept = isLockToRise && this.#isFloorDue(control);
-    let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(control));
+    const isLockToRise = isFloorOwed(connector) && (sentTenthsA ?? 0) < leastTenthsA;
+    const isAtTenthsA = ungrantedTenthsA(connector);
+    const isFloorKept = isLockToRise && this.#isFloorDue(connector);
+    let tenthsA = Math.min(targetTenthsA, this.#raisableTenthsA(connector));
     if (tenthsA < leastTenthsA) tenthsA = isFloorKept ? leastTenthsA : 0;
-    if (tenthsA < targetTenthsA) aimAt(control, targetTenthsA, 'waiting');
-    const keptTenthsA = Math.min(targetTenthsA, leasedTenthsA(control, nowMs));
+    if (tenthsA < targetTenthsA) aimAt(connector, targetTenthsA, 'waiting');
+    const keptTenthsA = Math.min(targetTenthsA, leasedTenthsA(connector, nowMs));
     if (sentTenthsA === undefined && keptTenthsA > tenthsA)
-      return this.#lowerForRestOfLease(control, keptTenthsA, nowMs);
+      return this.#lowerForRestOfLease(connector, keptTenthsA, nowMs);
     if (tenthsA < isAtTenthsA && this.#isTakingStock(nowMs)) return undefined;
     // A locked connector keeps its current phases until all its intended phases have capacity.
     if (isLockToRise && tenthsA === 0 && isAtTenthsA >= leastTenthsA) return undefined;
@@ -390,20 +390,21 @@ export class GrantIssuer {
       const isPaced = isLockToRise || nowMs - raisedAtMs >= RAISE_EVERY_MS;
       if (!isWorthIt || !isPaced) return undefined;
     }
-    if (tenthsA > 0) recordRaise(control, nowMs);
-    return this.#grant(control, tenthsA, nowMs, { isLockFloor: isFloorKept });
+    if (tenthsA > 0) recordRaise(connector, nowMs);
+    return this.#grant(connector, tenthsA, nowMs, { isLockFloor: isFloorKept });
   }
 
   /** A lock keeps 6 A that the ledger counts already. Else it waits until others have released them, or none will. */
-  #isFloorDue(control: ConnectorControl): boolean {
-    const { account } = control;
+  #isFloorDue(connector: Connector): boolean {
+    const { account } = connector;
     const { leastTenthsA } = account;
-    if (Math.max(account.hadTenthsA, this.#grantableTenthsA(control)) >= leastTenthsA) return true;
+    if (Math.max(account.hadTenthsA, this.#grantableTenthsA(connector)) >= leastTenthsA) return true;
     if (this.#ledger.carriableTenthsA(account) < leastTenthsA) return false;
-    const isOn = (control.granted.sentTenthsA ?? 0) >= leastTenthsA;
+    const isOn = (connector.granted.sentTenthsA ?? 0) >= leastTenthsA;
     if (isOn && mostOnFirst(account.bounds, account.grantedPhases) >= leastTenthsA) return true;
     return (
-      this.#doesClusterCarry(account) && (this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(control))
+      this.#doesClusterCarry(account) &&
+      (this.#isCapacityForMinimum(account) || this.#isOwedAtOnce(connector))
     );
   }
 
@@ -411,27 +412,27 @@ export class GrantIssuer {
    * Highest limit for a raise. A connector that reconnects gets no more than fits, because others may have relied on
    * the end of its lease. A charger that misses its lower limit would hold its current one beyond that.
    */
-  #raisableTenthsA(control: ConnectorControl): number {
-    const { account, granted } = control;
-    const grantableTenthsA = this.#grantableTenthsA(control);
+  #raisableTenthsA(connector: Connector): number {
+    const { account, granted } = connector;
+    const grantableTenthsA = this.#grantableTenthsA(connector);
     if (granted.sentTenthsA !== undefined) return grantableTenthsA;
-    const kept = this.#keptFrom(control);
+    const kept = this.#keptFrom(connector);
     const fittingTenthsA = this.#ledger.fittingTenthsA(account, this.#raisesToW - kept.powerW, kept);
-    return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(control)));
+    return Math.min(grantableTenthsA, Math.max(fittingTenthsA, heldTenthsAOf(connector)));
   }
 
-  #grantableTenthsA(control: ConnectorControl): number {
-    const kept = this.#keptFrom(control);
-    let tenthsA = this.#ledger.grantableTenthsA(control.account, this.#raisesToW - kept.powerW, kept);
-    if (hasKnownEnd(control)) return tenthsA;
+  #grantableTenthsA(connector: Connector): number {
+    const kept = this.#keptFrom(connector);
+    let tenthsA = this.#ledger.grantableTenthsA(connector.account, this.#raisesToW - kept.powerW, kept);
+    if (hasKnownEnd(connector)) return tenthsA;
     for (const limit of this.#ahead)
-      if (!limit.isBudget) tenthsA = Math.min(tenthsA, this.#outlastingTenthsA(control, limit));
+      if (!limit.isBudget) tenthsA = Math.min(tenthsA, this.#outlastingTenthsA(connector, limit));
     return tenthsA;
   }
 
   /** No other connector rises into the room of a lock that begins soon (R52). */
-  #keptFrom(control: ConnectorControl): KeptForLocks {
-    return isLocked(control) || control.decided.lockAheadTenthsA > 0 ? NOTHING_KEPT : this.#keptForLocks;
+  #keptFrom(connector: Connector): KeptForLocks {
+    return isLocked(connector) || connector.decided.lockAheadTenthsA > 0 ? NOTHING_KEPT : this.#keptForLocks;
   }
 
   /**
@@ -439,17 +440,13 @@ export class GrantIssuer {
    * leaves at once and frees capacity earlier. The limit does not count as sent, so every decision tries again to fit
    * the target.
    */
-  #lowerForRestOfLease(
-    control: ConnectorControl,
-    limitTenthsA: number,
-    nowMs: number,
-  ): DecidedGrant | undefined {
-    const { account, telemetry, granted } = control;
-    const ttlMs = ttlMsUntil(account.leaseEndMs, control);
+  #lowerForRestOfLease(connector: Connector, limitTenthsA: number, nowMs: number): DecidedGrant | undefined {
+    const { account, telemetry, granted } = connector;
+    const ttlMs = ttlMsUntil(account.leaseEndMs, connector);
     const isLower = limitTenthsA < tenthsAOf(telemetry.slot.limitA ?? 0);
     if (!isLower || ttlMs === 0 || nowMs - granted.sentAtMs < REPEAT_AFTER_MS) return undefined;
-    const decided = this.#grant(control, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
-    restartSent(control);
+    const decided = this.#grant(connector, limitTenthsA, nowMs, { mostTtlMs: ttlMs });
+    restartSent(connector);
     return decided;
   }
 
@@ -457,21 +454,17 @@ export class GrantIssuer {
    * Sends a limit to an online charger without verified lease, although its maximum stays reserved. The charger may
    * obey, so the limit rises only after capacity for it is free.
    */
-  #tellUncontrolled(
-    control: ConnectorControl,
-    room: CapacityForMinimum,
-    nowMs: number,
-  ): DecidedGrant | undefined {
-    const { account, car, granted, decided } = control;
+  #tellUncontrolled(connector: Connector, room: CapacityForMinimum, nowMs: number): DecidedGrant | undefined {
+    const { account, car, granted, decided } = connector;
     const { sentTenthsA, isStoring } = granted;
     const isCarried = this.#ledger.carriableTenthsA(account) >= account.maxTenthsA;
     // The connector keeps a granted maximum while others may not raise.
     const roomW = sentTenthsA === account.maxTenthsA ? this.#budgetW : this.#raisesToW;
     const isRoomy = this.#ledger.totalW + room.owedW <= roomW && isCarried && !car.compliance.isNonCompliant;
-    const tenthsA = isRoomy ? account.maxTenthsA : this.#leastToldTenthsA(control, room);
-    aimAt(control, tenthsA, decided.reason);
+    const tenthsA = isRoomy ? account.maxTenthsA : this.#leastToldTenthsA(connector, room);
+    aimAt(connector, tenthsA, decided.reason);
     if (tenthsA === sentTenthsA || isStoring) return undefined;
-    return this.#grant(control, tenthsA, nowMs, { isLockFloor: isLocked(control) });
+    return this.#grant(connector, tenthsA, nowMs, { isLockFloor: isLocked(connector) });
   }
 
   /**
@@ -479,13 +472,13 @@ export class GrantIssuer {
    * lowered. A raise to the minimum also waits until others have released it, and until the floors owed to locks fit. A
    * locked connector gets its minimum at once if nothing remains to wait for.
    */
-  #leastToldTenthsA(control: ConnectorControl, { isOwedAtOnce, doesFit, owedW }: CapacityForMinimum): number {
-    const { account } = control;
+  #leastToldTenthsA(connector: Connector, { isOwedAtOnce, doesFit, owedW }: CapacityForMinimum): number {
+    const { account } = connector;
     const isCarried = this.#ledger.carriableTenthsA(account, this.#beyondGrants) >= account.leastTenthsA;
-    const has = keptTenthsAOf(control) >= account.leastTenthsA;
+    const has = keptTenthsAOf(connector) >= account.leastTenthsA;
     const isDue = isOwedAtOnce && isCarried && this.#doesClusterCarry(account);
-    const isKept = isLocked(control) ? has || isDue : has && doesFit;
-    const besideW = isLocked(control) ? 0 : owedW;
+    const isKept = isLocked(connector) ? has || isDue : has && doesFit;
+    const besideW = isLocked(connector) ? 0 : owedW;
     return isKept || (isCarried && this.#isCapacityForMinimum(account, besideW)) ? account.leastTenthsA : 0;
   }
 
@@ -506,44 +499,45 @@ export class GrantIssuer {
 
   /** Records a grant, capped at the ledger's capacity. */
   #grant(
-    control: ConnectorControl,
+    connector: Connector,
     wantedTenthsA: number,
     nowMs: number,
     { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
   ): DecidedGrant {
-    const { account, granted } = control;
-    const { sentTenthsA: beforeTenthsA, storedTtlMs, storedThenTenthsA } = granted;
-    const { hb = 0, boot, receivedAtMs } = control.telemetry;
-    const grantable = this.#grantableTenthsA(control);
+    const { account, granted } = connector;
+    const { sentTenthsA: beforeTenthsA, stored } = granted;
+    const { hb = 0, boot, receivedAtMs } = connector.telemetry;
+    const grantable = this.#grantableTenthsA(connector);
     const isCapped = !isLockFloor && wantedTenthsA > grantable;
     const isBelowLeast = isCapped && grantable < account.leastTenthsA;
     // A lock keeps its minimum when a lease that was cut has ended.
-    const isFloorKept = isLockFloor || (isBelowLeast && isFloorOwed(control) && this.#isFloorDue(control));
+    const isFloorKept =
+      isLockFloor || (isBelowLeast && isFloorOwed(connector) && this.#isFloorDue(connector));
     let limitTenthsA = isCapped ? grantable : wantedTenthsA;
     if (isBelowLeast) limitTenthsA = isFloorKept ? account.leastTenthsA : 0;
-    const wantedThen = thenTenthsAOf(control);
+    const wantedThen = thenTenthsAOf(connector);
     // A higher fail-safe waits for the disk. A grant that can do without the disk does not raise the fail-safe.
-    const isOnMorePhases = account.usedPhases > granted.storedPhases;
+    const isOnMorePhases = account.usedPhases > stored.phases;
     const isLower = limitTenthsA < (beforeTenthsA ?? 0) && !isOnMorePhases;
     const isPlain = nowMs < granted.storesAgainAtMs || isLower;
     const beside = { ledger: this.#ledger, beyond: this.#beyondGrants, roomW: this.#raisesToW };
     const mostThen = Math.max(limitTenthsA, Math.min(grantable, mostThenOf(account, wantedThen, beside)));
-    const mostThenNow = Math.min(mostThen, isPlain ? storedThenTenthsA : mostThen);
-    const fittingThen = Math.min(wantedThen, mostThenNow, this.#mostThenAheadTenthsA(control));
+    const mostThenNow = Math.min(mostThen, isPlain ? stored.thenTenthsA : mostThen);
+    const fittingThen = Math.min(wantedThen, mostThenNow, this.#mostThenAheadTenthsA(connector));
     // A charger accepts no `thenA` between 0 and its lowest limit.
     const thenTenthsA = fittingThen < account.leastTenthsA ? 0 : fittingThen;
-    const { reason } = control.decided;
+    const { reason } = connector.decided;
     // A grant that leaves at once lasts no longer than the lease on disk.
-    const dueTtlMs = this.#ttlMsFor(control, limitTenthsA, thenTenthsA);
+    const dueTtlMs = this.#ttlMsFor(connector, limitTenthsA, thenTenthsA);
     const givenTtlMs = Math.min(dueTtlMs, mostTtlMs);
-    const ttlMs = isPlain && storedTtlMs > 0 ? Math.min(givenTtlMs, storedTtlMs) : givenTtlMs;
-    const isToLast = (limitTenthsA > 0 && ttlMs > storedTtlMs) || (!isLower && isEndUnwritten(control));
+    const ttlMs = isPlain && stored.ttlMs > 0 ? Math.min(givenTtlMs, stored.ttlMs) : givenTtlMs;
+    const isToLast = (limitTenthsA > 0 && ttlMs > stored.ttlMs) || (!isLower && isEndUnwritten(connector));
     const mustStore =
-      limitTenthsA > granted.storedLimitTenthsA ||
-      thenTenthsA > storedThenTenthsA ||
+      limitTenthsA > stored.limitTenthsA ||
+      thenTenthsA > stored.thenTenthsA ||
       isToLast ||
       (isOnMorePhases && Math.max(limitTenthsA, thenTenthsA) > 0);
-    const outlastingBeforeW = this.#ahead.length === 0 ? NONE : this.#outlastingW(control);
+    const outlastingBeforeW = this.#ahead.length === 0 ? NONE : this.#outlastingW(connector);
     const seq = account.grant({
       limitTenthsA,
       thenTenthsA,
@@ -553,15 +547,15 @@ export class GrantIssuer {
       budgetW: this.#raisesToW,
       isWaiting: mustStore,
     });
-    if (outlastingBeforeW !== NONE) this.#deductOutlasting(control, outlastingBeforeW);
-    const { limitW, thenW } = powersOf(control, limitTenthsA, thenTenthsA);
+    if (outlastingBeforeW !== NONE) this.#deductOutlasting(connector, outlastingBeforeW);
+    const { limitW, thenW } = powersOf(connector, limitTenthsA, thenTenthsA);
     const epoch = this.#ownerTerm;
     const numbers = { epoch, seq, boot, ref: hb, ttlMs, limitTenthsA, limitW, thenTenthsA, thenW, reason };
-    const grant: Grant = isReallocating(control)
-      ? { ...numbers, reallocated: reallocatedTo(control) }
+    const grant: Grant = isReallocating(connector)
+      ? { ...numbers, reallocated: reallocatedTo(connector) }
       : numbers;
-    const isLeaseCut = dueTtlMs < ttlMsFor(control, thenTenthsA, this.#areOrdersExpected);
-    recordSent(control, grant, isLeaseCut, nowMs);
-    return { control, grant, mustStore, beforeTenthsA };
+    const isLeaseCut = dueTtlMs < ttlMsFor(connector, thenTenthsA, this.#areOrdersExpected);
+    recordSent(connector, grant, isLeaseCut, nowMs);
+    return { connector, grant, mustStore, beforeTenthsA };
   }
 }

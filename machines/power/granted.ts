@@ -1,5 +1,5 @@
-// Records the grants that are sent to a connector, and its reservation on disk. Sole writer of `Granted`.
-import type { ConnectorControl, Writing } from './connector-control.js';
+// Records the grants that are sent to a connector, and its reservation on disk. Only this module writes `Granted`.
+import type { Connector, Writing } from './connector.js';
 import type { Grant, LeaseKind } from './grant.js';
 import type { StoredReservation } from './ledger.js';
 
@@ -10,7 +10,7 @@ const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 
 /** A decided grant with its connector. */
 export interface DecidedGrant {
-  readonly control: ConnectorControl;
+  readonly connector: Connector;
   readonly grant: Grant;
   /** The grant exceeds the reservation on disk, so it leaves only after a new reservation is on disk. */
   readonly mustStore: boolean;
@@ -23,16 +23,16 @@ export interface DecidedGrant {
  * @param isLeaseCut its lease is shorter than usual, because a lower limit begins soon
  */
 export function recordSent(
-  control: Written,
+  connector: Written,
   { seq, limitTenthsA, ttlMs }: Grant,
   isLeaseCut: boolean,
   nowMs: number,
 ): void {
-  const { account, telemetry, granted } = control;
+  const { account, telemetry, granted } = connector;
   const { untaken, sentTenthsA: beforeTenthsA } = granted;
   if (limitTenthsA < (beforeTenthsA ?? Number.POSITIVE_INFINITY)) {
     const isCertain = limitTenthsA >= account.entitledTenthsA;
-    const sinceMs = isUntaken(control) ? (untaken?.sinceMs ?? nowMs) : nowMs;
+    const sinceMs = isUntaken(connector) ? (untaken?.sinceMs ?? nowMs) : nowMs;
     granted.untaken = isCertain ? undefined : { seq, sinceMs };
   }
   if (beforeTenthsA === undefined) granted.sentFromSeq = seq;
@@ -56,7 +56,7 @@ export function recordTaken({ granted, account }: Written, nowMs: number): void 
 }
 
 /** The connector may still draw more than the limit sent. */
-export function isUntaken({ granted: { untaken, sentTenthsA }, account }: ConnectorControl): boolean {
+export function isUntaken({ granted: { untaken, sentTenthsA }, account }: Connector): boolean {
   if (untaken === undefined || sentTenthsA === undefined || account.ackedSeq >= untaken.seq) return false;
   return account.entitledTenthsA > sentTenthsA;
 }
@@ -73,8 +73,8 @@ export function restartSent({ granted }: Written): void {
 }
 
 /** The grant never leaves, because it was not stored in time. The limit before it stays valid and is renewed. */
-export function withdraw({ control, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
-  const { account, provisioned, granted }: Written = control;
+export function withdraw({ connector, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+  const { account, provisioned, granted }: Written = connector;
   granted.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * provisioned.timing.heartbeatMs;
   if (account.lastSeq !== grant.seq || granted.sentTenthsA === undefined) return;
   granted.sentTenthsA = beforeTenthsA;
@@ -84,15 +84,10 @@ export function setStoring({ granted }: Written, isStoring: boolean): void {
   granted.isStoring = isStoring;
 }
 
-/** Records the reservation that is certainly on disk. */
 export function setStored({ granted }: Written, stored: StoredReservation): void {
-  granted.storedLimitTenthsA = stored.limitTenthsA;
-  granted.storedThenTenthsA = stored.thenTenthsA;
-  granted.storedTtlMs = stored.ttlMs;
-  granted.storedPhases = stored.phases;
+  granted.stored = stored;
 }
 
-/** Records the lease kind on disk; undefined if unknown. */
 export function setStoredLease({ granted }: Written, lease: LeaseKind | undefined): void {
   granted.storedLease = lease;
 }

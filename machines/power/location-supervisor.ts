@@ -4,8 +4,8 @@
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import type { Budget, LookAhead } from './budget.js';
+import { type Connector, isControlled, isLocked } from './connector.js';
 import type { ConnectorActor } from './connector.machine.js';
-import { type ConnectorControl, isControlled, isLocked } from './connector-control.js';
 import {
   applyAck,
   applyReading,
@@ -40,23 +40,18 @@ import { isReleasing } from './unverified-chargers.js';
 // Running sums of a location's draw: power, and the current per grid phase in total and per feeder, if fuses are known.
 const NOTHING: GridTenthsA = [0, 0, 0];
 
-interface Connectors {
-  readonly fuses: Fuses;
-  readonly controls: ReadonlyMap<string, ConnectorControl>;
-}
-
 class LocationDraw {
   readonly #meters: MeterLedger;
-  readonly #connectors: Connectors;
+  readonly #registry: ConnectorRegistry;
   #estimatedW: number | undefined;
   #gridTenthsA: GridTenthsA | undefined;
   #feeders: FeederCurrents | undefined;
   /** Part of each connector in that sum. */
-  #countedOf: Map<ConnectorControl, GridTenthsA> | undefined;
+  #countedOf: Map<Connector, GridTenthsA> | undefined;
 
-  constructor(meters: MeterLedger, connectors: Connectors) {
+  constructor(meters: MeterLedger, registry: ConnectorRegistry) {
     this.#meters = meters;
-    this.#connectors = connectors;
+    this.#registry = registry;
   }
 
   /** Measured power plus the estimates for silent connectors. */
@@ -66,15 +61,15 @@ class LocationDraw {
     return { actualW, estimatedW, gridTenthsA: this.#gridTenthsA, feeders: this.#feeders };
   }
 
-  /** Updates the sums after a reading of `control`. */
-  follow(control: ConnectorControl): void {
+  /** Updates the sums after a reading of `connector`. */
+  follow(connector: Connector): void {
     if (this.#gridTenthsA === undefined || this.#countedOf === undefined) return;
-    const counted = onGridPhases(control);
-    const before = this.#countedOf.get(control) ?? NOTHING;
+    const counted = onGridPhases(connector);
+    const before = this.#countedOf.get(connector) ?? NOTHING;
     if (isSame(counted, before)) return;
-    this.#countedOf.set(control, counted);
+    this.#countedOf.set(connector, counted);
     this.#gridTenthsA = moved(this.#gridTenthsA, before, counted);
-    const above = this.#connectors.fuses.feedersAbove(control.provisioned.spec.feeder);
+    const above = this.#registry.fuses.feedersAbove(connector.provisioned.spec.feeder);
     if (this.#feeders === undefined || above.length === 0) return;
     const { names, tenthsA } = this.#feeders;
     const all = [...tenthsA];
@@ -87,14 +82,14 @@ class LocationDraw {
    * changed.
    */
   estimate(): void {
-    const { fuses, controls } = this.#connectors;
-    this.#estimatedW = estimatedWOf(controls.values());
+    const { fuses, connectors } = this.#registry;
+    this.#estimatedW = estimatedWOf(connectors.values());
     const [before, feedersBefore, names] = [this.#gridTenthsA, this.#feeders, fuses.feederNames];
     const areFusesKnown = fuses.circuitPhases.length > 0;
     this.#gridTenthsA = areFusesKnown ? NOTHING : undefined;
     this.#feeders = names.length === 0 ? undefined : { names, tenthsA: names.map(() => NOTHING) };
     this.#countedOf = areFusesKnown ? new Map() : undefined;
-    for (const control of controls.values()) this.follow(control);
+    for (const connector of connectors.values()) this.follow(connector);
     // Equal sums keep their object identity, so that `PowerMinute` detects an unchanged value.
     if (before !== undefined && this.#gridTenthsA !== undefined && isSame(before, this.#gridTenthsA))
       this.#gridTenthsA = before;
@@ -122,10 +117,10 @@ function moved(sum: GridTenthsA, before: GridTenthsA, now: GridTenthsA): GridTen
 /**
  * Tenths of an ampere. A current on an unknown grid phase counts on every phase that may carry it, as in the ledger.
  */
-function onGridPhases(control: ConnectorControl): GridTenthsA {
-  const drawnA = ownCurrentsOf(control);
+function onGridPhases(connector: Connector): GridTenthsA {
+  const drawnA = ownCurrentsOf(connector);
   const counted: [number, number, number] = [0, 0, 0];
-  const { provisioned, telemetry } = control;
+  const { provisioned, telemetry } = connector;
   for (let own = 0; own < telemetry.phases; own++) {
     const tenthsA = Math.max(0, Math.round(10 * (drawnA[own] ?? 0)));
     const place = gridPhaseOf(provisioned.spec.rotation, own);
@@ -206,7 +201,7 @@ class LocationReservedPower implements ReservedPower {
 
 /** Begin or end of a turn at a connector. */
 interface DecidedTurn {
-  readonly control: ConnectorControl;
+  readonly connector: Connector;
   readonly event: TurnEvent;
 }
 
@@ -252,7 +247,7 @@ export class LocationSupervisor {
   readonly timing: GrantTiming;
   #horizonMs: number;
   readonly #ownerTerm: number;
-  readonly #connectors: ConnectorRegistry;
+  readonly #registry: ConnectorRegistry;
   readonly #issuer: GrantIssuer;
   #validUntilMs = Number.NEGATIVE_INFINITY;
   /** The newest limit ahead for which chargers were lowered before its notice. */
@@ -270,14 +265,14 @@ export class LocationSupervisor {
     this.ledger = new Ledger(timing);
     this.reserved = new LocationReservedPower(this.ledger);
     this.meters = new MeterLedger(staleAfterMsOf(timing));
-    this.#connectors = new ConnectorRegistry(this.ledger, this.meters, timing);
-    this.draw = new LocationDraw(this.meters, this.#connectors);
+    this.#registry = new ConnectorRegistry(this.ledger, this.meters, timing);
+    this.draw = new LocationDraw(this.meters, this.#registry);
     this.#issuer = new GrantIssuer(this.ledger, { ownerTerm, settleMs: timing.settleMs });
   }
 
   /** By `connectorKey`. */
-  get controls(): ReadonlyMap<string, ConnectorControl> {
-    return this.#connectors.controls;
+  get connectors(): ReadonlyMap<string, Connector> {
+    return this.#registry.connectors;
   }
 
   /**
@@ -301,7 +296,7 @@ export class LocationSupervisor {
    * others wait for these reports, and a limit has to be kept in time (R10).
    */
   get gathersForMs(): number {
-    const { size } = this.controls;
+    const { size } = this.connectors;
     if (size <= GATHERS_ABOVE || this.#isOverbooked) return 0;
     return Math.min(size * GATHERS_MS_EACH, GATHERS_AT_MOST_MS);
   }
@@ -313,17 +308,17 @@ export class LocationSupervisor {
 
   /** The location has no connectors, and had none at the last decision, so a decision changes nothing. */
   get isUnconcerned(): boolean {
-    return this.controls.size === 0 && this.reserved.isNothing;
+    return this.connectors.size === 0 && this.reserved.isNothing;
   }
 
   /** Its connection and feeders. */
   get fuses(): Fuses {
-    return this.#connectors.fuses;
+    return this.#registry.fuses;
   }
 
   /** Replaces the fuses or changes their ratings. */
   rewire(fuses: Fuses): void {
-    this.#connectors.rewire(fuses);
+    this.#registry.rewire(fuses);
   }
 
   /**
@@ -331,33 +326,33 @@ export class LocationSupervisor {
    * rebuilt.
    * @param actor machine with lock, throttle and link
    */
-  place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): ConnectorControl {
-    return this.#connectors.place(connector, actor, nowMs);
+  place(connector: ProvisionedConnector, actor: ConnectorActor, nowMs: number): Connector {
+    return this.#registry.place(connector, actor, nowMs);
   }
 
   /** Removes all other connectors, and adapts the horizon to the remaining ones. */
   keepOnly(keys: { has(key: string): boolean }): void {
-    this.#connectors.keepOnly(keys);
+    this.#registry.keepOnly(keys);
     this.#reach();
   }
 
   /** Applies a reading; true if a decision should follow. */
-  receive(control: ConnectorControl, reading: MeterReading, nowMs: number): boolean {
-    return applyReading(control, reading, this.#ownerTerm, nowMs);
+  receive(connector: Connector, reading: MeterReading, nowMs: number): boolean {
+    return applyReading(connector, reading, this.#ownerTerm, nowMs);
   }
 
   /** `refused`: no such grant was sent. `news`: a decision should follow. */
-  applyAck(control: ConnectorControl, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
-    const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= control.account.lastSeq;
-    if (!isOurs || (ack.boot ?? '') !== control.telemetry.boot) return 'refused';
-    if (ack.result === 'REJECTED' && forbidReallocation(control)) return 'news';
+  applyAck(connector: Connector, ack: Ack, nowMs: number): 'refused' | 'taken' | 'news' {
+    const isOurs = ack.epoch === this.#ownerTerm && ack.seq > 0 && ack.seq <= connector.account.lastSeq;
+    if (!isOurs || (ack.boot ?? '') !== connector.telemetry.boot) return 'refused';
+    if (ack.result === 'REJECTED' && forbidReallocation(connector)) return 'news';
     if (ack.result !== 'APPLIED') return 'taken';
-    return applyAck(control, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
+    return applyAck(connector, ack.seq, ack.appliedA, nowMs) ? 'news' : 'taken';
   }
 
   /** Applies a charger's own description: fail-safe and lease kind. */
-  describe(control: ConnectorControl, own: OwnDescription, nowMs: number): void {
-    describe(control, own, nowMs);
+  describe(connector: Connector, own: OwnDescription, nowMs: number): void {
+    describe(connector, own, nowMs);
   }
 
   /**
@@ -368,8 +363,8 @@ export class LocationSupervisor {
   }
 
   /** The charger fell silent or disconnected. */
-  lose(control: ConnectorControl): void {
-    forgetSent(control);
+  lose(connector: Connector): void {
+    forgetSent(connector);
   }
 
   /** The budget of the last decision holds only until `atMs`. */
@@ -377,30 +372,30 @@ export class LocationSupervisor {
     this.#validUntilMs = Math.min(this.#validUntilMs, atMs);
   }
 
-  awaitFrom(control: ConnectorControl, nowMs: number): void {
-    awaitFrom(control, nowMs);
+  awaitFrom(connector: Connector, nowMs: number): void {
+    awaitFrom(connector, nowMs);
   }
 
   /** The connector did not report in time. */
-  presumeMaximum(control: ConnectorControl): void {
-    presumeMaximum(control);
+  presumeMaximum(connector: Connector): void {
+    presumeMaximum(connector);
   }
 
-  setStoring(control: ConnectorControl, isStoring: boolean): void {
-    setStoring(control, isStoring);
+  setStoring(connector: Connector, isStoring: boolean): void {
+    setStoring(connector, isStoring);
   }
 
-  setStored(control: ConnectorControl, stored: StoredReservation): void {
-    setStored(control, stored);
+  setStored(connector: Connector, stored: StoredReservation): void {
+    setStored(connector, stored);
   }
 
-  setStoredLease(control: ConnectorControl, lease: LeaseKind | undefined): void {
-    setStoredLease(control, lease);
+  setStoredLease(connector: Connector, lease: LeaseKind | undefined): void {
+    setStoredLease(connector, lease);
   }
 
   /** The grant has been stored and leaves now. */
-  noteLeft({ control, grant }: DecidedGrant): void {
-    control.account.noteLeft(grant.seq);
+  noteLeft({ connector, grant }: DecidedGrant): void {
+    connector.account.noteLeft(grant.seq);
   }
 
   /** The grant was not stored, or was stored too late, and never leaves. */
@@ -409,14 +404,14 @@ export class LocationSupervisor {
   }
 
   /** Renewal of the current limit after a heartbeat; undefined if none is due. */
-  renew(control: ConnectorControl, nowMs: number): DecidedGrant | undefined {
-    return this.#issuer.renew(control, nowMs);
+  renew(connector: Connector, nowMs: number): DecidedGrant | undefined {
+    return this.#issuer.renew(connector, nowMs);
   }
 
   /** Divides the budget and returns the grants to send. */
   decide(known: Budget, nowMs: number): Decision {
     const { building } = known;
-    const provisioned = this.#connectors.fuses;
+    const provisioned = this.#registry.fuses;
     const fuses = building === undefined ? provisioned : provisioned.beside(building.nowTenthsA);
     const atWorst = building === undefined ? provisioned : provisioned.beside(building.mostTenthsA);
     this.ledger.limitCircuitPhases(fuses.capacitiesTenthsA);
@@ -428,19 +423,19 @@ export class LocationSupervisor {
       this.#orderedAtMs = nowMs;
     }
     this.ledger.release(nowMs);
-    const controls = [...this.#connectors.controls.values()];
-    for (const control of controls)
-      if (lacksConfirmedKeepsThen(control, nowMs)) control.account.reserveOwnFailsafe();
-    allowFailsafes(controls, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(controls, known.lowestOwnW, nowMs));
-    const { budget, ahead } = this.#lookAhead(known, controls);
+    const connectors = [...this.#registry.connectors.values()];
+    for (const connector of connectors)
+      if (lacksConfirmedKeepsThen(connector, nowMs)) connector.account.reserveOwnFailsafe();
+    allowFailsafes(connectors, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
+    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(connectors, known.lowestOwnW, nowMs));
+    const { budget, ahead } = this.#lookAhead(known, connectors);
     this.#validUntilMs = budget.untilMs;
-    const controlled: ConnectorControl[] = [];
-    const uncontrolled: ConnectorControl[] = [];
-    for (const control of controls) (isControlled(control) ? controlled : uncontrolled).push(control);
+    const controlled: Connector[] = [];
+    const uncontrolled: Connector[] = [];
+    for (const connector of connectors) (isControlled(connector) ? controlled : uncontrolled).push(connector);
     const limits = fittedLimitsOf(budget, this.#followedByMs, nowMs);
     const room = { limits, pausingW: budget.pausingW, fuses };
-    const late = isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : [];
+    const late = isOverbooked(this.ledger, connectors, room) ? lateAmong(controlled, nowMs) : [];
     const { settleMs } = this.timing;
     const circumstances = { room, settleMs, horizonMs: this.#horizonMs, nowMs };
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
@@ -451,13 +446,13 @@ export class LocationSupervisor {
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
-      shareW < Number.POSITIVE_INFINITY && controls.some((control) => isReleasing(control, nowMs));
+      shareW < Number.POSITIVE_INFINITY && connectors.some((connector) => isReleasing(connector, nowMs));
     return {
       grants,
       turns: turnsOf(controlled, nowMs),
       isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
-      unattainable: shortageOf(need, budget.limitW, controls, fuses),
+      unattainable: shortageOf(need, budget.limitW, connectors, fuses),
     };
   }
 
@@ -467,11 +462,11 @@ export class LocationSupervisor {
    */
   #lookAhead(
     known: Budget,
-    controls: readonly ConnectorControl[],
+    connectors: readonly Connector[],
   ): { readonly budget: Budget; readonly ahead: readonly LimitAhead[] } {
     const leftWOf = (limitW: number, fromMs: number) => {
       let leftW = limitW;
-      for (const control of controls) leftW -= outlastingW(control, fromMs);
+      for (const connector of connectors) leftW -= outlastingW(connector, fromMs);
       return leftW;
     };
     const { fall, limitW } = known;
@@ -491,41 +486,42 @@ export class LocationSupervisor {
   /** Updates the horizon. If it grows, a decision must precede the next lease. */
   #reach(): void {
     const { settleMs } = this.timing;
-    const horizonMs = horizonMsOf({ ttlMs: this.#connectors.longestTtlMs, settleMs });
+    const horizonMs = horizonMsOf({ ttlMs: this.#registry.longestTtlMs, settleMs });
     if (horizonMs > this.#horizonMs) this.expireBudget(Number.NEGATIVE_INFINITY);
     this.#horizonMs = horizonMs;
   }
 
   /** Time of the next raise, turn or release that no message triggers. */
-  #nextAtMs(controlled: readonly ConnectorControl[], room: SharedCapacity, nowMs: number): number {
+  #nextAtMs(controlled: readonly Connector[], room: SharedCapacity, nowMs: number): number {
     let nextMs = nowMs + REST_MS;
     let bindingMs = Math.min(this.#validUntilMs, this.#lockNoticeAtMs);
     const lateAtMs = nextLateAtMs(controlled, nowMs);
-    this.#isOverbooked = isOverbooked(this.ledger, [...this.controls.values()], room);
+    this.#isOverbooked = isOverbooked(this.ledger, [...this.connectors.values()], room);
     if (lateAtMs !== undefined && this.#isOverbooked) bindingMs = Math.min(bindingMs, lateAtMs);
     nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
     const withCar = controlled.filter(({ car }) => car.demand.hasCar);
     nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
     nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
-    for (const { account } of this.controls.values()) nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
+    for (const { account } of this.connectors.values())
+      nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
     return Math.min(bindingMs, Math.max(nextMs, nowMs + this.gathersForMs));
   }
 }
 
-function turnsOf(controlled: readonly ConnectorControl[], nowMs: number): readonly DecidedTurn[] {
-  return controlled.flatMap((control) => {
-    const event = turnEventOf(control, nowMs);
-    return event === undefined ? [] : { control, event };
+function turnsOf(controlled: readonly Connector[], nowMs: number): readonly DecidedTurn[] {
+  return controlled.flatMap((connector) => {
+    const event = turnEventOf(connector, nowMs);
+    return event === undefined ? [] : { connector, event };
   });
 }
 
 // Checks of a grant that has been stored: it may leave only if it is still current and still fits.
 
 /** No newer grant was decided, and the grant's session has not ended. */
-export function isNewest({ control, grant: { seq, reallocated } }: DecidedGrant): boolean {
-  if (control.account.lastSeq !== seq) return false;
-  const { session } = control.car;
-  return reallocated === undefined || (isReallocating(control) && reallocated.session === session.id);
+export function isNewest({ connector, grant: { seq, reallocated } }: DecidedGrant): boolean {
+  if (connector.account.lastSeq !== seq) return false;
+  const { session } = connector.car;
+  return reallocated === undefined || (isReallocating(connector) && reallocated.session === session.id);
 }
 
 /**
@@ -533,13 +529,13 @@ export function isNewest({ control, grant: { seq, reallocated } }: DecidedGrant)
  * was to extend may have ended meanwhile, and its charger may have followed that.
  */
 export function fitsStill(
-  { control, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,
+  { connector, grant: { limitTenthsA, thenTenthsA } }: DecidedGrant,
   { ledger, budgetW }: Pick<LocationSupervisor, 'ledger' | 'budgetW'>,
   nowMs: number,
 ): boolean {
-  const { account } = control;
+  const { account } = connector;
   const mostTenthsA = Math.max(limitTenthsA, thenTenthsA);
-  const isFloor = isLocked(control) && mostTenthsA <= account.leastTenthsA;
+  const isFloor = isLocked(connector) && mostTenthsA <= account.leastTenthsA;
   const isRoom = isFloor || ledger.totalW <= budgetW;
   return (isRoom && mostTenthsA <= ledger.carriableTenthsA(account)) || account.addsNothing(nowMs);
 }

@@ -52,6 +52,7 @@ import {
 import type { EpochMs } from '../values/time.js';
 import { type BuildingOnPhases, budgetOf, type Instant, type LimitedLocation } from './budget.js';
 import { siteImportOf } from './chargers-draw.js';
+import { turnOf } from './connector.js';
 import {
   type ConnectorActor,
   type ConnectorEvent,
@@ -59,7 +60,6 @@ import {
   type ConnectorReport,
   connectorLogic,
 } from './connector.machine.js';
-import { turnOf } from './connector-control.js';
 import type { ProvisionedConnector } from './connector-registry.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import type { Decision, LocationSupervisor } from './location-supervisor.js';
@@ -184,7 +184,7 @@ function placeConnectors(
   supervisor.rewire(fuses);
   for (const { stack, ...connector } of connectors) {
     const { key } = connector;
-    const held = supervisor.controls.get(key);
+    const held = supervisor.connectors.get(key);
     const actor = spawn({ key, stack, now, ...(held !== undefined && { turn: turnOf(held) }) });
     supervisor.place(connector, actor, nowMs);
     actors.set(key, actor);
@@ -323,9 +323,9 @@ export const locationMachine = setup({
       try {
         const decision = supervisor.decide(budgetOf(context, event, supervisor.lookAhead), event.nowMs);
         enqueue.assign({ decision: { outcome: 'decided', limitKw: limit.limitKw, ...decision } });
-        for (const { control, event: turn } of decision.turns) {
-          const connector = connectors.get(control.key);
-          if (connector !== undefined) enqueue.sendTo(connector, turn);
+        for (const { connector, event: turn } of decision.turns) {
+          const actor = connectors.get(connector.key);
+          if (actor !== undefined) enqueue.sendTo(actor, turn);
         }
       } catch (error) {
         supervisor.expireBudget(Number.NEGATIVE_INFINITY);

@@ -1,5 +1,5 @@
 // Measured draw of connectors and of each circuit phase. For display only, never for decisions.
-import { type ConnectorControl, linkOf, type Telemetry } from './connector-control.js';
+import { type Connector, linkOf, type Telemetry } from './connector.js';
 import type { Fuses } from './fuses.js';
 
 /** Load of one circuit phase. */
@@ -16,13 +16,13 @@ export interface CircuitPhaseLoad {
  */
 export function circuitPhaseLoadsOf(
   fuses: Fuses,
-  controls: Iterable<ConnectorControl>,
+  connectors: Iterable<Connector>,
 ): readonly CircuitPhaseLoad[] {
   const measuredA = fuses.circuitPhases.map(() => 0);
   const full = new Set<number>();
-  for (const control of controls) {
-    if (typeof control.decided.limitedBy === 'number') full.add(control.decided.limitedBy);
-    for (const [circuitPhase, currentA] of currentsOf(fuses, control))
+  for (const connector of connectors) {
+    if (typeof connector.decided.limitedBy === 'number') full.add(connector.decided.limitedBy);
+    for (const [circuitPhase, currentA] of currentsOf(fuses, connector))
       measuredA[circuitPhase] = (measuredA[circuitPhase] ?? 0) + currentA;
   }
   return measuredA.map((sumA, circuitPhase) => ({
@@ -32,11 +32,11 @@ export function circuitPhaseLoadsOf(
 }
 
 /** Load of a connector on each of its circuit phases, A. */
-function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number, number> {
+function currentsOf(fuses: Fuses, connector: Connector): ReadonlyMap<number, number> {
   const currents = new Map<number, number>();
-  const drawnA = ownCurrentsOf(control);
+  const drawnA = ownCurrentsOf(connector);
   for (const [own, circuitPhases] of fuses
-    .circuitPhasesOfEachPhase({ ...control.provisioned.spec, phases: control.telemetry.phases })
+    .circuitPhasesOfEachPhase({ ...connector.provisioned.spec, phases: connector.telemetry.phases })
     .entries()) {
     for (const circuitPhase of circuitPhases)
       currents.set(circuitPhase, Math.max(currents.get(circuitPhase) ?? 0, drawnA[own] ?? 0));
@@ -47,12 +47,12 @@ function currentsOf(fuses: Fuses, control: ConnectorControl): ReadonlyMap<number
 /**
  * Current of each own phase, A, in their order. It is the reported one; while silent, at most the possible entitlement.
  */
-export function ownCurrentsOf(control: ConnectorControl): readonly number[] {
-  const { account, provisioned, telemetry } = control;
+export function ownCurrentsOf(connector: Connector): readonly number[] {
+  const { account, provisioned, telemetry } = connector;
   const { phases, slot } = telemetry;
   const { currentA, powerW, receivedAtMs } = slot;
   if (receivedAtMs === undefined) return [];
-  const isOnline = linkOf(control) === 'online';
+  const isOnline = linkOf(connector) === 'online';
   // A meter with one phase may report it at any position.
   const reportedA = phases === 1 && currentA !== undefined ? [Math.max(...currentA)] : currentA;
   const shareA = powerW / (provisioned.spec.voltageV * phases);
@@ -61,7 +61,7 @@ export function ownCurrentsOf(control: ConnectorControl): readonly number[] {
 }
 
 // Power that a connector contributes to its location: its reading, or an estimate while it is silent.
-type Counted = Pick<ConnectorControl, 'actor' | 'telemetry' | 'account'>;
+type Counted = Pick<Connector, 'actor' | 'telemetry' | 'account'>;
 
 /** W. A silent connector counts with its last reading, capped at its possible entitlement. */
 export function countedWOf({ actor, telemetry, account }: Counted): number {

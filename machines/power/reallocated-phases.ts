@@ -1,14 +1,8 @@
-// Phases of the current session: learns those that the car uses, and reallocates the others if the charger's grants end
-// with the session. Sole writer of `Session`.
+// Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session. Only this
+// module writes `Session`.
 
 import type { Writable } from '../values/writable.js';
-import {
-  type Car,
-  type ConnectorControl,
-  createSession,
-  isLocked,
-  type Session,
-} from './connector-control.js';
+import { type Car, type Connector, createSession, isLocked, type Session } from './connector.js';
 import type { ReallocatedTo } from './grant.js';
 import { restartSent } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
@@ -29,35 +23,35 @@ const NOISE_A = 1;
 /** A lease that is missing this long before its end, by an accurate clock, did not end by time. */
 const EARLY_MS = 5_000;
 
-type Written = Omit<ConnectorControl, 'car'> & {
+type Written = Omit<Connector, 'car'> & {
   readonly car: Omit<Car, 'session'> & { readonly session: Writable<Session> };
 };
 
 /**
  * Some phases are reallocated until the session ends: the car does not use them, or the charger has switched them off.
  */
-export function isReallocating({ account }: Pick<ConnectorControl, 'account'>): boolean {
+export function isReallocating({ account }: Pick<Connector, 'account'>): boolean {
   return account.usedPhases < account.phases;
 }
 
 /** The grants use fewer phases than the car would. */
-export function isSwitched(control: ConnectorControl): boolean {
-  return isSwitching(control) && control.account.usedPhases < control.car.session.learnt;
+export function isSwitched(connector: Connector): boolean {
+  return isSwitching(connector) && connector.account.usedPhases < connector.car.session.learnt;
 }
 
 /** The charger can charge the current car on fewer phases than the car uses, and the car tolerates a pause. */
-export function canSwitch(control: ConnectorControl): boolean {
-  const { car, provisioned, granted } = control;
+export function canSwitch(connector: Connector): boolean {
+  const { car, provisioned, granted } = connector;
   return (
-    isSwitching(control) &&
+    isSwitching(connector) &&
     car.session.learnt > 1 &&
     provisioned.spec.neverPause !== true &&
     !granted.isStoring &&
-    mayReallocate(control)
+    mayReallocate(connector)
   );
 }
 
-function isSwitching({ telemetry: { switchesPhasesIn, boot } }: ConnectorControl): boolean {
+function isSwitching({ telemetry: { switchesPhasesIn, boot } }: Connector): boolean {
   return switchesPhasesIn !== undefined && switchesPhasesIn === boot;
 }
 
@@ -66,72 +60,72 @@ function isSwitching({ telemetry: { switchesPhasesIn, boot } }: ConnectorControl
  * @param isFromBefore the reading continues a session of the earlier owner, as by `goesOnFromBefore`
  */
 export function followSession(
-  control: Written,
+  connector: Written,
   reading: MeterReading,
   isFromBefore: boolean,
   nowMs: number,
 ): boolean {
-  const { account, car, granted } = control;
+  const { account, car, granted } = connector;
   if (reading.session !== car.session.id) {
-    const wasReallocating = isReallocating(control);
-    beginSession(control, reading.session);
-    if (!isFromBefore || !mayReallocate(control)) return wasReallocating;
-    account.useOn(granted.storedPhases);
+    const wasReallocating = isReallocating(connector);
+    beginSession(connector, reading.session);
+    if (!isFromBefore || !mayReallocate(connector)) return wasReallocating;
+    account.useOn(granted.stored.phases);
     return true;
   }
-  if (isReallocating(control)) {
-    if (!mayReallocate(control)) return endReallocation(control);
+  if (isReallocating(connector)) {
+    if (!mayReallocate(connector)) return endReallocation(connector);
     // Until a charger has switched, earlier grants let its car use more phases.
-    const allowed = isSwitched(control) ? phasesLoaded(account.entitled) : 1;
+    const allowed = isSwitched(connector) ? phasesLoaded(account.entitled) : 1;
     const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);
-    if (!isBeyond && !hasEndedEarly(control, reading, nowMs)) return false;
-    forbidReallocation(control);
+    if (!isBeyond && !hasEndedEarly(connector, reading, nowMs)) return false;
+    forbidReallocation(connector);
     // Current beyond the grants counts on every phase from now on, regardless of the charger's reports.
     if (isBeyond) account.widen();
     return true;
   }
-  return learn(control, reading, nowMs);
+  return learn(connector, reading, nowMs);
 }
 
 /** Another session begins, or the charger restarted. New grants are for all phases. */
-export function beginSession(control: Written, id: string | undefined): void {
-  endReallocation(control);
-  Object.assign(control.car.session, createSession(), { id });
+export function beginSession(connector: Written, id: string | undefined): void {
+  endReallocation(connector);
+  Object.assign(connector.car.session, createSession(), { id });
 }
 
 /**
  * The car uses phases beyond its observed ones, so no phases of this session are reallocated any more. False if none
  * were.
  */
-export function forbidReallocation(control: Written): boolean {
-  if (!isReallocating(control)) return false;
-  control.car.session.isBarred = true;
-  return endReallocation(control);
+export function forbidReallocation(connector: Written): boolean {
+  if (!isReallocating(connector)) return false;
+  connector.car.session.isBarred = true;
+  return endReallocation(connector);
 }
 
 /** New grants are for any car on all phases. True if they were not before. */
-function endReallocation(control: Written): boolean {
-  if (control.account.usedPhases === ALL_PHASES) return false;
-  control.account.useOn(ALL_PHASES);
-  control.car.session.learnt = ALL_PHASES;
+function endReallocation(connector: Written): boolean {
+  if (connector.account.usedPhases === ALL_PHASES) return false;
+  connector.account.useOn(ALL_PHASES);
+  connector.car.session.learnt = ALL_PHASES;
   // The last grant was for fewer phases and may have ended.
-  restartSent(control);
+  restartSent(connector);
   return true;
 }
 
 /** The connector is locked and charging, and its target phases exceed the phases of its last grant. */
-export function isToWiden(control: ConnectorControl): boolean {
-  const { account, granted } = control;
+export function isToWiden(connector: Connector): boolean {
+  const { account, granted } = connector;
   const { sentPhases, sentTenthsA = 0 } = granted;
-  return sentTenthsA > 0 && sentPhases < account.usedPhases && isLocked(control);
+  return sentTenthsA > 0 && sentPhases < account.usedPhases && isLocked(connector);
 }
 
 /**
  * The minimum fits on all target phases within `raisableTenthsA`. Otherwise the connector keeps its current phases and
  * is not paused.
  */
-export function widens(control: ConnectorControl, raisableTenthsA: number): boolean {
-  const { account, granted, decided } = control;
+export function widens(connector: Connector, raisableTenthsA: number): boolean {
+  const { account, granted, decided } = connector;
   const mostTenthsA = Math.min(decided.targetTenthsA, raisableTenthsA);
   if (mostTenthsA >= account.leastTenthsA && !granted.isStoring) return true;
   account.useOn(granted.sentPhases);
@@ -139,7 +133,7 @@ export function widens(control: ConnectorControl, raisableTenthsA: number): bool
 }
 
 /** The charger reported `endsWithSession` in this boot, and it has no own fail-safe that could load other phases. */
-function mayReallocate({ account, provisioned, car: { session }, telemetry }: ConnectorControl): boolean {
+function mayReallocate({ account, provisioned, car: { session }, telemetry }: Connector): boolean {
   const { boot, endsWithSessionIn } = telemetry;
   if (account.phases === 1 || provisioned.spec.dc != null || session.isBarred || account.isWorstCase)
     return false;
@@ -147,9 +141,9 @@ function mayReallocate({ account, provisioned, car: { session }, telemetry }: Co
   return session.id !== undefined && endsWithSessionIn === boot && fallsBackToNothing;
 }
 
-function learn(control: Written, reading: MeterReading, nowMs: number): boolean {
-  const { account } = control;
-  const { session } = control.car;
+function learn(connector: Written, reading: MeterReading, nowMs: number): boolean {
+  const { account } = connector;
+  const { session } = connector.car;
   const phases = phasesSeen(reading, NOISE_A);
   // A phase with a current between noise and use may soon carry more.
   const isPlain = phases > 0 && phases === phasesSeen(reading, USED_A);
@@ -160,7 +154,7 @@ function learn(control: Written, reading: MeterReading, nowMs: number): boolean 
     return false;
   }
   if (session.seen?.phases !== phases) session.seen = { phases: phases as PhaseCount, sinceMs: nowMs };
-  if (nowMs - session.seen.sinceMs < LEARNT_AFTER_MS || !mayReallocate(control)) return false;
+  if (nowMs - session.seen.sinceMs < LEARNT_AFTER_MS || !mayReallocate(connector)) return false;
   session.learnt = session.seen.phases;
   account.useOn(session.learnt);
   return true;
@@ -170,10 +164,10 @@ function learn(control: Written, reading: MeterReading, nowMs: number): boolean 
  * The reading continues a grant of the earlier owner for its session: all its grants on disk were for fewer phases.
  * @param heldTenthsA limit that the charger holds by a grant from before the service start; undefined without one
  */
-export function goesOnFromBefore(control: ConnectorControl, reading: MeterReading, heldTenthsA = 0): boolean {
-  const { account, granted, car } = control;
+export function goesOnFromBefore(connector: Connector, reading: MeterReading, heldTenthsA = 0): boolean {
+  const { account, granted, car } = connector;
   if (heldTenthsA === 0 || reading.session === undefined || reading.session === car.session.id) return false;
-  return account.lastSeq === 0 && granted.storedPhases < account.phases;
+  return account.lastSeq === 0 && granted.stored.phases < account.phases;
 }
 
 /**
@@ -192,20 +186,16 @@ function phasesSeen({ currentA = [] }: MeterReading, leastA: number): number {
 }
 
 /** The charger took the newest grant and now reports none, although the lease should still last. */
-function hasEndedEarly(
-  { account, granted }: ConnectorControl,
-  { seq }: MeterReading,
-  nowMs: number,
-): boolean {
+function hasEndedEarly({ account, granted }: Connector, { seq }: MeterReading, nowMs: number): boolean {
   const isTaken = account.ackedSeq === account.lastSeq && account.lastSeq > 0;
   return seq === 0 && isTaken && granted.leasedUntilMs - nowMs > EARLY_MS;
 }
 
 /** A grant for some of its phases is for the car's session only. */
-export function reallocatedTo(control: ConnectorControl): ReallocatedTo | undefined {
-  const { id } = control.car.session;
-  if (!isReallocating(control) || id === undefined) return undefined;
-  return { session: id, phases: control.account.usedPhases };
+export function reallocatedTo(connector: Connector): ReallocatedTo | undefined {
+  const { id } = connector.car.session;
+  if (!isReallocating(connector) || id === undefined) return undefined;
+  return { session: id, phases: connector.account.usedPhases };
 }
 
 // Selects the phase count of cars at chargers that switch phases: one phase instead of a pause, all phases if that
@@ -239,9 +229,9 @@ export interface PhaseChoice {
   /** If false, some car is paused unless fewer phases are used. */
   readonly doFloorsFit: boolean;
   /** The connector is locked or about to be locked, so it keeps all phases. */
-  isLocked(control: Written): boolean;
+  isLocked(connector: Written): boolean;
   /** New grants to the connector are for this many phases. */
-  useOn(control: Written, phases: PhaseCount): void;
+  useOn(connector: Written, phases: PhaseCount): void;
   /** Result with the current phases, after the leases of uncontrolled connectors have ended. */
   serve(): Served;
   /** The same while these leases still last. */
@@ -254,23 +244,23 @@ export interface PhaseChoice {
  * because it ends before a switch pays off. A switch to more phases does await its end. Among equal results, the one
  * with fewest paused cars applies, then the one with the highest lowest share. A tie changes nothing.
  */
-export function choosePhases(controls: readonly Written[], choice: PhaseChoice): void {
+export function choosePhases(connectors: readonly Written[], choice: PhaseChoice): void {
   const { doFloorsFit, isLocked, nowMs } = choice;
-  const able = controls.filter((control) => canSwitch(control) && control.car.demand.hasCar);
-  const free = able.filter((control) => !isLocked(control));
+  const able = connectors.filter((connector) => canSwitch(connector) && connector.car.demand.hasCar);
+  const free = able.filter((connector) => !isLocked(connector));
   // A grant from before the service start is renewed before any switch.
   const isTold = ({ account }: Written) => account.lastSeq > 0;
-  for (const control of able)
-    if (isLocked(control) && isTold(control)) switchTo(control, control.car.session.learnt, choice);
+  for (const connector of able)
+    if (isLocked(connector) && isTold(connector)) switchTo(connector, connector.car.session.learnt, choice);
   if (doFloorsFit && !free.some(isSwitched)) {
     for (const { car } of free) car.session.worthFewerSinceMs = undefined;
     return;
   }
-  const rested = free.filter((control) => nowMs - control.car.session.switchedAtMs >= SWITCHED_APART_MS);
-  const onMore = (control: Written) => !isSwitched(control) && control.account.usedPhases > 1;
-  const stopped = free.filter((control) => onMore(control) && !isCharging(control));
-  const wider: Way = { controls: rested.filter(isSwitched), phasesOf: ({ car }) => car.session.learnt };
-  const toOne = (controls: readonly Written[]): Way => ({ controls, phasesOf: () => 1 });
+  const rested = free.filter((connector) => nowMs - connector.car.session.switchedAtMs >= SWITCHED_APART_MS);
+  const onMore = (connector: Written) => !isSwitched(connector) && connector.account.usedPhases > 1;
+  const stopped = free.filter((connector) => onMore(connector) && !isCharging(connector));
+  const wider: Way = { connectors: rested.filter(isSwitched), phasesOf: ({ car }) => car.session.learnt };
+  const toOne = (connectors: readonly Written[]): Way => ({ connectors, phasesOf: () => 1 });
   const all = [...stopped, ...rested.filter((each) => onMore(each) && isCharging(each))];
   const best = bestOf([toOne(stopped), toOne(all), wider], choice);
   const isWider = best?.way === wider && isWorthNow(wider, choice);
@@ -285,16 +275,17 @@ export function choosePhases(controls: readonly Written[], choice: PhaseChoice):
     const isAtOnce = (best?.gainW ?? 0) >= WORTH_W;
     return isAtOnce || nowMs - (session.worthFewerSinceMs ?? nowMs) >= SWITCHED_APART_MS;
   };
-  if (isWider || isFewer) follow({ ...best.way, controls: best.way.controls.filter(isDue) }, free, choice);
+  if (isWider || isFewer)
+    follow({ ...best.way, connectors: best.way.connectors.filter(isDue) }, free, choice);
 }
 
 /** Next time at which a switch may become possible; infinite if none is outstanding. */
-export function nextSwitchAtMs(controls: readonly Written[], nowMs: number): number {
+export function nextSwitchAtMs(connectors: readonly Written[], nowMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const control of controls) {
-    if (!canSwitch(control)) continue;
+  for (const connector of connectors) {
+    if (!canSwitch(connector)) continue;
     const never = Number.NEGATIVE_INFINITY;
-    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = control.car.session;
+    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = connector.car.session;
     for (const atMs of [
       worthFewerSinceMs + SWITCHED_APART_MS,
       switchedAtMs + ONE_AFTER_ANOTHER_MS,
@@ -308,13 +299,13 @@ export function nextSwitchAtMs(controls: readonly Written[], nowMs: number): num
 
 /** Candidate: other phase counts for some connectors. */
 interface Way {
-  readonly controls: readonly Written[];
-  phasesOf(control: Written): PhaseCount;
+  readonly connectors: readonly Written[];
+  phasesOf(connector: Written): PhaseCount;
 }
 
 /** The best candidate with its gain in W; undefined if none is better than the current phases. */
 function bestOf(every: readonly Way[], choice: PhaseChoice) {
-  const ways = every.filter(({ controls }) => controls.length > 0);
+  const ways = every.filter(({ connectors }) => connectors.length > 0);
   if (ways.length === 0) return undefined;
   const now = choice.serve();
   let best: { readonly way: Way; readonly gainW: number } | undefined;
@@ -334,13 +325,13 @@ function isWorthNow(way: Way, choice: PhaseChoice): boolean {
 }
 
 function servedBy(
-  { controls, phasesOf }: Way,
+  { connectors, phasesOf }: Way,
   { useOn, serve }: Pick<PhaseChoice, 'useOn' | 'serve'>,
 ): Served {
-  const before = controls.map(({ account }) => account.usedPhases);
-  for (const control of controls) useOn(control, phasesOf(control));
+  const before = connectors.map(({ account }) => account.usedPhases);
+  for (const connector of connectors) useOn(connector, phasesOf(connector));
   const served = serve();
-  for (const [i, control] of controls.entries()) useOn(control, before[i] ?? 1);
+  for (const [i, connector] of connectors.entries()) useOn(connector, before[i] ?? 1);
   return served;
 }
 
@@ -352,20 +343,20 @@ function isBetter(next: Served, than: Served): boolean {
 }
 
 /** Switches all connectors without current, and one of the charging ones. */
-function follow({ controls, phasesOf }: Way, free: readonly Written[], choice: PhaseChoice): void {
+function follow({ connectors, phasesOf }: Way, free: readonly Written[], choice: PhaseChoice): void {
   const { nowMs } = choice;
   const isSomebodyStopped = free.some(({ car }) => nowMs - car.session.switchedAtMs < ONE_AFTER_ANOTHER_MS);
-  const charging = controls.filter(isCharging);
+  const charging = connectors.filter(isCharging);
   const [first] = isSomebodyStopped ? [] : charging;
-  for (const control of controls)
-    if (control === first || !isCharging(control)) switchTo(control, phasesOf(control), choice);
+  for (const connector of connectors)
+    if (connector === first || !isCharging(connector)) switchTo(connector, phasesOf(connector), choice);
 }
 
-function switchTo(control: Written, phases: PhaseCount, { useOn, nowMs }: PhaseChoice): void {
-  if (control.account.usedPhases === phases) return;
-  useOn(control, phases);
-  control.car.session.switchedAtMs = nowMs;
-  control.car.session.switchedSeq = control.account.lastSeq;
+function switchTo(connector: Written, phases: PhaseCount, { useOn, nowMs }: PhaseChoice): void {
+  if (connector.account.usedPhases === phases) return;
+  useOn(connector, phases);
+  connector.car.session.switchedAtMs = nowMs;
+  connector.car.session.switchedSeq = connector.account.lastSeq;
 }
 
 function isCharging({ granted }: Written): boolean {

@@ -1,7 +1,7 @@
 // Capacity beside connectors that receive no limit or have not taken a lower one, by their possible draw.
 import { wattsOfTenths } from '../values/units.js';
 import type { Budget } from './budget.js';
-import { type ConnectorControl, isLocked } from './connector-control.js';
+import { type Connector, isLocked } from './connector.js';
 import { setTargets } from './connector-targets.js';
 import type { Available, Switching } from './division.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
@@ -53,7 +53,7 @@ export function fittedLimitsOf(
  * @param fromMs leases that end before this time do not count
  */
 function availableBeside(
-  taking: readonly ConnectorControl[],
+  taking: readonly Connector[],
   { limits, pausingW, fuses }: SharedCapacity,
   fromMs = Number.NEGATIVE_INFINITY,
 ): Available {
@@ -80,13 +80,13 @@ function availableBeside(
 /** Entitlements exceed the capacity, and not only by leases that end in time: the capacity fell recently. */
 export function isOverbooked(
   ledger: Ledger,
-  controls: readonly ConnectorControl[],
+  connectors: readonly Connector[],
   { limits, fuses }: SharedCapacity,
 ): boolean {
   for (const { limitW, fitsFromMs } of limits) {
     if (ledger.totalW <= limitW) continue;
     let lastingW = 0;
-    for (const { account } of controls) lastingW += account.boundWFrom(fitsFromMs);
+    for (const { account } of connectors) lastingW += account.boundWFrom(fitsFromMs);
     if (lastingW > limitW) return true;
   }
   return ledger.loadsTenthsA.some(
@@ -95,18 +95,19 @@ export function isOverbooked(
 }
 
 /** Connectors that have not taken a lower limit in time, and may still draw more. */
-export function lateAmong(controlled: readonly ConnectorControl[], nowMs: number): ConnectorControl[] {
+export function lateAmong(controlled: readonly Connector[], nowMs: number): Connector[] {
   return controlled.filter(
-    (control) => isUntaken(control) && nowMs - (control.granted.untaken?.sinceMs ?? nowMs) >= REPEAT_AFTER_MS,
+    (connector) =>
+      isUntaken(connector) && nowMs - (connector.granted.untaken?.sinceMs ?? nowMs) >= REPEAT_AFTER_MS,
   );
 }
 
 /** Next time after `nowMs` at which a limit is repeated or counts for more; undefined if none is outstanding. */
-export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: number): number | undefined {
+export function nextLateAtMs(controlled: readonly Connector[], nowMs: number): number | undefined {
   let nextMs: number | undefined;
-  for (const control of controlled) {
-    const { untaken, sentAtMs } = control.granted;
-    if (untaken === undefined || !isUntaken(control)) continue;
+  for (const connector of controlled) {
+    const { untaken, sentAtMs } = connector.granted;
+    if (untaken === undefined || !isUntaken(connector)) continue;
     const { sinceMs } = untaken;
     for (const atMs of [sinceMs + REPEAT_AFTER_MS, sinceMs + TAKEN_AFTER_MS, sentAtMs + REPEAT_AFTER_MS])
       if (atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
@@ -121,7 +122,7 @@ export function nextLateAtMs(controlled: readonly ConnectorControl[], nowMs: num
  */
 export function setTargetsBeside(
   budget: Budget,
-  connectors: Record<'controlled' | 'uncontrolled' | 'late', readonly ConnectorControl[]>,
+  connectors: Record<'controlled' | 'uncontrolled' | 'late', readonly Connector[]>,
   circumstances: {
     readonly room: SharedCapacity;
     readonly settleMs: number;
@@ -134,8 +135,8 @@ export function setTargetsBeside(
   // After a start no charger is connected yet, and thousands of locations need no decision.
   if (controlled.length === 0) return;
   const { room, settleMs, horizonMs, nowMs } = circumstances;
-  const useOn = ({ account }: ConnectorControl, phases: PhaseCount) => account.useOn(phases);
-  const share = (among: readonly ConnectorControl[], available: Available, switching?: Switching) =>
+  const useOn = ({ account }: Connector, phases: PhaseCount) => account.useOn(phases);
+  const share = (among: readonly Connector[], available: Available, switching?: Switching) =>
     setTargets(among, budget, { ...available, settleMs, nowMs, switching });
   const leasesEndMs = nowMs + horizonMs;
   share(controlled, availableBeside(uncontrolled, room), {
@@ -143,7 +144,7 @@ export function setTargetsBeside(
     lasting: availableBeside(uncontrolled, room, leasesEndMs),
   });
   if (late.length === 0) return;
-  const others = controlled.filter((control) => !late.includes(control));
+  const others = controlled.filter((connector) => !late.includes(connector));
   share(others, availableBesideLate(late, others, uncontrolled, room, nowMs));
 }
 
@@ -152,33 +153,32 @@ export function setTargetsBeside(
  * be slow, no car stops for it. The others keep at least their floors, and locked ones their targets.
  */
 function availableBesideLate(
-  late: readonly ConnectorControl[],
-  others: readonly ConnectorControl[],
-  uncontrolled: readonly ConnectorControl[],
+  late: readonly Connector[],
+  others: readonly Connector[],
+  uncontrolled: readonly Connector[],
   room: SharedCapacity,
   nowMs: number,
 ): Available {
-  const isLost = ({ granted }: ConnectorControl) =>
-    nowMs - (granted.untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
+  const isLost = ({ granted }: Connector) => nowMs - (granted.untaken?.sinceMs ?? nowMs) >= TAKEN_AFTER_MS;
   const besideAll = availableBeside([...uncontrolled, ...late], room);
   const besideLost = availableBeside([...uncontrolled, ...late.filter(isLost)], room);
-  const slow = late.filter((control) => !isLost(control));
+  const slow = late.filter((connector) => !isLost(connector));
   let leftW = besideLost.availableW;
   const leftTenthsA = [...besideLost.availableTenthsA];
-  for (const control of slow) {
-    const { targetTenthsA } = control.decided;
-    leftW -= Math.max(heldWOf(control), wattsOfTenths(targetTenthsA, control.account.milliwattsPerTenth));
-    loadWith(leftTenthsA, control, targetTenthsA, -1);
+  for (const connector of slow) {
+    const { targetTenthsA } = connector.decided;
+    leftW -= Math.max(heldWOf(connector), wattsOfTenths(targetTenthsA, connector.account.milliwattsPerTenth));
+    loadWith(leftTenthsA, connector, targetTenthsA, -1);
   }
   let keptW = 0;
   const keptLoadsTenthsA = leftTenthsA.map(() => 0);
-  for (const control of others) {
-    const { account, decided } = control;
+  for (const connector of others) {
+    const { account, decided } = connector;
     const { targetTenthsA } = decided;
     // Locked connectors are lowered only after all others.
-    const keptTenthsA = isLocked(control) ? targetTenthsA : Math.min(targetTenthsA, account.leastTenthsA);
-    keptW += Math.max(heldWOf(control), wattsOfTenths(keptTenthsA, account.milliwattsPerTenth));
-    loadWith(keptLoadsTenthsA, control, keptTenthsA, 1);
+    const keptTenthsA = isLocked(connector) ? targetTenthsA : Math.min(targetTenthsA, account.leastTenthsA);
+    keptW += Math.max(heldWOf(connector), wattsOfTenths(keptTenthsA, account.milliwattsPerTenth));
+    loadWith(keptLoadsTenthsA, connector, keptTenthsA, 1);
   }
   const leftOrKeptW = Math.min(leftW, keptW);
   const { pausingLeavesW, availableW } = besideLost;
@@ -192,8 +192,8 @@ function availableBesideLate(
 }
 
 /** Adds the connector's load at `tenthsA` to its circuit phases; its fail-safe load if that is more. */
-function loadWith(sumsTenthsA: number[], control: ConnectorControl, tenthsA: number, sign: 1 | -1): void {
-  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(control));
-  for (const circuitPhase of control.account.circuitPhases)
+function loadWith(sumsTenthsA: number[], connector: Connector, tenthsA: number, sign: 1 | -1): void {
+  const loadTenthsA = Math.max(tenthsA, heldLoadTenthsAOf(connector));
+  for (const circuitPhase of connector.account.circuitPhases)
     sumsTenthsA[circuitPhase] = (sumsTenthsA[circuitPhase] ?? 0) + sign * loadTenthsA;
 }

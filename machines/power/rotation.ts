@@ -2,8 +2,8 @@
 // the longest wait.
 
 import { wattsOfTenths } from '../values/units.js';
+import { type Connector, floorWOf, isLocked, turnOf } from './connector.js';
 import { NO_TURN, type Turn } from './connector.machine.js';
-import { type ConnectorControl, floorWOf, isLocked, turnOf } from './connector-control.js';
 
 /** Shortest and longest turn while other cars are pending. */
 export const TURN_MS = 15 * 60_000;
@@ -27,71 +27,72 @@ export type TurnEvent =
   | { readonly type: 'car.left' };
 
 /** The present turn of a connector, or the one that a decision gives it. */
-type TurnOf = (control: ConnectorControl) => Turn;
+type TurnOf = (connector: Connector) => Turn;
 
 /** In the order of charging. */
 const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
 
 /** The car charges and would not wake up after a pause, so it is paused only after all others. */
-export function isKeptOn(control: ConnectorControl): boolean {
-  return control.provisioned.spec.neverPause === true && turnOf(control).onSinceMs !== undefined;
+export function isKeptOn(connector: Connector): boolean {
+  return connector.provisioned.spec.neverPause === true && turnOf(connector).onSinceMs !== undefined;
 }
 
 /**
  * Length of a turn. Each start and stop costs the car something, so turns are as long as the pending cars can bear. If
  * twice as many cars are pending as charge, each of them is pending for two turns.
  */
-export function turnMsOf(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
+export function turnMsOf(connectors: Iterable<Connector>, turn: TurnOf = turnOf): number {
   let [charging, waiting] = [0, 0];
-  for (const control of controls) {
-    if (isWaiting(control, turn)) waiting++;
-    else if (turn(control).onSinceMs !== undefined && !isLocked(control) && takesTurns(control)) charging++;
+  for (const connector of connectors) {
+    if (isWaiting(connector, turn)) waiting++;
+    else if (turn(connector).onSinceMs !== undefined && !isLocked(connector) && takesTurns(connector))
+      charging++;
   }
   if (waiting === 0) return LONGEST_TURN_MS;
   return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
 }
 
 /** Power that a pause frees for others, W; the unavoidable reservation is excluded. */
-function freedW(control: ConnectorControl): number {
-  const { account } = control;
-  return floorWOf(control) - wattsOfTenths(account.alwaysReservedTenthsA, account.milliwattsPerTenth);
+function freedW(connector: Connector): number {
+  const { account } = connector;
+  return floorWOf(connector) - wattsOfTenths(account.alwaysReservedTenthsA, account.milliwattsPerTenth);
 }
 
 /** The same for each circuit phase that the connector loads, tenths of an ampere. */
-function freedTenthsA({ account }: ConnectorControl): number {
+function freedTenthsA({ account }: Connector): number {
   return account.leastTenthsA - account.alwaysCarriedTenthsA;
 }
 
 /** The connector takes part in the rotation: its pause frees capacity that others can use. */
-function takesTurns(control: ConnectorControl): boolean {
-  return freedW(control) > 0 || (control.account.circuitPhases.length > 0 && freedTenthsA(control) > 0);
+function takesTurns(connector: Connector): boolean {
+  return freedW(connector) > 0 || (connector.account.circuitPhases.length > 0 && freedTenthsA(connector) > 0);
 }
 
 /** The car wants to charge but may not. */
-export function isWaiting(control: ConnectorControl, turn: TurnOf = turnOf): boolean {
-  const { hasCar, isResting } = control.car.demand;
-  return hasCar && !isResting && !isLocked(control) && turn(control).onSinceMs === undefined;
+export function isWaiting(connector: Connector, turn: TurnOf = turnOf): boolean {
+  const { hasCar, isResting } = connector.car.demand;
+  return hasCar && !isResting && !isLocked(connector) && turn(connector).onSinceMs === undefined;
 }
 
 /** The car may charge, for less than `turnMs` so far. */
-export function isInTurn(control: ConnectorControl, nowMs: number, turnMs: number): boolean {
-  const { onSinceMs } = turnOf(control);
+export function isInTurn(connector: Connector, nowMs: number, turnMs: number): boolean {
+  const { onSinceMs } = turnOf(connector);
   return onSinceMs !== undefined && nowMs - onSinceMs < turnMs;
 }
 
-function rankOf(control: ConnectorControl, nowMs: number, turnMs: number): number {
-  const { demand } = control.car;
-  const { onSinceMs } = turnOf(control);
-  if (isKeptOn(control)) return RANKS.keptOn;
+function rankOf(connector: Connector, nowMs: number, turnMs: number): number {
+  const { demand } = connector.car;
+  const { onSinceMs } = turnOf(connector);
+  if (isKeptOn(connector)) return RANKS.keptOn;
   // A pause would interrupt no current.
   if (demand.isResting) return RANKS.resting;
   if (onSinceMs === undefined) return RANKS.waiting;
-  return isInTurn(control, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
+  return isInTurn(connector, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
 }
 
 /** The minimum pause of the connector is not over. */
-export function isDwelling(control: ConnectorControl, nowMs: number, turn: TurnOf = turnOf): boolean {
-  const { pausedSinceMs } = turn(control);
+export function isDwelling(connector: Connector, nowMs: number, turn: TurnOf = turnOf): boolean {
+  const { pausedSinceMs } = turn(connector);
   return pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
@@ -100,8 +101,8 @@ export function isDwelling(control: ConnectorControl, nowMs: number, turn: TurnO
  * decrease, and the settling time has to pass.
  * @param settleMs time from an acknowledged decrease until its capacity is free, ms
  */
-export function isAboutToResume(control: ConnectorControl, nowMs: number, settleMs: number): boolean {
-  return isDwelling(control, nowMs) && !isDwelling(control, nowMs + roomMadeWithinMs(settleMs));
+export function isAboutToResume(connector: Connector, nowMs: number, settleMs: number): boolean {
+  return isDwelling(connector, nowMs) && !isDwelling(connector, nowMs + roomMadeWithinMs(settleMs));
 }
 
 function roomMadeWithinMs(settleMs: number): number {
@@ -117,9 +118,9 @@ export function swapsApartMs(settleMs: number): number {
 }
 
 /** Time of the latest pause; minus infinity if no car is paused. */
-function lastPauseAtMs(controls: Iterable<ConnectorControl>, turn: TurnOf = turnOf): number {
+function lastPauseAtMs(connectors: Iterable<Connector>, turn: TurnOf = turnOf): number {
   let lastMs = Number.NEGATIVE_INFINITY;
-  for (const control of controls) lastMs = Math.max(lastMs, turn(control).pausedSinceMs ?? lastMs);
+  for (const connector of connectors) lastMs = Math.max(lastMs, turn(connector).pausedSinceMs ?? lastMs);
   return lastMs;
 }
 
@@ -131,7 +132,7 @@ export interface Swaps {
 }
 
 interface Ranked {
-  readonly control: ConnectorControl;
+  readonly connector: Connector;
   rank: number;
   readonly sinceMs: number;
 }
@@ -153,21 +154,21 @@ function byWait(a: Ranked, b: Ranked): number {
   return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
 }
 
-function waitsInEffectSinceMs({ sinceMs, control }: Ranked): number {
-  return sinceMs + Math.min(control.car.demand.chargedMs, MOST_CHARGED_MS);
+function waitsInEffectSinceMs({ sinceMs, connector }: Ranked): number {
+  return sinceMs + Math.min(connector.car.demand.chargedMs, MOST_CHARGED_MS);
 }
 
 /** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
 function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
-  for (const { control } of waiting) {
+  for (const { connector } of waiting) {
     const circuitPhase =
-      typeof control.decided.limitedBy === 'number' ? control.decided.limitedBy : undefined;
+      typeof connector.decided.limitedBy === 'number' ? connector.decided.limitedBy : undefined;
     const leaving: Ranked[] = [];
-    let left = circuitPhase === undefined ? floorWOf(control) : control.account.leastTenthsA;
+    let left = circuitPhase === undefined ? floorWOf(connector) : connector.account.leastTenthsA;
     for (const each of past) {
-      const { account } = each.control;
+      const { account } = each.connector;
       if (circuitPhase !== undefined && !account.circuitPhases.includes(circuitPhase)) continue;
-      const freed = circuitPhase === undefined ? freedW(each.control) : freedTenthsA(each.control);
+      const freed = circuitPhase === undefined ? freedW(each.connector) : freedTenthsA(each.connector);
       if (freed <= 0) continue;
       leaving.push(each);
       left -= freed;
@@ -182,16 +183,16 @@ function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readon
  * least charging less waiting time comes first.
  */
 export function inRotationOrder(
-  controls: readonly ConnectorControl[],
+  connectors: readonly Connector[],
   nowMs: number,
   { swapsFromMs, turnMs }: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
-): ConnectorControl[] {
-  const ranked = controls.map((control): Ranked => {
-    const { onSinceMs, pausedSinceMs } = turnOf(control);
+): Connector[] {
+  const ranked = connectors.map((connector): Ranked => {
+    const { onSinceMs, pausedSinceMs } = turnOf(connector);
     return {
-      control,
-      rank: rankOf(control, nowMs, turnMs),
-      sinceMs: onSinceMs ?? pausedSinceMs ?? control.car.demand.arrivedAtMs,
+      connector,
+      rank: rankOf(connector, nowMs, turnMs),
+      sinceMs: onSinceMs ?? pausedSinceMs ?? connector.car.demand.arrivedAtMs,
     };
   });
   keepOthersInTurn(ranked, nowMs, swapsFromMs);
@@ -201,19 +202,19 @@ export function inRotationOrder(
       a.rank - b.rank ||
       (a.rank === RANKS.waiting ? byWait(a, b) : 0) ||
       (a.rank === RANKS.pastTurn ? b.sinceMs - a.sinceMs : a.sinceMs - b.sinceMs) ||
-      (a.control.key < b.control.key ? -1 : 1),
+      (a.connector.key < b.connector.key ? -1 : 1),
   );
-  return ranked.map(({ control }) => control);
+  return ranked.map(({ connector }) => connector);
 }
 
 /**
  * Event that the decided target causes in the connector's machine; undefined if its car neither begins nor ends a turn.
  * A raise counts from the decision on, even while others still have to release capacity.
  */
-export function turnEventOf(control: ConnectorControl, nowMs: number): TurnEvent | undefined {
-  const { actor, account } = control;
-  const { demand } = control.car;
-  const { targetTenthsA } = control.decided;
+export function turnEventOf(connector: Connector, nowMs: number): TurnEvent | undefined {
+  const { actor, account } = connector;
+  const { demand } = connector.car;
+  const { targetTenthsA } = connector.decided;
   const { throttle } = actor.getSnapshot().value;
   if (!demand.hasCar) return throttle === 'idle' ? undefined : { type: 'car.left' };
   if (targetTenthsA >= account.leastTenthsA)
@@ -222,8 +223,8 @@ export function turnEventOf(control: ConnectorControl, nowMs: number): TurnEvent
 }
 
 /** The turn after that event. */
-function turnAfter(control: ConnectorControl, nowMs: number): Turn {
-  switch (turnEventOf(control, nowMs)?.type) {
+function turnAfter(connector: Connector, nowMs: number): Turn {
+  switch (turnEventOf(connector, nowMs)?.type) {
     case 'charging.allowed':
       return { onSinceMs: nowMs, pausedSinceMs: undefined };
     case 'charging.paused':
@@ -231,7 +232,7 @@ function turnAfter(control: ConnectorControl, nowMs: number): Turn {
     case 'car.left':
       return NO_TURN;
     case undefined:
-      return turnOf(control);
+      return turnOf(connector);
   }
 }
 
@@ -241,22 +242,22 @@ function turnAfter(control: ConnectorControl, nowMs: number): Turn {
  * @param settleMs as in `isAboutToResume`
  */
 export function nextTurnAtMs(
-  controls: readonly ConnectorControl[],
+  connectors: readonly Connector[],
   nowMs: number,
   settleMs: number,
   fixedTurnMs?: number,
 ): number | undefined {
-  const turn: TurnOf = (control) => turnAfter(control, nowMs);
-  const turnMs = fixedTurnMs ?? turnMsOf(controls, turn);
-  const swapsFromMs = lastPauseAtMs(controls, turn) + swapsApartMs(settleMs);
+  const turn: TurnOf = (connector) => turnAfter(connector, nowMs);
+  const turnMs = fixedTurnMs ?? turnMsOf(connectors, turn);
+  const swapsFromMs = lastPauseAtMs(connectors, turn) + swapsApartMs(settleMs);
   let nextMs = Number.POSITIVE_INFINITY;
   let isAnyWaiting = false;
-  for (const control of controls) {
-    const { demand } = control.car;
-    const { onSinceMs, pausedSinceMs } = turn(control);
+  for (const connector of connectors) {
+    const { demand } = connector.car;
+    const { onSinceMs, pausedSinceMs } = turn(connector);
     if (onSinceMs === undefined) {
       // A resting car takes no turn from others, but may use their remainder after its minimum pause.
-      isAnyWaiting ||= !demand.isResting || isDwelling(control, nowMs, turn);
+      isAnyWaiting ||= !demand.isResting || isDwelling(connector, nowMs, turn);
       if (pausedSinceMs === undefined) continue;
       const endsAtMs = pausedSinceMs + DWELL_MS;
       for (const atMs of [endsAtMs - roomMadeWithinMs(settleMs), endsAtMs]) {

@@ -1,6 +1,6 @@
 // Reason that no grants can keep a limit or a fuse: the minimum need exceeds the capacity.
 import { wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, floorWOf, isControlled, isLocked } from './connector-control.js';
+import { type Connector, floorWOf, isControlled, isLocked } from './connector.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import { type CircuitPhase, type Fuses, nameOfCircuitPhase } from './fuses.js';
 
@@ -14,42 +14,42 @@ export interface PowerNeed {
 
 /** @param controlled connectors that can receive a limit; `uncontrolled` are all others */
 export function powerNeedOf(
-  controlled: readonly ConnectorControl[],
-  uncontrolled: readonly ConnectorControl[],
+  controlled: readonly Connector[],
+  uncontrolled: readonly Connector[],
   nowMs: number,
 ): PowerNeed {
   let lockedW = 0;
   let heldW = 0;
   let uncontrolledW = 0;
-  for (const control of controlled) {
-    if (isFloorNeeded(control)) lockedW += floorWOf(control);
-    else heldW += keptWOf(control, nowMs);
+  for (const connector of controlled) {
+    if (isFloorNeeded(connector)) lockedW += floorWOf(connector);
+    else heldW += keptWOf(connector, nowMs);
   }
-  for (const control of uncontrolled) uncontrolledW += lastingWOf(control, nowMs);
+  for (const connector of uncontrolled) uncontrolledW += lastingWOf(connector, nowMs);
   return { lockedW, heldW, uncontrolledW };
 }
 
-function isFloorNeeded(control: ConnectorControl): boolean {
-  return control.car.demand.hasCar && isLocked(control) && !control.decided.isPausedForOperator;
+function isFloorNeeded(connector: Connector): boolean {
+  return connector.car.demand.hasCar && isLocked(connector) && !connector.decided.isPausedForOperator;
 }
 
-function keptWOf(control: ConnectorControl, nowMs: number): number {
-  return Math.max(heldWOf(control), control.account.unendingW(nowMs));
+function keptWOf(connector: Connector, nowMs: number): number {
+  return Math.max(heldWOf(connector), connector.account.unendingW(nowMs));
 }
 
 /** Power that the 6 A minimum adds to a need that already includes the connector, W. */
-export function floorBesideNeedW(control: ConnectorControl, nowMs: number): number {
-  return isFloorNeeded(control) ? 0 : Math.max(0, floorWOf(control) - keptWOf(control, nowMs));
+export function floorBesideNeedW(connector: Connector, nowMs: number): number {
+  return isFloorNeeded(connector) ? 0 : Math.max(0, floorWOf(connector) - keptWOf(connector, nowMs));
 }
 
 /** A sentence in kW, in amperes, or both. An overbooked fuse is named even if the limit cannot be kept either. */
 export function shortageOf(
   need: PowerNeed,
   limitW: number,
-  controls: Iterable<ConnectorControl>,
+  connectors: Iterable<Connector>,
   fuses: Fuses,
 ): string | undefined {
-  const sentences = [shortOfFuse(controls, fuses), shortOfPower(need, limitW)].filter(
+  const sentences = [shortOfFuse(connectors, fuses), shortOfPower(need, limitW)].filter(
     (sentence) => sentence !== undefined,
   );
   return sentences.length === 0 ? undefined : sentences.join('; ');
@@ -67,17 +67,17 @@ function shortOfPower(need: PowerNeed, limitW: number): string | undefined {
 }
 
 /** The sentence for each fuse phase whose need exceeds its capacity, in amperes. */
-function shortOfFuse(controls: Iterable<ConnectorControl>, { circuitPhases }: Fuses): string | undefined {
+function shortOfFuse(connectors: Iterable<Connector>, { circuitPhases }: Fuses): string | undefined {
   if (circuitPhases.length === 0) return undefined;
   const needs = circuitPhases.map(() => ({ lockedTenthsA: 0, heldTenthsA: 0, uncontrolledTenthsA: 0 }));
-  for (const control of controls) {
-    for (const place of control.account.circuitPhases) {
+  for (const connector of connectors) {
+    for (const place of connector.account.circuitPhases) {
       const need = needs[place];
       if (need === undefined) continue;
-      const heldTenthsA = heldLoadTenthsAOf(control);
-      if (!isControlled(control)) need.uncontrolledTenthsA += lastingTenthsAOf(control);
-      else if (isLocked(control) && control.car.demand.hasCar)
-        need.lockedTenthsA += Math.max(control.account.leastTenthsA, heldTenthsA);
+      const heldTenthsA = heldLoadTenthsAOf(connector);
+      if (!isControlled(connector)) need.uncontrolledTenthsA += lastingTenthsAOf(connector);
+      else if (isLocked(connector) && connector.car.demand.hasCar)
+        need.lockedTenthsA += Math.max(connector.account.leastTenthsA, heldTenthsA);
       else need.heldTenthsA += heldTenthsA;
     }
   }
@@ -106,15 +106,15 @@ function sentenceOn(circuitPhase: CircuitPhase, need: Need | undefined): string 
 }
 
 /** Lasting entitlement of an uncontrolled connector. */
-export function lastingWOf({ account }: ConnectorControl, nowMs: number): number {
+export function lastingWOf({ account }: Connector, nowMs: number): number {
   if (account.isWorstCase) return account.boundW;
   const failsafeW = wattsOfTenths(account.failsafeTenthsA, account.milliwattsPerTenth);
   return Math.max(failsafeW, account.unendingW(nowMs));
 }
 
 /** Lasting load of an uncontrolled connector on its circuit phases. */
-function lastingTenthsAOf(control: ConnectorControl): number {
-  const { account } = control;
+function lastingTenthsAOf(connector: Connector): number {
+  const { account } = connector;
   if (account.isWorstCase) return account.boundTenthsA;
-  return Math.max(account.failsafeTenthsA, heldLoadTenthsAOf(control));
+  return Math.max(account.failsafeTenthsA, heldLoadTenthsAOf(connector));
 }

@@ -1,6 +1,6 @@
 // Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type ConnectorControl, floorWOf, isControlled, isLocked, linkOf } from './connector-control.js';
+import { type Connector, floorWOf, isControlled, isLocked, linkOf } from './connector.js';
 import type { Entitlements } from './entitlements.js';
 import { heldWOf } from './failsafes.js';
 import type { BeyondGrants, Ledger } from './ledger.js';
@@ -10,9 +10,9 @@ import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 const LIMITS_ON_THEIR_WAY = 2;
 
 /** The connector's maximum is reserved at any limit, and its charger is online. */
-export function receivesUnverifiedLimits(control: ConnectorControl): boolean {
-  const { account, telemetry, provisioned } = control;
-  const isReached = linkOf(control) === 'online' && telemetry.hb !== undefined;
+export function receivesUnverifiedLimits(connector: Connector): boolean {
+  const { account, telemetry, provisioned } = connector;
+  const isReached = linkOf(connector) === 'online' && telemetry.hb !== undefined;
   return account.isWorstCase && isReached && provisioned.spec.isActive;
 }
 
@@ -20,17 +20,17 @@ export function receivesUnverifiedLimits(control: ConnectorControl): boolean {
  * The charger has taken its limits since it connected, and draws no more. As a rule only the proof of its lease is
  * missing. Its grants then give its possible draw. If it breaks them, the limits of others make no difference.
  */
-export function hasObeyed(control: ConnectorControl): boolean {
-  const { account, granted } = control;
+export function hasObeyed(connector: Connector): boolean {
+  const { account, granted } = connector;
   const { sentTenthsA, sentFromSeq } = granted;
-  return mayObey(control) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq;
+  return mayObey(connector) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq;
 }
 
 /**
  * The last limit sent or the charger's reported limit, up to the possible entitlement. The report may arrive late, from
  * before the end of a lease.
  */
-export function keptTenthsAOf({ granted, telemetry, account }: ConnectorControl): number {
+export function keptTenthsAOf({ granted, telemetry, account }: Connector): number {
   const reportedTenthsA = tenthsAOf(telemetry.slot.limitA ?? 0);
   return Math.max(granted.sentTenthsA ?? 0, Math.min(reportedTenthsA, account.entitledTenthsA));
 }
@@ -47,8 +47,8 @@ export interface CapacityForMinimum {
 
 /** Conditions for each of `uncontrolled`, after the grants to `controlled`. */
 export function capacityForMinimumOf(
-  uncontrolled: readonly ConnectorControl[],
-  controlled: readonly ConnectorControl[],
+  uncontrolled: readonly Connector[],
+  controlled: readonly Connector[],
   {
     budgetW,
     need,
@@ -59,15 +59,15 @@ export function capacityForMinimumOf(
     readonly budgetW: number;
     readonly need: PowerNeed;
     readonly ledger: Ledger;
-    readonly isOwedAtOnce: (control: ConnectorControl) => boolean;
+    readonly isOwedAtOnce: (connector: Connector) => boolean;
     readonly nowMs: number;
   },
-): (control: ConnectorControl) => CapacityForMinimum {
+): (connector: Connector) => CapacityForMinimum {
   const fitting = fittingMinima(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
   const owedW = owedFloorsW(controlled, ledger);
-  return (control) => ({
-    isOwedAtOnce: isLocked(control) && isOwedAtOnce(control),
-    doesFit: fitting.has(control),
+  return (connector) => ({
+    isOwedAtOnce: isLocked(connector) && isOwedAtOnce(connector),
+    doesFit: fitting.has(connector),
     owedW,
   });
 }
@@ -79,21 +79,21 @@ export function capacityForMinimumOf(
  * 2. No other connector still releases power, or the minimum fits beside the others' possible draw.
  */
 export function owedAtOnceOf(
-  controlled: readonly ConnectorControl[],
-  uncontrolled: readonly ConnectorControl[],
+  controlled: readonly Connector[],
+  uncontrolled: readonly Connector[],
   { budgetW, need }: { readonly budgetW: number; readonly need: PowerNeed },
   nowMs: number,
-): (control: ConnectorControl) => boolean {
-  return (control) => {
-    const beside = uncontrolled.filter((each) => each !== control);
+): (connector: Connector) => boolean {
+  return (connector) => {
+    const beside = uncontrolled.filter((each) => each !== connector);
     const isUncounted = beside.length < uncontrolled.length;
-    const ownW = isUncounted ? floorWOf(control) : floorBesideNeedW(control, nowMs);
+    const ownW = isUncounted ? floorWOf(connector) : floorBesideNeedW(connector, nowMs);
     if (neededW(need, beside, nowMs) + ownW <= budgetW) return false;
-    const others = [...controlled.filter((each) => each !== control), ...beside];
+    const others = [...controlled.filter((each) => each !== connector), ...beside];
     const fitting = fittingMinima(uncontrolled, budgetW - need.lockedW - need.heldW, nowMs);
     if (!others.some((each) => isReleasing(each, nowMs, dueTenthsAOf(each, fitting)))) return true;
     const besideW = others.reduce((sumW, { account }) => sumW + account.awaitedW(nowMs), 0);
-    return besideW + floorWOf(control) <= budgetW;
+    return besideW + floorWOf(connector) <= budgetW;
   };
 }
 
@@ -101,9 +101,9 @@ export function owedAtOnceOf(
  * Upper bound of the connector's next limit. Unverified chargers get their limits after the others. While a lock is
  * pending, they get at most their minimum. They get 0 if that does not fit beside the lock's.
  */
-function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorControl>): number {
-  if (isControlled(control)) return control.decided.targetTenthsA;
-  return isLocked(control) || fitting.has(control) ? control.account.leastTenthsA : 0;
+function dueTenthsAOf(connector: Connector, fitting: ReadonlySet<Connector>): number {
+  if (isControlled(connector)) return connector.decided.targetTenthsA;
+  return isLocked(connector) || fitting.has(connector) ? connector.account.leastTenthsA : 0;
 }
 
 /**
@@ -112,36 +112,32 @@ function dueTenthsAOf(control: ConnectorControl, fitting: ReadonlySet<ConnectorC
  * @param dueTenthsA next limit, if it may be below the last one
  */
 export function isReleasing(
-  control: ConnectorControl,
+  connector: Connector,
   nowMs: number,
-  dueTenthsA = control.account.maxTenthsA,
+  dueTenthsA = connector.account.maxTenthsA,
 ): boolean {
-  const { account } = control;
-  const isTold = isControlled(control) || receivesUnverifiedLimits(control);
-  const ofLockTenthsA = isLocked(control) ? account.leastTenthsA : 0;
+  const { account } = connector;
+  const isTold = isControlled(connector) || receivesUnverifiedLimits(connector);
+  const ofLockTenthsA = isLocked(connector) ? account.leastTenthsA : 0;
   return account.mayDrawBeyond(isTold ? dueTenthsA : ofLockTenthsA, nowMs);
 }
 
 /** Power that cannot be lowered, W, if all chargers obey. */
-function neededW(
-  { lockedW, heldW }: PowerNeed,
-  uncontrolled: readonly ConnectorControl[],
-  nowMs: number,
-): number {
-  return uncontrolled.reduce((sumW, control) => sumW + neededWOf(control, nowMs), lockedW + heldW);
+function neededW({ lockedW, heldW }: PowerNeed, uncontrolled: readonly Connector[], nowMs: number): number {
+  return uncontrolled.reduce((sumW, connector) => sumW + neededWOf(connector, nowMs), lockedW + heldW);
 }
 
 /**
  * Minimum power that locked connectors still lack, W. Unverified chargers leave it to them. A lock on a full fuse does
  * not count, because the reserved maxima there stay in any case.
  */
-function owedFloorsW(controlled: readonly ConnectorControl[], ledger: Ledger): number {
+function owedFloorsW(controlled: readonly Connector[], ledger: Ledger): number {
   let owedW = 0;
-  for (const control of controlled) {
-    const { account, decided, granted } = control;
+  for (const connector of controlled) {
+    const { account, decided, granted } = connector;
     const { leastTenthsA } = account;
     const isShort = (granted.sentTenthsA ?? 0) < leastTenthsA;
-    const isOwed = isLocked(control) && isShort && decided.targetTenthsA >= leastTenthsA;
+    const isOwed = isLocked(connector) && isShort && decided.targetTenthsA >= leastTenthsA;
     if (isOwed && ledger.carriableTenthsA(account) >= leastTenthsA)
       owedW += account.leastBesideW - account.boundW;
   }
@@ -153,19 +149,19 @@ function owedFloorsW(controlled: readonly ConnectorControl[], ledger: Ledger): n
  * deducted even if they do not fit.
  */
 function fittingMinima(
-  uncontrolled: readonly ConnectorControl[],
+  uncontrolled: readonly Connector[],
   leftW: number,
   nowMs: number,
-): ReadonlySet<ConnectorControl> {
+): ReadonlySet<Connector> {
   let roomW = leftW;
-  for (const control of uncontrolled)
-    if (!receivesUnverifiedLimits(control)) roomW -= lastingWOf(control, nowMs);
-  const fitting = new Set<ConnectorControl>();
+  for (const connector of uncontrolled)
+    if (!receivesUnverifiedLimits(connector)) roomW -= lastingWOf(connector, nowMs);
+  const fitting = new Set<Connector>();
   const unverified = uncontrolled.filter(receivesUnverifiedLimits);
-  for (const control of [...unverified.filter(isLocked), ...unverified.filter((each) => !isLocked(each))]) {
-    const leastW = floorWOf(control);
-    if (leastW <= roomW) fitting.add(control);
-    if (leastW <= roomW || isLocked(control)) roomW -= leastW;
+  for (const connector of [...unverified.filter(isLocked), ...unverified.filter((each) => !isLocked(each))]) {
+    const leastW = floorWOf(connector);
+    if (leastW <= roomW) fitting.add(connector);
+    if (leastW <= roomW || isLocked(connector)) roomW -= leastW;
   }
   return fitting;
 }
@@ -197,14 +193,14 @@ export function mostThenOf(
 }
 
 /** The charger has not exceeded its limits and took one of the newest. Later ones may be on their way. */
-function mayObey(control: ConnectorControl): boolean {
-  const { account, car } = control;
+function mayObey(connector: Connector): boolean {
+  const { account, car } = connector;
   const isTaking = account.lastSeq - account.ackedSeq <= LIMITS_ON_THEIR_WAY;
-  return isTaking && !car.compliance.isNonCompliant && receivesUnverifiedLimits(control);
+  return isTaking && !car.compliance.isNonCompliant && receivesUnverifiedLimits(connector);
 }
 
 /** Power that the connector cannot be lowered below, W. */
-function neededWOf(control: ConnectorControl, nowMs: number): number {
-  if (!mayObey(control)) return lastingWOf(control, nowMs);
-  return isLocked(control) ? Math.max(floorWOf(control), heldWOf(control)) : heldWOf(control);
+function neededWOf(connector: Connector, nowMs: number): number {
+  if (!mayObey(connector)) return lastingWOf(connector, nowMs);
+  return isLocked(connector) ? Math.max(floorWOf(connector), heldWOf(connector)) : heldWOf(connector);
 }

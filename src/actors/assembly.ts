@@ -9,8 +9,8 @@ import { provisionedSources } from '../../machines/limits/limit-rules.js';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
-import { linkOf } from '../../machines/power/connector-control.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import { type Connection, fusesOf } from '../../machines/power/fuses.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
@@ -315,12 +315,12 @@ function addressOf({ tenant, record }: LocationEntity, connector: ConnectorRecor
 }
 
 /** A connector that the supervisor keeps stays the same entity, so that references to it stay valid. */
-function placeConnectors(location: LocationEntity, { controls }: LocationSupervisor): void {
+function placeConnectors(location: LocationEntity, supervisor: LocationSupervisor): void {
   const { tenant, connectors } = location;
   const before = new Map(connectors);
   connectors.clear();
   for (const record of location.record.connectors) {
-    const control = controls.get(connectorKey(record));
+    const control = supervisor.connectors.get(connectorKey(record));
     if (control === undefined) throw new Error(`the location has no connector ${connectorKey(record)}`);
     const { key } = control;
     const held = before.get(key);

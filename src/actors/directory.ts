@@ -8,8 +8,8 @@ import type { OrganizationActor } from '../../machines/limits/organization.machi
 import type { HolderEvent, ProfileHolder } from '../../machines/limits/profile.machine.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
 import { leastShareWOf } from '../../machines/power/budget.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -49,7 +49,7 @@ export interface ConnectorEntity {
   /** Address for limits; the same object as long as the entity lives. */
   readonly address: ConnectorAddress;
   /** Only the location's supervisor writes it. */
-  readonly control: Readonly<ConnectorControl>;
+  readonly control: Connector;
 }
 
 export interface ClusterEntity {

@@ -2,12 +2,12 @@
 
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import {
-  type ConnectorControl,
+  type Connector,
   floorWOf,
   linkOf,
   lockLimitKwOf,
   throttleOf,
-} from '../../machines/power/connector-control.js';
+} from '../../machines/power/connector.js';
 import { type CircuitPhase, GRID_PHASES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
 import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/measured-draw.js';
@@ -118,10 +118,10 @@ function limitText({ limitKw, source, cause }: LimitInForce): string {
 
 /** The connection, if known, then the feeders in the order of the file. */
 export function viewOfFuses(location: LocationEntity): FuseLive[] {
-  const { fuses, ledger, controls } = supervisorOf(location);
+  const { fuses, ledger, connectors } = supervisorOf(location);
   if (fuses.circuitPhases.length === 0) return [];
   const parentOf = new Map(location.record.feeders.map(({ name, parent }) => [name, parent]));
-  const loads = circuitPhaseLoadsOf(fuses, controls.values());
+  const loads = circuitPhaseLoadsOf(fuses, connectors.values());
   const views: FuseLive[] = [];
   for (const [place, circuitPhase] of fuses.circuitPhases.entries()) {
     const { feeder = null } = circuitPhase;
@@ -142,11 +142,9 @@ export function viewOfFuses(location: LocationEntity): FuseLive[] {
 }
 
 /** Circuit phase that keeps a connector from more; undefined without one. */
-function fullCircuitPhaseOf({
-  provisioned: { fuses },
-  decided: { limitedBy },
-}: Readonly<ConnectorControl>): CircuitPhase | undefined {
-  return typeof limitedBy === 'number' ? fuses.circuitPhases[limitedBy] : undefined;
+function fullCircuitPhaseOf({ provisioned, decided }: Connector): CircuitPhase | undefined {
+  const { limitedBy } = decided;
+  return typeof limitedBy === 'number' ? provisioned.fuses.circuitPhases[limitedBy] : undefined;
 }
 
 /** Only these phases may carry the connector's limit, while its other phases are reallocated. */
@@ -160,7 +158,7 @@ export interface ReallocatedPhases {
 }
 
 /** Undefined while no phase is reallocated. */
-function reallocatedPhasesOf(control: ConnectorControl): ReallocatedPhases | undefined {
+function reallocatedPhasesOf(control: Connector): ReallocatedPhases | undefined {
   if (!isReallocating(control)) return undefined;
   const { account } = control;
   const { spec } = control.provisioned;

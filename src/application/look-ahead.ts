@@ -19,7 +19,7 @@ import {
   type LimitProfile,
   type ProfileStack,
 } from '../../machines/limits/profile-stack.js';
-import { floorWOf } from '../../machines/power/connector-control.js';
+import { floorWOf } from '../../machines/power/connector.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import { wattsOfLimit } from '../../machines/values/units.js';

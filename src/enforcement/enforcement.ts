@@ -1,7 +1,7 @@
 // Makes the chargers keep to their locations' limits: readings and limits come in, one point decides, grants go out.
 
+import { type Connector, linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
-import { linkOf } from '../../machines/power/connector-control.js';
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
@@ -289,7 +289,7 @@ export class Enforcement {
   #publish(
     location: LocationEntity,
     decided: DecidedGrant,
-    connector = location.connectors.get(decided.control.key),
+    connector = location.connectors.get(decided.connector.key),
   ): void {
     if (this.#isStopped || connector === undefined) return;
     const { publisher, onGrant } = this.#options;
@@ -348,15 +348,10 @@ function isStoredRaise({ mustStore, grant, beforeTenthsA = 0 }: DecidedGrant): b
   return mustStore && grant.limitTenthsA > beforeTenthsA;
 }
 
-function reasonOfDistrust({
-  car: { compliance },
-  account,
-  telemetry: { phases },
-  provisioned: { spec },
-}: ConnectorEntity['control']): string | undefined {
-  if (!compliance.isNonCompliant) return undefined;
+function reasonOfDistrust({ account, car, telemetry, provisioned }: Connector): string | undefined {
+  if (!car.compliance.isNonCompliant) return undefined;
   const maximum = `${account.maxTenthsA / 10} A, its maximum, is reserved for it`;
-  return phases === spec.phases
+  return telemetry.phases === provisioned.spec.phases
     ? `The connector drew more than its limit: ${maximum}`
     : `The connector reports current on more phases than its one provisioned phase: ${maximum} on all of them`;
 }

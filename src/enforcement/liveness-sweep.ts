@@ -1,5 +1,5 @@
 // Liveness sweep, once a second: expires readings, detects silent chargers, and requests states that were lost.
-import { linkOf } from '../../machines/power/connector-control.js';
+import { linkOf } from '../../machines/power/connector.js';
 import { staleAfterMsOf } from '../../machines/power/connector-registry.js';
 import type { GrantTiming } from '../../machines/power/grant.js';
 import type { ConnectorEntity, Directory, LocationEntity, Tenant } from '../actors/directory.js';

@@ -1,8 +1,8 @@
 // Metrics of the locations' states, counted over all locations at each read.
 import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
+import { linkOf, throttleOf } from '../../machines/power/connector.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
-import { linkOf, throttleOf } from '../../machines/power/connector-control.js';
 import { ALARM_KINDS, THROTTLES } from '../../machines/power/grant.js';
 import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { OverloadState } from '../actors/overload.js';
@@ -59,12 +59,10 @@ function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>)
 function measureFuses(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const states = { full: 0, free: 0 };
   for (const location of locations) {
-    const { fuses, controls } = supervisorOf(location);
+    const { fuses, connectors } = supervisorOf(location);
     const full = new Set<number>();
-    for (const {
-      decided: { limitedBy },
-    } of controls.values())
-      if (typeof limitedBy === 'number') full.add(limitedBy);
+    for (const { decided } of connectors.values())
+      if (typeof decided.limitedBy === 'number') full.add(decided.limitedBy);
     states.full += full.size;
     states.free += fuses.circuitPhases.length - full.size;
   }

@@ -1,5 +1,6 @@
 // Persisted worst-case grant per connector, on disk before the grant leaves: the first grant after a crash needs no
 // wait.
+import type { Connector } from '../../machines/power/connector.js';
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import {
@@ -16,8 +17,6 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { type Store, StoreUnavailableError } from '../ports/store.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
-
-type Control = ConnectorEntity['control'];
 
 interface Write {
   readonly connector: ConnectorEntity;
@@ -37,8 +36,8 @@ export class Reservations {
   readonly #clock: Clock;
   readonly #rareLog: RareLog;
   /** Rows that are surely on disk, and rows on their way there, oldest first. */
-  readonly #onDisk = new WeakMap<Control, StoredReservation>();
-  readonly #underWay = new WeakMap<Control, StoredReservation[]>();
+  readonly #onDisk = new WeakMap<Connector, StoredReservation>();
+  readonly #underWay = new WeakMap<Connector, StoredReservation[]>();
   readonly #busy = new WeakSet<LocationEntity>();
 
   constructor({ store, log, clock }: ReservationsOptions) {
@@ -55,10 +54,10 @@ export class Reservations {
     whenDone: (isStored: boolean) => void,
   ): void {
     const supervisor = supervisorOf(location);
-    for (const { control } of grants) supervisor.setStoring(control, true);
+    for (const { connector } of grants) supervisor.setStoring(connector, true);
     this.#write(location)
       .then((isStored) => {
-        for (const { control } of grants) supervisor.setStoring(control, false);
+        for (const { connector } of grants) supervisor.setStoring(connector, false);
         whenDone(isStored);
       })
       .catch((error: unknown) => this.#log.error({ err: error }, 'written limits could not be sent'));
@@ -122,12 +121,7 @@ export class Reservations {
 
   /** Only the smallest of all writes under way is surely on disk, for any of them that a crash lets through. */
   #count({ control, location }: ConnectorEntity): void {
-    const before = this.#onDisk.get(control) ?? {
-      limitTenthsA: control.granted.storedLimitTenthsA,
-      thenTenthsA: control.granted.storedThenTenthsA,
-      ttlMs: control.granted.storedTtlMs,
-      phases: control.granted.storedPhases,
-    };
+    const before = this.#onDisk.get(control) ?? control.granted.stored;
     this.#onDisk.set(control, before);
     const surely = leastOf([before, ...(this.#underWay.get(control) ?? [])]);
     supervisorOf(location).setStored(control, surely);
@@ -142,27 +136,24 @@ function writesOf(location: LocationEntity, nowMs: number): readonly Write[] {
   const writes: Write[] = [];
   for (const connector of location.connectors.values()) {
     const { control } = connector;
-    const { account } = control;
-    const { storedLease } = control.granted;
+    const { account, granted } = control;
     const lease = leaseToStore(account);
     const stored = reservationOf(account, nowMs);
     const isSame =
-      stored.limitTenthsA === control.granted.storedLimitTenthsA &&
-      stored.thenTenthsA === control.granted.storedThenTenthsA &&
-      stored.phases === control.granted.storedPhases;
-    if (!isSame || stored.ttlMs > control.granted.storedTtlMs || lease !== storedLease)
+      stored.limitTenthsA === granted.stored.limitTenthsA &&
+      stored.thenTenthsA === granted.stored.thenTenthsA &&
+      stored.phases === granted.stored.phases;
+    if (!isSame || stored.ttlMs > granted.stored.ttlMs || lease !== granted.storedLease)
       writes.push({ connector, stored, lease });
   }
   return writes;
 }
 
 function isOtherOnDisk(location: LocationEntity): boolean {
-  for (const {
-    account,
-    granted: { storedLimitTenthsA, storedLease },
-  } of supervisorOf(location).controls.values()) {
-    if (storedLimitTenthsA > 0 && storedLease !== leaseToStore(account)) return true;
-    if (account.isWorstCase && storedLimitTenthsA < account.boundTenthsA) return true;
+  for (const { account, granted } of supervisorOf(location).connectors.values()) {
+    const { stored, storedLease } = granted;
+    if (stored.limitTenthsA > 0 && storedLease !== leaseToStore(account)) return true;
+    if (account.isWorstCase && stored.limitTenthsA < account.boundTenthsA) return true;
   }
   return false;
 }
@@ -171,12 +162,10 @@ function isTooMuchOnDisk(location: LocationEntity): boolean {
   const supervisor = supervisorOf(location);
   let storedW = 0;
   let isAnyLower = false;
-  for (const {
-    account,
-    granted: { storedLimitTenthsA, storedPhases },
-  } of supervisor.controls.values()) {
-    storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
-    isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.bounds, storedPhases);
+  for (const { account, granted } of supervisor.connectors.values()) {
+    const { stored } = granted;
+    storedW += storedWOf(account, stored);
+    isAnyLower ||= stored.limitTenthsA > mostOnFirst(account.bounds, stored.phases);
   }
   return isAnyLower && storedW > supervisor.budgetW;
 }

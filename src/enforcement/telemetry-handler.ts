@@ -1,7 +1,7 @@
 // Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
 
+import { linkOf } from '../../machines/power/connector.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
-import { linkOf } from '../../machines/power/connector-control.js';
 import type { Ack } from '../../machines/power/grant.js';
 import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import {

@@ -8,6 +8,7 @@ import {
   importedPrograms,
   misnamedFiles,
   partsOnTheirOwn,
+  writersOf,
 } from './rules.js';
 import { readSources, type Source } from './sources.js';
 
@@ -48,6 +49,18 @@ describe('The tree', () => {
     expect(cycles([...product, ...pages])).toEqual([]);
   });
 
+  it('has one writer for each part of a connector', () => {
+    const writers = {
+      provisioned: ['machines/power/connector-registry.ts'],
+      telemetry: ['machines/power/connector-readings.ts'],
+      session: ['machines/power/reallocated-phases.ts'],
+      granted: ['machines/power/granted.ts'],
+      failsafe: ['machines/power/failsafes.ts'],
+      decided: ['machines/power/connector-targets.ts'],
+    };
+    expect(writersOf(Object.keys(writers), product)).toEqual(writers);
+  });
+
   it('says no banned word', () => {
     expect(bannedWords([...product, ...tests])).toEqual([]);
   });
@@ -62,6 +75,22 @@ describe('The tree', () => {
 
   it('names files in kebab-case, by what they are', () => {
     expect(misnamedFiles([...product, ...tests])).toEqual([]);
+  });
+});
+
+describe('A writer of a part', () => {
+  it.each([
+    "type Written = Writing<'car'>;",
+    'const car: Writable<Car> = x.car;',
+    'Object.assign(x.car, {});',
+  ])('is found: %s', (text) => {
+    expect(writersOf(['car'], planted('machines/a.ts', text))).toEqual({ car: ['machines/a.ts'] });
+  });
+
+  it('is no reader', () => {
+    expect(writersOf(['car'], planted('machines/a.ts', 'const { car }: Connector = x;'))).toEqual({
+      car: [],
+    });
   });
 });
 

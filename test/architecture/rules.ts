@@ -209,6 +209,18 @@ export function cycles(sources: readonly Source[]): readonly Breach[] {
   return found;
 }
 
+/** A module that may write a part of a connector: `Writing<'granted'>`, `Writable<Session>` or `Object.assign`. */
+const WRITES = /\b(?:Writing<'|Writable<|Object\.assign\([\w.]*\.)(\w+)/g;
+
+/** The modules that may write each of `parts`. */
+export function writersOf(parts: readonly string[], sources: readonly Source[]) {
+  const written = sources.flatMap(({ path, text }) =>
+    [...text.matchAll(WRITES)].map(([, part = '']) => ({ path, part: part.toLowerCase() })),
+  );
+  const pathsOf = (name: string) => written.filter(({ part }) => part === name).map(({ path }) => path);
+  return Object.fromEntries(parts.map((part) => [part, [...new Set(pathsOf(part))]]));
+}
+
 const MOST_LINES_OF_A_PART = 17;
 /** Each of these keeps a file of its own: a command with its flags. */
 const ONE_EACH = /^cli\/[a-z]+\.ts$/;

@@ -1,8 +1,8 @@
 // A charger out of reach takes no lower limit. A lock whose 6 A do not fit beside the charger's entitlement waits for
 // the end of that.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Connector } from '../../machines/power/connector.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
 import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
@@ -22,7 +22,7 @@ const LEASE_OVER_AT_MS = 61_200 + SETTLE_MS;
 
 interface Placed {
   readonly actor: ConnectorActor;
-  readonly control: ConnectorControl;
+  readonly connector: Connector;
 }
 
 let supervisor: LocationSupervisor;
@@ -31,33 +31,33 @@ let locked: Placed;
 
 function place(key: string, lease: LeaseKind): Placed {
   const actor = createConnectorActor(key);
-  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
-  return { actor, control };
+  const connector = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(connector, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
+  return { actor, connector };
 }
 
-function hear({ actor, control }: Placed, nowMs: number, said: Partial<MeterReading> = {}): void {
+function hear({ actor, connector }: Placed, nowMs: number, said: Partial<MeterReading> = {}): void {
   actor.send({ type: 'meter.received' });
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-  supervisor.receive(control, reading, nowMs);
+  supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+  supervisor.receive(connector, reading, nowMs);
 }
 
 /** Acknowledges the last limit. */
-function take({ control }: Placed, nowMs: number): void {
-  const { lastSeq: seq } = control.account;
-  supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
+function take({ connector }: Placed, nowMs: number): void {
+  const { lastSeq: seq } = connector.account;
+  supervisor.applyAck(connector, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined }, nowMs);
 }
 
-function goAway({ actor, control }: Placed): void {
+function goAway({ actor, connector }: Placed): void {
   actor.send({ type: 'charger.disconnected' });
-  supervisor.lose(control);
+  supervisor.lose(connector);
 }
 
 /** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
   const { grants } = decideWith(supervisor, budgetOf(limitW), nowMs);
-  return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+  return Object.fromEntries(grants.map(({ connector, grant }) => [connector.key, grant.limitTenthsA / 10]));
 }
 
 /** Locks the connector, so that it is due at least 6 A under any limit. */

@@ -62,31 +62,31 @@ describe('A connector that did not comply', () => {
    * whether the charger counts as compliant afterwards.
    */
   function isTrustedAfter(drawnA: number, fromMs: number, forMs: number, takes = true): boolean {
-    const control = supervisor.controls.get('quay/1');
-    if (control === undefined) throw new Error('no connector');
+    const connector = supervisor.connectors.get('quay/1');
+    if (connector === undefined) throw new Error('no connector');
     for (let nowMs = fromMs; nowMs <= fromMs + forMs; nowMs += 10_000) {
-      const seq = takes ? control.account.lastSeq : 0;
+      const seq = takes ? connector.account.lastSeq : 0;
       const powerW = drawnA * 690;
       const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
-      supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-      supervisor.receive(control, reading, nowMs);
+      supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+      supervisor.receive(connector, reading, nowMs);
       decideWith(supervisor, budgetOf(BUDGET_W), nowMs);
     }
-    return !control.account.isWorstCase;
+    return !connector.account.isWorstCase;
   }
 
   function place(
-    connector: { readonly maxCurrentA?: number; readonly isDistrusted?: boolean },
+    provisioned: { readonly maxCurrentA?: number; readonly isDistrusted?: boolean },
     nowMs: number,
   ) {
-    const { maxCurrentA = SPEC.maxCurrentA, isDistrusted } = connector;
+    const { maxCurrentA = SPEC.maxCurrentA, isDistrusted } = provisioned;
     const actor = createConnectorActor('quay/1');
     actor.send({ type: 'meter.received' });
     const promised = { limitTenthsA: 320, thenTenthsA: 0, lease: 'heartbeat' } as const;
     const spec = { ...SPEC, maxCurrentA };
-    const control = supervisor.place({ key: 'quay/1', spec, promised, isDistrusted }, actor, nowMs);
-    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, nowMs);
-    return control;
+    const connector = supervisor.place({ key: 'quay/1', spec, promised, isDistrusted }, actor, nowMs);
+    supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, nowMs);
+    return connector;
   }
 
   it('does not over a restart either, while it draws the maximum that was reserved for it on disk', () => {

@@ -13,7 +13,7 @@ export function createConnectorActor(key: string): ConnectorActor {
 /** Decides, and passes begins and ends of turns to the connectors' machines, as the location's machine does. */
 export function decideWith(supervisor: LocationSupervisor, budget: Budget, nowMs: number): Decision {
   const decision = supervisor.decide(budget, nowMs);
-  for (const { control, event } of decision.turns) control.actor.send(event);
+  for (const { connector, event } of decision.turns) connector.actor.send(event);
   return decision;
 }
 

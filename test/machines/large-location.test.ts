@@ -19,12 +19,12 @@ function locationOf(connectors: number) {
       nowMs: 0,
     },
   }).start();
-  for (const control of supervisor.controls.values()) {
-    actor.send({ type: 'connector.event', key: control.key, event: { type: 'meter.received' } });
-    supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'b' }, 0);
+  for (const connector of supervisor.connectors.values()) {
+    actor.send({ type: 'connector.event', key: connector.key, event: { type: 'meter.received' } });
+    supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'b' }, 0);
     const reading = { powerW: 0, boot: 'b', hb: 1, status: 'Charging', limitA: 0 } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, 0);
-    supervisor.receive(control, reading, 0);
+    supervisor.meters.record(connector.telemetry.slot, reading, 0);
+    supervisor.receive(connector, reading, 0);
   }
   return {
     supervisor,

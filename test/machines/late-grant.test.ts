@@ -1,6 +1,6 @@
 // Conditions under which a grant may still leave after it was pending persistence.
 import { beforeEach, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { fitsStill } from '../../machines/power/location-supervisor.js';
@@ -12,18 +12,18 @@ const LIMIT_W = 30_000;
 const OVER_AT_MS = 71_200;
 
 let supervisor: LocationSupervisor;
-let charging: ConnectorControl;
-let other: ConnectorControl;
+let charging: Connector;
+let other: Connector;
 
-function place(key: string): ConnectorControl {
+function place(key: string): Connector {
   const actor = createConnectorActor(key);
   actor.send({ type: 'meter.received' });
-  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
+  const connector = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
-  supervisor.meters.record(control.telemetry.slot, reading, 0);
-  supervisor.receive(control, reading, 0);
-  return control;
+  supervisor.meters.record(connector.telemetry.slot, reading, 0);
+  supervisor.receive(connector, reading, 0);
+  return connector;
 }
 
 /** The same limit again for a heartbeat at 50 s. The grant is pending persistence. */
@@ -44,7 +44,7 @@ function prolonged(): DecidedGrant {
     thenW: 0,
   };
   return {
-    control: charging,
+    connector: charging,
     grant: { ...grant, reason: 'fairShare' },
     mustStore: true,
     beforeTenthsA: limitTenthsA,
@@ -92,7 +92,7 @@ it('does not leave where its first limit no longer fits, because nothing of it i
   supervisor = newSupervisor();
   [charging, other] = [place('charging'), place('other')];
   const { grants } = decideWith(supervisor, budgetOf(LIMIT_W), 5_000);
-  const decided = grants.find(({ control }) => control === charging);
+  const decided = grants.find(({ connector }) => connector === charging);
   if (decided === undefined) throw new Error('nothing was granted');
   expect(decided.mustStore).toBe(true);
   expect(fitsStill(decided, supervisor, 6_000)).toBe(true);

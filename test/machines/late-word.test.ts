@@ -13,14 +13,14 @@ it('A charger without a lease is not sent 6 A for a current that it reports late
   const supervisor = newSupervisor();
   let hb = 0;
   const [late, other] = [placeInReach(supervisor, 'late'), placeInReach(supervisor, 'other')];
-  const hear = (control: typeof late, nowMs: number, said: Partial<MeterReading>) => {
+  const hear = (connector: typeof late, nowMs: number, said: Partial<MeterReading>) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-    supervisor.receive(control, reading, nowMs);
+    supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+    supervisor.receive(connector, reading, nowMs);
   };
-  const toldA = (control: typeof late, nowMs: number) => {
+  const toldA = (connector: typeof late, nowMs: number) => {
     const { grants } = decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
-    const sent = grants.find((each) => each.control === control);
+    const sent = grants.find((each) => each.connector === connector);
     return sent && sent.grant.limitTenthsA / 10;
   };
   hear(late, 0, { limitA: 0 });

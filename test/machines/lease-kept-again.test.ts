@@ -1,6 +1,6 @@
 // A charger that kept no lease for a while and keeps leases again. Its limits from before that end like leases (R41).
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { Entitlements } from '../../machines/power/entitlements.js';
 import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
 import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
@@ -21,25 +21,25 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
 
   let supervisor: LocationSupervisor;
   let hb: number;
-  let locked: ConnectorControl;
-  let other: ConnectorControl;
+  let locked: Connector;
+  let other: Connector;
 
-  function hear(control: ConnectorControl, nowMs: number, said: Partial<MeterReading>): void {
+  function hear(connector: Connector, nowMs: number, said: Partial<MeterReading>): void {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-    supervisor.receive(control, reading, nowMs);
+    supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+    supervisor.receive(connector, reading, nowMs);
   }
 
-  function say(control: ConnectorControl, lease: LeaseKind, boot: string, nowMs: number): void {
-    supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot }, nowMs);
+  function say(connector: Connector, lease: LeaseKind, boot: string, nowMs: number): void {
+    supervisor.describe(connector, { failsafeA: 0, lease, keepsThen: true, boot }, nowMs);
   }
 
-  function place(key: string): ConnectorControl {
+  function place(key: string): Connector {
     const actor = createConnectorActor(key);
     actor.send({ type: 'meter.received' });
-    const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-    say(control, 'heartbeat', 'a', 0);
-    return control;
+    const connector = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+    say(connector, 'heartbeat', 'a', 0);
+    return connector;
   }
 
   /** The locked connector's limit after a decision at `nowMs`, A. */

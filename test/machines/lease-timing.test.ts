@@ -24,29 +24,29 @@ class Site {
   }
 
   place(timing: typeof SLOW | null, promised?: GrantBeforeStart, nowMs = 0): void {
-    const actor = this.supervisor.controls.get('slow')?.actor ?? createConnectorActor('slow');
+    const actor = this.supervisor.connectors.get('slow')?.actor ?? createConnectorActor('slow');
     this.supervisor.place({ key: 'slow', spec: { ...SPEC, timing }, promised }, actor, nowMs);
     this.supervisor.keepOnly(new Set(['slow']));
   }
 
   describe(lease: LeaseKind = 'heartbeat'): void {
-    this.supervisor.describe(this.control, { failsafeA: 0, lease, keepsThen: true }, 0);
+    this.supervisor.describe(this.connector, { failsafeA: 0, lease, keepsThen: true }, 0);
   }
 
-  get control() {
-    const control = this.supervisor.controls.get('slow');
-    if (control === undefined) throw new Error('it is not there');
-    return control;
+  get connector() {
+    const connector = this.supervisor.connectors.get('slow');
+    if (connector === undefined) throw new Error('it is not there');
+    return connector;
   }
 
   /** Reports a car that wants all available power. */
   hear(nowMs: number, isEndOpen = false): void {
-    const { actor } = this.control;
-    const { slot } = this.control.telemetry;
+    const { actor } = this.connector;
+    const { slot } = this.connector.telemetry;
     const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000, isEndOpen } as const;
     this.supervisor.meters.record(slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
-    this.supervisor.receive(this.control, reading, nowMs);
+    this.supervisor.receive(this.connector, reading, nowMs);
   }
 
   /** True if the last reading is no longer fresh at `nowMs`. */
@@ -82,8 +82,8 @@ describe('A charger with a lease of its own', () => {
     const grantBy = (timing: typeof SLOW | null) => {
       const site = new Site(timing);
       const spec = { ...SPEC, failsafeA: 6, timing };
-      site.supervisor.place({ key: 'slow', spec }, site.control.actor, 0);
-      site.supervisor.describe(site.control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
+      site.supervisor.place({ key: 'slow', spec }, site.connector.actor, 0);
+      site.supervisor.describe(site.connector, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
       site.hear(0);
       return site.decide(0, { ...ROOMY, pausingW: 50_000 });
     };
@@ -100,11 +100,15 @@ describe('A charger with a lease of its own', () => {
     const site = new Site();
     site.hear(0);
     const seq = site.decide(0)?.seq ?? 0;
-    site.supervisor.applyAck(site.control, { boot: 'b', epoch: 1, seq, result: 'APPLIED', appliedA: 32 }, 1);
+    site.supervisor.applyAck(
+      site.connector,
+      { boot: 'b', epoch: 1, seq, result: 'APPLIED', appliedA: 32 },
+      1,
+    );
     site.hear(19_000);
-    expect(site.supervisor.renew(site.control, 19_000)).toBeUndefined();
+    expect(site.supervisor.renew(site.connector, 19_000)).toBeUndefined();
     site.hear(21_000);
-    expect(site.supervisor.renew(site.control, 21_000)?.grant.ttlMs).toBe(180_000);
+    expect(site.supervisor.renew(site.connector, 21_000)?.grant.ttlMs).toBe(180_000);
     expect(site.fallsSilentBy(21_000 + 89_999)).toBe(false);
     expect(site.fallsSilentBy(21_000 + 90_000)).toBe(true);
   });
@@ -147,8 +151,8 @@ describe('The stored entitlement', () => {
     site.hear(0);
     site.decide(0);
     site.place(null, undefined, 1_000);
-    expect(site.control.account.coveringTtlMs(1_000)).toBeGreaterThanOrEqual(179_000);
-    expect(site.control.account.coveringTtlMs(150_000)).toBe(60_000);
+    expect(site.connector.account.coveringTtlMs(1_000)).toBeGreaterThanOrEqual(179_000);
+    expect(site.connector.account.coveringTtlMs(150_000)).toBe(60_000);
   });
 });
 
@@ -181,7 +185,7 @@ describe('A lease before a lower limit begins (R3)', () => {
     site.hear(0);
     site.decide(0, NOTICED);
     site.hear(60_000);
-    expect(site.supervisor.renew(site.control, 60_000)?.grant).toMatchObject({ ttlMs: 29_000 });
+    expect(site.supervisor.renew(site.connector, 60_000)?.grant).toMatchObject({ ttlMs: 29_000 });
     expect(site.decide(85_000, ROOMY)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320, ref: 2 });
     expect(site.decide(86_000, ROOMY)).toBeUndefined();
   });
@@ -200,7 +204,7 @@ describe('A lease before a lower limit begins (R3)', () => {
     // A charger that had more before is lowered at once, although its earlier lease may end in time.
     site.decide(20_000, ROOMY);
     site.hear(30_000, isEndOpen);
-    const before = site.decide(30_000, ROOMY) ?? site.supervisor.renew(site.control, 30_000)?.grant;
+    const before = site.decide(30_000, ROOMY) ?? site.supervisor.renew(site.connector, 30_000)?.grant;
     expect(before).toMatchObject({ limitTenthsA: 320 });
     expect(site.decide(31_000, NOTICED)?.limitTenthsA).toBeLessThanOrEqual(LOW_W / 69);
   });

@@ -1,7 +1,7 @@
 // Parts of a location's machine besides profiles and limits, for tests of profiles and limits alone.
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
 import type { Budget } from '../../machines/power/budget.js';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { LocationConnector } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor } from './connector-actor.js';
@@ -15,12 +15,12 @@ export function newSupervisor(): LocationSupervisor {
 }
 
 /** A reachable connector without a fail-safe, whose charger keeps leases and `thenA`. */
-export function placeInReach(supervisor: LocationSupervisor, key: string): Readonly<ConnectorControl> {
+export function placeInReach(supervisor: LocationSupervisor, key: string): Connector {
   const actor = createConnectorActor(key);
   actor.send({ type: 'meter.received' });
-  const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-  supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
-  return control;
+  const connector = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+  supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
+  return connector;
 }
 
 export function connectorWith(key: string, stack: ProfileStack): LocationConnector {

@@ -321,11 +321,11 @@ describe('A location decides', () => {
     const effects: LocationEffect[] = [];
     actor.on('*', (effect) => effects.push(effect));
     actor.start();
-    const control = supervisor.controls.get(KEY);
-    if (control === undefined) throw new Error('the supervisor does not know the connector');
+    const connector = supervisor.connectors.get(KEY);
+    if (connector === undefined) throw new Error('the supervisor does not know the connector');
     actor.send(tell({ type: 'meter.received' }));
-    supervisor.meters.record(control.telemetry.slot, READING, 0);
-    supervisor.receive(control, READING, 0);
+    supervisor.meters.record(connector.telemetry.slot, READING, 0);
+    supervisor.receive(connector, READING, 0);
     for (const nowMs of decideAtMs) actor.send({ type: 'decision.due', now: nowMs, nowMs });
     return { actor, effects, supervisor };
   }
@@ -337,7 +337,7 @@ describe('A location decides', () => {
     expect(actor.getSnapshot().context.decision).toMatchObject({
       outcome: 'decided',
       limitKw: 50,
-      grants: [{ control: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }],
+      grants: [{ connector: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }],
       isReservedOtherwise: true,
     });
     expect(effects).toEqual([]);
@@ -367,9 +367,9 @@ describe('A location decides', () => {
 
   it('with its facts about its connectors before it was built anew', () => {
     const { supervisor } = decided([3_000]);
-    const before = supervisor.controls.get(KEY);
+    const before = supervisor.connectors.get(KEY);
     const rebuilt = createActor(locationMachine, { input: { ...locationInput(), supervisor } }).start();
-    expect(supervisor.controls.get(KEY)).toBe(before);
+    expect(supervisor.connectors.get(KEY)).toBe(before);
     expect(before?.actor).toBe(rebuilt.getSnapshot().context.connectors.get(KEY));
     expect(before?.actor.getSnapshot().context.turn).toEqual({ onSinceMs: 3_000, pausedSinceMs: undefined });
     expect(supervisor.draw.now.actualW).toBe(9_000);

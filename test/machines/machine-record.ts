@@ -60,7 +60,7 @@ function partsOf(supervisor: LocationSupervisor): Readonly<Record<Part, object>>
 // Plain data in place of connectors, their meter slots, and functions.
 
 interface Reference {
-  readonly referenceTo: 'control' | 'slot' | 'function';
+  readonly referenceTo: 'connector' | 'slot' | 'function';
   readonly key: string;
 }
 
@@ -68,7 +68,7 @@ function referenceOf(value: object): Reference | undefined {
   if (typeof value === 'function') return { referenceTo: 'function', key: '' };
   if (!('key' in value)) return undefined;
   const key = String(value.key);
-  if ('account' in value) return { referenceTo: 'control', key };
+  if ('account' in value) return { referenceTo: 'connector', key };
   return 'staleAfterMs' in value ? { referenceTo: 'slot', key } : undefined;
 }
 
@@ -92,8 +92,8 @@ function revived(value: unknown, supervisor: LocationSupervisor): unknown {
   if (!isReference(value))
     return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, revived(each, supervisor)]));
   if (value.referenceTo === 'function') return () => {};
-  const control = supervisor.controls.get(value.key);
-  return value.referenceTo === 'control' ? control : control?.telemetry.slot;
+  const connector = supervisor.connectors.get(value.key);
+  return value.referenceTo === 'connector' ? connector : connector?.telemetry.slot;
 }
 
 function decisionIn({ context }: SnapshotFrom<typeof locationMachine>, { type }: LocationEvent): unknown {

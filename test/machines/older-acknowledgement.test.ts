@@ -11,23 +11,23 @@ const RESERVED_W = 24_288;
 /** A charger at 32 A that was sent a pause, and the same again after it did not answer. */
 function site() {
   const supervisor = newSupervisor();
-  const control = placeInReach(supervisor, 'one');
+  const connector = placeInReach(supervisor, 'one');
   let hb = 0;
   const hear = (nowMs: number, said: { readonly seq?: number; readonly limitA?: number } = {}) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: DRAWN_W, epoch: 1, ...said } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-    supervisor.receive(control, reading, nowMs);
+    supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+    supervisor.receive(connector, reading, nowMs);
   };
   const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
-    supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
+    supervisor.applyAck(connector, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);
   hear(0);
   decideWith(supervisor, budgetOf(50_000), 0);
   took(1, 32, 100);
   hear(10_000, { seq: 1, limitA: 32 });
   decideWith(supervisor, budgetOf(0), 10_100);
   hear(12_500, { seq: 1, limitA: 32 });
-  supervisor.renew(control, 12_500);
-  expect([control.account.lastSeq, control.granted.sentTenthsA]).toEqual([3, 0]);
+  supervisor.renew(connector, 12_500);
+  expect([connector.account.lastSeq, connector.granted.sentTenthsA]).toEqual([3, 0]);
   /** After the release of all ended entitlements. */
   const reservedW = () => {
     supervisor.ledger.release(23_000);

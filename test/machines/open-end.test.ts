@@ -14,17 +14,17 @@ function site() {
   const supervisor = newSupervisor();
   let hb = 0;
   const [one, other] = [placeInReach(supervisor, 'one'), placeInReach(supervisor, 'other')];
-  const hear = (control: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
-    const limitA = (control.granted.sentTenthsA ?? 0) / 10;
-    const own = { epoch: 1, seq: control.account.lastSeq, limitA, powerW: 690 * limitA };
+  const hear = (connector: typeof one, nowMs: number, said: Partial<MeterReading> = {}) => {
+    const limitA = (connector.granted.sentTenthsA ?? 0) / 10;
+    const own = { epoch: 1, seq: connector.account.lastSeq, limitA, powerW: 690 * limitA };
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', ...own, ...said } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-    return supervisor.receive(control, reading, nowMs);
+    supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+    return supervisor.receive(connector, reading, nowMs);
   };
   const decide = (nowMs: number) => decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
-  const ack = (control: typeof one, nowMs: number) => {
-    const { lastSeq: seq } = control.account;
-    supervisor.applyAck(control, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
+  const ack = (connector: typeof one, nowMs: number) => {
+    const { lastSeq: seq } = connector.account;
+    supervisor.applyAck(connector, { epoch: 1, seq, boot: 'a', result: 'APPLIED' }, nowMs);
   };
   hear(one, 0);
   hear(other, 0);
@@ -133,7 +133,7 @@ it('The answer leaves once that is on disk, a lower limit at once, and no later 
   expect(supervisor.renew(one, 26_000)?.mustStore).toBe(false);
   hear(one, 27_000, { isEndOpen: true });
   const [lower] = decideWith(supervisor, budgetOf(10_000), 27_000).grants.filter(
-    ({ control }) => control === one,
+    ({ connector }) => connector === one,
   );
   expect(lower?.mustStore).toBe(false);
   hear(one, 28_000, { isEndOpen: true });

@@ -1,6 +1,6 @@
 // A connector's limit is at least its unconditional reserve, or its reason names the exception (R18).
 import { describe, expect, it } from 'vitest';
-import { type ConnectorControl, isControlled } from '../../machines/power/connector-control.js';
+import { type Connector, isControlled } from '../../machines/power/connector.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
 import type { LimitReason } from '../../machines/power/grant.js';
 import { seedsUpTo } from '../seeds.js';
@@ -47,13 +47,13 @@ function siteOf(seed: number): Site {
   return { rig, dice };
 }
 
-function controlsOf({ site }: SupervisorRig): readonly Readonly<ConnectorControl>[] {
-  return [...(site?.supervisor.controls.values() ?? [])];
+function connectorsOf({ site }: SupervisorRig): readonly Connector[] {
+  return [...(site?.supervisor.connectors.values() ?? [])];
 }
 
 /** Connectors with a limit below their unconditional reserve. */
-function heldBelow(rig: SupervisorRig): readonly Readonly<ConnectorControl>[] {
-  return controlsOf(rig).filter(({ granted: { sentTenthsA = 0 }, account }) => {
+function heldBelow(rig: SupervisorRig): readonly Connector[] {
+  return connectorsOf(rig).filter(({ granted: { sentTenthsA = 0 }, account }) => {
     const reservedTenthsA = account.alwaysReservedTenthsA;
     return reservedTenthsA >= account.leastTenthsA && sentTenthsA < reservedTenthsA;
   });
@@ -84,9 +84,9 @@ describe('A connector with an unconditional reserve', () => {
         happenOnce(site);
         for (const untilMs = rig.agenda.nowMs + SETTLED_MS; rig.agenda.nowMs < untilMs; ) {
           rig.run(rig.agenda.nowMs + 5_000);
-          for (const control of heldBelow(rig)) {
-            const reasons = isControlled(control) ? FOR_A_WHILE : OUT_OF_REACH;
-            expect(reasons, `seed ${seed}, ${control.key}`).toContain(control.decided.reason);
+          for (const connector of heldBelow(rig)) {
+            const reasons = isControlled(connector) ? FOR_A_WHILE : OUT_OF_REACH;
+            expect(reasons, `seed ${seed}, ${connector.key}`).toContain(connector.decided.reason);
             excused++;
           }
         }
@@ -96,9 +96,9 @@ describe('A connector with an unconditional reserve', () => {
             .map(({ key }) => key),
           `seed ${seed}`,
         ).toEqual([]);
-        const controls = controlsOf(rig);
-        if (controls.some(({ decided: { reason } }) => reason === 'lastResort'))
-          besideLastResort += controls.filter(({ decided: { reason } }) => reason === 'reserved').length;
+        const connectors = connectorsOf(rig);
+        if (connectors.some(({ decided: { reason } }) => reason === 'lastResort'))
+          besideLastResort += connectors.filter(({ decided: { reason } }) => reason === 'reserved').length;
       }
     }
     expect(besideLastResort).toBeGreaterThan(20);

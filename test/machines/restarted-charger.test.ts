@@ -1,7 +1,7 @@
 // A restarted charger. A locked one keeps its own fail-safe. A lock waits for the draw of another one from before its
 // restart.
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
@@ -13,17 +13,17 @@ const LOW_W = 5_000;
 let supervisor: LocationSupervisor;
 let hb: number;
 
-function controlOf(key: string): Readonly<ConnectorControl> {
-  const control = supervisor.controls.get(key);
-  if (control === undefined) throw new Error(`no connector ${key}`);
-  return control;
+function connectorOf(key: string): Connector {
+  const connector = supervisor.connectors.get(key);
+  if (connector === undefined) throw new Error(`no connector ${key}`);
+  return connector;
 }
 
 function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
-  const control = controlOf(key);
+  const connector = connectorOf(key);
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 6, ...said } as const;
-  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-  supervisor.receive(control, reading, nowMs);
+  supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+  supervisor.receive(connector, reading, nowMs);
 }
 
 /**
@@ -34,7 +34,7 @@ function toldA(said: Partial<MeterReading>): number | undefined {
   hear('locked', 20_000, { boot: 'b', ...said });
   const { grants } = decideWith(supervisor, budgetOf(LOW_W), 20_000);
   expect(supervisor.ledger.totalW).toBeGreaterThan(LOW_W);
-  const sent = grants.find(({ control }) => control.key === 'locked');
+  const sent = grants.find(({ connector }) => connector.key === 'locked');
   return sent && sent.grant.limitTenthsA / 10;
 }
 
@@ -45,8 +45,8 @@ beforeEach(() => {
     const actor = createConnectorActor(key);
     actor.send({ type: 'meter.received' });
     if (key === 'locked') lockAt(actor, 11);
-    const control = supervisor.place({ key, spec: SPEC }, actor, 0);
-    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' }, 0);
+    const connector = supervisor.place({ key, spec: SPEC }, actor, 0);
+    supervisor.describe(connector, { failsafeA: 6, lease: 'heartbeat', keepsThen: false, boot: 'a' }, 0);
     hear(key, 0, {});
   }
   // Both chargers have more than that when the limit falls, and the other one does not follow yet.
@@ -76,26 +76,26 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
   /** New limits sent at `nowMs`, A, by connector. */
   function toldAt(nowMs: number): Record<string, number> {
     const { grants } = decideWith(supervisor, budgetOf(LOW_W), nowMs);
-    return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+    return Object.fromEntries(grants.map(({ connector, grant }) => [connector.key, grant.limitTenthsA / 10]));
   }
 
   /** The other charger acknowledges its last limit. */
   function take(boot: string, nowMs: number): void {
-    const control = controlOf('other');
+    const connector = connectorOf('other');
     const ack = {
       epoch: 1,
-      seq: control.account.lastSeq,
+      seq: connector.account.lastSeq,
       boot,
       result: 'APPLIED',
       appliedA: undefined,
     } as const;
-    supervisor.applyAck(control, ack, nowMs);
+    supervisor.applyAck(connector, ack, nowMs);
   }
 
   /** The restarted charger reports its maximum as its fallback, until it has a fail-safe profile. */
   function startOther(): void {
     const own = { failsafeA: 32, lease: 'none', keepsThen: false, boot: 'b' } as const;
-    supervisor.describe(controlOf('other'), own, STARTED_AT_MS);
+    supervisor.describe(connectorOf('other'), own, STARTED_AT_MS);
     hear('other', STARTED_AT_MS, { boot: 'b', limitA: 0 });
   }
 
@@ -105,8 +105,8 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
     const place = (key: string, said: Partial<MeterReading>) => {
       const actor = createConnectorActor(key);
       actor.send({ type: 'meter.received' });
-      const control = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
-      supervisor.describe(control, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
+      const connector = supervisor.place({ key, spec: { ...SPEC, failsafeA: 0 } }, actor, 0);
+      supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
       hear(key, 0, { limitA: 0, ...said });
       return actor;
     };
@@ -150,7 +150,7 @@ describe('A lock whose 6 A another charger makes room for, which starts anew and
 
 describe('Chargers that keep nothing over a start, in a cluster that leaves less than their fail-safes', () => {
   const reservedAnywayA = () =>
-    ['locked', 'other'].map((key) => controlOf(key).account.ownFailsafeTenthsA / 10);
+    ['locked', 'other'].map((key) => connectorOf(key).account.ownFailsafeTenthsA / 10);
 
   it('have these reserved all the same: the limit of the location itself holds them', () => {
     decideWith(supervisor, { ...budgetOf(11_000), lowestW: LOW_W, lowestOwnW: 11_000 }, 20_000);

@@ -1,6 +1,6 @@
 // The rotation of cars if not all minimums of 6 A fit (R15), and the dwell times of R9.
 import { describe, expect, it } from 'vitest';
-import { type ConnectorControl, throttleOf, turnOf } from '../../machines/power/connector-control.js';
+import { type Connector, throttleOf, turnOf } from '../../machines/power/connector.js';
 import { forgetCar } from '../../machines/power/connector-demand.js';
 import { aimAt } from '../../machines/power/connector-targets.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -28,7 +28,7 @@ interface Turn {
 }
 
 /** Connectors with a car each, by name. */
-function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
+function connectorsOf(turns: Readonly<Record<string, Turn>>): Connector[] {
   const timing = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
   const supervisor = new LocationSupervisor({ timing, ownerTerm: 1 });
   const spec = { phases: 3, voltageV: 230, maxCurrentA: 32, isActive: true, failsafeA: 0 } as const;
@@ -36,29 +36,29 @@ function controlsOf(turns: Readonly<Record<string, Turn>>): ConnectorControl[] {
     ([key, { arrivedAtMs = 0, isResting = false, chargedMs = 0, ...turn }]) => {
       const { onSinceMs, pausedSinceMs } = turn;
       const actor = createConnectorActor(key);
-      const control = supervisor.place({ key, spec }, actor, 0);
-      Object.assign(control.car.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
+      const connector = supervisor.place({ key, spec }, actor, 0);
+      Object.assign(connector.car.demand, { hasCar: true, arrivedAtMs, isResting, chargedMs });
       if (onSinceMs !== undefined) {
         actor.send({ type: 'charging.allowed', nowMs: onSinceMs });
-        aimAt(control, control.account.leastTenthsA, 'fairShare');
+        aimAt(connector, connector.account.leastTenthsA, 'fairShare');
       }
       if (pausedSinceMs !== undefined) {
         actor.send({ type: 'charging.allowed', nowMs: 0 });
         actor.send({ type: 'charging.paused', nowMs: pausedSinceMs });
       }
-      return control;
+      return connector;
     },
   );
 }
 
 /** The connector's machine follows its target, as after a decision. */
-function follow(control: ConnectorControl, nowMs: number): void {
-  const event = turnEventOf(control, nowMs);
-  if (event !== undefined) control.actor.send(event);
+function follow(connector: Connector, nowMs: number): void {
+  const event = turnEventOf(connector, nowMs);
+  if (event !== undefined) connector.actor.send(event);
 }
 
 function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
-  return inRotationOrder(controlsOf(turns), NOW_MS).map(({ key }) => key);
+  return inRotationOrder(connectorsOf(turns), NOW_MS).map(({ key }) => key);
 }
 
 describe('The order in which floors are given', () => {
@@ -121,7 +121,7 @@ describe('A turn', () => {
       const turns: Record<string, Turn> = {};
       for (let i = 0; i < charging; i++) turns[`on-${i}`] = { onSinceMs: NOW_MS };
       for (let i = 0; i < waiting; i++) turns[`off-${i}`] = { pausedSinceMs: NOW_MS };
-      return turnMsOf(controlsOf(turns)) / 60_000;
+      return turnMsOf(connectorsOf(turns)) / 60_000;
     };
     expect([minutes(4, 0), minutes(4, 1), minutes(4, 6), minutes(5, 15), minutes(1, 20)]).toEqual([
       90, 90, 80, 40, 15,
@@ -129,23 +129,23 @@ describe('A turn', () => {
   });
 
   it('begins once, and ends once, by the decided limits', () => {
-    const [control] = controlsOf({ a: {} });
-    if (control === undefined) throw new Error('no control');
+    const [connector] = connectorsOf({ a: {} });
+    if (connector === undefined) throw new Error('no connector');
     const give = (targetTenthsA: number, nowMs: number) => {
-      aimAt(control, targetTenthsA, 'fairShare');
-      follow(control, nowMs);
+      aimAt(connector, targetTenthsA, 'fairShare');
+      follow(connector, nowMs);
     };
     give(60, 1_000);
     give(160, 2_000);
-    expect(turnOf(control)).toEqual({ onSinceMs: 1_000, pausedSinceMs: undefined });
+    expect(turnOf(connector)).toEqual({ onSinceMs: 1_000, pausedSinceMs: undefined });
     give(0, 3_000);
     give(0, 4_000);
-    expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: 3_000 });
-    expect(isDwelling(control, 3_000 + DWELL_MS - 1)).toBe(true);
-    expect(isDwelling(control, 3_000 + DWELL_MS)).toBe(false);
-    forgetCar(control.car.demand);
+    expect(turnOf(connector)).toEqual({ onSinceMs: undefined, pausedSinceMs: 3_000 });
+    expect(isDwelling(connector, 3_000 + DWELL_MS - 1)).toBe(true);
+    expect(isDwelling(connector, 3_000 + DWELL_MS)).toBe(false);
+    forgetCar(connector.car.demand);
     give(0, 5_000);
-    expect(turnOf(control)).toEqual({ onSinceMs: undefined, pausedSinceMs: undefined });
+    expect(turnOf(connector)).toEqual({ onSinceMs: undefined, pausedSinceMs: undefined });
   });
 
   it.each([
@@ -158,19 +158,19 @@ describe('A turn', () => {
   ] as const)(
     'of %i tenths of an ampere for a car that wants 20 A (or none: %s) is %s',
     (tenthsA, hasCar, throttle) => {
-      const [control] = controlsOf({ a: {} });
-      if (control === undefined) throw new Error('no control');
-      Object.assign(control.car.demand, { hasCar, mostTenthsA: 200 });
-      aimAt(control, tenthsA, 'fairShare');
-      follow(control, 1_000);
-      expect(throttleOf(control)).toBe(throttle);
+      const [connector] = connectorsOf({ a: {} });
+      if (connector === undefined) throw new Error('no connector');
+      Object.assign(connector.car.demand, { hasCar, mostTenthsA: 200 });
+      aimAt(connector, tenthsA, 'fairShare');
+      follow(connector, 1_000);
+      expect(throttleOf(connector)).toBe(throttle);
     },
   );
 
   it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
     const waiting = { pausedSinceMs: 0 };
     const next = (turns: Readonly<Record<string, Turn>>) =>
-      nextTurnAtMs(controlsOf(turns), NOW_MS, 10_000, TURN_MS);
+      nextTurnAtMs(connectorsOf(turns), NOW_MS, 10_000, TURN_MS);
     expect(next({ on: { onSinceMs: NOW_MS - 1_000 } })).toBeUndefined();
     expect(next({ waiting })).toBeUndefined();
     expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);

@@ -30,7 +30,7 @@ const runningOf = (rig: SupervisorRig) => limitsOf(rig).filter((limit) => limit 
 
 /** Fail-safes of the connectors, tenths of A. */
 const thenOf = (rig: SupervisorRig) =>
-  [...(rig.site?.supervisor.controls.values() ?? [])].map(({ account }) => account.failsafeTenthsA);
+  [...(rig.site?.supervisor.connectors.values() ?? [])].map(({ account }) => account.failsafeTenthsA);
 
 /** Cuts the charger off in both directions. */
 function cut(rig: SupervisorRig, place: number): void {

@@ -127,9 +127,9 @@ describe('A location on a calm day', () => {
     const { charger } = placeOf(rig, 0);
     charger.drawsAnywayTenthsA = 320;
     pass(rig, 60_000);
-    const control = rig.site?.supervisor.controls.get(charger.traits.key);
-    expect(control?.decided.reason).toBe('nonCompliant');
-    expect(control?.account.boundTenthsA).toBe(320);
+    const connector = rig.site?.supervisor.connectors.get(charger.traits.key);
+    expect(connector?.decided.reason).toBe('nonCompliant');
+    expect(connector?.account.boundTenthsA).toBe(320);
     expect(limitsOf(rig)[1]).toBeLessThanOrEqual(80);
   });
 });

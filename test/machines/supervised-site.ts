@@ -1,7 +1,7 @@
 // The service's side of the rig: a supervisor and a disk, connected as in the service, with crashes and restarts.
 
 import type { Budget } from '../../machines/power/budget.js';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { Fuses } from '../../machines/power/fuses.js';
 import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
@@ -83,21 +83,21 @@ export class SupervisedSite {
 
   hear(key: string, reading: MeterReading): void {
     const { nowMs } = this.#options.agenda;
-    const control = this.#control(key);
-    const result = this.supervisor.meters.record(control.telemetry.slot, reading, nowMs);
+    const connector = this.#connector(key);
+    const result = this.supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
     if (result === 'refused') return;
-    if (result === 'resumed') control.actor.send({ type: 'meter.received' });
-    if (this.supervisor.receive(control, reading, nowMs) || result === 'resumed') this.decideSoon();
+    if (result === 'resumed') connector.actor.send({ type: 'meter.received' });
+    if (this.supervisor.receive(connector, reading, nowMs) || result === 'resumed') this.decideSoon();
     const isOutdated = nowMs >= this.supervisor.validUntilMs;
     if (isOutdated) this.decideSoon();
-    const renewed = isOutdated ? undefined : this.supervisor.renew(control, nowMs);
+    const renewed = isOutdated ? undefined : this.supervisor.renew(connector, nowMs);
     if (renewed === undefined) return;
     this.#options.onDecided(this, [renewed]);
     this.#send([renewed]);
   }
 
   applyAck(key: string, ack: Acknowledged): void {
-    const heard = this.supervisor.applyAck(this.#control(key), ack, this.#options.agenda.nowMs);
+    const heard = this.supervisor.applyAck(this.#connector(key), ack, this.#options.agenda.nowMs);
     if (heard === 'news') this.decideSoon();
   }
 
@@ -110,22 +110,22 @@ export class SupervisedSite {
     const failsafeA = failsafeOf(key) / 10;
     const boot = bootOf(key);
     const own = { lease, keepsThen, failsafeA, endsWithSession, switchesPhases, boot };
-    this.supervisor.describe(this.#control(key), own, this.#options.agenda.nowMs);
+    this.supervisor.describe(this.#connector(key), own, this.#options.agenda.nowMs);
     this.decideSoon();
   }
 
   /** Called after a change of profiles or locks, and at the beginning and end of a window. */
   decideSoon(): void {
-    for (const control of this.supervisor.controls.values()) {
-      lockAt(control.actor, this.#options.lockKwOf(control.key));
+    for (const connector of this.supervisor.connectors.values()) {
+      lockAt(connector.actor, this.#options.lockKwOf(connector.key));
     }
     this.#wakeBy(Math.max(this.#options.agenda.nowMs, this.#decidedAtMs + 100));
   }
 
-  #control(key: string): ConnectorControl {
-    const control = this.supervisor.controls.get(key);
-    if (control === undefined) throw new Error(`no connector ${key}`);
-    return control;
+  #connector(key: string): Connector {
+    const connector = this.supervisor.connectors.get(key);
+    if (connector === undefined) throw new Error(`no connector ${key}`);
+    return connector;
   }
 
   #add({
@@ -161,9 +161,9 @@ export class SupervisedSite {
     this.#options.agenda.after(1_000, () => {
       if (!this.isAlive) return;
       this.supervisor.meters.expire(this.#options.agenda.nowMs, ({ key }) => {
-        const control = this.#control(key);
-        control.actor.send({ type: 'meter.missed' });
-        this.supervisor.lose(control);
+        const connector = this.#connector(key);
+        connector.actor.send({ type: 'meter.missed' });
+        this.supervisor.lose(connector);
         this.decideSoon();
       });
       this.#watchForSilence();
@@ -196,9 +196,9 @@ export class SupervisedSite {
     const stored = grants.filter(({ mustStore }) => mustStore);
     for (const decided of grants) if (!decided.mustStore) publish(decided);
     if (stored.length === 0 && !this.#isTooMuchOnDisk()) return;
-    for (const { control } of stored) this.supervisor.setStoring(control, true);
+    for (const { connector } of stored) this.supervisor.setStoring(connector, true);
     const before = this.#pending.length;
-    for (const control of this.supervisor.controls.values()) this.#reserve(control);
+    for (const connector of this.supervisor.connectors.values()) this.#reserve(connector);
     const writes = this.#pending.length - before;
     // Writes reach the disk in order.
     this.#diskFreeAtMs = Math.max(agenda.nowMs, this.#diskFreeAtMs) + this.#options.diskMs();
@@ -206,7 +206,7 @@ export class SupervisedSite {
       if (!this.isAlive) return;
       for (let i = 0; i < writes; i++) this.#writeOldest();
       for (const decided of stored) {
-        this.supervisor.setStoring(decided.control, false);
+        this.supervisor.setStoring(decided.connector, false);
         if (!isNewest(decided)) continue;
         if (!fitsStill(decided, this.supervisor, agenda.nowMs)) {
           this.supervisor.withdraw(decided, agenda.nowMs);
@@ -225,37 +225,35 @@ export class SupervisedSite {
   #isTooMuchOnDisk(): boolean {
     let storedW = 0;
     let isAnyLower = false;
-    for (const {
-      account,
-      granted: { storedLimitTenthsA, storedPhases },
-    } of this.supervisor.controls.values()) {
-      storedW += storedWOf(account, { limitTenthsA: storedLimitTenthsA, phases: storedPhases });
-      isAnyLower ||= storedLimitTenthsA > mostOnFirst(account.entitled, storedPhases);
+    for (const { account, granted } of this.supervisor.connectors.values()) {
+      const { stored } = granted;
+      storedW += storedWOf(account, stored);
+      isAnyLower ||= stored.limitTenthsA > mostOnFirst(account.entitled, stored.phases);
     }
     return isAnyLower && this.#pending.length === 0 && storedW > this.supervisor.budgetW;
   }
 
   #diskFreeAtMs = 0;
 
-  #reserve(control: ConnectorControl): void {
-    const { entitledTenthsA } = control.account;
-    const reserved = reservationOf(control.account, this.#options.agenda.nowMs);
-    this.#pending.push({ key: control.key, reserved: { ...reserved, limitTenthsA: entitledTenthsA } });
-    this.#countStored(control);
+  #reserve(connector: Connector): void {
+    const { entitledTenthsA } = connector.account;
+    const reserved = reservationOf(connector.account, this.#options.agenda.nowMs);
+    this.#pending.push({ key: connector.key, reserved: { ...reserved, limitTenthsA: entitledTenthsA } });
+    this.#countStored(connector);
   }
 
   #writeOldest(): void {
     const write = this.#pending.shift();
     if (write === undefined) return;
     this.#disk.set(write.key, write.reserved);
-    const control = this.supervisor.controls.get(write.key);
-    if (control !== undefined) this.#countStored(control);
+    const connector = this.supervisor.connectors.get(write.key);
+    if (connector !== undefined) this.#countStored(connector);
   }
 
   /** Only the lowest of the stored row and all writes in progress is surely on disk. */
-  #countStored(control: ConnectorControl): void {
-    const surely = this.#pending.filter(({ key }) => key === control.key).map(({ reserved }) => reserved);
-    const onDisk = this.#disk.get(control.key);
-    this.supervisor.setStored(control, leastOf([...surely, onDisk ?? NOTHING_STORED]));
+  #countStored(connector: Connector): void {
+    const surely = this.#pending.filter(({ key }) => key === connector.key).map(({ reserved }) => reserved);
+    const onDisk = this.#disk.get(connector.key);
+    this.supervisor.setStored(connector, leastOf([...surely, onDisk ?? NOTHING_STORED]));
   }
 }

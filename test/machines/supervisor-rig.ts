@@ -1,7 +1,7 @@
 // A location under attack: a supervisor, the worst permitted chargers, bad links and crashes, checked at every event.
 import { expect } from 'vitest';
 import type { BuildingOnPhases } from '../../machines/power/budget.js';
-import { isLocked } from '../../machines/power/connector-control.js';
+import { isLocked } from '../../machines/power/connector.js';
 import { type Fuses, GRID_PHASES, NO_FUSES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
 import type { Grant } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
@@ -269,13 +269,13 @@ export class SupervisorRig {
     if (ableW > allowedW + 0.5) expect.fail(`P1 at ${nowMs} ms: ${ableW} W of ${allowedW} W`);
     this.#checkFuses();
     if (this.#site === undefined) return;
-    const { ledger, controls } = this.#site.supervisor;
+    const { ledger, connectors } = this.#site.supervisor;
     if (this.#isReleasedAtOnce) ledger.release(nowMs);
     for (const { charger } of this.places) {
-      const control = controls.get(charger.traits.key);
+      const connector = connectors.get(charger.traits.key);
       for (const own of charger.gridPhases.keys()) {
         const able = charger.ableTenthsA(nowMs, own);
-        const bound = control?.account.bounds[own] ?? able;
+        const bound = connector?.account.bounds[own] ?? able;
         if (able > bound)
           expect.fail(`rule 1 at ${nowMs} ms: ${charger.traits.key} can draw ${able} of ${bound} on ${own}`);
       }
@@ -314,24 +314,24 @@ export class SupervisorRig {
   #watchDecision({ supervisor }: SupervisedSite, { unattainable }: Decision): void {
     const { nowMs } = this.agenda;
     if (unattainable !== undefined) this.#counts.unattainable++;
-    const controls = [...supervisor.controls.values()];
+    const connectors = [...supervisor.connectors.values()];
     for (const {
       decided: { reason },
-    } of controls) {
+    } of connectors) {
       if (reason === 'paused') this.#counts.paused++;
       if (reason === 'lastResort') this.#counts.lastResort++;
     }
     // Unlocked connectors on other phases than a lowered lock continue. The tests of the allocation cover that.
     if (
       this.#fuses.circuitPhases.length > 0 ||
-      !controls.some(({ decided: { reason } }) => reason === 'lastResort')
+      !connectors.some(({ decided: { reason } }) => reason === 'lastResort')
     )
       return;
     // Locked connectors are lowered only if every reachable unlocked connector has a target of 0 (R16).
-    for (const control of controls) {
-      const { key, account } = control;
-      const { targetTenthsA, reason } = control.decided;
-      const { untaken } = control.granted;
+    for (const connector of connectors) {
+      const { key, account } = connector;
+      const { targetTenthsA, reason } = connector.decided;
+      const { untaken } = connector.granted;
       const isTold =
         reason === 'paused' ||
         reason === 'minimumPause' ||
@@ -341,15 +341,15 @@ export class SupervisorRig {
       // The connector's own fail-safe is reserved under any limit. A charger that has not taken its limit makes others
       // lower.
       const isTaking = targetTenthsA > account.ownFailsafeTenthsA && untaken === undefined;
-      if (!isLocked(control) && isTold && isTaking) {
+      if (!isLocked(connector) && isTold && isTaking) {
         expect.fail(`rule 3 at ${nowMs} ms: ${key} keeps ${targetTenthsA} while locks are lowered`);
       }
     }
   }
 
   /** P2: a raised limit fits beside all entitlements of the others. */
-  #watchFit({ reservedW, budgetW }: LocationSupervisor, { grant, control }: DecidedGrant): void {
-    const { key, account } = control;
+  #watchFit({ reservedW, budgetW }: LocationSupervisor, { grant, connector }: DecidedGrant): void {
+    const { key, account } = connector;
     const { epoch, limitTenthsA } = grant;
     const last = this.#decided.get(key);
     this.#decided.set(key, grant);
@@ -359,7 +359,7 @@ export class SupervisorRig {
     const grantedTenthsA = isAsBefore ? Math.max(last.limitTenthsA, last.thenTenthsA) : 0;
     if (limitTenthsA <= Math.max(grantedTenthsA, keepsThen ? 0 : failsafeTenthsA) || account.isWorstCase)
       return;
-    if (isLocked(control) && limitTenthsA === 60) return;
+    if (isLocked(connector) && limitTenthsA === 60) return;
     const sumW = reservedW - account.boundW + (limitTenthsA * account.milliwattsPerTenth) / 1000;
     if (sumW > budgetW + 1)
       expect.fail(`P2 at ${this.agenda.nowMs} ms: ${sumW} W of ${budgetW} W for ${key}`);
@@ -374,28 +374,28 @@ export class SupervisorRig {
     this.#forced.push({ excessW, untilMs: this.agenda.nowMs + HORIZON_MS });
   }
 
-  #publish({ grant, control }: DecidedGrant): void {
-    const { key } = control;
+  #publish({ grant, connector }: DecidedGrant): void {
+    const { key } = connector;
     const { epoch, seq, boot, limitTenthsA, thenTenthsA } = grant;
     const last = this.#seqs.get(key) ?? { epoch: 0, seq: 0, limitTenthsA: 0 };
     const isRising = epoch > last.epoch || (epoch === last.epoch && seq > last.seq);
     if (!isRising) expect.fail(`P7: ${key} is told ${epoch}/${seq} after ${last.epoch}/${last.seq}`);
     const isBetween = [limitTenthsA, thenTenthsA].some((tenthsA) => tenthsA > 0 && tenthsA < 60);
-    if (isBetween || limitTenthsA > control.account.maxTenthsA)
+    if (isBetween || limitTenthsA > connector.account.maxTenthsA)
       expect.fail(`P3: ${key} gets ${limitTenthsA}, then ${thenTenthsA}`);
     const { charger } = this.#of(key);
-    const { limitA = 0 } = control.telemetry.slot;
+    const { limitA = 0 } = connector.telemetry.slot;
     const grantedTenthsA = last.epoch === epoch ? last.limitTenthsA : 10 * limitA;
     // A charger refuses a grant for another of its starts (R5).
     const isOn =
       boot === charger.boot && grantedTenthsA >= 60 && charger.hasLease && charger.limitTenthsA >= 60;
     // A fuse is never overloaded, not even for the 6 A of a lock (R28).
-    const isOwed = isLocked(control) && this.#fuses.circuitPhases.length === 0;
+    const isOwed = isLocked(connector) && this.#fuses.circuitPhases.length === 0;
     if (isOwed && isOn && limitTenthsA < 60) {
       expect.fail(`P4 at ${this.agenda.nowMs} ms: locked ${key} gets ${limitTenthsA}`);
     }
     this.#seqs.set(key, { epoch, seq, limitTenthsA });
-    if (isLocked(control) && limitTenthsA === 60) this.#noteForced();
+    if (isLocked(connector) && limitTenthsA === 60) this.#noteForced();
     this.#counts.grants++;
     if (limitTenthsA > last.limitTenthsA) this.#counts.raises++;
     if (limitTenthsA < last.limitTenthsA) this.#counts.decreases++;

@@ -8,15 +8,15 @@ const BUDGET = budgetOf(50_000);
 function site() {
   const supervisor = newSupervisor();
   const actor = createConnectorActor('c/1');
-  const control = supervisor.place({ key: 'c/1', spec: SPEC }, actor, 0);
+  const connector = supervisor.place({ key: 'c/1', spec: SPEC }, actor, 0);
   /** The charger connects with a car that draws 16 A, and reports that limit from before the start. */
   const report = (nowMs: number) => {
     const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
-    supervisor.meters.record(control.telemetry.slot, reading, nowMs);
+    supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
-    supervisor.receive(control, reading, nowMs);
+    supervisor.receive(connector, reading, nowMs);
   };
-  return { supervisor, control, report };
+  return { supervisor, connector, report };
 }
 
 describe('A location that no charger has connected to', () => {
@@ -27,10 +27,10 @@ describe('A location that no charger has connected to', () => {
   });
 
   it('reports that its limit does not hold the fail-safes of unreachable connectors', () => {
-    const { supervisor, control } = site();
+    const { supervisor, connector } = site();
     const { unattainable } = decideWith(supervisor, { ...BUDGET, budgetW: 1_000, limitW: 1_000 }, 0);
     expect(unattainable).toContain('reserved for connectors that no limit reaches');
-    expect(control).toMatchObject({ targetTenthsA: 60, reason: 'failsafe' });
+    expect(connector.decided).toMatchObject({ targetTenthsA: 60, reason: 'failsafe' });
   });
 
   it('waits for the others, once a charger reports, to the end of the 3 s since its first decision', () => {

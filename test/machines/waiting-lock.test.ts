@@ -1,6 +1,6 @@
 // The 6 A of a lock beside a charger without a lease, whose maximum leaves no remaining capacity for them (R44).
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { decideWith, lockAt } from './connector-actor.js';
@@ -13,42 +13,40 @@ const SETTLE_MS = 10_000;
 const OVER_MS = 61_200 + SETTLE_MS;
 const LOCKED_AT_MS = 40_000;
 
-type Control = Readonly<ConnectorControl>;
-
 let supervisor: LocationSupervisor;
 let hb: number;
 
-function place(key: string): Control {
+function place(key: string): Connector {
   return placeInReach(supervisor, key);
 }
 
-function describeAs(control: Control, lease: 'heartbeat' | 'none'): void {
-  supervisor.describe(control, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
+function describeAs(connector: Connector, lease: 'heartbeat' | 'none'): void {
+  supervisor.describe(connector, { failsafeA: 0, lease, keepsThen: true, boot: 'a' }, 0);
 }
 
-function hear(control: Control, nowMs: number, said: Partial<MeterReading> = {}): void {
+function hear(connector: Connector, nowMs: number, said: Partial<MeterReading> = {}): void {
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
-  supervisor.meters.record(control.telemetry.slot, reading, nowMs);
-  supervisor.receive(control, reading, nowMs);
-  supervisor.renew(control, nowMs);
+  supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+  supervisor.receive(connector, reading, nowMs);
+  supervisor.renew(connector, nowMs);
 }
 
 /** The charger acknowledges its last limit. */
-function take(control: Control, nowMs: number): void {
-  const { lastSeq: seq } = control.account;
+function take(connector: Connector, nowMs: number): void {
+  const { lastSeq: seq } = connector.account;
   const ack = { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA: undefined } as const;
-  supervisor.applyAck(control, ack, nowMs);
+  supervisor.applyAck(connector, ack, nowMs);
 }
 
-function leave(control: Control): void {
-  control.actor.send({ type: 'meter.missed' });
-  supervisor.lose(control);
+function leave(connector: Connector): void {
+  connector.actor.send({ type: 'meter.missed' });
+  supervisor.lose(connector);
 }
 
 /** New limits sent at `nowMs`, A, by connector. */
 function toldAt(nowMs: number, limitW = LIMIT_W): Record<string, number> {
   const { grants } = decideWith(supervisor, budgetOf(limitW), nowMs);
-  return Object.fromEntries(grants.map(({ control, grant }) => [control.key, grant.limitTenthsA / 10]));
+  return Object.fromEntries(grants.map(({ connector, grant }) => [connector.key, grant.limitTenthsA / 10]));
 }
 
 beforeEach(() => {
@@ -57,8 +55,8 @@ beforeEach(() => {
 });
 
 describe('A lock beside a connector whose limit is its maximum, and not applied yet', () => {
-  let other: Control;
-  let locked: Control;
+  let other: Connector;
+  let locked: Connector;
 
   beforeEach(() => {
     [other, locked] = [place('other'), place('locked')];
@@ -91,7 +89,7 @@ describe('A lock beside a connector whose limit is its maximum, and not applied 
 
 it('A lock waits for a charger that returns, which gets less only after the lock', () => {
   const [back, leaseless, locked] = [place('back'), place('leaseless'), place('locked')];
-  for (const control of [back, leaseless, locked]) hear(control, 0, { status: 'Available' });
+  for (const connector of [back, leaseless, locked]) hear(connector, 0, { status: 'Available' });
   hear(back, 1_000);
   expect(toldAt(5_000)).toMatchObject({ back: 32 });
   take(back, 5_000);
@@ -112,7 +110,7 @@ it('A lock waits for a charger that returns, which gets less only after the lock
 describe('A lock beside one without a lease that has 6 A, where there is no room for both', () => {
   /** More than the 6 A of one charger at 10 % above its voltage, and less than that of two. */
   const LOW_W = 6_000;
-  let other: Control;
+  let other: Connector;
 
   beforeEach(() => {
     const locked = place('locked');

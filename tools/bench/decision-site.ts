@@ -1,6 +1,6 @@
 // One location with its machine and supervisor, and without disk or network, for measurements of its decisions.
 import { createActor } from 'xstate';
-import type { ConnectorControl } from '../../machines/power/connector-control.js';
+import type { Connector } from '../../machines/power/connector.js';
 import { Fuses } from '../../machines/power/fuses.js';
 import { type LocationActor, locationMachine } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
@@ -22,7 +22,7 @@ const PHASE_ROTATIONS = ['R', 'S', 'T'] as const;
 export interface Site {
   readonly actor: LocationActor;
   readonly supervisor: LocationSupervisor;
-  readonly controls: readonly Readonly<ConnectorControl>[];
+  readonly connectors: readonly Connector[];
   nowMs: number;
   hb: number;
 }
@@ -48,7 +48,7 @@ function fusesOf(size: number): Fuses {
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
 export function siteOf(size: number, hasFuses: boolean, { hasLocks = true } = {}): Site {
   const supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: OWNER_TERM });
-  const connectors = Array.from({ length: size }, (_, i) => {
+  const provisioned = Array.from({ length: size }, (_, i) => {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
     return {
       key: `charger-${i}/1`,
@@ -62,18 +62,18 @@ export function siteOf(size: number, hasFuses: boolean, { hasLocks = true } = {}
     input: {
       ...limits,
       ...(hasFuses && { fuses: fusesOf(size) }),
-      connectors,
+      connectors: provisioned,
       supervisor,
       now: 0,
       nowMs: 0,
     },
   }).start();
-  const controls = [...supervisor.controls.values()];
-  for (const control of controls) {
-    actor.send({ type: 'connector.event', key: control.key, event: { type: 'meter.received' } });
-    supervisor.describe(control, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
+  const connectors = [...supervisor.connectors.values()];
+  for (const connector of connectors) {
+    actor.send({ type: 'connector.event', key: connector.key, event: { type: 'meter.received' } });
+    supervisor.describe(connector, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
   }
-  return { actor, supervisor, controls, nowMs: 0, hb: 0 };
+  return { actor, supervisor, connectors, nowMs: 0, hb: 0 };
 }
 
 /**
@@ -103,20 +103,20 @@ const wantedA = (i: number) => 10 + (i % 30);
 export function heartbeat(site: Site, hasCarAt = (i: number) => i % 6 !== 5): void {
   site.nowMs += HEARTBEAT_MS;
   site.hb++;
-  for (const [i, control] of site.controls.entries()) {
-    const limitA = (control.granted.sentTenthsA ?? 60) / 10;
+  for (const [i, connector] of site.connectors.entries()) {
+    const limitA = (connector.granted.sentTenthsA ?? 60) / 10;
     const hasCar = hasCarAt(i);
     const drawnA = hasCar ? Math.min(limitA, wantedA(i)) : 0;
     const reading = {
-      powerW: Math.round(drawnA * VOLTAGE_V * control.provisioned.spec.phases),
+      powerW: Math.round(drawnA * VOLTAGE_V * connector.provisioned.spec.phases),
       boot: 'boot',
       hb: site.hb,
       status: hasCar ? 'Charging' : 'Available',
       limitA,
       epoch: OWNER_TERM,
-      seq: control.account.lastSeq,
+      seq: connector.account.lastSeq,
     } as const;
-    site.supervisor.meters.record(control.telemetry.slot, reading, site.nowMs);
-    site.supervisor.receive(control, reading, site.nowMs);
+    site.supervisor.meters.record(connector.telemetry.slot, reading, site.nowMs);
+    site.supervisor.receive(connector, reading, site.nowMs);
   }
 }

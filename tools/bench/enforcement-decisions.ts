@@ -43,8 +43,8 @@ function changesOf(connectors: number, count: number, hasFuses = false): readonl
 }
 
 function decide(site: Site, wattsEach: number): Change {
-  const { actor, controls, nowMs } = site;
-  const limitKw = (controls.length * wattsEach) / 1000;
+  const { actor, connectors, nowMs } = site;
+  const limitKw = (connectors.length * wattsEach) / 1000;
   actor.send({ type: 'permanentLimit.set', limitKw, now: nowMs });
   const cpuBefore = process.cpuUsage();
   const startedMs = systemClock.monotonicMs();

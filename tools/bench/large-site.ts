@@ -63,8 +63,8 @@ const SCENARIOS: readonly Scenario[] = [
 ];
 
 function decide(site: Site, wattsEach: number): Cost {
-  const { actor, supervisor, controls, nowMs } = site;
-  const limitKw = (controls.length * wattsEach) / 1000;
+  const { actor, supervisor, connectors, nowMs } = site;
+  const limitKw = (connectors.length * wattsEach) / 1000;
   actor.send({ type: 'permanentLimit.set', limitKw, now: nowMs });
   const cpuBefore = process.cpuUsage();
   const startedMs = systemClock.monotonicMs();

@@ -1,6 +1,6 @@
 // Effect of a connector's reported voltage on the power reserved for its current (R11).
 import { expect, it } from 'vitest';
-import { createControl } from '../../machines/power/connector-control.js';
+import { createConnector } from '../../machines/power/connector.js';
 import { applyReading } from '../../machines/power/connector-readings.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
 import { Ledger } from '../../machines/power/ledger.js';
@@ -16,19 +16,13 @@ const MINUTE_MS = 60_000;
 function reservedW(...readings: readonly (readonly number[] | undefined)[]): readonly number[] {
   const ledger = new Ledger(TIMING);
   const slot = new MeterLedger(30_000).addConnector('crane/1');
-  const control = createControl(
-    ledger,
-    NO_FUSES,
-    'crane/1',
-    slot,
-    createConnectorActor('crane/1'),
-    SPEC,
-    { lease: 'heartbeat', timing: TIMING, lastWBeforeStart: 0 },
-    0,
-  );
+  const provisioned = { spec: SPEC, timing: TIMING, fuses: NO_FUSES };
+  const before = { lease: 'heartbeat', isNonCompliant: false, lastW: 0 } as const;
+  const actor = createConnectorActor('crane/1');
+  const connector = createConnector(ledger, 'crane/1', slot, actor, provisioned, before, 0);
   return readings.map((voltageV, i) => {
-    applyReading(control, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
-    return control.account.boundW;
+    applyReading(connector, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
+    return connector.account.boundW;
   });
 }
 

@@ -17,7 +17,7 @@ import { createDemand, type Demand } from './connector-demand.js';
 import type { ConnectorDescription, Entitlements } from './entitlements.js';
 import type { Fuses, Wiring } from './fuses.js';
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
-import type { Ledger } from './ledger.js';
+import { type Ledger, NOTHING_STORED, type StoredReservation } from './ledger.js';
 import type { MeterSlot } from './meter-ledger.js';
 import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
@@ -136,13 +136,8 @@ export interface Granted {
    * outstanding.
    */
   readonly untaken: { readonly seq: number; readonly sinceMs: number } | undefined;
-  /** Reservation of the connector on disk. */
-  readonly storedLimitTenthsA: number;
-  readonly storedThenTenthsA: number;
-  /** Longest lease on disk, ms. */
-  readonly storedTtlMs: number;
-  /** Number of phases on disk. */
-  readonly storedPhases: PhaseCount;
+  /** Reservation that is certainly on disk. */
+  readonly stored: StoredReservation;
   /** Lease kind on disk; undefined if unknown. */
   readonly storedLease: LeaseKind | undefined;
   /** A write of the reservation is in progress. */
@@ -176,7 +171,7 @@ export interface Decided {
  * Currents in tenths of an ampere per phase, times of one monotonic clock in ms. Each part has one module that writes
  * it (`test/architecture`).
  */
-export interface ConnectorControl {
+export interface Connector {
   readonly key: string;
   /** Machine that holds lock, throttle and link. A rebuilt location replaces it. */
   readonly actor: ConnectorActor;
@@ -191,30 +186,34 @@ export interface ConnectorControl {
 }
 
 /** A connector as the writer of that part may use it. */
-export type Writing<Part extends keyof ConnectorControl> = Omit<ConnectorControl, Part> & {
-  readonly [P in Part]: Writable<ConnectorControl[P]>;
+export type Writing<Part extends keyof Connector> = Omit<Connector, Part> & {
+  readonly [P in Part]: Writable<Connector[P]>;
 };
 
-export function createControl(
+/** State of the connector before the service started, or before another rating applied. */
+export interface ConnectorBefore {
+  readonly lease: LeaseKind;
+  readonly isNonCompliant: boolean;
+  /** `lastWBeforeStart` of its telemetry. */
+  readonly lastW: number | undefined;
+}
+
+export function createConnector(
   ledger: Ledger,
-  fuses: Fuses,
   key: string,
   slot: MeterSlot,
   actor: ConnectorActor,
-  spec: ConnectorSpec,
-  {
-    lease,
-    timing,
-    lastWBeforeStart,
-  }: { readonly lease: LeaseKind } & Pick<Provisioned, 'timing'> & Pick<Telemetry, 'lastWBeforeStart'>,
+  provisioned: Provisioned,
+  { lease, isNonCompliant, lastW }: ConnectorBefore,
   nowMs: number,
-): ConnectorControl {
-  const account = ledger.add(key, accountSpecOf(spec, fuses, lease, timing));
+): Connector {
+  const { spec } = provisioned;
+  const account = ledger.add(key, accountSpecOf(provisioned, lease));
   return {
     key,
     actor,
     account,
-    provisioned: { timing, spec, fuses },
+    provisioned,
     telemetry: {
       slot,
       phases: spec.phases,
@@ -227,11 +226,11 @@ export function createControl(
       endsWithSessionIn: undefined,
       switchesPhasesIn: undefined,
       awaitedSinceMs: nowMs,
-      lastWBeforeStart,
+      lastWBeforeStart: lastW,
     },
     car: {
       demand: createDemand(account.maxTenthsA),
-      compliance: createCompliance(),
+      compliance: createCompliance(isNonCompliant),
       session: createSession(),
     },
     granted: {
@@ -243,10 +242,7 @@ export function createControl(
       isLeaseCut: false,
       raisedAtMs: Number.NEGATIVE_INFINITY,
       untaken: undefined,
-      storedLimitTenthsA: 0,
-      storedThenTenthsA: 0,
-      storedTtlMs: 0,
-      storedPhases: ALL_PHASES,
+      stored: NOTHING_STORED,
       storedLease: lease,
       isStoring: false,
       storesAgainAtMs: Number.NEGATIVE_INFINITY,
@@ -262,12 +258,7 @@ export function createControl(
   };
 }
 
-function accountSpecOf(
-  spec: ConnectorSpec,
-  fuses: Fuses,
-  lease: LeaseKind,
-  { ttlMs }: LeaseTiming,
-): ConnectorDescription {
+function accountSpecOf({ spec, fuses, timing }: Provisioned, lease: LeaseKind): ConnectorDescription {
   const maxTenthsA = tenthsAOf(spec.maxCurrentA);
   return {
     maxTenthsA,
@@ -277,47 +268,43 @@ function accountSpecOf(
     ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
     leastTenthsA: leastTenthsAOf(spec),
     lease,
-    ttlMs,
+    ttlMs: timing.ttlMs,
     keepsThen: false,
     circuitPhasesOfPhases: fuses.circuitPhasesOfEachPhase(spec),
   };
 }
 
 /** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
-export function reserveWorstCase(control: ConnectorControl): boolean {
-  const isWorstCase = control.car.compliance.isNonCompliant || isReadOnly(control);
-  if (isWorstCase === control.account.isWorstCase) return false;
-  control.account.setWorstCase(isWorstCase);
+export function reserveWorstCase(connector: Connector): boolean {
+  const isWorstCase = connector.car.compliance.isNonCompliant || isReadOnly(connector);
+  if (isWorstCase === connector.account.isWorstCase) return false;
+  connector.account.setWorstCase(isWorstCase);
   return true;
 }
 
 /** Assigns the connector's load to the circuit phases of its fuses and wiring. */
-export function rewire({
-  account,
-  provisioned: { fuses, spec },
-  telemetry: { phases },
-}: ConnectorControl): void {
+export function rewire({ account, provisioned: { fuses, spec }, telemetry: { phases } }: Connector): void {
   account.describe({ circuitPhasesOfPhases: fuses.circuitPhasesOfEachPhase({ ...spec, phases }) });
 }
 
 /** The connector reports power but takes no limits, or keeps no lease. */
-export function isReadOnly({ telemetry: { slot, hb }, account }: ConnectorControl): boolean {
+export function isReadOnly({ telemetry: { slot, hb }, account }: Connector): boolean {
   return account.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
 }
 
 /** The connector can receive a limit now and complies with limits. */
-export function isControlled(control: ConnectorControl): boolean {
-  const { provisioned, telemetry, account } = control;
-  const isReached = linkOf(control) === 'online' && telemetry.hb !== undefined;
+export function isControlled(connector: Connector): boolean {
+  const { provisioned, telemetry, account } = connector;
+  const isReached = linkOf(connector) === 'online' && telemetry.hb !== undefined;
   return provisioned.spec.isActive && isReached && !account.isWorstCase;
 }
 
-export function linkOf({ actor }: Pick<ConnectorControl, 'actor'>): Link {
+export function linkOf({ actor }: Pick<Connector, 'actor'>): Link {
   return actor.getSnapshot().value.link;
 }
 
 /** By the last decision. */
-export function throttleOf({ decided, car: { demand }, account }: ConnectorControl): Throttle {
+export function throttleOf({ decided, car: { demand }, account }: Connector): Throttle {
   const { targetTenthsA } = decided;
   if (!demand.hasCar) return 'free';
   if (targetTenthsA < account.leastTenthsA) return 'paused';
@@ -326,29 +313,29 @@ export function throttleOf({ decided, car: { demand }, account }: ConnectorContr
 }
 
 /** The limit of the lock, kW; undefined for an unlocked connector. */
-export function lockLimitKwOf({ actor }: Pick<ConnectorControl, 'actor'>): number | undefined {
+export function lockLimitKwOf({ actor }: Pick<Connector, 'actor'>): number | undefined {
   const { value, context } = actor.getSnapshot();
   return value.lock === 'locked' ? context.lockLimitKw : undefined;
 }
 
-export function isLocked({ actor }: Pick<ConnectorControl, 'actor'>): boolean {
+export function isLocked({ actor }: Pick<Connector, 'actor'>): boolean {
   return actor.getSnapshot().value.lock === 'locked';
 }
 
 /** Start of the current charging turn or pause. */
-export function turnOf({ actor }: Pick<ConnectorControl, 'actor'>): Turn {
+export function turnOf({ actor }: Pick<Connector, 'actor'>): Turn {
   const { value, context } = actor.getSnapshot();
   return value.throttle === 'idle' ? NO_TURN : context.turn;
 }
 
 /** The lowest limit above 0, W: 6 A for AC. */
-export function floorWOf({ account }: ConnectorControl): number {
+export function floorWOf({ account }: Connector): number {
   return wattsOfTenths(account.leastTenthsA, account.milliwattsPerTenth);
 }
 
 /** Power fields of a grant. A DC connector keeps to the power at the car. */
 export function powersOf(
-  { account, provisioned: { spec } }: ConnectorControl,
+  { account, provisioned: { spec } }: Connector,
   limitTenthsA: number,
   thenTenthsA: number,
 ): Pick<Grant, 'limitW' | 'thenW'> {
