@@ -32,7 +32,7 @@ export const PLANTS = [
   {
     name: 'late-charger-trusted',
     file: 'machines/power/location-supervisor.js',
-    text: 'isOverbooked(this.ledger, controls, room) ? lateAmong(controlled, nowMs) : []',
+    text: 'isOverbooked(this.ledger, connectors, room) ? lateAmong(controlled, nowMs) : []',
     bug: '[]',
     seed: 4,
     invariant: 'P18',
@@ -139,7 +139,7 @@ export const PLANTS = [
   {
     name: 'lease-outlasts-lower-limit',
     file: 'machines/power/grant-issuer.js',
-    text: "limitTenthsA <= thenTenthsA || control.account.lease !== 'heartbeat'",
+    text: "limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat'",
     bug: 'ttlMs >= 0',
     seed: 2,
     invariant: 'P2',
@@ -162,9 +162,9 @@ export const PLANTS = [
   },
   {
     name: 'no-quarantine',
-    file: 'machines/power/connector-control.js',
-    text: 'control.compliance.isNonCompliant || isReadOnly(control)',
-    bug: 'isReadOnly(control)',
+    file: 'machines/power/connector.js',
+    text: 'connector.car.compliance.isNonCompliant || isReadOnly(connector)',
+    bug: 'isReadOnly(connector)',
     seed: 36,
     invariant: 'P2',
   },
@@ -203,7 +203,7 @@ export const PLANTS = [
   {
     name: 'lock-floor-broken',
     file: 'machines/power/connector-targets.js',
-    within: `const { account } = control;
+    within: `const { account } = connector;
     const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
     // A lock's floor`,
     text: 'Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA)',
@@ -222,7 +222,7 @@ export const PLANTS = [
   {
     name: 'restart-forgets',
     file: 'machines/power/connector-registry.js',
-    text: 'this.#restore(control, promised, nowMs)',
+    text: 'this.#restore(connector, promised, nowMs)',
     bug: 'undefined',
     seed: 2,
     invariant: 'P2',
@@ -357,8 +357,8 @@ export const PLANTS = [
     // Several chargers without a lease wait for each other's maximums for ever.
     name: 'nobody-obeys-anyway',
     file: 'machines/power/unverified-chargers.js',
-    text: 'mayObey(control) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq',
-    bug: 'control === undefined',
+    text: 'mayObey(connector) && sentTenthsA !== undefined && account.ackedSeq >= sentFromSeq',
+    bug: 'connector === undefined',
     seed: 13,
     invariant: 'P4',
     ocpp: true,
@@ -385,9 +385,9 @@ export const PLANTS = [
   {
     name: 'phases-of-the-car-before-kept',
     file: 'machines/power/reallocated-phases.js',
-    text: 'reading.session !== session.id',
+    text: 'reading.session !== car.session.id',
     // The same phases count for the next session, as long as some are reallocated.
-    bug: 'isReallocating(control) ? ((session.id = reading.session ?? session.id), false) : reading.session !== session.id',
+    bug: 'isReallocating(connector) ? ((car.session.id = reading.session ?? car.session.id), false) : reading.session !== car.session.id',
     seed: 13,
     invariant: 'P7',
   },
