@@ -292,11 +292,15 @@ export function isReadOnly({ telemetry: { slot, hb }, account }: Connector): boo
   return account.lease === 'none' || (slot.receivedAtMs !== undefined && hb === undefined);
 }
 
+/** The connector can receive a limit now. */
+export function isReachable(connector: Connector): boolean {
+  const { provisioned, telemetry } = connector;
+  return provisioned.spec.isActive && linkOf(connector) === 'online' && telemetry.hb !== undefined;
+}
+
 /** The connector can receive a limit now and complies with limits. */
 export function isControlled(connector: Connector): boolean {
-  const { provisioned, telemetry, account } = connector;
-  const isReached = linkOf(connector) === 'online' && telemetry.hb !== undefined;
-  return provisioned.spec.isActive && isReached && !account.isWorstCase;
+  return !connector.account.isWorstCase && isReachable(connector);
 }
 
 export function linkOf({ actor }: Pick<Connector, 'actor'>): Link {

@@ -1,6 +1,6 @@
 // Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type Connector, floorWOf, isControlled, isLocked, linkOf } from './connector.js';
+import { type Connector, floorWOf, isControlled, isLocked, isReachable } from './connector.js';
 import type { Entitlements } from './entitlements.js';
 import { heldWOf } from './failsafes.js';
 import type { BeyondGrants, Ledger } from './ledger.js';
@@ -11,9 +11,7 @@ const LIMITS_ON_THEIR_WAY = 2;
 
 /** The connector's maximum is reserved at any limit, and its charger is online. */
 export function receivesUnverifiedLimits(connector: Connector): boolean {
-  const { account, telemetry, provisioned } = connector;
-  const isReached = linkOf(connector) === 'online' && telemetry.hb !== undefined;
-  return account.isWorstCase && isReached && provisioned.spec.isActive;
+  return connector.account.isWorstCase && isReachable(connector);
 }
 
 /**
