@@ -24,6 +24,7 @@ const ENTRIES = {
   sim: below('sim/entry.ts'),
   'seed-thread': below('sim/run/seed-thread.ts'),
   'cell-thread': below('sim/run/cell-thread.ts'),
+  'provisioning-thread': below('cli/provisioning-thread.ts'),
   'campaign-main': below('sim/checks/campaign-main.ts'),
   'campaign-worker': below('sim/checks/campaign-worker.ts'),
   knexfile: below('knexfile.ts'),

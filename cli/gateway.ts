@@ -11,8 +11,10 @@ import { createLogger } from '../src/log.js';
 import type { Log } from '../src/ports/log.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { chargersUnfitForOcpp } from '../src/provisioning/ocpp-passwords.js';
+import { parseProvisioning } from '../src/provisioning/parse-provisioning.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 import { VERSION } from '../src/version.js';
+import { FollowedProvisioning } from './followed-provisioning.js';
 import { gatewayCheckCommand } from './gateway-check.js';
 import {
   addGatewayFlags,
@@ -24,7 +26,7 @@ import {
   tlsOf,
 } from './gateway-flags.js';
 import { announce } from './print.js';
-import { readProvisioningFile } from './provision.js';
+import { readText } from './provision.js';
 import { stopWithGrace } from './stop-with-grace.js';
 
 interface GatewayFlags extends ConnectionFlags {
@@ -81,8 +83,12 @@ async function warnWhereUnreachable(mqttUrl: string, ca: string | undefined, log
   }
 }
 
-/** Headroom accepts these passwords, but some chargers do not. */
-function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
+/**
+ * Headroom accepts these passwords, but some chargers do not.
+ * @param asksCertificates such a charger needs no password
+ */
+function warnOfPasswords({ tenants }: ProvisioningFile, asksCertificates: boolean, log: Log): void {
+  if (asksCertificates) return;
   const chargers = tenants.flatMap(({ locations }) => locations.flatMap(({ chargers }) => chargers));
   const unfit = chargersUnfitForOcpp(chargers);
   const controllers = unfit.slice(0, NAMED_AT_ONCE).map(({ controllerUuid }) => controllerUuid);
@@ -96,7 +102,8 @@ function warnOfPasswords({ tenants }: ProvisioningFile, log: Log): void {
 async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const { port, host, metricsPort, metricsHost, idTags, csms } = flags;
   const { config, mqttUrl, mqttCa } = gatewayConfigOf(flags);
-  const file = readProvisioningFile(path);
+  const text = readText(path);
+  const file = parseProvisioning(text, path);
   const metrics = createGatewayMetrics({ processMetrics: true });
   const log = createLogger({ level: config.logLevel, metrics });
   const lock = await lockOf(config.dataDir);
@@ -122,8 +129,11 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
     metrics,
   });
   const unfollow = followIdTags(idTagRule, log);
+  const asksCertificates = config.tlsClientCa !== undefined;
+  let followed: FollowedProvisioning | undefined;
   const grace = stopWithGrace(async (why) => {
     log.info({ why }, 'the gateway stops');
+    await followed?.stop();
     await unfollow();
     await gateway.stop();
     await lock.release();
@@ -132,8 +142,12 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   try {
     announce({ event: 'ready', ...(await gateway.start()), version: VERSION });
     void warnWhereUnreachable(mqttUrl, mqttCa, log);
-    // A charger with a client certificate needs no password.
-    if (config.tlsClientCa === undefined) warnOfPasswords(file, log);
+    warnOfPasswords(file, asksCertificates, log);
+    const apply = (changed: ProvisioningFile) => {
+      gateway.provision(changed);
+      warnOfPasswords(changed, asksCertificates, log);
+    };
+    followed = new FollowedProvisioning({ path, text, apply, clock: systemClock, log, metrics });
   } catch (error) {
     grace.uninstall();
     await lock.release();

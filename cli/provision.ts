@@ -24,7 +24,7 @@ const WORTH_A_NOTE = 100;
 type ProvisionFlags = AdministrationFlags & { readonly dryRun?: boolean; readonly writeSecrets?: string };
 
 /** @throws OperatorError */
-function readText(file: string): string {
+export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {

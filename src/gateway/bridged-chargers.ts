@@ -1,12 +1,14 @@
 // Creates a bridge for each charger of a provisioning file, and the dialect of its OCPP version.
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
-import { type BridgeParts, ChargerBridge } from './charger-bridge.js';
+import { type BridgedConnector, type BridgeParts, ChargerBridge } from './charger-bridge.js';
 import type { ChargerCalls } from './charger-calls.js';
 import type { Protocol } from './charger-door.js';
 import { performRequest, type RequestWords } from './charger-requests.js';
 import type { Dialect, Guard } from './dialect.js';
+import { keyOf } from './gateway-memory.js';
 import { type IdTagRule, idTagsOf } from './id-tags.js';
 import type { GuardParts } from './kept-profile.js';
 import { OCPP16_REQUESTS, Ocpp16Events, Ocpp16Guard } from './ocpp16-dialect.js';
@@ -14,11 +16,17 @@ import { Ocpp201Events, Ocpp201Guard, ocpp201Requests } from './ocpp201-dialect.
 
 const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
 
-/** One bridge for each charger that OCPP can control. The log names the others with the reason. */
+/**
+ * One bridge for each charger that OCPP can control. The log names the others with the reason.
+ * @param earlier bridges of an earlier file; an unchanged charger keeps its bridge
+ * @throws KeptFileError if the stored data of a new or changed charger cannot be read
+ */
 export function bridgesOf(
   { tenants }: Pick<ProvisioningFile, 'tenants'>,
   parts: BridgeParts,
+  earlier: readonly ChargerBridge[] = [],
 ): readonly ChargerBridge[] {
+  const known = new Map(earlier.map((bridge) => [keyOf(bridge.address), bridge]));
   return tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
       chargers.flatMap(({ controllerUuid, timing, connectors }) => {
@@ -27,14 +35,20 @@ export function bridgesOf(
           parts.log.warn({ tenantUuid, locationId, controllerUuid, why }, 'charger left out');
           return [];
         }
-        const numbered = connectors.map((connector, i) => ({
-          ...connector,
-          evse: evseOf(connector.connectorId, i),
-        }));
-        return new ChargerBridge({ tenantUuid, locationId, controllerUuid }, numbered, {
-          ...parts,
-          heartbeatMs: timing?.heartbeatMs ?? parts.heartbeatMs,
-        });
+        const address = { tenantUuid, locationId, controllerUuid };
+        const numbered = connectors.map(
+          ({ connectorId, phases, voltageV, maxCurrentA, failsafeA }, i): BridgedConnector => {
+            const evse = evseOf(connectorId, i);
+            return { connectorId, evse, phases, voltageV, maxCurrentA, failsafeA };
+          },
+        );
+        const heartbeatMs = timing?.heartbeatMs ?? parts.heartbeatMs;
+        const before = known.get(keyOf(address));
+        const isUnchanged =
+          before !== undefined &&
+          before.heartbeatMs === heartbeatMs &&
+          isDeepStrictEqual([before.address, before.connectors], [address, numbered]);
+        return isUnchanged ? before : new ChargerBridge(address, numbered, { ...parts, heartbeatMs });
       }),
     ),
   );

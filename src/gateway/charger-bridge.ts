@@ -92,6 +92,7 @@ export class ChargerBridge implements UplinkReceiver {
   /** The charger's start that the last will of its login names. */
   #willBoot: string | undefined;
   #cancelWake: Cancel = () => {};
+  #isRetired = false;
 
   constructor(address: ChargerAddress, connectors: readonly BridgedConnector[], options: BridgeParts) {
     this.address = address;
@@ -163,6 +164,11 @@ export class ChargerBridge implements UplinkReceiver {
     this.#say(live, { kind: 'state', body: this.session.lastWill() });
     live.uplink.detach(this.address);
     return true;
+  }
+
+  /** The charger has another bridge from now on, or none. Late work of this one must not overwrite the other's data. */
+  retire(): void {
+    this.#isRetired = true;
   }
 
   limit(connectorId: ConnectorId, limit: LimitMessage): void {
@@ -269,6 +275,7 @@ export class ChargerBridge implements UplinkReceiver {
 
   /** @returns false if the disk takes no write; the file logs the reason */
   #remember(): boolean {
+    if (this.#isRetired) return false;
     const { provenFirmware, fallbacksA } = this.session;
     const { memory } = this.#parts;
     try {
@@ -285,6 +292,7 @@ export class ChargerBridge implements UplinkReceiver {
 
   /** A car may charge although the disk takes no write. */
   #keepTransactionId(id: number): void {
+    if (this.#isRetired) return;
     try {
       this.#parts.memory.transactionIds.set(this.address, id);
     } catch {
@@ -294,6 +302,7 @@ export class ChargerBridge implements UplinkReceiver {
 
   /** Leases go on although the disk takes no write: the places are needed only after a restart. */
   #keepTransactionPlaces(places: readonly TransactionPlace[] | undefined): void {
+    if (this.#isRetired) return;
     try {
       this.#parts.memory.transactionPlaces.set(this.address, places);
     } catch {

@@ -22,9 +22,14 @@ export interface Guest {
   readonly bridge: ChargerBridge;
   readonly uplink: Uplink;
   readonly protocol: Protocol;
+  /** The gateway's login that it uses in place of its own. */
+  readonly gatewayId: string | undefined;
   /** The CSMS behind the gateway. */
   readonly csms: CsmsLink | undefined;
 }
+
+/** The reason for which the provisioning file ends a connection. */
+export type Eviction = 'removed' | 'changed';
 
 export interface Handshake {
   readonly endpoint: string;
@@ -37,7 +42,14 @@ export interface Handshake {
 
 export interface Refusal {
   readonly status: 400 | 401 | 404 | 429 | 503;
-  readonly reason: 'unknown' | 'subprotocol' | 'certificate' | 'credentials' | 'attempts' | 'unreachable';
+  readonly reason:
+    | 'unknown'
+    | 'subprotocol'
+    | 'certificate'
+    | 'credentials'
+    | 'attempts'
+    | 'unreachable'
+    | 'changed';
   readonly message: string;
   /** Seconds until another attempt makes sense. */
   readonly retryAfterS?: number;
@@ -72,6 +84,8 @@ const ATTEMPTS: Refusal = {
   retryAfterS: RETRY_AFTER_S,
 };
 const UNREACHABLE: Refusal = { status: 503, reason: 'unreachable', message: 'Headroom cannot be reached' };
+/** The charger's entry in the file has changed during its login. */
+const CHANGED: Refusal = { status: 503, reason: 'changed', message: 'Try again', retryAfterS: 1 };
 const REFUSAL_OF: Readonly<Record<LoginFailure, Refusal>> = {
   password: CREDENTIALS,
   attempts: ATTEMPTS,
@@ -84,7 +98,6 @@ const RECONNECT_MS = [1_000, 3_000] as const;
 export interface DoorOptions {
   readonly mqttUrl: string;
   readonly mqttCa: string | undefined;
-  readonly logins: readonly GatewayLogin[];
   /** URL of the CSMS behind the gateway. */
   readonly csmsUrl: string | undefined;
   /** From 0 to 1. */
@@ -95,19 +108,43 @@ export interface DoorOptions {
 }
 
 export class ChargerDoor {
-  readonly #bridges: ReadonlyMap<string, ChargerBridge>;
+  /** By each path at which its charger may connect. */
+  #bridges: ReadonlyMap<string, ChargerBridge> = new Map();
+  #gatewayLogins: readonly GatewayLogin[] = [];
   readonly #options: DoorOptions;
   readonly #rareLog: RareLog;
   /** Every login at the service that is open or reconnects. */
   readonly #logins = new Set<Uplink>();
-  /** Logins of gateways by user name; they last as long as the gateway. */
+  /** Logins of gateways by user name; they last as long as their entry in the file. */
   readonly #shared = new Map<string, Uplink>();
 
-  /** @param bridges by each path at which its charger may connect */
-  constructor(bridges: ReadonlyMap<string, ChargerBridge>, options: DoorOptions) {
-    this.#bridges = bridges;
+  constructor(options: DoorOptions) {
     this.#options = options;
     this.#rareLog = createRareLog(options.clock);
+  }
+
+  /** From now on, these chargers may connect. Connected ones stay until `evictionOf` is asked. */
+  provision(bridges: readonly ChargerBridge[], logins: readonly GatewayLogin[]): void {
+    this.#bridges = pathsOf(bridges);
+    this.#gatewayLogins = logins;
+  }
+
+  /** Undefined: the guest may stay. */
+  evictionOf({ bridge, gatewayId }: Pick<Guest, 'bridge' | 'gatewayId'>): Eviction | undefined {
+    const present = this.#bridges.get(pathOf(bridge));
+    if (present === undefined) return 'removed';
+    const hasItsLogin = gatewayId === undefined || this.#gatewayLoginOf(bridge)?.gatewayId === gatewayId;
+    return present === bridge && hasItsLogin ? undefined : 'changed';
+  }
+
+  /** Logs out the gateways that the file no longer names. Their chargers have been disconnected before. */
+  endUnusedLogins(): void {
+    const used = new Set(this.#gatewayLogins.map(userNameOf));
+    for (const [userName, uplink] of this.#shared) {
+      if (used.has(userName)) continue;
+      this.#shared.delete(userName);
+      void this.#logOut(uplink);
+    }
   }
 
   /**
@@ -115,14 +152,22 @@ export class ChargerDoor {
    * @returns undefined if the socket is gone by then
    */
   async admit(handshake: Handshake, scope: SocketScope): Promise<Guest | Refusal | undefined> {
-    const admitted = await this.#judge(handshake, scope);
+    const judged = await this.#judge(handshake, scope);
     if (scope.isEnded) return undefined;
+    const admitted = 'reason' in judged ? judged : (this.#refusalOf(judged) ?? judged);
     if ('reason' in admitted) this.#note(admitted, handshake);
     return admitted;
   }
 
   async close(): Promise<void> {
     await Promise.all([...this.#logins].map((uplink) => this.#logOut(uplink)));
+  }
+
+  /** The file may have changed during the login. */
+  #refusalOf(guest: Guest): Refusal | undefined {
+    const eviction = this.evictionOf(guest);
+    if (eviction === undefined) return undefined;
+    return eviction === 'removed' ? UNKNOWN : CHANGED;
   }
 
   #note({ reason, message }: Refusal, { remoteAddress, endpoint, identity }: Handshake): void {
@@ -148,16 +193,17 @@ export class ChargerDoor {
     if (newest === undefined) return SUBPROTOCOL;
     const names = certificateNamesOf(request);
     if (names !== undefined && !names.has(identity)) return CERTIFICATE;
+    const login = password === undefined ? this.#gatewayLoginOf(bridge) : undefined;
     const uplink =
       password === undefined
-        ? await this.#logInByCertificate(bridge, names !== undefined)
+        ? await this.#logInByCertificate(login, names !== undefined)
         : await this.#logIn(bridge, password, scope);
     if (!(uplink instanceof Uplink)) return uplink;
     const csms = this.#csmsOf(identity, password);
     if (csms !== undefined) scope.add(() => csms.end());
     const chosen = scope.isEnded ? undefined : await csms?.open(spoken);
     const protocol = spoken.find((name) => name === chosen) ?? newest;
-    return { bridge, uplink, protocol, csms };
+    return { bridge, uplink, protocol, gatewayId: login?.gatewayId, csms };
   }
 
   #csmsOf(identity: string, password: Buffer | undefined): CsmsLink | undefined {
@@ -173,27 +219,37 @@ export class ChargerDoor {
     return this.#opened(uplink);
   }
 
-  async #logInByCertificate(bridge: ChargerBridge, hasCertificate: boolean): Promise<Uplink | Refusal> {
-    const { tenantUuid, controllerUuid } = bridge.address;
-    const login = this.#options.logins.find(
+  #gatewayLoginOf({ address: { tenantUuid, controllerUuid } }: ChargerBridge): GatewayLogin | undefined {
+    return this.#gatewayLogins.find(
       (one) => one.tenantUuid === tenantUuid && one.controllers.has(controllerUuid),
     );
+  }
+
+  async #logInByCertificate(
+    login: GatewayLogin | undefined,
+    hasCertificate: boolean,
+  ): Promise<Uplink | Refusal> {
     if (!hasCertificate || login === undefined) return CREDENTIALS;
-    const key = `${tenantUuid}/${login.gatewayId}`;
-    const known = this.#shared.get(key);
+    const userName = userNameOf(login);
+    const known = this.#shared.get(userName);
     if (known?.isRefused === false) return known;
     const uplink = await this.#opened(
-      this.#start(tenantUuid, login.gatewayId, Buffer.from(login.password), undefined),
+      this.#start(login.tenantUuid, login.gatewayId, Buffer.from(login.password), undefined),
     );
     if (!(uplink instanceof Uplink)) return uplink;
+    // The file may have dropped the gateway during the login.
+    if (!this.#gatewayLogins.some((each) => userNameOf(each) === userName)) {
+      await this.#logOut(uplink);
+      return CREDENTIALS;
+    }
     // Two chargers may have come at once: the first login counts.
-    const first = this.#shared.get(key);
+    const first = this.#shared.get(userName);
     if (first?.isRefused === false) {
       await this.#logOut(uplink);
       return first;
     }
     if (first !== undefined) await this.#logOut(first);
-    this.#shared.set(key, uplink);
+    this.#shared.set(userName, uplink);
     return uplink;
   }
 
@@ -224,6 +280,28 @@ export class ChargerDoor {
   #countLogins(): void {
     this.#options.metrics.logins.set(this.#logins.size);
   }
+}
+
+function userNameOf({ tenantUuid, gatewayId }: GatewayLogin): string {
+  return `${tenantUuid}/${gatewayId}`;
+}
+
+function pathOf({ address: { tenantUuid, controllerUuid } }: ChargerBridge): string {
+  return `/ocpp/${tenantUuid}/${controllerUuid}`;
+}
+
+/** The tenant may be left out of a path if the controllerUuid is unique. */
+function pathsOf(bridges: readonly ChargerBridge[]): ReadonlyMap<string, ChargerBridge> {
+  const paths = new Map<string, ChargerBridge>();
+  const named = new Map<string, number>();
+  for (const { address } of bridges)
+    named.set(address.controllerUuid, (named.get(address.controllerUuid) ?? 0) + 1);
+  for (const bridge of bridges) {
+    const { controllerUuid } = bridge.address;
+    paths.set(pathOf(bridge), bridge);
+    if (named.get(controllerUuid) === 1) paths.set(`/ocpp/${controllerUuid}`, bridge);
+  }
+  return paths;
 }
 
 /** Names in the charger's certificate; undefined if none is required. */

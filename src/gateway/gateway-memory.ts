@@ -163,7 +163,8 @@ function flush(folder: string): void {
   }
 }
 
-function keyOf({ tenantUuid, controllerUuid }: ChargerAddress): string {
+/** A charger keeps its key if it moves to another location. */
+export function keyOf({ tenantUuid, controllerUuid }: ChargerAddress): string {
   return `${tenantUuid}/${controllerUuid}`;
 }
 

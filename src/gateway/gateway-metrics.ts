@@ -26,6 +26,16 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
       labelNames: ['lease'],
       registers,
     }),
+    provisioned: new Gauge({
+      name: 'headroom_gateway_provisioned_chargers',
+      help: 'Chargers of the provisioning file that may connect.',
+      registers,
+    }),
+    fileRefused: new Gauge({
+      name: 'headroom_gateway_file_refused',
+      help: '1 while the provisioning file cannot be used and an earlier content is in force, else 0.',
+      registers,
+    }),
     logins: new Gauge({
       name: 'headroom_gateway_logins',
       help: 'Logins at the service: one for each connected charger with a password, and one for each gateway login in use.',

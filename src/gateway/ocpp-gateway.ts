@@ -6,12 +6,15 @@ import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { createBearerCheck } from '../secrets.js';
 import { bridgesOf, speaking } from './bridged-chargers.js';
-import type { BridgeMonitor, ChargerBridge } from './charger-bridge.js';
+import type { BridgeMonitor, BridgeParts, ChargerBridge } from './charger-bridge.js';
 import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
-import { openGatewayMemory } from './gateway-memory.js';
+import { keyOf, openGatewayMemory } from './gateway-memory.js';
 import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
 import type { IdTagRule } from './id-tags.js';
 import { OcppServer } from './ocpp-server.js';
+
+/** Number of chargers that a line of the log lists; the operator can find the others with them. */
+const NAMED_AT_ONCE = 10;
 
 export interface GatewayOptions {
   readonly file: ProvisioningFile;
@@ -48,7 +51,8 @@ export interface GatewayOptions {
 export class OcppGateway {
   readonly metrics: GatewayMetrics;
   readonly #options: GatewayOptions;
-  readonly #bridges: readonly ChargerBridge[];
+  readonly #bridgeParts: BridgeParts;
+  #bridges: readonly ChargerBridge[] = [];
   readonly #door: ChargerDoor;
   readonly #server: OcppServer;
   #metricsServer: Server | undefined;
@@ -60,14 +64,8 @@ export class OcppGateway {
     const { metrics } = this;
     const heartbeatMs = 1000 * heartbeatS;
     const memory = openGatewayMemory(options.dataDir, log);
-    this.#bridges = bridgesOf(file, { ...options, heartbeatMs, metrics, memory });
-    const logins = loginsOf(file);
-    this.#door = new ChargerDoor(pathsOf(this.#bridges), {
-      ...options,
-      csmsUrl: options.csmsUrl,
-      logins,
-      metrics,
-    });
+    this.#bridgeParts = { ...options, heartbeatMs, metrics, memory };
+    this.#door = new ChargerDoor({ ...options, csmsUrl: options.csmsUrl, metrics });
     const { idTags = { kind: 'all' } } = options;
     const dialectOf = ({ protocol, bridge }: Guest) => speaking(protocol, bridge, { clock, log, idTags });
     this.#server = new OcppServer({
@@ -79,6 +77,37 @@ export class OcppGateway {
       log,
       metrics,
     });
+    this.#apply(file);
+  }
+
+  /**
+   * Applies a changed file: new chargers may connect, removed and changed ones are disconnected. The connection, login
+   * and lease of any other charger continue.
+   * @throws KeptFileError without any change
+   */
+  provision(file: ProvisioningFile): void {
+    const earlier = this.#bridges;
+    this.#apply(file);
+    this.#server.evict();
+    this.#door.endUnusedLogins();
+    this.#options.log.info(changesOf(earlier, this.#bridges), 'the changed provisioning file is in force');
+  }
+
+  /** @throws KeptFileError without any change */
+  #apply(file: ProvisioningFile): void {
+    const earlier = this.#bridges;
+    const bridges = bridgesOf(file, this.#bridgeParts, earlier);
+    this.#bridges = bridges;
+    const kept = new Set(bridges);
+    for (const bridge of earlier) if (!kept.has(bridge)) bridge.retire();
+    this.#door.provision(bridges, loginsOf(file));
+    this.metrics.provisioned.set(bridges.length);
+    const shared = sharedNamesOf(bridges);
+    if (shared.length > 0)
+      this.#options.log.warn(
+        { count: shared.length, controllers: shared.slice(0, NAMED_AT_ONCE) },
+        'several tenants have a charger with this controllerUuid: its path must name the tenant',
+      );
   }
 
   get bridges(): readonly ChargerBridge[] {
@@ -141,18 +170,28 @@ function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** `/ocpp/{tenantUuid}/{controllerUuid}`; the tenant may be left out if the controllerUuid is unique. */
-function pathsOf(bridges: readonly ChargerBridge[]): ReadonlyMap<string, ChargerBridge> {
-  const paths = new Map<string, ChargerBridge>();
-  const named = new Map<string, number>();
-  for (const { address } of bridges)
-    named.set(address.controllerUuid, (named.get(address.controllerUuid) ?? 0) + 1);
-  for (const bridge of bridges) {
-    const { tenantUuid, controllerUuid } = bridge.address;
-    paths.set(`/ocpp/${tenantUuid}/${controllerUuid}`, bridge);
-    if (named.get(controllerUuid) === 1) paths.set(`/ocpp/${controllerUuid}`, bridge);
+/** Each controllerUuid that several tenants have. */
+function sharedNamesOf(bridges: readonly ChargerBridge[]): readonly string[] {
+  const seen = new Set<string>();
+  const shared = new Set<string>();
+  for (const { address } of bridges) {
+    if (seen.has(address.controllerUuid)) shared.add(address.controllerUuid);
+    seen.add(address.controllerUuid);
   }
-  return paths;
+  return [...shared];
+}
+
+/** For the log: counts, and some of the chargers. */
+function changesOf(earlier: readonly ChargerBridge[], bridges: readonly ChargerBridge[]) {
+  const before = new Map(earlier.map((bridge) => [keyOf(bridge.address), bridge]));
+  const now = new Map(bridges.map((bridge) => [keyOf(bridge.address), bridge]));
+  const added = [...now.keys()].filter((key) => !before.has(key));
+  const removed = [...before.keys()].filter((key) => !now.has(key));
+  const changed = [...now].flatMap(([key, bridge]) =>
+    before.has(key) && before.get(key) !== bridge ? [key] : [],
+  );
+  const chargers = [...added, ...removed, ...changed].slice(0, NAMED_AT_ONCE);
+  return { added: added.length, removed: removed.length, changed: changed.length, chargers };
 }
 
 function loginsOf({ tenants }: ProvisioningFile): readonly GatewayLogin[] {

@@ -3,12 +3,12 @@
 import { createRequire } from 'node:module';
 import { createRPCError, createValidator, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
-import type { Clock } from '../ports/clock.js';
+import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createRareLog, type RareLog } from '../rare-log.js';
 import { createTokenBucket } from '../token-bucket.js';
 import type { ChargerBridge, ChargerSocket } from './charger-bridge.js';
-import { type ChargerDoor, type Guest, PROTOCOLS } from './charger-door.js';
+import { type ChargerDoor, type Eviction, type Guest, PROTOCOLS } from './charger-door.js';
 import { ChargerHttp, type ChargerHttpOptions, refuseUpgrade } from './charger-http.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
@@ -126,6 +126,14 @@ const BAD_MESSAGES_IN_A_ROW = 20;
  */
 const QUIET_HEARTBEATS = 1.1;
 const GOING_AWAY = 1001;
+const POLICY_VIOLATION = 1008;
+/** A charger that reads nothing is cut off then. */
+const FAREWELL_WITHIN_MS = 2_000;
+/** Close codes of RFC 6455, 7.4.1. A changed charger may come back at once. */
+const FAREWELLS: Readonly<Record<Eviction, { readonly code: number; readonly why: string }>> = {
+  removed: { code: POLICY_VIOLATION, why: 'the provisioning file no longer has this charger' },
+  changed: { code: GOING_AWAY, why: 'the provisioning file has changed this charger' },
+};
 const CLOSED_WITHOUT_REASON = 'the charger or the network closed the connection';
 /** Error codes of a charger that does not support the call. */
 const REFUSED = [
@@ -158,6 +166,10 @@ interface SocketSession {
   readonly scope: SocketScope;
 }
 
+interface Connected extends SocketSession {
+  readonly client: RpcClient;
+}
+
 export class OcppServer {
   readonly #options: OcppServerOptions;
   readonly #rpc: RPCServer;
@@ -165,7 +177,7 @@ export class OcppServer {
   readonly #rareLog: RareLog;
   /** A scope for every requested web socket, admitted or not. */
   readonly #scopes = new Set<SocketScope>();
-  readonly #connected = new Map<ChargerBridge, SocketScope>();
+  readonly #connected = new Map<ChargerBridge, Connected>();
 
   constructor(options: OcppServerOptions) {
     this.#options = options;
@@ -191,6 +203,26 @@ export class OcppServer {
   /** Listens on `port`, 0 for a free one. @returns the port in use */
   listen(port: number, host: string): Promise<number> {
     return this.#http.listen(port, host);
+  }
+
+  /** Disconnects each charger that the door evicts. */
+  evict(): void {
+    for (const { guest, scope, client } of [...this.#connected.values()]) {
+      const eviction = this.#options.door.evictionOf(guest);
+      if (eviction === undefined) continue;
+      this.#options.metrics.refusals.inc({ reason: eviction });
+      const { code, why } = FAREWELLS[eviction];
+      void scope.end(why, this.#farewell(client, code, why));
+    }
+  }
+
+  /** Resolves once the charger has closed the web socket, too, or its time for that is over. */
+  #farewell(client: RpcClient, code: number, reason: string): Promise<unknown> {
+    let cancel: Cancel = () => {};
+    const late = new Promise<void>((resolve) => {
+      cancel = this.#options.clock.after(FAREWELL_WITHIN_MS, resolve);
+    });
+    return Promise.race([client.close({ code, reason }), late]).finally(() => cancel());
   }
 
   async close(): Promise<void> {
@@ -233,7 +265,7 @@ export class OcppServer {
     const before = this.#connected.get(bridge);
     if (before !== undefined) {
       metrics.refusals.inc({ reason: 'taken-over' });
-      void before.end('the charger connected again');
+      void before.scope.end('the charger connected again');
     }
     const line = new ChargerLine(client, clock);
     const socket: ChargerSocket = {
@@ -241,10 +273,10 @@ export class OcppServer {
       call: (method, params) => callOf(line, method, params),
       close: (reason) => void scope.end(reason),
     };
-    this.#connected.set(bridge, scope);
+    this.#connected.set(bridge, { guest, scope, client });
     metrics.chargers.inc({ protocol });
     scope.add(() => {
-      if (this.#connected.get(bridge) === scope) this.#connected.delete(bridge);
+      if (this.#connected.get(bridge)?.scope === scope) this.#connected.delete(bridge);
       metrics.chargers.dec({ protocol });
       bridge.close(socket);
     });

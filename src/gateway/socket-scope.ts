@@ -41,16 +41,20 @@ export class SocketScope {
     else this.#releases.push(release);
   }
 
-  /** Releases everything and closes the socket. Never rejects. @returns `ended` */
-  end(why?: string): Promise<void> {
+  /**
+   * Releases everything and closes the socket, after `farewell` if there is one. Never rejects.
+   * @returns `ended`
+   */
+  end(why?: string, farewell?: Promise<unknown>): Promise<void> {
     if (this.#isEnded) return this.ended;
     this.#isEnded = true;
     this.#why = why;
     // Releases do not wait for each other: one that hangs must not keep a login open.
     const releases = this.#releases.splice(0).reverse();
     const released = releases.map((release) => this.#settle(release));
-    this.#socket.destroy();
-    void Promise.all(released).then(this.#resolveEnded);
+    if (farewell === undefined) this.#socket.destroy();
+    const closed = farewell?.catch(() => {}).then(() => void this.#socket.destroy());
+    void Promise.all([...released, closed]).then(this.#resolveEnded);
     return this.ended;
   }
 
