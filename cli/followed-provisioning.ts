@@ -9,12 +9,12 @@ import { OperatorError } from '../src/ports/operator-error.js';
 import type { ProvisioningFile } from '../src/provisioning/provisioning-schema.js';
 
 /** Polling also follows symbolic links that are exchanged, such as those of Kubernetes, and network drives. */
-const LOOKS_EVERY_MS = 1_000;
+export const LOOKS_EVERY_MS = 500;
 /** As for `provision`: 100,000 connectors. */
 const MOST_BYTES = 16_000_000;
 const PARSED_WITHIN_MS = 60_000;
-/** A file of 10,000 chargers needs half of it. */
-const THREAD_LIMITS = { maxOldGenerationSizeMb: 256 };
+/** A file of 10,000 chargers needs three quarters of it. */
+const MEMORY_MB = 256;
 const PROBLEMS_AT_ONCE = 10;
 
 export interface ParseTask {
@@ -33,6 +33,8 @@ export interface FollowedProvisioningOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Pick<GatewayMetrics, 'fileRefused'>;
+  /** Most memory for parsing. */
+  readonly memoryMb?: number;
 }
 
 export class FollowedProvisioning {
@@ -125,13 +127,13 @@ export class FollowedProvisioning {
   }
 
   /**
-   * Parsing 1,000 chargers takes 0.8 s, in which no charger would get an answer. A file of another kind can need more
-   * memory than there is. @throws OperatorError
+   * A thread of its own: 1,000 chargers take a second, in which no charger would get an answer. A file of another kind
+   * can need more memory than there is. @throws OperatorError
    */
   async #parse(task: ParseTask): Promise<ProvisioningFile> {
     const thread = new Worker(new URL('./provisioning-thread.js', import.meta.url), {
       workerData: task,
-      resourceLimits: THREAD_LIMITS,
+      resourceLimits: { maxOldGenerationSizeMb: this.#options.memoryMb ?? MEMORY_MB },
     });
     this.#thread = thread;
     const cancel = this.#options.clock.after(PARSED_WITHIN_MS, () => void thread.terminate());

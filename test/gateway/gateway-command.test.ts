@@ -1,4 +1,5 @@
 // `headroom gateway ocpp` as operators run it, beside a service in its own process.
+import { once } from 'node:events';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RPCClient } from 'ocpp-rpc';
@@ -6,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } 
 import { CertificateFolder, WITH_OPENSSL } from '../certificates.js';
 import { type Running, run, start, temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { type ServedSite, serveSite } from '../cli/served-site.js';
-import { siteYaml } from '../cli/site.js';
+import { API_KEY, siteYaml } from '../cli/site.js';
 import { eventually } from '../eventually.js';
 import { freePort } from '../free-port.js';
 import { CLIENT } from './ocpp-site.js';
@@ -46,6 +47,16 @@ async function gatewayWith(
   const log = logOf(gateway);
   const ready = JSON.parse(await gateway.line((line) => line.includes('"event":"ready"')));
   return { ...gateway, log, ocppUrl: ready.ocppUrl as string };
+}
+
+/** Resolves once the running service has the charger. */
+async function servedKnows(controllerUuid: string): Promise<void> {
+  await eventually(async () => {
+    const response = await fetch(`${served.httpUrl}/v1/locations/quay-1/live`, {
+      headers: { 'x-api-key': API_KEY },
+    });
+    expect(await response.text()).toContain(`"${controllerUuid}"`);
+  });
 }
 
 function client(endpoint: string, options: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient {
@@ -180,6 +191,78 @@ describe('A gateway with a file of id tags', () => {
       expect(gateway.log()).toContain('new id tags cannot be used; the earlier ones stay in force'),
     );
     expect(await ask('SECOND')).toMatchObject(answer('Accepted'));
+  });
+});
+
+describe('A gateway whose provisioning file changes', () => {
+  const OTHER = 'q1-b';
+  const OTHERS = `          - { controllerUuid: ${OTHER}, mqttPassword: other-secret-q1, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }\n`;
+  const withOther = siteYaml().replace('        chargers:\n', `$&${OTHERS}`);
+
+  it('admits an added charger, keeps the others connected, and disconnects a removed one', async () => {
+    const directory = temporaryDirectory();
+    const file = writeFile(directory, 'sites.yaml', siteYaml());
+    const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl], {}, file);
+    const charger = client(gateway.ocppUrl, { password: 'charger-secret-q1' });
+    const closed = once(charger, 'close');
+    await charger.connect();
+    const connect = (password: string) =>
+      client(gateway.ocppUrl, { identity: OTHER, password })
+        .connect()
+        .then(() => 'admitted');
+    await expect(connect('other-secret-q1')).rejects.toMatchObject({ code: 404 });
+
+    // The service first: it counts failed logins of chargers that it does not know.
+    const sites = writeFile(directory, 'for-the-service.yaml', withOther);
+    expect(await run(['provision', sites], served.environment)).toMatchObject({ code: 0 });
+    await servedKnows(OTHER);
+    writeFile(directory, 'sites.yaml', withOther);
+    await eventually(async () => expect(await connect('other-secret-q1')).toBe('admitted'));
+    await expect(charger.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+    await eventually(() =>
+      expect(gateway.log()).toMatch(/"added":1,"removed":0,"changed":0,"chargers":\["harbour\/q1-b"\]/),
+    );
+
+    writeFile(directory, 'sites.yaml', `${withOther}another: field\n`);
+    await eventually(() =>
+      expect(gateway.log()).toMatch(/"error".*sites.yaml:\d+:1 another: is not a field known here/),
+    );
+    await expect(charger.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+
+    writeFile(
+      directory,
+      'sites.yaml',
+      withOther.replace(/.*controllerUuid: q1-a(.*\n){3}/, '').replace('[q1-a]', '[q1-b]'),
+    );
+    expect((await closed)[0]).toMatchObject({ code: 1008 });
+    await eventually(() =>
+      expect(gateway.log()).toContain('the provisioning file no longer has this charger'),
+    );
+    const again = client(gateway.ocppUrl, { password: 'charger-secret-q1' });
+    await expect(again.connect()).rejects.toMatchObject({ code: 404 });
+  });
+
+  it('admits a charger with its new password alone, after the service has it', async () => {
+    const directory = temporaryDirectory();
+    const file = writeFile(directory, 'sites.yaml', withOther);
+    await run(['provision', file], served.environment);
+    const gateway = await gatewayWith(['--mqtt-url', served.mqttUrl], {}, file);
+    const old = client(gateway.ocppUrl, { identity: OTHER, password: 'other-secret-q1' });
+    const closed = once(old, 'close');
+    await servedKnows(OTHER);
+    await old.connect();
+    const kept = client(gateway.ocppUrl, { password: 'charger-secret-q1' });
+    await kept.connect();
+    writeFile(directory, 'sites.yaml', withOther.replace('other-secret-q1', 'other-secret-q2'));
+    await run(['provision', file], served.environment);
+    await closed;
+    const connect = (password: string) => client(gateway.ocppUrl, { identity: OTHER, password }).connect();
+    await expect(connect('other-secret-q1')).rejects.toMatchObject({ code: 401 });
+    await expect(connect('other-secret-q2')).resolves.toBeDefined();
+    await expect(kept.call('Heartbeat', {})).resolves.toHaveProperty('currentTime');
+    await gateway.stop();
+    writeFile(directory, 'sites.yaml', withOther);
+    await run(['provision', file], served.environment);
   });
 });
 

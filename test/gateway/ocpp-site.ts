@@ -1,12 +1,13 @@
 // A running service and a gateway to it, both real, with leases of seconds, and chargers that connect to the gateway.
 import { randomUUID } from 'node:crypto';
 import { RPCClient } from 'ocpp-rpc';
-import type { ConnectorId } from '../../machines/values/ids.js';
+import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp-gateway.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
+import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { hashSecret } from '../../src/secrets.js';
 import {
   CHARGER_PASSWORD,
@@ -31,8 +32,16 @@ export const ONE = {
   failsafeA: 6,
 } as const;
 
-const fileOf = (connectorIds: readonly string[]) =>
-  parseProvisioning(
+/** `voltageV` of all connectors; `gatewayId` has a login for all chargers. */
+export function fileOf(
+  connectorIds: readonly string[],
+  chargers: readonly string[] = [CHARGER],
+  { voltageV = 230, gatewayId = 'bench' } = {},
+): ProvisioningFile {
+  const connectors = connectorIds.map(
+    (connectorId) => `{ connectorId: "${connectorId}", phases: 3, voltageV: ${voltageV}, maxCurrentA: 32 }`,
+  );
+  return parseProvisioning(
     `
 tenants:
   - tenantUuid: ${HARBOUR}
@@ -42,14 +51,13 @@ tenants:
         name: The quay
         permanentLimitKw: 11
         chargers:
-          - controllerUuid: ${CHARGER}
-            connectors:
-${connectorIds.map((id) => `              - { connectorId: "${id}", phases: 3, voltageV: 230, maxCurrentA: 32 }`).join('\n')}
+${chargers.map((controllerUuid) => `          - { controllerUuid: ${controllerUuid}, connectors: [${connectors.join(', ')}] }`).join('\n')}
     gateways:
-      - { gatewayId: bench, mqttPassword: ${GATEWAY_PASSWORD}, controllers: [${CHARGER}] }
+      - { gatewayId: ${gatewayId}, mqttPassword: ${GATEWAY_PASSWORD}, controllers: [${chargers.join(', ')}] }
 `,
     'sites.yaml',
   );
+}
 
 export interface OcppSite {
   readonly service: RunningService;
@@ -60,7 +68,8 @@ export interface OcppSite {
   charger(options?: Partial<OcppChargerOptions>): OcppCharger;
   /** A bare connection as the charger. */
   client(options?: Partial<ConstructorParameters<typeof RPCClient>[0]>): RPCClient;
-  live(): Promise<Readonly<Record<string, unknown>>>;
+  /** The first connector of the charger. */
+  live(controllerUuid?: string): Promise<Readonly<Record<string, unknown>>>;
   /** The gateway's counter with that name. */
   count(name: string, labels?: Readonly<Record<string, string>>): Promise<number>;
   /** Starts another gateway after the earlier one has stopped, with the same address and data directory. */
@@ -68,27 +77,31 @@ export interface OcppSite {
   stop(): Promise<void>;
 }
 
-/** One charger on a location of 11 kW, with one connector or the first two. */
+/** A location of 11 kW whose chargers have one connector or the first two, and one password. */
 export async function runOcppSite(
   options: Partial<GatewayOptions> = {},
   connectorCount: 1 | 2 = 1,
+  controllerUuids: readonly string[] = [CHARGER],
 ): Promise<OcppSite> {
   const quay = site('quay', { permanentLimitKw: 11 });
-  const chargers = quay.chargers.map((charger) => ({
-    ...charger,
-    connectors: charger.connectors.slice(0, connectorCount),
-  }));
+  const chargers = controllerUuids.flatMap((controllerUuid) =>
+    quay.chargers.map((charger) => ({
+      ...charger,
+      controllerUuid: controllerUuid as ControllerUuid,
+      connectors: charger.connectors.slice(0, connectorCount),
+    })),
+  );
   const gateways = [
     {
       gatewayId: 'bench',
       mqttSecretHash: hashSecret(GATEWAY_PASSWORD),
-      controllers: quay.chargers.map(({ controllerUuid }) => controllerUuid),
+      controllers: chargers.map(({ controllerUuid }) => controllerUuid),
     },
   ];
   const tenant = { ...tenantWith(HARBOUR, [{ ...quay, chargers }]), gateways };
   const service = await runService([tenant], {}, TIMING);
   const gatewayOptions: GatewayOptions = {
-    file: fileOf(['1', '2'].slice(0, connectorCount)),
+    file: fileOf(['1', '2'].slice(0, connectorCount), controllerUuids),
     host: '127.0.0.1',
     port: 0,
     metricsPort: undefined,
@@ -132,9 +145,10 @@ export async function runOcppSite(
       cleanUps.push(() => client.close({ force: true }));
       return client;
     },
-    async live() {
+    async live(controllerUuid = CHARGER) {
       const { body } = await service.call('GET', '/locations/quay/live');
-      return (body.connectors as Readonly<Record<string, unknown>>[])[0] ?? {};
+      const connectors = body.connectors as Readonly<Record<string, unknown>>[];
+      return connectors.find((connector) => connector.controllerUuid === controllerUuid) ?? {};
     },
     async count(name, labels = {}) {
       const metric = await gateway.metrics.registry.getSingleMetric(name)?.get();
