@@ -106,8 +106,8 @@ async function runGateway(path: string, flags: GatewayFlags): Promise<void> {
   const file = parseProvisioning(text, path);
   const metrics = createGatewayMetrics({ processMetrics: true });
   const log = createLogger({ level: config.logLevel, metrics });
-  const lock = await lockOf(config.dataDir);
   const idTagRule = idTags === undefined ? undefined : idTagRuleOf(idTags);
+  const lock = await lockOf(config.dataDir);
   const gateway = new OcppGateway({
     file,
     host,
@@ -161,7 +161,10 @@ export function gatewayCommand(): Command {
     .description(
       'let chargers that speak OCPP 1.6J, 2.0.1 or 2.1 join a running service; docs/ocpp.md has the rest',
     )
-    .argument('<file>', 'the provisioning file of the service, with its chargers')
+    .argument(
+      '<file>',
+      'the provisioning file of the service, with its chargers; changes apply while the gateway runs',
+    )
     .option('--metrics-port <port>', 'serve /metrics at this port', parsePort)
     .option('--metrics-host <address>', 'address for that port', '127.0.0.1')
     .option(

@@ -79,8 +79,9 @@ describe('A charger with a wrong password', () => {
 });
 
 const CHARGERS = ['one', 'two'] as const;
-const FILE = parseProvisioning(
-  `
+const fileOf = (chargers: readonly string[]) =>
+  parseProvisioning(
+    `
 tenants:
   - tenantUuid: 0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10
     name: A tenant
@@ -89,10 +90,11 @@ tenants:
         name: The quay
         permanentLimitKw: 11
         chargers:
-${CHARGERS.map((name) => `          - { controllerUuid: ${name}, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }`).join('\n')}
+${chargers.map((name) => `          - { controllerUuid: ${name}, connectors: [{ connectorId: "1", phases: 3, maxCurrentA: 32 }] }`).join('\n')}
 `,
-  'sites.yaml',
-);
+    'sites.yaml',
+  );
+const FILE = fileOf(CHARGERS);
 const REFUSED = 4;
 const UNAVAILABLE = 3;
 
@@ -208,6 +210,19 @@ class SetAway implements Command {
   toString = () => (this.#isAway ? 'away' : 'back');
 }
 
+/** The file adds or removes the second charger, also during its login. */
+class Provision implements Command {
+  readonly #hasBoth: boolean;
+  constructor(hasBoth: boolean) {
+    this.#hasBoth = hasBoth;
+  }
+  check = () => true;
+  async run(_model: Model, { gateway }: Real) {
+    gateway.provision(this.#hasBoth ? FILE : fileOf(CHARGERS.slice(0, 1)));
+  }
+  toString = () => `provision(${this.#hasBoth ? 'both' : 'one'})`;
+}
+
 /** Lets all pending messages arrive. Then each charger with an open web socket has one login. */
 class Settle implements Command {
   check = () => true;
@@ -240,10 +255,11 @@ const COMMANDS = [
     .tuple(fc.nat(20), fc.constantFrom('end', 'destroy', 'resetAndDestroy'))
     .map(([index, how]) => new Close(index, how)),
   fc.boolean().map((isAway) => new SetAway(isAway)),
+  fc.boolean().map((hasBoth) => new Provision(hasBoth)),
   fc.constant(new Settle()),
 ];
 
-describe('For any order of requests, broker answers, invalid requests, closed sockets and outages', () => {
+describe('For any order of requests, broker answers, invalid requests, closed sockets, outages and changed files', () => {
   it('each login belongs to one open WebSocket, and none remains after all sockets close', async () => {
     await fc.assert(
       fc.asyncProperty(fc.commands(COMMANDS, { maxCommands: 30, size: 'max' }), async (commands) => {
