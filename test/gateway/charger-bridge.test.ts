@@ -91,6 +91,23 @@ function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), con
   return { bridge, dialect, uplink, socket, said, meters, wills, set, clock };
 }
 
+it('A retired bridge answers a late call of its charger, and stores nothing', async () => {
+  const memory = openGatewayMemory(undefined);
+  const { bridge, dialect } = bridged(10_000, memory);
+  const start = (meterStart: number) => {
+    const timestamp = '2026-06-01T00:00:00Z';
+    return dialect.answer('StartTransaction', { connectorId: 1, idTag: 'car', meterStart, timestamp });
+  };
+  await start(1);
+  const stored = memory.transactionIds.get(bridge.address);
+  expect(stored).toBeGreaterThan(0);
+  bridge.retire();
+  await expect(start(2)).resolves.toHaveProperty('transactionId');
+  bridge.csmsProfiles.began(1, 'tx', 0);
+  bridge.review();
+  expect(memory.transactionIds.get(bridge.address)).toBe(stored);
+});
+
 it('The gateway sets few timers for a charger without a service, and sends its state after the service returns', async () => {
   const { bridge, dialect, uplink, socket, said, set, clock } = bridged(10_000);
   await bridge.open(socket, uplink);
