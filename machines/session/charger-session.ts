@@ -1,7 +1,7 @@
 // Session of a charger behind a gateway: requests to the charger, messages to the service, lease verification. It has
 // no clock and no socket: its owner carries requests and messages, and passes the time.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ChargerPreparation, type Job, type Outstanding } from './charger-preparation.js';
+import { ChargePoint, type Job, type OcppState, type Outstanding } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import type { Fallbacks } from './failsafe-profile.js';
@@ -14,11 +14,34 @@ import type {
   TransactionRef,
 } from './gateway-request.js';
 import { LeaseReport, type SessionNote } from './lease-report.js';
-import { type Proofs, proofsWith } from './lease-verification.js';
 import { SessionConnector, type SessionConnectorSpec } from './session-connector.js';
+
+/** Firmware with which connectors kept leases, by connectorId; empty text if the firmware is unknown. */
+export type Proofs = Readonly<Record<string, string>>;
+
+/**
+ * Adds the result of one connector with `firmware`. A result applies to no other connector: each has limits of its own.
+ * @returns undefined if none is left; the same object if nothing changes
+ */
+function proofsWith(
+  proofs: Proofs | undefined,
+  { connectorId, keepsLeases }: { readonly connectorId: string; readonly keepsLeases: boolean },
+  firmware: string | undefined,
+): Proofs | undefined {
+  const { [connectorId]: before, ...others } = proofs ?? {};
+  const shown = firmware ?? before ?? Object.values(others)[0] ?? '';
+  if (before === (keepsLeases ? shown : undefined)) return proofs;
+  if (keepsLeases) return { ...others, [connectorId]: shown };
+  return Object.keys(others).length === 0 ? undefined : others;
+}
 
 /** An idle connector is silent too without an answer, a value or a pong for this many heartbeats. */
 const ALIVE_HEARTBEATS = 2;
+
+function ocppStateOf(lease: ConnectorLease, isLeased: boolean): OcppState {
+  if (isLeased) return 'leased';
+  return lease.isWritten ? 'provingLease' : 'unleased';
+}
 
 /** A per phase; infinite without a limit. Instants of the gateway's clock. */
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
@@ -34,7 +57,7 @@ export class ChargerSession<Id extends string = string> {
   #provenFirmware: Proofs | undefined;
   #isOpen = false;
   #receivedAtMs = Number.NEGATIVE_INFINITY;
-  readonly #preparation: ChargerPreparation;
+  readonly #chargePoint: ChargePoint;
   readonly #report: LeaseReport;
   #outstanding: (Job & Outstanding) | undefined;
   #tickets = 0;
@@ -87,18 +110,18 @@ export class ChargerSession<Id extends string = string> {
       };
       const lease = new ConnectorLease(spec, events, this.#fallbacksA[spec.connectorId]);
       const connector = new SessionConnector(spec, options.heartbeatMs, lease);
-      lease.restart(this.#boot);
-      lease.verification.remember(this.#provenFirmware?.[spec.connectorId] !== undefined, isContinued);
+      const isKnown = this.#provenFirmware?.[spec.connectorId] !== undefined;
+      lease.restart(this.#boot, { isKnown, isTakenUp: isContinued });
       return connector;
     });
     this.time = new ChargerTime(this.#connectors, options.heartbeatMs, isContinued);
-    this.#preparation = new ChargerPreparation({
+    this.#chargePoint = new ChargePoint({
       connectors: this.#connectors,
       heartbeatMs: options.heartbeatMs,
-      isInstalled: isContinued,
-      onReady: () => this.#report.repeat(),
+      isTakenUp: isContinued,
+      onConfigured: () => this.#report.repeat(),
     });
-    const of = { connectors: this.#connectors, clock: this.time.clock, preparation: this.#preparation };
+    const of = { connectors: this.#connectors, clock: this.time.clock, chargePoint: this.#chargePoint };
     this.#report = new LeaseReport(of, isContinued);
   }
 
@@ -118,19 +141,21 @@ export class ChargerSession<Id extends string = string> {
 
   /** `held`: limit that the charger holds. `whyNot`: reason why its lease cannot be relied upon. */
   connectors() {
-    return this.#connectors.map((connector) => ({
-      connectorId: connector.spec.connectorId as Id,
-      held: connector.lease.held,
-      whyNot: this.#report.whyNoLease(connector),
-    }));
+    return this.#connectors.map((connector) => {
+      const whyNot = this.#report.whyNoLease(connector);
+      const { lease, spec } = connector;
+      const ocppState = this.#chargePoint.ocppStateBefore ?? ocppStateOf(lease, whyNot === undefined);
+      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, ocppState };
+    });
   }
 
   /** The charger's socket is open, and the service receives the messages for the charger. */
   opened(nowMs: number): void {
     this.#isOpen = true;
+    this.#outstanding = undefined;
     this.#receivedAtMs = nowMs;
     this.time.opened(nowMs);
-    this.#preparation.opened(nowMs);
+    this.#chargePoint.opened(nowMs);
     this.#report.opened(nowMs);
     for (const connector of this.#connectors) connector.opened(nowMs);
   }
@@ -141,7 +166,7 @@ export class ChargerSession<Id extends string = string> {
     this.#isOpen = false;
     this.#outstanding = undefined;
     this.#messages = [];
-    this.#preparation.closed();
+    this.#chargePoint.closed();
     for (const { lease } of this.#connectors) lease.disconnect();
   }
 
@@ -156,15 +181,20 @@ export class ChargerSession<Id extends string = string> {
     this.#boot = this.#newBoot();
     this.#firmware = firmware;
     this.time.restart(nowMs);
-    this.#preparation.booted(nowMs);
+    this.#chargePoint.booted(nowMs);
     this.#report.booted();
     this.#outstanding = undefined;
     this.#messages = [];
     for (const connector of this.#connectors) {
       const proven = this.#provenFirmware?.[connector.spec.connectorId];
-      connector.restart(this.#boot);
-      connector.lease.verification.remember(proven !== undefined && ['', firmware].includes(proven), false);
+      const isKnown = proven !== undefined && ['', firmware].includes(proven);
+      connector.restart(this.#boot, { isKnown, isTakenUp: false });
     }
+  }
+
+  /** Its CSMS rejected that start: by OCPP the charger must not be asked before the next one. */
+  rejected(): void {
+    this.#chargePoint.rejected();
   }
 
   /** Any frame of the socket shows that the charger is alive, also a pong. */
@@ -242,7 +272,7 @@ export class ChargerSession<Id extends string = string> {
 
   advance(nowMs: number): void {
     for (const connector of this.#connectors) connector.advance(nowMs);
-    this.#preparation.advance(nowMs);
+    this.#chargePoint.advance(nowMs);
   }
 
   /**
@@ -250,14 +280,14 @@ export class ChargerSession<Id extends string = string> {
    * @param isHeard false: the service cannot receive messages now, so none is due
    */
   nextDueMs(nowMs: number, isReceived = true): number {
-    let dueMs = Math.min(this.#preparation.dueAtMs, this.#report.dueAtMs(nowMs));
+    let dueMs = Math.min(this.#chargePoint.dueAtMs, this.#report.dueAtMs(nowMs));
     const isSpeaking = isReceived && this.#isAlive(nowMs);
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.overAtMs);
       if (isSpeaking) dueMs = Math.min(dueMs, connector.dueAtMs(nowMs));
     }
     // One request at a time: its answer or its failure comes first.
-    if (this.#outstanding === undefined && this.#preparation.isReady)
+    if (this.#outstanding === undefined && this.#chargePoint.isConfigured)
       dueMs = Math.min(dueMs, this.#asksAtMs(nowMs));
     return Math.max(dueMs, nowMs);
   }
@@ -265,7 +295,7 @@ export class ChargerSession<Id extends string = string> {
   /** Next request to the charger if none is outstanding; a call of `answered` must follow. */
   takeRequest(nowMs: number): Outstanding | undefined {
     if (!this.#isOpen || this.#outstanding !== undefined) return undefined;
-    const job = this.#preparation.nextJob() ?? this.#sessionJob(nowMs);
+    const job = this.#chargePoint.nextJob() ?? this.#sessionJob(nowMs);
     if (job === undefined) return undefined;
     this.#outstanding = { ...job, ticket: ++this.#tickets, askedAtMs: nowMs };
     this.time.noteAsked(job.request, nowMs);
@@ -311,7 +341,7 @@ export class ChargerSession<Id extends string = string> {
   }
 
   #sessionJob(nowMs: number): Job | undefined {
-    if (!this.#preparation.isReady) return undefined;
+    if (!this.#chargePoint.isConfigured) return undefined;
     for (const { lease } of this.time.isInDoubt ? [] : this.#connectors) {
       const request = lease.nextRequest(nowMs);
       if (request) return { request, done: (answer, atMs) => lease.answered(request, answer, atMs) };

@@ -2,8 +2,8 @@
 // each answer that may have set that clock. It answers with the time only after the service has received the note that
 // leases may end later.
 import { longestLeaseMsOf } from '../power/grant.js';
+import { FAILSAFE_LOOK_S, type Job, type Outstanding } from './charge-point.js';
 import { ChargerClock, type ClockVerdict } from './charger-clock.js';
-import { FAILSAFE_LOOK_S, type Job, type Outstanding } from './charger-preparation.js';
 import type { GatewayAnswer, GatewayRequest } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
 

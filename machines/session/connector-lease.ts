@@ -1,4 +1,5 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
+import { initialTransition, transition } from 'xstate';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -16,10 +17,25 @@ import {
   type LeaseSlot,
   type SentLimits,
 } from './held-lease.js';
-import { AGAIN_AFTER_MS, LeaseAttempt } from './lease-attempt.js';
+import {
+  type LeaseEvent,
+  type LeasePlan,
+  type LeaseState,
+  type LeaseWork,
+  leaseMachine,
+} from './lease.machine.js';
 import { LeaseRate } from './lease-rate.js';
-import { type CountedPhases, isOfferable, type Rate, type RateUnit, scheduleOf } from './lease-schedule.js';
-import { type Judged, LeaseVerification } from './lease-verification.js';
+import {
+  type CompositeSchedule,
+  type CountedPhases,
+  isOfferable,
+  judge,
+  type LeaseSchedule,
+  proofDurationS,
+  type Rate,
+  type RateUnit,
+  scheduleOf,
+} from './lease-schedule.js';
 import { SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
@@ -37,9 +53,18 @@ export interface LeaseEvents {
   acknowledged(limit: LimitToTake, result: AckBody['result']): void;
   /** The current that the charger starts with may have changed. */
   fellBack(): void;
-  readonly judged: Judged;
+  /**
+   * A result of the verification: the charger keeps leases, or the reason why not.
+   * @param kind `evidence`: the charger showed it. `hint`: it could show neither.
+   */
+  judged(whyNot: string | undefined, kind: 'evidence' | 'hint'): void;
 }
 
+/** Delay after a missing answer. */
+const AGAIN_AFTER_MS = 5_000;
+/** Repeats of a refused transaction profile, if the charger takes other profiles. */
+const REFUSALS_OF_A_TRANSACTION = 2;
+const SHOWS_LATER = 'it shows its limits only while a transaction runs: the next one can verify its lease';
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
@@ -47,7 +72,6 @@ const NEVER = Number.POSITIVE_INFINITY;
  * one at a time.
  */
 export class ConnectorLease {
-  readonly verification: LeaseVerification;
   readonly failsafe: FailsafeProfile;
   readonly #spec: LeaseSpec;
   readonly #events: LeaseEvents;
@@ -58,7 +82,9 @@ export class ConnectorLease {
   #fence = { epoch: -1, seq: -1 };
   #held: HeldLease;
   #wanted: LimitToTake | undefined;
-  #attempt: LeaseAttempt | undefined;
+  #state: LeaseState = initialTransition(leaseMachine)[0];
+  /** The charger shows its limits while no transaction runs; undefined if unknown. */
+  #showsIdle: boolean | undefined;
   #againAtMs = 0;
   #transaction: TransactionRef | undefined;
   /** Start of the newest planned schedule. */
@@ -72,7 +98,6 @@ export class ConnectorLease {
     this.failsafe = new FailsafeProfile(spec, fallbackA, events.fellBack);
     this.#events = events;
     this.#rate = new LeaseRate(spec);
-    this.verification = new LeaseVerification(events.judged);
     this.#held = fallbackTo(fallbackA);
   }
 
@@ -90,17 +115,68 @@ export class ConnectorLease {
 
   /** Next instant at which a lease or a wait for the meter ends by itself; infinite without one. */
   get overAtMs(): number {
-    return Math.min(this.#held.endsAtMs, this.#attempt?.meteredByMs ?? NEVER);
+    return Math.min(this.#held.endsAtMs, this.#state.context.meteredByMs);
   }
 
   /** Instant of the next request to the charger; infinite without one. */
   get asksAtMs(): number {
-    const isAsking = this.#wanted !== undefined || this.#attempt?.isAsking === true;
-    return Math.min(this.#attempt?.asksMeterAtMs ?? NEVER, isAsking ? this.#againAtMs : NEVER);
+    const isAsking = this.#wanted !== undefined || this.#isAsking;
+    return Math.min(this.#state.context.asksMeterAtMs, isAsking ? this.#againAtMs : NEVER);
   }
 
-  /** The charger or the gateway started anew as `boot`, so all earlier information is void. */
-  restart(boot: string): void {
+  /** A request to the charger is due; a missing answer repeats the request. */
+  get #isAsking(): boolean {
+    if (this.#isWriting('setting')) return this.#state.context.refusals > 0;
+    return !this.#isWriting('idle') && !this.#isWriting('metering');
+  }
+
+  /** A grant is on its way to the charger. */
+  get isWritten(): boolean {
+    return !this.#isWriting('idle');
+  }
+
+  /** The charger shows its limits while no transaction runs; undefined if unknown. */
+  get showsIdle(): boolean | undefined {
+    return this.#showsIdle;
+  }
+
+  /**
+   * The charger keeps leases: it has shown that since its start, which may be before that of the gateway. If it shows
+   * nothing while no transaction runs, a result from before its start counts too. It must also have taken a lease since
+   * its clock changed.
+   */
+  get isProven(): boolean {
+    return this.#isKnownToKeep && !this.isDoubted;
+  }
+
+  /** The charger's clock changed, so its lease may end at another time than planned. */
+  get isDoubted(): boolean {
+    return this.#state.matches({ clock: 'doubted' });
+  }
+
+  /** As `isProven`, regardless of the clock: the held lease may be from before a change of the clock. */
+  get #isKnownToKeep(): boolean {
+    if (this.#state.matches({ verification: 'known' })) return this.#showsIdle === false;
+    return this.#isVerified || this.#state.matches({ verification: 'takenUp' });
+  }
+
+  get #isVerified(): boolean {
+    return this.#state.matches({ verification: 'verified' });
+  }
+
+  #isWriting(state: LeaseState['value']['writing']): boolean {
+    return this.#state.value.writing === state;
+  }
+
+  #follow(event: LeaseEvent): void {
+    [this.#state] = transition(leaseMachine, this.#state, event);
+  }
+
+  /**
+   * The charger or the gateway started anew as `boot`, so all earlier information is void.
+   * @param before `isKnown`: the charger kept leases before, with its firmware. `isTakenUp`: it has not started since.
+   */
+  restart(boot: string, before: { readonly isKnown: boolean; readonly isTakenUp: boolean }): void {
     this.#boot = boot;
     this.#heartbeats.restart();
     this.#fence = { epoch: -1, seq: -1 };
@@ -109,13 +185,13 @@ export class ConnectorLease {
     this.#held = fallbackTo(this.failsafe.mostA);
     this.#rate.restart();
     this.countAnew();
-    this.verification.forget();
+    this.#follow({ type: 'charger.started', ...before });
   }
 
   /** The charger's clock changed: earlier plans are void, and the charger must show its lease by the new clock. */
   distrust(): void {
     this.countAnew();
-    this.verification.doubt();
+    this.#follow({ type: 'clock.changed' });
   }
 
   /** The charger's clock was set: earlier plans are void, and the next grant writes the lease again. */
@@ -136,7 +212,7 @@ export class ConnectorLease {
    */
   review(nowMs: number): void {
     const { limit, sent, endsAtMs } = this.#held;
-    if (limit === undefined || this.#attempt !== undefined || this.#wanted !== undefined) return;
+    if (limit === undefined || !this.#isWriting('idle') || this.#wanted !== undefined) return;
     if (areSameLimits(sent, this.#sentLimitsOf(limit, endsAtMs, nowMs))) return;
     this.#wanted = limit;
     this.#againAtMs = Number.NEGATIVE_INFINITY;
@@ -145,7 +221,7 @@ export class ConnectorLease {
   /** After a broken link it is unknown if the charger took the grant on its way. */
   disconnect(): void {
     this.#wanted = undefined;
-    this.#attempt = undefined;
+    this.#follow({ type: 'lease.dropped' });
   }
 
   learn(abilities: ChargerAbilities): void {
@@ -169,7 +245,7 @@ export class ConnectorLease {
     this.#againAtMs = Number.NEGATIVE_INFINITY;
     this.#rate.forgetCar();
     if (this.#held.slot === 'transaction') this.#held = fallbackTo(this.failsafe.mostA);
-    if (this.#attempt !== undefined) this.#planAgain(this.#attempt, Number.NEGATIVE_INFINITY);
+    this.#planAgain(Number.NEGATIVE_INFINITY);
   }
 
   /** Takes a grant. The acknowledgement follows, as a rule after the charger has shown that it keeps the grant. */
@@ -180,57 +256,143 @@ export class ConnectorLease {
 
   /** @param mostA current of the most loaded phase */
   metered(mostA: number, phasesInUse: CountedPhases, nowMs: number): void {
-    if (this.#attempt?.isShownBy(mostA)) this.#wasFollowed(this.#attempt, nowMs);
+    const { plan } = this.#state.context;
+    const isKept = plan !== undefined && mostA > 0 && mostA <= (plan.limit.limitA + 0.5) * 1.1;
+    if (isKept && this.#isWriting('metering')) this.#goOn({ type: 'limit.metered', left: this.#left }, nowMs);
     this.#rate.noteCar(phasesInUse);
   }
 
   advance(nowMs: number): void {
     if (this.#held.endsAtMs <= nowMs) this.#held = fallbackTo(this.#held.thenA);
-    const attempt = this.#attempt;
-    if (attempt !== undefined && attempt.meteredByMs <= nowMs) this.#giveUp(attempt);
+    if (this.#state.context.meteredByMs <= nowMs) this.#giveUp();
   }
 
   /** Undefined if no request is due. */
   nextRequest(nowMs: number): GatewayRequest | undefined {
-    if (this.#attempt?.stage === 'meter' && this.#wanted !== undefined) this.#attempt = undefined;
+    if (this.#isWriting('metering') && this.#wanted !== undefined) this.#follow({ type: 'lease.dropped' });
     if (nowMs < this.#againAtMs || this.#abilities === undefined) return undefined;
-    if (this.#attempt === undefined && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
-    const attempt = this.#attempt;
-    // From here on the charger may hold another lease, for any answer.
-    if (attempt?.stage === 'set') this.#held = { ...this.#held, counted: undefined };
-    if (attempt?.stage === 'set' && attempt.plan.slot === 'default') this.#isDefaultInUse = true;
-    if (attempt?.stage === 'fallback') {
-      const { thenA } = attempt.plan.limit;
-      this.failsafe.ask(thenA);
-      return this.failsafe.requestOf(this.rate, attempt.plan.schedule.unit, thenA);
+    if (this.#isWriting('idle') && this.#wanted !== undefined) this.#plan(this.#wanted, nowMs);
+    const { plan, asksMeterAtMs } = this.#state.context;
+    if (plan === undefined) return undefined;
+    const { evse } = this.#spec;
+    const { slot, schedule, endsAtMs, limit } = plan;
+    switch (this.#state.value.writing) {
+      case 'setting': {
+        // From here on the charger may hold another lease, for any answer.
+        this.#held = { ...this.#held, counted: undefined };
+        if (slot === 'default') this.#isDefaultInUse = true;
+        const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
+        return { kind: 'setLease', evse, slot, ...as, schedule, endsAtMs };
+      }
+      case 'showing':
+        return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
+      case 'metering':
+        if (nowMs < asksMeterAtMs) return undefined;
+        this.#follow({ type: 'meter.asked', nowMs });
+        return { kind: 'askValues', evse };
+      case 'clearing':
+        return { kind: 'clear', evse, slot: 'default' };
+      case 'settingFallback':
+        this.failsafe.ask(limit.thenA);
+        return this.failsafe.requestOf(this.rate, schedule.unit, limit.thenA);
+      case 'idle':
+        return undefined;
     }
-    if (attempt?.asksMeter(nowMs) === true) return { kind: 'askValues', evse: this.#spec.evse };
-    const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
-    return attempt?.requestOf(this.#spec.evse, as);
   }
 
+  /** The answer to a request of a plan that was dropped meanwhile changes nothing. */
   answered(request: GatewayRequest, answer: GatewayAnswer, nowMs: number): void {
-    const attempt = this.#attempt;
+    const { plan } = this.#state.context;
     if (request.kind === 'clear') {
       this.#isDefaultInUse = answer.kind === 'failed';
       if (answer.kind === 'failed') this.#againAtMs = nowMs + AGAIN_AFTER_MS;
-      else if (attempt?.stage === 'clear') this.#wasFollowed(attempt, nowMs);
+      else if (this.#isWriting('clearing')) this.#goOn({ type: 'default.cleared', left: this.#left }, nowMs);
+    } else if (plan === undefined) return;
+    else if (request.kind === 'setLease' && request.schedule === plan.schedule)
+      this.#answeredProfile(plan, answer, nowMs);
+    else if (request.kind === 'readSchedule' && this.#isWriting('showing'))
+      this.#answeredSchedule(plan, answer, nowMs);
+    else if (request.kind === 'setFailsafe' && this.#isWriting('settingFallback'))
+      this.#answeredFallback(plan, answer, nowMs);
+  }
+
+  #answeredProfile({ slot, schedule }: LeasePlan, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'failed') {
+      this.#planAgain(nowMs + AGAIN_AFTER_MS);
       return;
     }
-    // The attempt was given up meanwhile.
-    if (attempt === undefined) return;
-    const outcome = attempt.answered(request, answer, nowMs);
-    if (outcome.kind === 'again') this.#planAgain(attempt, outcome.atMs);
-    else if (outcome.kind === 'followed') this.#wasFollowed(attempt, nowMs);
-    else if (outcome.kind === 'refused') this.#giveUp(attempt);
-    else if (outcome.kind === 'later') this.#againAtMs = outcome.atMs;
-    else if (outcome.kind === 'fallsBack') {
-      this.failsafe.take(attempt.plan.limit.thenA);
-      this.#apply(attempt, nowMs);
-    } else if (outcome.kind === 'unshown') {
-      this.#attempt = undefined;
-      this.#againAtMs = outcome.atMs;
+    if (answer.kind !== 'refused') {
+      this.#rate.took(schedule.unit, [schedule.limit, schedule.thenLimit]);
+      this.#follow({ type: 'profile.accepted' });
+      return;
     }
+    const isTried = this.#state.context.refusals >= REFUSALS_OF_A_TRANSACTION;
+    // As a rule the transaction is over, and the charger has not reported that yet.
+    if (slot === 'transaction' && this.#rate.isUnitTaken && !isTried) {
+      this.#follow({ type: 'profile.refused' });
+      this.#againAtMs = nowMs + AGAIN_AFTER_MS;
+    } else if (this.#rate.adapts(schedule)) this.#planAgain(nowMs);
+    else {
+      this.#refute(`it refuses charging profiles: ${answer.why}`);
+      this.#giveUp();
+    }
+  }
+
+  #answeredSchedule(plan: LeasePlan, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'schedule') this.#judge(plan, answer.schedule, nowMs);
+    else if (answer.kind === 'failed') this.#planAgain(nowMs + AGAIN_AFTER_MS);
+    else this.#watchMeter('it does not show its composite schedule', nowMs);
+  }
+
+  #judge({ slot, schedule }: LeasePlan, shown: CompositeSchedule, nowMs: number): void {
+    const proof = judge(shown, schedule, this.#spec.voltageV);
+    if (slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
+    if (proof.verdict === 'unshown') this.#wasUnshown(slot, nowMs);
+    else if (proof.verdict !== 'unkept') {
+      const isFirst = proof.verdict === 'proved' && !this.#isVerified;
+      this.#follow({ type: proof.verdict === 'proved' ? 'lease.proved' : 'lease.kept' });
+      if (isFirst) this.#events.judged(undefined, 'evidence');
+      this.#goOn({ type: 'limit.shown', limit: proof.limit, left: this.#left }, nowMs);
+    } else if (proof.excess < 1 && this.#rate.roundsDown(schedule)) this.#planAgain(nowMs);
+    else this.#watchMeter(proof.why, nowMs);
+  }
+
+  /** Without a transaction nothing flows, and the accepted limit applies to the next one. */
+  #wasUnshown(slot: LeaseSlot, nowMs: number): void {
+    if (slot === 'transaction') {
+      this.#watchMeter('it shows no limit at all', nowMs);
+      return;
+    }
+    if (this.#isKnownToKeep) {
+      this.#follow({ type: 'lease.kept' });
+      this.#goOn({ type: 'limit.shown', limit: undefined, left: this.#left }, nowMs);
+      return;
+    }
+    const { plan } = this.#state.context;
+    this.#events.judged(SHOWS_LATER, 'hint');
+    this.#follow({ type: 'lease.dropped' });
+    this.#againAtMs = nowMs + 500 * (plan?.limit.ttlS ?? 0);
+  }
+
+  #watchMeter(why: string, nowMs: number): void {
+    this.#refute(why);
+    this.#follow({ type: 'limit.hidden', nowMs });
+  }
+
+  #answeredFallback({ limit }: LeasePlan, answer: GatewayAnswer, nowMs: number): void {
+    if (answer.kind === 'failed') this.#againAtMs = nowMs + AGAIN_AFTER_MS;
+    else if (answer.kind !== 'refused') {
+      this.failsafe.take(limit.thenA);
+      this.#goOn({ type: 'fallback.set' }, nowMs);
+    } else {
+      this.#refute(`it refuses its fail-safe: ${answer.why}`);
+      this.#giveUp();
+    }
+  }
+
+  #refute(why: string): void {
+    this.#follow({ type: 'lease.refuted' });
+    this.#events.judged(why, 'evidence');
   }
 
   #receive(limit: LimitToTake, nowMs: number): AckBody['result'] | undefined {
@@ -263,7 +425,7 @@ export class ConnectorLease {
     const longerTtlMs = Math.max(held.ttlMs, 1000 * limit.ttlS);
     const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > longerTtlMs / 2;
     const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
-    return this.#attempt === undefined && isSame && isFresh && isHere;
+    return this.#isWriting('idle') && isSame && isFresh && isHere;
   }
 
   get #slot(): LeaseSlot {
@@ -286,40 +448,42 @@ export class ConnectorLease {
       this.#events.acknowledged(limit, 'EXPIRED');
       return;
     }
-    const { maxCurrentA, voltageV } = this.#spec;
     const endsAtMs = endOf(limit, heartbeat);
     const sent = this.#sentLimitsOf(limit, endsAtMs, nowMs);
-    const by = { countsFromOwnMs, maxCurrentA, isProven: this.verification.hasShown };
+    const by = { countsFromOwnMs, maxCurrentA: this.#spec.maxCurrentA, isProven: this.#isVerified };
     const schedule = scheduleOf({ ...sent, ttlS: limit.ttlS }, this.rate, by);
     this.#startsAtOwnMs = schedule.startsAtOwnMs;
-    this.#attempt = new LeaseAttempt(
-      { limit, sent, slot: this.#slot, schedule, endsAtMs },
-      { verification: this.verification, rate: this.#rate, voltageV },
-    );
+    this.#follow({ type: 'lease.planned', plan: { limit, sent, slot: this.#slot, schedule, endsAtMs } });
   }
 
-  #planAgain({ plan }: LeaseAttempt, atMs: number): void {
-    this.#attempt = undefined;
+  /** Plans the grant anew, if one is planned. */
+  #planAgain(atMs: number): void {
+    const { plan } = this.#state.context;
+    if (plan === undefined) return;
+    this.#follow({ type: 'lease.dropped' });
     this.#wanted ??= plan.limit;
     this.#againAtMs = atMs;
   }
 
-  /**
-   * The charger keeps the grant. An acknowledgement frees power for others, so two steps come first. A default lease
-   * from before the transaction is cleared, because it would apply again after the transaction ends. The fail-safe
-   * profile is set to the grant's fallback.
-   */
-  #wasFollowed(attempt: LeaseAttempt, nowMs: number): void {
-    if (attempt.plan.slot === 'transaction' && this.#isDefaultInUse) attempt.clearDefault();
-    else if (attempt.plan.limit.thenA !== this.failsafe.mostA) attempt.lowerFallback();
-    else this.#apply(attempt, nowMs);
+  /** Work left before the grant is acknowledged, which frees power for others. */
+  get #left(): LeaseWork {
+    const { plan } = this.#state.context;
+    if (plan?.slot === 'transaction' && this.#isDefaultInUse) return 'clear';
+    return plan?.limit.thenA === this.failsafe.mostA ? 'none' : 'fallback';
   }
 
-  #apply({ plan, heldA }: LeaseAttempt, nowMs: number): void {
+  /** The charger keeps the grant. It holds the lease once no work is left. */
+  #goOn(event: LeaseEvent, nowMs: number): void {
+    const { plan, shownLimit } = this.#state.context;
+    this.#follow(event);
+    if (plan === undefined || !this.#isWriting('idle')) return;
+    this.#apply(plan, event.type === 'limit.shown' ? event.limit : shownLimit, nowMs);
+  }
+
+  #apply(plan: LeasePlan, shownLimit: number | undefined, nowMs: number): void {
     const { limit, sent, slot, schedule, endsAtMs } = plan;
-    this.#attempt = undefined;
     const { epoch, seq, ttlS } = limit;
-    const limitA = schedule.limit === 0 ? 0 : Math.min(sent.limitA, heldA);
+    const limitA = schedule.limit === 0 ? 0 : Math.min(sent.limitA, heldA(schedule, shownLimit));
     const thenA = schedule.thenLimit === 0 ? 0 : sent.thenA;
     const as = { slot, counted: schedule.counted };
     this.#held = { epoch, seq, limitA, thenA, limit, sent, endsAtMs, ttlMs: 1000 * ttlS, ...as };
@@ -328,8 +492,18 @@ export class ConnectorLease {
     this.review(nowMs);
   }
 
-  #giveUp({ plan }: LeaseAttempt): void {
-    this.#attempt = undefined;
-    this.#events.acknowledged(plan.limit, 'REJECTED');
+  #giveUp(): void {
+    const { plan } = this.#state.context;
+    this.#follow({ type: 'lease.dropped' });
+    if (plan !== undefined) this.#events.acknowledged(plan.limit, 'REJECTED');
   }
+}
+
+/**
+ * Limit as the charger took it, A per phase: rounded by the gateway, or by the charger by less than an ampere. A lower
+ * value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded.
+ */
+function heldA({ unit, limit }: LeaseSchedule, shownLimit = limit): number {
+  if (unit === 'W') return Number.POSITIVE_INFINITY;
+  return shownLimit > limit - 1 ? Math.min(limit, Math.round(10 * shownLimit) / 10) : limit;
 }

@@ -1,7 +1,7 @@
 // Reports a charger's leases to the service and the operator: for each connector a lease, or the reason for none.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
+import type { ChargePoint } from './charge-point.js';
 import type { ChargerClock } from './charger-clock.js';
-import type { ChargerPreparation } from './charger-preparation.js';
 import type { GatewayAnswer, GatewayRequest, StateBody } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
 
@@ -62,7 +62,7 @@ const NOT_SHOWN = 'it has not shown yet that it lowers its current when a lease 
 export class LeaseReport {
   readonly #connectors: readonly SessionConnector[];
   readonly #clock: ChargerClock;
-  readonly #preparation: ChargerPreparation;
+  readonly #chargePoint: ChargePoint;
   readonly #unanswered = new UnansweredRequests();
   /**
    * The charger kept leases under an earlier gateway and has not started since. This gateway has not examined it yet.
@@ -78,13 +78,13 @@ export class LeaseReport {
     of: {
       readonly connectors: readonly SessionConnector[];
       readonly clock: ChargerClock;
-      readonly preparation: ChargerPreparation;
+      readonly chargePoint: ChargePoint;
     },
     isContinued: boolean,
   ) {
     this.#connectors = of.connectors;
     this.#clock = of.clock;
-    this.#preparation = of.preparation;
+    this.#chargePoint = of.chargePoint;
     this.#isContinued = isContinued;
   }
 
@@ -121,18 +121,18 @@ export class LeaseReport {
   /** Reason why the connector's lease cannot be relied upon; undefined if it can. */
   whyNoLease(connector: SessionConnector): string | undefined {
     const { lease, shownWhyNot } = connector;
-    const { whyNot } = this.#preparation;
+    const { whyNot } = this.#chargePoint;
     if (whyNot !== undefined) return whyNot;
     const unanswered = this.#whyUnanswered(connector);
     if (unanswered !== undefined) return unanswered;
     const { unverifiedReason } = this.#clock;
     if (unverifiedReason !== undefined) return `${CLOCK_DOUBTED}: ${unverifiedReason}`;
     if (this.#isProven(connector)) return undefined;
-    return shownWhyNot ?? (lease.verification.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
+    return shownWhyNot ?? (lease.isDoubted ? CLOCK_UNKNOWN : NOT_SHOWN);
   }
 
   #isProven({ lease }: SessionConnector): boolean {
-    return lease.verification.isProven && this.#preparation.isReady;
+    return lease.isProven && this.#chargePoint.isConfigured;
   }
 
   /**
@@ -149,7 +149,7 @@ export class LeaseReport {
    */
   #whyAlarming(connector: SessionConnector, nowMs: number): string | undefined {
     const why = this.whyNoLease(connector);
-    if (why === undefined || this.#preparation.whyNot !== undefined) return why;
+    if (why === undefined || this.#chargePoint.whyNot !== undefined) return why;
     if (this.#whyUnanswered(connector) !== undefined) return why;
     if (this.#clock.unverifiedReason !== undefined)
       return this.#clock.ageMs(nowMs) === Number.POSITIVE_INFINITY ? undefined : why;
@@ -167,7 +167,7 @@ export class LeaseReport {
       const isLeased = this.whyNoLease(connector) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a kept fail-safe the charger may use its maximum by itself.
-      const keepsThen = this.#preparation.hasFailsafe;
+      const keepsThen = this.#chargePoint.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
       const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
       const { reportedAlarm: whyNoLease } = connector;
@@ -200,8 +200,8 @@ export class LeaseReport {
    */
   #isLooking(nowMs: number): boolean {
     if (!this.#isContinued || nowMs >= this.#untilMs) return false;
-    const isKnown = this.#preparation.isReady && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
-    const isDoubted = this.#connectors.some(({ lease }) => lease.verification.isDoubted);
+    const isKnown = this.#chargePoint.isConfigured && this.#clock.ageMs(nowMs) < Number.POSITIVE_INFINITY;
+    const isDoubted = this.#connectors.some(({ lease }) => lease.isDoubted);
     return !isKnown && !isDoubted && this.#connectors.every(({ shownWhyNot }) => shownWhyNot === undefined);
   }
 }

@@ -66,8 +66,8 @@ export class SessionConnector {
     this.#heartbeatMs = heartbeatMs;
   }
 
-  restart(boot: string): void {
-    this.lease.restart(boot);
+  restart(boot: string, before: Parameters<ConnectorLease['restart']>[1]): void {
+    this.lease.restart(boot, before);
     this.shownWhyNot = undefined;
     this.isShownEvidence = false;
     this.#forgetFree();

@@ -4,7 +4,6 @@ import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import { type BridgedConnector, type BridgeParts, ChargerBridge } from './charger-bridge.js';
-import type { ChargerCalls } from './charger-calls.js';
 import type { Protocol } from './charger-door.js';
 import { performRequest, type RequestWords } from './charger-requests.js';
 import type { Dialect, Guard } from './dialect.js';
@@ -13,8 +12,6 @@ import { type IdTagRule, idTagsOf } from './id-tags.js';
 import type { GuardParts } from './kept-profile.js';
 import { OCPP16_REQUESTS, Ocpp16Events, Ocpp16Guard } from './ocpp16-dialect.js';
 import { Ocpp201Events, Ocpp201Guard, ocpp201Requests } from './ocpp201-dialect.js';
-
-const REJECTED = { kind: 'failed', why: 'the management system rejects it' } as const;
 
 /**
  * One bridge for each charger that OCPP can control. The log names the others with the reason.
@@ -95,13 +92,12 @@ export function speaking(
 }
 
 function dialectOf(
-  events: Pick<Dialect, 'received' | 'answer' | 'answered'> & Pick<ChargerCalls, 'isRejected'>,
+  events: Pick<Dialect, 'received' | 'answer' | 'answered'>,
   guard: Guard,
   requests: RequestWords,
 ): Dialect {
   return {
-    perform: async (request, call) =>
-      events.isRejected ? REJECTED : performRequest(requests, request, call),
+    perform: (request, call) => performRequest(requests, request, call),
     guard,
     received: (method, params) => events.received(method, params),
     answer: (method, params) => events.answer(method, params),

@@ -1,5 +1,6 @@
 // Joins the two connections of one charger: OCPP on one side, MQTT to the service on the other, its session in between.
-import { ChargerSession } from '../../machines/session/charger-session.js';
+import type { OcppState } from '../../machines/session/charge-point.js';
+import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
 import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
@@ -7,7 +8,6 @@ import type {
   GatewayMessage,
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-verification.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
@@ -85,6 +85,8 @@ export class ChargerBridge implements UplinkReceiver {
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
+  /** As logged last. */
+  readonly #ocppStates = new Map<ConnectorId, OcppState>();
   /** The value written last. */
   #provenFirmware: Proofs | undefined;
   #fallbacksA: Fallbacks | undefined;
@@ -313,6 +315,11 @@ export class ChargerBridge implements UplinkReceiver {
   #tellNotes(): void {
     const { log, metrics } = this.#parts;
     const { controllerUuid } = this.address;
+    for (const { connectorId, ocppState, whyNot } of this.session.connectors()) {
+      if (this.#ocppStates.get(connectorId) === ocppState) continue;
+      this.#ocppStates.set(connectorId, ocppState);
+      log.debug({ controllerUuid, connectorId, ocppState, why: whyNot }, 'a connector changed its state');
+    }
     for (const { connectorId, whyNot } of this.session.takeNotes()) {
       const id = connectorId as ConnectorId;
       const told = { controllerUuid, connectorId };

@@ -24,7 +24,6 @@ export interface CallParts {
 export class ChargerCalls {
   readonly #parts: CallParts;
   readonly #onlyLogged: ReadonlySet<string>;
-  #isRejected = false;
 
   /** @param onlyLogged methods that are logged and have no effect */
   constructor(parts: CallParts, onlyLogged: readonly string[]) {
@@ -33,21 +32,13 @@ export class ChargerCalls {
   }
 
   /**
-   * The CSMS rejected its `BootNotification`. By OCPP the charger must not be
-   * asked, and need not answer, before the next one.
-   */
-  get isRejected(): boolean {
-    return this.#isRejected;
-  }
-
-  /**
    * The charger started. @param words its maker, model and firmware, as far as
    * reported. @param answer the answer to its call
    */
   booted(words: readonly (string | undefined)[], answer: object): void {
-    this.#isRejected = 'status' in answer && answer.status === 'Rejected';
     const firmware = words.filter((word) => word !== undefined).join(' ');
     this.#parts.session.booted(firmware, this.#parts.clock.monotonicMs());
+    if ('status' in answer && answer.status === 'Rejected') this.#parts.session.rejected();
   }
 
   /**

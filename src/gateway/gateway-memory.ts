@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import type { Proofs } from '../../machines/session/charger-session.js';
 import type { BegunTransaction, CsmsProfile, KeptProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
-import type { Proofs } from '../../machines/session/lease-verification.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../ports/log.js';
 import { OperatorError } from '../ports/operator-error.js';

@@ -36,6 +36,12 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
       help: '1 while the provisioning file cannot be used and an earlier content is in force, else 0.',
       registers,
     }),
+    connectorStates: new Gauge({
+      name: 'headroom_gateway_connector_states',
+      help: 'Connectors of all provisioned chargers by state: disconnected, booting, rejected (by the CSMS), configuring, installingFailsafe, provingLease, leased, unleased.',
+      labelNames: ['state'],
+      registers,
+    }),
     logins: new Gauge({
       name: 'headroom_gateway_logins',
       help: 'Logins at the service: one for each connected charger with a password, and one for each gateway login in use.',

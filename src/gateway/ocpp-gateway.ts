@@ -1,6 +1,7 @@
 // The gateway: serves OCPP to the chargers of a provisioning file and joins each to the service by docs/mqtt.md.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { OCPP_STATES } from '../../machines/session/charge-point.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
@@ -137,6 +138,11 @@ export class OcppGateway {
     const all = open.reduce((sum, { connectors }) => sum + connectors.length, 0);
     this.metrics.connectors.set({ lease: 'heartbeat' }, proven);
     this.metrics.connectors.set({ lease: 'none' }, all - proven);
+    const counts = new Map(OCPP_STATES.map((state) => [state, 0]));
+    for (const { session } of this.#bridges)
+      for (const { ocppState } of session.connectors())
+        counts.set(ocppState, (counts.get(ocppState) ?? 0) + 1);
+    for (const [state, count] of counts) this.metrics.connectorStates.set({ state }, count);
   }
 
   async #serveMetrics(port: number): Promise<string> {

@@ -257,10 +257,6 @@ export class Ocpp16Events {
     this.#calls = new ChargerCalls(parts, ONLY_LOGGED);
   }
 
-  get isRejected(): boolean {
-    return this.#calls.isRejected;
-  }
-
   /** Applies a call to the session. @throws UnusableMessage */
   received(method: string, params: unknown): void {
     const { session, clock } = this.#parts;

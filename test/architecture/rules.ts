@@ -55,7 +55,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   values: ['values'],
   limits: ['values', 'limits', 'xstate'],
   power: ['values', 'limits', 'power', 'xstate'],
-  session: ['values', 'power', 'session'],
+  session: ['values', 'power', 'session', 'xstate'],
   ports: ['ports', ...MACHINES],
   wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
   actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],

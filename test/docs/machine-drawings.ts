@@ -1,4 +1,5 @@
 // Draws the machines of the running code as Mermaid state diagrams into the page that explains them.
+import { getStateNodes } from '@xstate/graph';
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
 import { MACHINES } from '../mutants/mutants.js';
 
@@ -38,6 +39,13 @@ function drawingOf({ root }: AnyStateMachine): string {
 }
 
 /** A state with its inner actions; Mermaid takes the first line for its name. */
+/** Mermaid's names apply to the whole drawing, so a key of several states gets its parent's in front. */
+function nameIn(node: AnyStateNode): string {
+  const { key, parent, machine } = node;
+  const isAmbiguous = getStateNodes(machine).filter((each) => each.key === key).length > 1;
+  return isAmbiguous && parent !== undefined ? `${parent.key}_${key}` : key;
+}
+
 function boxOf(state: string, labels: readonly string[]): string[] {
   return labels.length === 0 ? [] : [state, ...labels].map((line) => `${state}: ${line}`);
 }
@@ -55,25 +63,25 @@ function statesOf(node: AnyStateNode): string[] {
     const regions = inner.flatMap((lines, i) => (i === 0 ? lines : ['--', ...lines]));
     return [`state ${node.key} {`, ...indented(regions), '}'];
   }
-  const begins = node.initial.target.map(({ key }) => `[*] --> ${key}`);
+  const begins = node.initial.target.map((first) => `[*] --> ${nameIn(first)}`);
   // Transitions of the parent apply in each of its states.
   const shared = transitionsOf(node).flatMap(({ target = [], label }) =>
     target.flatMap((to) =>
-      children.filter((child) => child !== to).map((child) => `${child.key} --> ${to.key}: ${label}`),
+      children.filter((child) => child !== to).map((child) => `${nameIn(child)} --> ${nameIn(to)}: ${label}`),
     ),
   );
   return [...begins, ...inner.flat(), ...shared];
 }
 
 function insideOf(node: AnyStateNode): string[] {
-  const labels = boxOf(node.key, stayingLabels(node));
+  const labels = boxOf(nameIn(node), stayingLabels(node));
   if (Object.keys(node.states).length === 0) return labels;
-  return [`state ${node.key} {`, ...indented(statesOf(node)), '}', ...labels];
+  return [`state ${nameIn(node)} {`, ...indented(statesOf(node)), '}', ...labels];
 }
 
 function arrowsFrom(node: AnyStateNode): string[] {
   return transitionsOf(node).flatMap(({ target = [], label }) =>
-    target.filter(({ parent }) => parent === node.parent).map((to) => `${node.key} --> ${to.key}: ${label}`),
+    target.filter(({ parent }) => parent !== node).map((to) => `${nameIn(node)} --> ${nameIn(to)}: ${label}`),
   );
 }
 

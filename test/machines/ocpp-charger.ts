@@ -1,6 +1,6 @@
 // A test charger behind a session: it takes and shows profiles, has a clock of its own, and has the requested faults.
 
-import { ChargerSession } from '../../machines/session/charger-session.js';
+import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   ChargerAbilities,
@@ -10,7 +10,6 @@ import type {
   LimitToTake,
   MeteredValues,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-verification.js';
 import { ProfileStore } from '../../sim/charger/ocpp-evse.js';
 
 export interface Behaviour {

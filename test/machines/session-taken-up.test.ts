@@ -1,12 +1,11 @@
 // A charger that was charging before the gateway started. Its first messages may be old or not name its transaction.
 import { describe, expect, it } from 'vitest';
-import { ChargerSession } from '../../machines/session/charger-session.js';
+import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
 import type {
   GatewayAnswer,
   GatewayMessage,
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
-import type { Proofs } from '../../machines/session/lease-verification.js';
 import { ProfileStore } from '../../sim/charger/ocpp-evse.js';
 import { TestCharger } from './ocpp-charger.js';
 

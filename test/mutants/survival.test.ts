@@ -3,6 +3,7 @@ import { afterAll, describe, expect } from 'vitest';
 import { testCases } from '../seeds.js';
 import { METER_STORY } from './meter-story.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
+import { OCPP_STORY } from './ocpp-story.js';
 import { OPERATOR_STORY } from './operator-story.js';
 import { OVERLOAD_STORY } from './overload-story.js';
 import { SITE_STORY } from './site-story.js';
@@ -21,6 +22,7 @@ const INFORMING = [
 /** Each story with the names of the mutants that it tries first. */
 const STORIES: readonly (readonly [Story, RegExp])[] = [
   [OPERATOR_STORY, /^lpc/],
+  [OCPP_STORY, /^(chargePoint|lease)/],
   [OVERLOAD_STORY, /overload/],
   [METER_STORY, /siteMeter|import\.due|PeakShaving/],
   [SITE_STORY, /./],

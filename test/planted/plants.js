@@ -347,8 +347,8 @@ export const PLANTS = [
   {
     name: 'lease-claimed-unproven',
     file: 'machines/session/lease-report.js',
-    text: 'lease.verification.isProven && this.#preparation.isReady',
-    bug: 'this.#preparation.isReady',
+    text: 'lease.isProven && this.#chargePoint.isConfigured',
+    bug: 'this.#chargePoint.isConfigured',
     seed: 1,
     invariant: 'P7',
     ocpp: true,
