@@ -37,6 +37,8 @@ const RENEW_BEFORE_HEARTBEATS = 1.25;
  * order.
  */
 const SHORT_LEASE_HEARTBEATS = 1.5;
+/** A gateway rounds the end of a lease down to a whole second, and needs a moment to write the next one. */
+const SHORT_LEASE_MARGIN_MS = 3_000;
 const ORDER_FOLLOWED_WITHIN_MS = 15_000;
 const SECOND_MS = 1_000;
 
@@ -65,7 +67,8 @@ function ttlMsFor(
   areOrdersExpected: boolean,
 ): number {
   if (!areOrdersExpected || thenTenthsA < account.leastTenthsA) return account.ttlMs;
-  const shortMs = SHORT_LEASE_HEARTBEATS * timing.heartbeatMs;
+  const { heartbeatMs } = timing;
+  const shortMs = Math.max(SHORT_LEASE_HEARTBEATS * heartbeatMs, heartbeatMs + SHORT_LEASE_MARGIN_MS);
   return shortMs <= ORDER_FOLLOWED_WITHIN_MS ? Math.min(account.ttlMs, shortMs) : account.ttlMs;
 }
 

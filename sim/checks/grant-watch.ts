@@ -25,6 +25,7 @@ const DC_ROUNDING_A = 0.1;
  * enough.
  */
 const SHORT_LEASE_HEARTBEATS = 1.5;
+const SHORT_LEASE_MARGIN_S = 3;
 
 type GrantWatchWorld = Pick<
   CheckedWorld,
@@ -106,7 +107,8 @@ export class GrantWatch {
    */
   #judgeLease(book: ConnectorBook, { thenA, ttlS }: LimitMessage): void {
     const { leastA, efficiency } = book.facts;
-    const shortS = (SHORT_LEASE_HEARTBEATS * book.times.heartbeatMs) / 1000;
+    const heartbeatS = book.times.heartbeatMs / 1000;
+    const shortS = Math.max(SHORT_LEASE_HEARTBEATS * heartbeatS, heartbeatS + SHORT_LEASE_MARGIN_S);
     if (ttlS <= shortS || 1000 * shortS > FOLLOWED_MS) return;
     if (thenA < (efficiency === undefined ? leastA : leastA + DC_ROUNDING_A) - 1e-6) return;
     if (!this.#world.areOrdersExpected(book.site.locationId)) return;
