@@ -123,7 +123,7 @@ export class ChargerDoor {
     this.#rareLog = createRareLog(options.clock);
   }
 
-  /** From now on, these chargers may connect. It closes no connection: `evictionOf` names those that must end. */
+  /** From now on, these chargers may connect. It closes no connection: `evictionOf` names the connections that must end. */
   provision(bridges: readonly ChargerBridge[], logins: readonly GatewayLogin[]): void {
     this.#bridges = pathsOf(bridges);
     this.#gatewayLogins = logins;
