@@ -99,8 +99,7 @@ export async function tellStory(story: Story, onLine: OnLine): Promise<void> {
 }
 
 function openWorld(scene: Scenario, tell: Tell, onSystem: (ear: Ear) => void): Promise<World> {
-  const { provision, ocpp, seed, startsAtMs } = scene;
-  const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
+  const { provision, seed, startsAtMs } = scene;
   const arrivals = createArrivals(sessionsOf(scene, seed), startsAtMs);
   const createActors: Seams['createActors'] = (options) => {
     let lateMs = 0;
@@ -124,7 +123,6 @@ function openWorld(scene: Scenario, tell: Tell, onSystem: (ear: Ear) => void): P
     tenants: provision.tenants,
     seed,
     startMs: startsAtMs,
-    ocppOf: ({ controllerUuid }) => members.get(controllerUuid),
     visitorsOf:
       ({ controllerUuid }) =>
       (connectorId) =>
