@@ -54,6 +54,8 @@ export interface Budget {
   readonly building?: BuildingOnPhases | undefined;
   /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
+  /** A lock holds at that monotonic time. */
+  isLockedAt(key: string, atMs: number): boolean;
   /** Highest limit of a lock that begins within the notice, kW; undefined without one (R52). */
   lockAheadKw(key: string): number | undefined;
   /** Monotonic time at which the notice of the next lock begins; infinite if no lock is known. */
@@ -164,6 +166,10 @@ export function budgetOf(
     isLockNear(key) {
       const lockStack = lockStacks.get(key);
       return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);
+    },
+    isLockedAt(key, atMs) {
+      const lockStack = lockStacks.get(key);
+      return lockStack !== undefined && activeProfileAt(lockStack, now + (atMs - nowMs)) !== undefined;
     },
     lockAheadKw(key) {
       const lockStack = lockStacks.get(key);

@@ -134,6 +134,8 @@ interface GrantRoom {
   readonly need: PowerNeed;
   /** The grid operator may order a lower limit at any moment without notice. */
   readonly areOrdersExpected: boolean;
+  /** A lock holds at that monotonic time. */
+  isLockedAt(key: string, atMs: number): boolean;
   /** Lower limits that begin before the longest lease ends. */
   readonly ahead: readonly LimitAhead[];
 }
@@ -199,6 +201,7 @@ export class GrantIssuer {
   #isOwedAtOnce: (connector: Connector) => boolean = () => false;
   #areOrdersExpected = false;
   #ahead: readonly LimitAhead[] = [];
+  #isLockedAt: GrantRoom['isLockedAt'] = () => false;
   #stockTakenAtMs: number | undefined;
 
   /** @param ownerTerm ownership term of this service, higher than any before; the `epoch` of its grants */
@@ -233,6 +236,7 @@ export class GrantIssuer {
     this.#raisesToW = room.raisesToW;
     this.#areOrdersExpected = room.areOrdersExpected;
     this.#ahead = room.ahead;
+    this.#isLockedAt = room.isLockedAt;
     this.#stockTakenAtMs ??= nowMs + TAKING_STOCK_MS;
     this.#isOwedAtOnce = owedAtOnceOf(controlled, uncontrolled, room, nowMs);
     this.#beyondGrants = BeyondGrants.of(uncontrolled.filter(hasObeyed).map(({ account }) => account));
@@ -319,12 +323,14 @@ export class GrantIssuer {
     let ttlMs = ttlMsFor(connector, thenTenthsA, this.#areOrdersExpected);
     // The end of such a lease changes nothing, or is not known.
     if (limitTenthsA <= thenTenthsA || account.lease !== 'heartbeat') return ttlMs;
-    if (isFloorOwed(connector) && limitTenthsA <= account.leastTenthsA) return ttlMs;
-    for (const limit of this.#ahead)
+    const isFloor = isFloorOwed(connector) && limitTenthsA <= account.leastTenthsA;
+    for (const limit of this.#ahead) {
+      if (isFloor && this.#isLockedAt(connector.key, limit.fromMs)) continue;
       if (!limit.isBudget || limitTenthsA > this.#outlastingTenthsA(connector, limit))
         ttlMs = Math.min(ttlMs, ttlMsUntil(limit.fromMs - this.#settleMs, connector));
+    }
     // Beyond the end of a cut lease, its limit is a raise: it must fit the limit that has begun.
-    if (isLeaseCut && limitTenthsA > this.#ledger.fittingTenthsA(account, this.#limitW))
+    if (isLeaseCut && !isFloor && limitTenthsA > this.#ledger.fittingTenthsA(account, this.#limitW))
       ttlMs = Math.min(ttlMs, wholeSecondsOf(leasedUntilMs - receivedAtMs));
     return ttlMs;
   }

@@ -441,8 +441,17 @@ export class LocationSupervisor {
     setTargetsBeside(budget, { controlled, uncontrolled, late }, circumstances);
     const need = powerNeedOf(controlled, uncontrolled, nowMs);
     const areOrdersExpected = nowMs - this.#orderedAtMs < ORDERS_EXPECTED_FOR_MS;
-    const { budgetW, limitW, clusterRoomW, raisesToW } = budget;
-    const grantRoom = { budgetW, limitW, clusterRoomW, raisesToW, need, areOrdersExpected, ahead };
+    const { budgetW, limitW, clusterRoomW, raisesToW, isLockedAt } = budget;
+    const grantRoom = {
+      budgetW,
+      limitW,
+      clusterRoomW,
+      raisesToW,
+      need,
+      areOrdersExpected,
+      isLockedAt,
+      ahead,
+    };
     const grants = this.#issuer.issue(controlled, uncontrolled, grantRoom, late, nowMs);
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =

@@ -44,6 +44,7 @@ export function budgetOf(budgetW: number): Budget {
     untilMs: Number.POSITIVE_INFINITY,
     fall: undefined,
     isClusterBound: false,
+    isLockedAt: () => true,
     isLockNear: () => false,
     lockAheadKw: () => undefined,
     lockNoticeAtMs: Number.POSITIVE_INFINITY,

@@ -96,7 +96,11 @@ export class SupervisorRig {
       dice: this.#dice,
       chargers,
       fuses,
-      budgetAt: (nowMs) => ({ ...this.#limits.budgetAt(nowMs), building: this.#building }),
+      budgetAt: (nowMs) => ({
+        ...this.#limits.budgetAt(nowMs),
+        building: this.#building,
+        isLockedAt: () => true,
+      }),
       diskMs: () => (this.isDiskSlow ? this.#dice.oneOf(1, 5, 800, 4_000) : 5),
       lockKwOf: (key) => this.#of(key).lockKw,
       failsafeOf: (key) => this.#of(key).retainedFailsafeTenthsA,
