@@ -1,5 +1,6 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
 import { initialTransition, transition } from 'xstate';
+import { longestLeaseMsOf } from '../power/grant.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -415,7 +416,7 @@ export class ConnectorLease {
   }
 
   /**
-   * The same grant for no less time needs no request while the held lease lasts for more than half of either. That
+   * The same grant for no less time, on any clock, needs no request while the held lease lasts for more than half of either. That
    * spares the charger's flash.
    */
   #isHeldAlready(limit: LimitToTake, endsAtMs: number, nowMs: number): boolean {
@@ -423,7 +424,8 @@ export class ConnectorLease {
     const isSameGrant = held.limit?.limitA === limit.limitA && held.limit.thenA === limit.thenA;
     const isSame = isSameGrant && areSameLimits(held.sent, this.#sentLimitsOf(limit, held.endsAtMs, nowMs));
     const longerTtlMs = Math.max(held.ttlMs, 1000 * limit.ttlS);
-    const isFresh = held.endsAtMs <= endsAtMs && held.endsAtMs - nowMs > longerTtlMs / 2;
+    const latestEndMs = latestEndOf({ endsAtMs, ttlMs: 1000 * limit.ttlS });
+    const isFresh = latestEndOf(held) <= latestEndMs && held.endsAtMs - nowMs > longerTtlMs / 2;
     const isHere = held.slot === this.#slot && held.counted === this.rate.counted;
     return this.#isWriting('idle') && isSame && isFresh && isHere;
   }
@@ -497,6 +499,11 @@ export class ConnectorLease {
     this.#follow({ type: 'lease.dropped' });
     if (plan !== undefined) this.#events.acknowledged(plan.limit, 'REJECTED');
   }
+}
+
+/** End by the slowest clock: a longer lease with the same end may last longer (R1). */
+function latestEndOf({ endsAtMs, ttlMs }: { readonly endsAtMs: number; readonly ttlMs: number }): number {
+  return endsAtMs - ttlMs + longestLeaseMsOf({ ttlMs });
 }
 
 /**

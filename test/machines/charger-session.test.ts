@@ -117,6 +117,16 @@ describe('A grant', () => {
     expect(charger.limit).toBe(6);
   });
 
+  it('that renews a longer one to the same end is written at once: on a slow clock the longer one ends later', () => {
+    const charger = charging().grant(16, 6);
+    const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
+    const before = writes();
+    const { hb } = charger;
+    while (charger.hb < hb + 2) charger.pass(0.1);
+    charger.grant(16, 6, { ttlS: 40.2 }).pass(1);
+    expect(writes() - before).toBe(1);
+  });
+
   it('that renews a short one for its usual time is written at once, before the short one ends', () => {
     const charger = charging().grant(16, 6, { ttlS: 20 }).pass(5);
     const writes = () => charger.requests.filter(({ kind }) => kind === 'setLease').length;
