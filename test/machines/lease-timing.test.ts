@@ -5,7 +5,7 @@ import type { Budget } from '../../machines/power/budget.js';
 import type { GrantBeforeStart } from '../../machines/power/connector-registry.js';
 import { horizonMsOf, type LeaseKind } from '../../machines/power/grant.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { createConnectorActor, decideWith } from './connector-actor.js';
+import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';
 
 const TIMING = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };
@@ -188,6 +188,16 @@ describe('A lease before a lower limit begins (R3)', () => {
     expect(site.supervisor.renew(site.connector, 60_000)?.grant).toMatchObject({ ttlMs: 29_000 });
     expect(site.decide(85_000, ROOMY)).toMatchObject({ ttlMs: 180_000, limitTenthsA: 320, ref: 2 });
     expect(site.decide(86_000, ROOMY)).toBeUndefined();
+  });
+
+  it.each([
+    { lasts: 'outlasts its start while the lock holds', isLockedAt: () => true, ttlMs: 180_000 },
+    { lasts: 'is over then if the lock ends before', isLockedAt: () => false, ttlMs: 88_000 },
+  ])('with the minimum of a lock $lasts (R17)', ({ isLockedAt, ttlMs }) => {
+    const site = new Site();
+    lockAt(site.connector.actor, 4);
+    site.hear(0);
+    expect(site.decide(0, { ...NOTICED, isLockedAt })).toMatchObject({ ttlMs, limitTenthsA: 60 });
   });
 
   it.each([
