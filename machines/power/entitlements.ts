@@ -140,7 +140,7 @@ function fallbackTo(seq: number, currents: OwnPhases): Entitlement {
 
 /**
  * `newer` makes `older` redundant: it is on as many phases, not lower, and ends no earlier than `older`, however the
- * charger counts its lease (R4).
+ * charger counts its lease (R4). An open end stays open whatever the charger reports later (R41).
  */
 function isRedundant(
   older: Entitlement | undefined,
@@ -149,6 +149,7 @@ function isRedundant(
   heartbeatUntilMs: number,
 ): boolean {
   if (older === undefined || older.phases > newer.phases) return false;
+  if (older.isEndOpen && !newer.isEndOpen) return false;
   if (older.untilMs > untilMs || older.heartbeatUntilMs > heartbeatUntilMs) return false;
   return isWithin(older.currents, newer.currents);
 }
@@ -623,10 +624,14 @@ class ConnectorEntitlements {
       }
       isEndless ||= this.#endOf(record) === NEVER;
     }
+    // A pending grant may have replaced the sent one in the records.
+    const sent = this.#sent?.limit;
+    const isSentOver = sent !== undefined && sent.seq < seq;
+    if (isSentOver) sent.settledAtMs = Math.min(sent.settledAtMs, nowMs + this.#settleMs);
     if (isEndless) this.#endBy(seq, nowMs + longestLeaseMsOf(this));
     // As a rule all grants have the same fallback.
     if (fallbacks > 1 && this.#leaveFallbacks(seq, nowMs)) isReleased = true;
-    if (isEndless || isReleased) this.#findNextEnd();
+    if (isEndless || isReleased || isSentOver) this.#findNextEnd();
     return isReleased;
   }
 

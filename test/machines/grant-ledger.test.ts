@@ -51,6 +51,17 @@ describe('The entitlement of a charger (rule 1)', () => {
     expect(ledger.totalW).toBe(4_140);
   });
 
+  it('is a limit with an open end, also beside an equal grant that the charger may not have taken (R41)', () => {
+    const { ledger, account } = ledgerWith({ lease: 'receipt', failsafeTenthsA: 0 });
+    account.restore({ limitTenthsA: 100, thenTenthsA: 0 }, 0);
+    account.openEnd();
+    grant(account, 100, { thenTenthsA: 0 });
+    account.describe({ lease: 'heartbeat', keepsThen: true }, 0);
+    expect(boundsAt(ledger, account, LEASE_MS + SETTLE_MS)).toEqual([100]);
+    account.acknowledge(1, LEASE_MS + SETTLE_MS);
+    expect(boundsAt(ledger, account, LEASE_MS + 2 * SETTLE_MS)).toEqual([0]);
+  });
+
   it('is a grant from before it leaves until a slow clock has counted the lease, and settled', () => {
     const { ledger, account } = ledgerWith();
     grant(account, 320, { receivedAtMs: 1_000 });
@@ -367,6 +378,15 @@ describe('A grant leaves only if it fits (rule 2)', () => {
     account.noteLeft(waiting);
     expect(ledger.grantableTenthsA(account, 0)).toBe(100);
     grant(account, 60, { budgetW: 0, thenTenthsA: 0 });
+  });
+
+  it('nor the one that a renewal on the disk replaces, once the charger acknowledges that renewal', () => {
+    const { ledger, account } = ledgerWith({ lease: 'receipt', keepsThen: true });
+    grant(account, 100, { thenTenthsA: 0 });
+    account.acknowledge(grant(account, 100, { thenTenthsA: 0, isWaiting: true }), 0);
+    expect(ledger.grantableTenthsA(account, 0)).toBe(100);
+    expect(boundsAt(ledger, account, SETTLE_MS)).toEqual([100]);
+    expect(ledger.grantableTenthsA(account, 0)).toBe(0);
   });
 
   it('whatever limit the charger reports, which may be older than its last one', () => {
