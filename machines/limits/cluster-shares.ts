@@ -36,7 +36,7 @@ export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>
 
 /**
  * Next shares by location, after `held`. A share falls to the due of its member at once. It rises only as far as all
- * shares and entitlements fit under the cap together. A first share begins with the lasting entitlement of the member's
+ * shares and entitlements fit under the cap together (R45). A first share begins with the lasting entitlement of the member's
  * chargers. The full due could be more than the others leave.
  */
 export function grantShares(

@@ -248,8 +248,8 @@ function phasesUsed({ currentA = [] }: MeterReading): number {
 
 /**
  * Updates the voltage that converts current to power: the highest phase voltage within about an hour, in whole volts.
- * It is at least the nominal voltage. A sagging voltage would allow more current, which is too much as soon as the
- * voltage recovers.
+ * It is at least the nominal voltage (R11). A sagging voltage would allow more current, which is too much as soon as
+ * the voltage recovers.
  */
 function followVoltage(connector: Written, voltageV: readonly number[] | undefined, nowMs: number): boolean {
   const { account, telemetry } = connector;

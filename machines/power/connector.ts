@@ -274,7 +274,7 @@ function accountSpecOf({ spec, fuses, timing }: Provisioned, lease: LeaseKind): 
   };
 }
 
-/** Reserves the maximum of a connector that does not comply or keeps no limits. True if the reservation changes. */
+/** Reserves the maximum of a connector that does not comply or keeps no limits (R8). True if the reservation changes. */
 export function reserveWorstCase(connector: Connector): boolean {
   const isWorstCase = connector.car.compliance.isNonCompliant || isReadOnly(connector);
   if (isWorstCase === connector.account.isWorstCase) return false;

@@ -137,7 +137,7 @@ export class Fuses {
     return this.#pathTo(wiring.feeder).flatMap((place) => phases.map((phase) => place + phase));
   }
 
-  /** Indices for each of the connector's own phases, in their order; all three phases if the rotation is unknown. */
+  /** Indices for each of the connector's own phases, in order; all three phases if the rotation is unknown (R26). */
   circuitPhasesOfEachPhase({ phases, rotation, feeder }: Wiring): readonly (readonly number[])[] {
     const path = this.#pathTo(feeder);
     if (path.length === 0) return NO_POLES[phases];

@@ -58,8 +58,8 @@ function isRenewalDue(connector: Connector, nowMs: number): boolean {
 }
 
 /**
- * Lease length. It is short if an order may come and the fallback does not stop the car. Then an unreachable charger
- * stops no other.
+ * Lease length. It is short if an order may come and the fallback does not stop the car (R51). Then an unreachable
+ * charger stops no other.
  */
 function ttlMsFor(
   { account, provisioned: { timing } }: Connector,
@@ -315,7 +315,7 @@ export class GrantIssuer {
     return grants;
   }
 
-  /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3, R51). */
+  /** Lease of a grant, ms from the newest heartbeat. It outlasts no lower limit that the grant does not fit (R3). */
   #ttlMsFor(connector: Connector, limitTenthsA: number, thenTenthsA: number): number {
     const { account } = connector;
     const { isLeaseCut, leasedUntilMs } = connector.granted;
@@ -501,7 +501,7 @@ export class GrantIssuer {
     return this.#ledger.totalW - account.boundW + account.leastBesideW;
   }
 
-  /** The other cluster members have released capacity for the minimum, or cannot release any. */
+  /** The other cluster members have released capacity for the minimum, or cannot release any (R46). */
   #doesClusterCarry(account: Entitlements): boolean {
     return this.#withLeastW(account) <= this.#clusterRoomW;
   }

@@ -56,7 +56,7 @@ function isSwitching({ telemetry: { switchesPhasesIn, boot } }: Connector): bool
 }
 
 /**
- * Applies session and phase currents of a reading. True if the division of power may change.
+ * Applies session and phase currents of a reading (R33). True if the division of power may change.
  * @param isFromBefore the reading continues a session of the earlier owner, as by `goesOnFromBefore`
  */
 export function followSession(

@@ -94,7 +94,7 @@ export function isOverbooked(
   );
 }
 
-/** Connectors that have not taken a lower limit in time, and may still draw more. */
+/** Connectors that have not taken a lower limit in time, and may still draw more (R48). */
 export function lateAmong(controlled: readonly Connector[], nowMs: number): Connector[] {
   return controlled.filter(
     (connector) =>

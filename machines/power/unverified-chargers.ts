@@ -16,7 +16,7 @@ export function receivesUnverifiedLimits(connector: Connector): boolean {
 
 /**
  * The charger has taken its limits since it connected, and draws no more. As a rule only the proof of its lease is
- * missing. Its grants then give its possible draw. If it breaks them, the limits of others make no difference.
+ * missing. Its grants then give its possible draw (R42). If it breaks them, the limits of others make no difference.
  */
 export function hasObeyed(connector: Connector): boolean {
   const { account, granted } = connector;

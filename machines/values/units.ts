@@ -91,7 +91,7 @@ export function tenthsOfDcW(dcW: number, { voltageV, dc }: DcUnit): number {
   return Math.max(0, Math.ceil((dcW * 1000) / dc.efficiency / milliwatts - 1e-9));
 }
 
-/** Highest power at the car, whole W, that takes no more than `tenthsA` from each phase. */
+/** Highest power at the car, whole W, that takes no more than `tenthsA` from each phase (R39, R40). */
 export function dcWOfTenths(tenthsA: number, { voltageV, dc }: DcUnit): number {
   const milliwatts = ratedMilliwattsPerTenth({ phases: 3, voltageV, dc });
   const fittingW = Math.floor((tenthsA * milliwatts * dc.efficiency) / 1000 + 1e-6);

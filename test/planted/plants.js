@@ -409,6 +409,14 @@ export const PLANTS = [
     invariant: 'P14',
   },
   {
+    name: 'own-fail-safe-forgotten',
+    file: 'machines/power/entitlements.js',
+    text: 'this.keepsThen || !this.#site.reservesOwnFailsafes',
+    bug: 'true',
+    seed: 1,
+    invariant: 'P2',
+  },
+  {
     name: 'session-id-not-checked',
     file: 'sim/charger/virtual-connector.js',
     text: 'limit.session !== this.id',
