@@ -1,6 +1,6 @@
 // `headroom charger run`: virtual chargers in real time against any broker that carries the MQTT contract.
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { LEASE_KINDS, type LeaseKind } from '../machines/power/grant.js';
+import { LEASE_KINDS, type LeaseKind } from '../machines/ledger/grant.js';
 import type { ChargerTls } from '../sim/charger/charger-link.js';
 import {
   type Fleet,

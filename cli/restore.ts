@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import { horizonMsOf } from '../machines/power/grant.js';
+import { horizonMsOf } from '../machines/ledger/grant.js';
 import { counted } from '../machines/values/counted.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf } from '../src/config.js';

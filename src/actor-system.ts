@@ -1,6 +1,6 @@
 // All actors of the service with the parts that drive them: the
 // scheduler, the row change watcher and the liveness sweep.
-import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
+import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import {

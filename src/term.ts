@@ -1,6 +1,6 @@
 // All that a node runs while it owns a shard: actors, and the bus to the chargers.
 import { randomUUID } from 'node:crypto';
-import type { GrantTiming } from '../machines/power/grant.js';
+import type { GrantTiming } from '../machines/ledger/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
 import type { Application } from './application/application.js';
 import { type Config, variableOf } from './config.js';

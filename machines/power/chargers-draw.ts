@@ -1,4 +1,6 @@
 // Reported draw of a location's chargers, and the site import that results from it.
+
+import type { Ledger } from '../ledger/ledger.js';
 import type { SiteImport } from '../limits/billed-window.js';
 import type { BuildingLoad, ChargersNow } from '../limits/building-load.js';
 import type { ChargersDraw } from '../limits/load-estimate.js';
@@ -6,17 +8,26 @@ import type { SiteMeterReport } from '../limits/site-meter.machine.js';
 import type { Instant } from './budget.js';
 import type { Connector } from './connector.js';
 import { GRID_PHASES, phasesOf } from './fuses.js';
-import type { LocationSupervisor } from './location-supervisor.js';
+import type { MeterLedger } from './meter-ledger.js';
 
 const LETTERS = 'RST';
+
+/** Chargers of a location with their readings and entitlements. */
+interface MeteredChargers {
+  readonly connectors: ReadonlyMap<string, Connector>;
+  readonly meters: MeterLedger;
+  readonly ledger: Ledger;
+}
 
 /**
  * Only fresh readings count as measured, because the draw of a silent charger is unknown. On a phase, a charger counts
  * with its certain draw there. That draw is 0 if the charger reports no amperes, or if it has one phase with unknown
  * rotation.
  */
-export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: Instant): ChargersNow {
-  const { meters, ledger, connectors } = supervisor;
+export function chargersNowOf(
+  { connectors, meters, ledger }: MeteredChargers,
+  { now, nowMs }: Instant,
+): ChargersNow {
   const measuredA = [0, 0, 0];
   let witnessedW = 0;
   for (const connector of connectors.values()) {
@@ -42,14 +53,14 @@ export function chargersNowOf(supervisor: LocationSupervisor, { now, nowMs }: In
  * full entitlement. A building with an unreliable meter counts with its maximum.
  */
 export function siteImportOf(
-  supervisor: LocationSupervisor,
+  chargers: MeteredChargers,
   load: BuildingLoad | undefined,
   building: SiteMeterReport | undefined,
   instant: Instant,
 ): SiteImport {
-  const { watts, reportedSinceMs } = chargersNowOf(supervisor, instant);
+  const { watts, reportedSinceMs } = chargersNowOf(chargers, instant);
   let chargersW = watts.measured;
-  for (const { telemetry, account } of supervisor.connectors.values())
+  for (const { telemetry, account } of chargers.connectors.values())
     if (!telemetry.slot.isFresh) chargersW += account.boundW;
   const mostW = Math.max(chargersW, watts.most);
   if (load === undefined || building === undefined) return { measuredW: chargersW, reportedSinceMs, mostW };

@@ -1,13 +1,13 @@
 // Applies a connector's reports: readings, acknowledgements and its own description. Only this module writes `Telemetry`.
 
+import type { LeaseKind } from '../ledger/grant.js';
+import { ALL_PHASES, onFirst } from '../ledger/own-phases.js';
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
 import { foldCompliance } from './compliance.js';
 import { type Connector, reserveWorstCase, rewire, type Writing } from './connector.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
-import type { LeaseKind } from './grant.js';
 import { forgetSent, recordTaken } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
-import { ALL_PHASES, onFirst } from './own-phases.js';
 import { beginSession, followSession, goesOnFromBefore, surelyOn } from './reallocated-phases.js';
 
 /**

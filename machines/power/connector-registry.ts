@@ -1,5 +1,8 @@
 // Connectors of a location. A known connector keeps all its reservations when its location is rebuilt.
 
+import type { LeaseKind, LeaseTiming } from '../ledger/grant.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
 import { tenthsAOf } from '../values/units.js';
 import {
   type Connector,
@@ -11,11 +14,8 @@ import {
 } from './connector.js';
 import type { ConnectorActor } from './connector.machine.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
-import type { LeaseKind, LeaseTiming } from './grant.js';
 import { setStored, setStoredLease } from './granted.js';
-import type { Ledger } from './ledger.js';
 import type { MeterLedger } from './meter-ledger.js';
-import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
 /** A connector of the location from provisioning and database rows. Currents in tenths of an ampere per phase. */
 export interface ProvisionedConnector {

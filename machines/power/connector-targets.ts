@@ -1,6 +1,7 @@
 // Sets the target of each connector by lock, demand, rotation and fair share. The grant issuer decides how much of a
 // target it can grant now. Only this module writes `Decided`.
 
+import type { LimitReason } from '../ledger/grant.js';
 import { tenthsWithin, wattsOfTenths } from '../values/units.js';
 import { type Connector, floorWOf, isLocked, isReadOnly, type Writing } from './connector.js';
 import { doubtRest } from './connector-demand.js';
@@ -21,7 +22,6 @@ import {
   servedBy,
 } from './division.js';
 import { failsafeTenthsAOf, heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
-import type { LimitReason } from './grant.js';
 import { canSwitch, choosePhases } from './reallocated-phases.js';
 import { isKeptOn } from './rotation.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';

@@ -1,5 +1,9 @@
 // State that a location's supervisor keeps for one connector.
 
+import type { ConnectorDescription, Entitlements } from '../ledger/entitlements.js';
+import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from '../ledger/grant.js';
+import { type Ledger, NOTHING_STORED, type StoredReservation } from '../ledger/ledger.js';
+import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
 import {
   type ConnectorRating,
   dcWOfTenths,
@@ -14,12 +18,8 @@ import type { Binding } from './claims.js';
 import { type Compliance, createCompliance } from './compliance.js';
 import { type ConnectorActor, type Link, NO_TURN, type Turn } from './connector.machine.js';
 import { createDemand, type Demand } from './connector-demand.js';
-import type { ConnectorDescription, Entitlements } from './entitlements.js';
 import type { Fuses, Wiring } from './fuses.js';
-import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from './grant.js';
-import { type Ledger, NOTHING_STORED, type StoredReservation } from './ledger.js';
 import type { MeterSlot } from './meter-ledger.js';
-import { ALL_PHASES, type PhaseCount } from './own-phases.js';
 
 /** Provisioned properties of a connector. */
 export interface ConnectorSpec extends ConnectorRating, Wiring {

@@ -1,11 +1,11 @@
 // Divides a location's available power among its connectors by current locks, turns and cars.
 
+import type { PhaseCount } from '../ledger/own-phases.js';
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
 import type { Claim } from './claims.js';
 import { type Connector, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
-import type { PhaseCount } from './own-phases.js';
 import type { Served } from './reallocated-phases.js';
 import {
   inRotationOrder,

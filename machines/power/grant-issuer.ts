@@ -1,13 +1,14 @@
 // Converts targets into grants. Lower limits leave at once; higher ones leave as far as the remaining capacity allows.
+
+import type { Entitlements } from '../ledger/entitlements.js';
+import { type Grant, ttlMsOf } from '../ledger/grant.js';
+import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from '../ledger/ledger.js';
+import { mostOnFirst } from '../ledger/own-phases.js';
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type Connector, isLocked, powersOf } from './connector.js';
 import { aimAt, leaveAtBound } from './connector-targets.js';
-import type { Entitlements } from './entitlements.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
-import { type Grant, ttlMsOf } from './grant.js';
 import { type DecidedGrant, recordRaise, recordSent, restartSent } from './granted.js';
-import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from './ledger.js';
-import { mostOnFirst } from './own-phases.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
 import { REPEAT_AFTER_MS } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';

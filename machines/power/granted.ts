@@ -1,7 +1,8 @@
 // Records the grants that are sent to a connector, and its reservation on disk. Only this module writes `Granted`.
+
+import type { Grant, LeaseKind } from '../ledger/grant.js';
+import type { StoredReservation } from '../ledger/ledger.js';
 import type { Connector, Writing } from './connector.js';
-import type { Grant, LeaseKind } from './grant.js';
-import type { StoredReservation } from './ledger.js';
 
 type Written = Writing<'granted'>;
 

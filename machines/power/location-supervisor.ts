@@ -1,6 +1,8 @@
 // Decides the division of a location's power: limit and chargers in, grants out. The module uses no clock and no
 // network.
 
+import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from '../ledger/grant.js';
+import { Ledger, type StoredReservation } from '../ledger/ledger.js';
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import type { Budget, LookAhead } from './budget.js';
@@ -17,10 +19,8 @@ import {
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
 import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
-import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } from './grant.js';
 import { GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
 import { type DecidedGrant, forgetSent, setStored, setStoredLease, setStoring, withdraw } from './granted.js';
-import { Ledger, type StoredReservation } from './ledger.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
 import type { DrawnPower, FeederCurrents, GridTenthsA } from './power-minute.js';

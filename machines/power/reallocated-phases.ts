@@ -1,11 +1,7 @@
 // Learns the phases that a car uses, and reallocates the others if the charger's grants end with the session. Only this
 // module writes `Session`.
 
-import type { Writable } from '../values/writable.js';
-import { type Car, type Connector, createSession, isLocked, type Session } from './connector.js';
-import type { ReallocatedTo } from './grant.js';
-import { restartSent } from './granted.js';
-import type { MeterReading } from './meter-ledger.js';
+import type { ReallocatedTo } from '../ledger/grant.js';
 import {
   ALL_PHASES,
   NO_CURRENT,
@@ -13,7 +9,11 @@ import {
   onFirst,
   type PhaseCount,
   phasesLoaded,
-} from './own-phases.js';
+} from '../ledger/own-phases.js';
+import type { Writable } from '../values/writable.js';
+import { type Car, type Connector, createSession, isLocked, type Session } from './connector.js';
+import { restartSent } from './granted.js';
+import type { MeterReading } from './meter-ledger.js';
 
 /** A car must show fewer phases for this long, because some cars start on one phase and then use more. */
 const LEARNT_AFTER_MS = 15_000;

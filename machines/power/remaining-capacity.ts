@@ -1,4 +1,7 @@
 // Capacity beside connectors that receive no limit or have not taken a lower one, by their possible draw.
+
+import type { Ledger } from '../ledger/ledger.js';
+import type { PhaseCount } from '../ledger/own-phases.js';
 import { wattsOfTenths } from '../values/units.js';
 import type { Budget } from './budget.js';
 import { type Connector, isLocked } from './connector.js';
@@ -7,8 +10,6 @@ import type { Available, Switching } from './division.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
 import { isUntaken } from './granted.js';
-import type { Ledger } from './ledger.js';
-import type { PhaseCount } from './own-phases.js';
 
 /** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
 export const REPEAT_AFTER_MS = 2_000;

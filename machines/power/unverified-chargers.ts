@@ -1,9 +1,10 @@
 // Limits for chargers without a verified lease. Their maxima stay reserved, but as a rule they obey.
+
+import type { Entitlements } from '../ledger/entitlements.js';
+import type { BeyondGrants, Ledger } from '../ledger/ledger.js';
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type Connector, floorWOf, isControlled, isLocked, isReachable } from './connector.js';
-import type { Entitlements } from './entitlements.js';
 import { heldWOf } from './failsafes.js';
-import type { BeyondGrants, Ledger } from './ledger.js';
 import { floorBesideNeedW, lastingWOf, type PowerNeed } from './shortage.js';
 
 /** A limit leaves with every heartbeat. A charger that takes limits leaves at most this many unacknowledged. */

@@ -1,7 +1,7 @@
 // Tracks the time of a charger and its effect on leases. The gateway reads the charger's clock at intervals, and after
 // each answer that may have set that clock. It answers with the time only after the service has received the note that
 // leases may end later.
-import { longestLeaseMsOf } from '../power/grant.js';
+import { longestLeaseMsOf } from '../ledger/grant.js';
 import { FAILSAFE_LOOK_S, type Job, type Outstanding } from './charge-point.js';
 import { ChargerClock, type ClockVerdict } from './charger-clock.js';
 import type { GatewayAnswer, GatewayRequest } from './gateway-request.js';

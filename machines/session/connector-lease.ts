@@ -1,6 +1,6 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
 import { initialTransition, transition } from 'xstate';
-import { longestLeaseMsOf } from '../power/grant.js';
+import { longestLeaseMsOf } from '../ledger/grant.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,

@@ -1,6 +1,6 @@
 // Runs many virtual chargers on one broker and sums up their state.
 import { randomUUID } from 'node:crypto';
-import type { LeaseTiming, LimitReason } from '../../machines/power/grant.js';
+import type { LeaseTiming, LimitReason } from '../../machines/ledger/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { Clock } from '../../src/ports/clock.js';

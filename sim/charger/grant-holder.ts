@@ -1,5 +1,5 @@
 // The charger's side of the grant protocol for one connector: fence, lease, current limit and limit after the lease.
-import type { AckResult, LeaseKind, LimitReason, ReallocatedTo } from '../../machines/power/grant.js';
+import type { AckResult, LeaseKind, LimitReason, ReallocatedTo } from '../../machines/ledger/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 
 /** Limit in force at a connector. Currents are in A per phase. */

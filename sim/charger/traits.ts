@@ -1,5 +1,5 @@
 // Traits that distinguish virtual chargers: their leases, the rate of their clocks, and their misbehaviours.
-import type { LeaseKind } from '../../machines/power/grant.js';
+import type { LeaseKind } from '../../machines/ledger/grant.js';
 
 /** Kinds of misbehaviour. Any number of them can be combined. */
 export const MISBEHAVIOURS = {

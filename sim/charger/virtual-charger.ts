@@ -1,7 +1,7 @@
 // A virtual charger without clock and wire: its connectors, their cars, and the charger's half of the protocol.
 
 import type { z } from 'zod';
-import type { AckResult } from '../../machines/power/grant.js';
+import type { AckResult } from '../../machines/ledger/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import { createTokenBucket } from '../../src/token-bucket.js';
 import {

@@ -1,6 +1,6 @@
 // One connector of a virtual charger: its outlet with the cars, limited by the grants that the connector holds.
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { AckResult, LeaseKind } from '../../machines/power/grant.js';
+import type { AckResult, LeaseKind } from '../../machines/ledger/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';

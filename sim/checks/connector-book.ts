@@ -1,6 +1,6 @@
 // Computes the entitlement of one connector from the messages between it and the service alone (P2), without the
 // service's ledger.
-import type { LeaseKind } from '../../machines/power/grant.js';
+import type { LeaseKind } from '../../machines/ledger/grant.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CircuitPhaseName } from '../world/site-fuses.js';
 

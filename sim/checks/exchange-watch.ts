@@ -1,7 +1,7 @@
 // Follows the messages that chargers send and those of them that the service receives. Records the limits that
 // chargers took, and reports a limit that a charger must not take (P7).
 
-import type { LeaseKind } from '../../machines/power/grant.js';
+import type { LeaseKind } from '../../machines/ledger/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { LimitMessage, MeterMessage, StateMessage } from '../../src/wire/mqtt.js';
 import { ackSchema, meterSchema } from '../../src/wire/mqtt.js';

@@ -1,6 +1,6 @@
 // The locations and connectors of a world for its checks, each found without a search.
 
-import { type LeaseTiming, longestLeaseMsOf, noticeMsOf } from '../../machines/power/grant.js';
+import { type LeaseTiming, longestLeaseMsOf, noticeMsOf } from '../../machines/ledger/grant.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import { buildTopic } from '../../src/wire/topics.js';
 import { countedV, leastOfferA } from '../charger/direct-current.js';

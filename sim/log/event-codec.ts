@@ -1,7 +1,7 @@
 // Bytes of the events of a trace. Equal events give equal bytes, so the same bytes serve the hash and the event log.
 import { createHash } from 'node:crypto';
+import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { OPERATOR_STATES } from '../../machines/limits/lpc.machine.js';
-import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { FAULT_KINDS, type TraceEvent } from './trace-event.js';

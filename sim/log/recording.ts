@@ -1,7 +1,7 @@
 // A recording: the event log of a service. Each start is a section, with the initial state as its head. An entry is a
 // line of JSON: an input or a decision.
 import { z } from 'zod';
-import { LIMIT_REASONS } from '../../machines/power/grant.js';
+import { LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { COMMANDS, QUERIES } from '../../src/application/application.js';
 import { OperatorError } from '../../src/ports/operator-error.js';
 import { LogFile, type LogPart, partsOf } from './log-file.js';

@@ -1,8 +1,9 @@
 // Events of a simulated world as plain data, in the order in which they happened. Hash, trace file, replay and report
 // derive from them.
+
+import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
 import type { LimitCause } from '../../machines/limits/limit-in-force.js';
 import type { OperatorState } from '../../machines/limits/lpc.machine.js';
-import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs } from '../../machines/values/time.js';
 

@@ -1,5 +1,5 @@
 // Sums up the energy, starts, limits and times of one connector, event by event.
-import type { LimitReason } from '../../machines/power/grant.js';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { EventOf } from '../log/trace-state.js';
 

@@ -1,5 +1,5 @@
 // Data of a report page. Tracks are columns of differences, which compress to a fraction of the size of the events.
-import type { LimitReason } from '../../machines/power/grant.js';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { EventOf } from '../log/trace-state.js';

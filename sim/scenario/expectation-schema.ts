@@ -1,6 +1,6 @@
 // Schema of the expectations of a scenario: numbers, reasons and alarms at instants, over spans and of the whole run.
 import { z } from 'zod';
-import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import type { LocationId } from '../../machines/values/ids.js';
 import type { FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema } from '../../src/provisioning/field-schemas.js';

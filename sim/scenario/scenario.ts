@@ -1,5 +1,5 @@
 // A scenario in the form that the simulator runs: all names resolved and checked, all moments as instants.
-import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
+import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorRating } from '../../machines/values/units.js';

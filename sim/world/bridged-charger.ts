@@ -1,7 +1,7 @@
 // A virtual OCPP charger with its gateway session. For the world the pair is an MQTT charger like any other.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { LimitReason } from '../../machines/power/grant.js';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { HeldLease } from '../../machines/session/held-lease.js';
 import { CLOCK_DOUBTED } from '../../machines/session/lease-report.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';

@@ -3,7 +3,7 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import type { LeaseTiming } from '../../machines/power/grant.js';
+import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
 import type { CarNote } from '../charger/car.js';

@@ -1,5 +1,5 @@
 // Preparation of a world: settings, tenants and keys for the first start of its service.
-import { horizonMsOf } from '../../machines/power/grant.js';
+import { horizonMsOf } from '../../machines/ledger/grant.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
 import { createAdministration } from '../../src/outbound/knex/administration.js';

@@ -1,7 +1,7 @@
 // The record of a world: each event, for a listener of the trace, and every violation.
 import { createHash } from 'node:crypto';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { ConnectorReport } from '../../machines/power/connector.machine.js';
-import type { LimitReason } from '../../machines/power/grant.js';
 import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
 import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';

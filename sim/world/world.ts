@@ -3,7 +3,7 @@
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { longestLeaseMsOf } from '../../machines/power/grant.js';
+import { longestLeaseMsOf } from '../../machines/ledger/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Config } from '../../src/config.js';

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import { type AnyActor, createActor } from 'xstate';
+import type { GrantTiming } from '../../machines/ledger/grant.js';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
@@ -13,7 +14,6 @@ import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import { type Connection, fusesOf } from '../../machines/power/fuses.js';
-import type { GrantTiming } from '../../machines/power/grant.js';
 import {
   type LocationActor,
   type LocationConnector,

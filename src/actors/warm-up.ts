@@ -1,6 +1,6 @@
 // Warm-up: builds the actors of another node's tenants, and drops them. A first build in this node's own ownership term
 // would take twice the processor time, and requests would wait for it.
-import type { GrantTiming } from '../../machines/power/grant.js';
+import type { GrantTiming } from '../../machines/ledger/grant.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { LocationRecord, TenantState } from '../ports/records.js';

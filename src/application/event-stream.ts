@@ -1,6 +1,6 @@
 // Sends a tenant's events to its listeners: effects of actors, alarms, limits of connectors; each second power and
 // fuses.
-import type { Grant } from '../../machines/power/grant.js';
+import type { Grant } from '../../machines/ledger/grant.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Effect, LocationEntity, Tenant } from '../actors/directory.js';

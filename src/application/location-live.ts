@@ -1,5 +1,6 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
 
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { LimitCause, LimitInForce } from '../../machines/limits/limit-in-force.js';
 import {
   type Connector,
@@ -9,7 +10,6 @@ import {
   throttleOf,
 } from '../../machines/power/connector.js';
 import { type CircuitPhase, GRID_PHASES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
-import type { LimitReason } from '../../machines/power/grant.js';
 import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/measured-draw.js';
 import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
 import { kwText } from '../../machines/values/figures.js';

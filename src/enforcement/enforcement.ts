@@ -1,8 +1,8 @@
 // Makes the chargers keep to their locations' limits: readings and limits come in, one point decides, grants go out.
 
+import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/ledger/grant.js';
 import { type Connector, linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
-import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { DecisionOutcome } from '../../machines/power/location.machine.js';

@@ -1,7 +1,8 @@
 // Liveness sweep, once a second: expires readings, detects silent chargers, and requests states that were lost.
+
+import type { GrantTiming } from '../../machines/ledger/grant.js';
 import { linkOf } from '../../machines/power/connector.js';
 import { staleAfterMsOf } from '../../machines/power/connector-registry.js';
-import type { GrantTiming } from '../../machines/power/grant.js';
 import type { ConnectorEntity, Directory, LocationEntity, Tenant } from '../actors/directory.js';
 import type { Overload } from '../actors/overload.js';
 import type { Cancel, Clock } from '../ports/clock.js';

@@ -1,9 +1,10 @@
 // Metrics of the locations' states, counted over all locations at each read.
+
+import { ALARM_KINDS, THROTTLES } from '../../machines/ledger/grant.js';
 import { OPERATOR_STATES, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { SITE_METER_STATES } from '../../machines/limits/site-meter.machine.js';
 import { linkOf, throttleOf } from '../../machines/power/connector.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
-import { ALARM_KINDS, THROTTLES } from '../../machines/power/grant.js';
 import { type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { OverloadState } from '../actors/overload.js';
 import type { Metrics } from '../metrics.js';

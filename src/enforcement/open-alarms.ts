@@ -1,5 +1,5 @@
 // Alarms with a beginning and an end: each is reported once, kept on disk, and open again after a restart.
-import type { AlarmKind } from '../../machines/power/grant.js';
+import type { AlarmKind } from '../../machines/ledger/grant.js';
 import { connectorKey } from '../../machines/values/ids.js';
 import type { LocationEntity } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';

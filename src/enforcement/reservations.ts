@@ -1,8 +1,7 @@
 // Persisted worst-case grant per connector, on disk before the grant leaves: the first grant after a crash needs no
 // wait.
-import type { Connector } from '../../machines/power/connector.js';
-import type { LeaseKind } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/granted.js';
+
+import type { LeaseKind } from '../../machines/ledger/grant.js';
 import {
   leaseToStore,
   leastOf,
@@ -10,8 +9,10 @@ import {
   reservationOf,
   type StoredReservation,
   storedWOf,
-} from '../../machines/power/ledger.js';
-import { mostOnFirst } from '../../machines/power/own-phases.js';
+} from '../../machines/ledger/ledger.js';
+import { mostOnFirst } from '../../machines/ledger/own-phases.js';
+import type { Connector } from '../../machines/power/connector.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';

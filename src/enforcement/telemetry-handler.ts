@@ -1,8 +1,8 @@
 // Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
 
+import type { Ack } from '../../machines/ledger/grant.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
-import type { Ack } from '../../machines/power/grant.js';
 import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import {
   type ConnectorId,

@@ -1,8 +1,8 @@
 // Durable changes of the command line from outside a running service.
 
+import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
-import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type {

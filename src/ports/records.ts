@@ -1,13 +1,13 @@
 // The shapes of stored rows: tenants, locations, connectors, clusters, profiles, reservations, alarms.
 
+import type { AlarmKind, LeaseKind, LeaseTiming } from '../../machines/ledger/grant.js';
+import type { PhaseCount } from '../../machines/ledger/own-phases.js';
 import type { BilledSoFar } from '../../machines/limits/billed-window.js';
 import type { SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
-import type { AlarmKind, LeaseKind, LeaseTiming } from '../../machines/power/grant.js';
-import type { PhaseCount } from '../../machines/power/own-phases.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
   ClusterId,

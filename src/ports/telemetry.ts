@@ -1,5 +1,5 @@
 // Messages to and from chargers, independent of the broker.
-import type { Ack, Grant, LeaseKind } from '../../machines/power/grant.js';
+import type { Ack, Grant, LeaseKind } from '../../machines/ledger/grant.js';
 import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import type {
   ChargerAddress,

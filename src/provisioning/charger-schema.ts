@@ -1,7 +1,7 @@
 // A charger in the provisioning file: its connectors, AC and DC, its heartbeat and its lease.
 import { z } from 'zod';
+import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import { PHASE_ROTATIONS } from '../../machines/power/fuses.js';
-import type { LeaseTiming } from '../../machines/power/grant.js';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A, tenthsOfDcW } from '../../machines/values/units.js';
 import {

@@ -1,7 +1,7 @@
 // JSON messages from and to chargers. Every field has bounds and unknown fields are ignored, so that a broken field
 // costs only its message. The AsyncAPI document contains the descriptions, for charger makers.
 import { z } from 'zod';
-import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/power/grant.js';
+import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.

@@ -1,7 +1,7 @@
 // Answers about the past for operators: submissions, power, alarms. Extensions of the contract.
 import { z } from 'zod';
+import { ALARM_KINDS } from '../../machines/ledger/grant.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
-import { ALARM_KINDS } from '../../machines/power/grant.js';
 import { instantSchema, prioritySchema } from './rest.js';
 
 // Power of a location in answers and events of the extensions, with its estimated part.

@@ -1,10 +1,10 @@
 // Answers about the present state of locations for operators: the list,
 // and one location live. Extensions of the contract.
 import { z } from 'zod';
+import { LIMIT_REASONS, THROTTLES } from '../../machines/ledger/grant.js';
 import { SINGLE_CAUSES } from '../../machines/limits/limit-in-force.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
-import { LIMIT_REASONS, THROTTLES } from '../../machines/power/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
 import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';

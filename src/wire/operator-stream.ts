@@ -1,6 +1,6 @@
 // Events of the stream: one name and one shape for each. An extension of the contract.
 import { z } from 'zod';
-import { LIMIT_REASONS } from '../../machines/power/grant.js';
+import { LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { errorEnvelopeSchema } from './error-envelope.js';
 import { operatorChangeShape } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';

@@ -1,5 +1,5 @@
 // The actors of a small tenant on a virtual clock, built from rows as at a start: two locations, a lock, a cluster.
-import type { Grant } from '../../machines/power/grant.js';
+import type { Grant } from '../../machines/ledger/grant.js';
 import type {
   ClusterId,
   ConnectorId,

@@ -48,14 +48,15 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
 ];
 
 /** The layers of `machines/`, lowest first. No layer imports one above it. */
-const MACHINES = ['values', 'limits', 'power', 'session'];
+const MACHINES = ['values', 'limits', 'ledger', 'power', 'session'];
 
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: [...MACHINES, 'xstate'],
   values: ['values'],
   limits: ['values', 'limits', 'xstate'],
-  power: ['values', 'limits', 'power', 'xstate'],
-  session: ['values', 'power', 'session', 'xstate'],
+  ledger: ['values', 'ledger'],
+  power: ['values', 'limits', 'ledger', 'power', 'xstate'],
+  session: ['values', 'ledger', 'power', 'session', 'xstate'],
   ports: ['ports', ...MACHINES],
   wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
   actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],

@@ -1,7 +1,7 @@
 // A running service and virtual chargers on its real broker, under one virtual clock that waits for messages in flight.
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'vitest';
-import type { AlarmKind } from '../../machines/power/grant.js';
+import type { AlarmKind } from '../../machines/ledger/grant.js';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
 import type { Store } from '../../src/ports/store.js';

@@ -1,9 +1,9 @@
 // A charger out of reach takes no lower limit. A lock whose 6 A do not fit beside the charger's entitlement waits for
 // the end of that.
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { LeaseKind } from '../../machines/ledger/grant.js';
 import type { Connector } from '../../machines/power/connector.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
-import type { LeaseKind } from '../../machines/power/grant.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';

@@ -1,9 +1,9 @@
 // Effect of a connector's reported voltage on the power reserved for its current (R11).
 import { expect, it } from 'vitest';
+import { Ledger } from '../../machines/ledger/ledger.js';
 import { createConnector } from '../../machines/power/connector.js';
 import { applyReading } from '../../machines/power/connector-readings.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
-import { Ledger } from '../../machines/power/ledger.js';
 import { MeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
 

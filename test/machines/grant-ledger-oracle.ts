@@ -1,5 +1,5 @@
 // Works out a connector's entitlement the slow way: it searches every grant and acknowledgement anew.
-import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
+import type { GrantTiming, LeaseKind } from '../../machines/ledger/grant.js';
 
 interface Given {
   readonly seq: number;

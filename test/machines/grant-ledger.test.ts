@@ -4,9 +4,9 @@ import {
   type ConnectorDescription,
   type Entitlements,
   LedgerError,
-} from '../../machines/power/entitlements.js';
-import { type GrantTiming, horizonMsOf } from '../../machines/power/grant.js';
-import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
+} from '../../machines/ledger/entitlements.js';
+import { type GrantTiming, horizonMsOf } from '../../machines/ledger/grant.js';
+import { Ledger, leaseToStore } from '../../machines/ledger/ledger.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

@@ -1,7 +1,8 @@
 // The worst charger that keeps to the contract. For the settling time after a decrease, it draws the highest permitted
 // current.
+
+import type { AckResult, Grant, LeaseKind, ReallocatedTo } from '../../machines/ledger/grant.js';
 import type { PhaseRotation } from '../../machines/power/fuses.js';
-import type { AckResult, Grant, LeaseKind, ReallocatedTo } from '../../machines/power/grant.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 
 /** Currents in tenths of A per phase. */

@@ -1,9 +1,9 @@
 // A charger that kept no lease for a while and keeps leases again. Its limits from before that end like leases (R41).
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Entitlements } from '../../machines/ledger/entitlements.js';
+import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/ledger/grant.js';
+import { Ledger, leaseToStore } from '../../machines/ledger/ledger.js';
 import type { Connector } from '../../machines/power/connector.js';
-import type { Entitlements } from '../../machines/power/entitlements.js';
-import { type GrantTiming, type LeaseKind, longestLeaseMsOf } from '../../machines/power/grant.js';
-import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';

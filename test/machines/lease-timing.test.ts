@@ -1,9 +1,9 @@
 // Chargers with a heartbeat and a lease of their own among others: the duration of their limits, and the time until
 // they count as silent.
 import { describe, expect, it } from 'vitest';
+import { horizonMsOf, type LeaseKind } from '../../machines/ledger/grant.js';
 import type { Budget } from '../../machines/power/budget.js';
 import type { GrantBeforeStart } from '../../machines/power/connector-registry.js';
-import { horizonMsOf, type LeaseKind } from '../../machines/power/grant.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import { budgetOf } from './location-parts.js';

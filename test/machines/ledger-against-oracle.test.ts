@@ -6,10 +6,10 @@ import {
   type Entitlements,
   LedgerError,
   type Restored,
-} from '../../machines/power/entitlements.js';
-import type { GrantTiming, LeaseKind } from '../../machines/power/grant.js';
-import { Ledger } from '../../machines/power/ledger.js';
-import { onFirst, type PhaseCount } from '../../machines/power/own-phases.js';
+} from '../../machines/ledger/entitlements.js';
+import type { GrantTiming, LeaseKind } from '../../machines/ledger/grant.js';
+import { Ledger } from '../../machines/ledger/ledger.js';
+import { onFirst, type PhaseCount } from '../../machines/ledger/own-phases.js';
 import { wattsOfTenths } from '../../machines/values/units.js';
 import { casesInCi } from '../seeds.js';
 import { HoldingOracle } from './grant-ledger-oracle.js';

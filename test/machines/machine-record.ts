@@ -8,7 +8,7 @@ import {
   type SnapshotFrom,
   transition,
 } from 'xstate';
-import type { GrantTiming } from '../../machines/power/grant.js';
+import type { GrantTiming } from '../../machines/ledger/grant.js';
 import {
   type LocationEvent,
   type LocationInput,

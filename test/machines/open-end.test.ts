@@ -1,7 +1,7 @@
 // A charger that may keep a limit for longer than its lease, for example because its clock is about to be set. Its
 // grants count until then (R41).
 import { expect, it } from 'vitest';
-import { Ledger, leaseToStore } from '../../machines/power/ledger.js';
+import { Ledger, leaseToStore } from '../../machines/ledger/ledger.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { decideWith } from './connector-actor.js';
 import { budgetOf, newSupervisor, placeInReach } from './location-parts.js';

@@ -1,8 +1,8 @@
 // A connector's limit is at least its unconditional reserve, or its reason names the exception (R18).
 import { describe, expect, it } from 'vitest';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import { type Connector, isControlled } from '../../machines/power/connector.js';
 import { Fuses, NO_FUSES } from '../../machines/power/fuses.js';
-import type { LimitReason } from '../../machines/power/grant.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';

@@ -1,17 +1,18 @@
 // The service's side of the rig: a supervisor and a disk, connected as in the service, with crashes and restarts.
 
-import type { Budget } from '../../machines/power/budget.js';
-import type { Connector } from '../../machines/power/connector.js';
-import type { Fuses } from '../../machines/power/fuses.js';
-import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/power/grant.js';
-import type { DecidedGrant } from '../../machines/power/granted.js';
+import { type GrantTiming, horizonMsOf, noticeMsOf } from '../../machines/ledger/grant.js';
 import {
   leastOf,
   NOTHING_STORED,
   reservationOf,
   type StoredReservation,
   storedWOf,
-} from '../../machines/power/ledger.js';
+} from '../../machines/ledger/ledger.js';
+import { mostOnFirst } from '../../machines/ledger/own-phases.js';
+import type { Budget } from '../../machines/power/budget.js';
+import type { Connector } from '../../machines/power/connector.js';
+import type { Fuses } from '../../machines/power/fuses.js';
+import type { DecidedGrant } from '../../machines/power/granted.js';
 import {
   type Decision,
   fitsStill,
@@ -19,7 +20,6 @@ import {
   LocationSupervisor,
 } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
-import { mostOnFirst } from '../../machines/power/own-phases.js';
 import type { Agenda, Dice } from './agenda.js';
 import { createConnectorActor, decideWith, lockAt } from './connector-actor.js';
 import type { Acknowledged, ChargerTraits } from './hostile-charger.js';

@@ -1,11 +1,11 @@
 // A location under attack: a supervisor, the worst permitted chargers, bad links and crashes, checked at every event.
 import { expect } from 'vitest';
+import type { Grant } from '../../machines/ledger/grant.js';
+import type { StoredReservation } from '../../machines/ledger/ledger.js';
 import type { BuildingOnPhases } from '../../machines/power/budget.js';
 import { isLocked } from '../../machines/power/connector.js';
 import { type Fuses, GRID_PHASES, NO_FUSES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
-import type { Grant } from '../../machines/power/grant.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
-import type { StoredReservation } from '../../machines/power/ledger.js';
 import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { Agenda, Dice } from './agenda.js';

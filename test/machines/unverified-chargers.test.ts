@@ -1,8 +1,8 @@
 // The highest fallback that may be sent to an unverified charger while its maximum is reserved.
 import { expect, it } from 'vitest';
-import type { ConnectorDescription } from '../../machines/power/entitlements.js';
-import type { GrantTiming } from '../../machines/power/grant.js';
-import { BeyondGrants, Ledger } from '../../machines/power/ledger.js';
+import type { ConnectorDescription } from '../../machines/ledger/entitlements.js';
+import type { GrantTiming } from '../../machines/ledger/grant.js';
+import { BeyondGrants, Ledger } from '../../machines/ledger/ledger.js';
 import { mostThenOf } from '../../machines/power/unverified-chargers.js';
 
 const TIMING: GrantTiming = { heartbeatMs: 10_000, ttlMs: 60_000, settleMs: 10_000 };

@@ -106,7 +106,7 @@ export const PLANTS = [
   },
   {
     name: 'grant-on-send',
-    file: 'machines/power/entitlements.js',
+    file: 'machines/ledger/entitlements.js',
     text: 'this.#reported = NO_CURRENT',
     bug: "this.#reported = NO_CURRENT, this.#records = this.#records.filter((each) => each.source === 'fallback' || each.seq >= seq)",
     seed: 1,
@@ -122,7 +122,7 @@ export const PLANTS = [
   },
   {
     name: 'no-settle',
-    file: 'machines/power/entitlements.js',
+    file: 'machines/ledger/entitlements.js',
     text: 'Math.min(record.settledAtMs, nowMs + this.#settleMs)',
     bug: 'Math.min(record.settledAtMs, nowMs)',
     seed: 1,
@@ -146,7 +146,7 @@ export const PLANTS = [
   },
   {
     name: 'fail-safe-not-reserved',
-    file: 'machines/power/entitlements.js',
+    file: 'machines/ledger/entitlements.js',
     text: 'largerOf(this.failsafes, this.#mostOf())',
     bug: "this.#mostOf(({ source }) => source !== 'fallback')",
     seed: 3,
@@ -186,7 +186,7 @@ export const PLANTS = [
   },
   {
     name: 'no-drift-margin',
-    file: 'machines/power/grant.js',
+    file: 'machines/ledger/grant.js',
     text: 'Math.ceil(ttlMs * DRIFT)',
     bug: 'ttlMs',
     seed: 1,
@@ -394,7 +394,7 @@ export const PLANTS = [
   {
     // Phases that a charger is about to switch off count as free before it has done so.
     name: 'switched-phases-free-at-once',
-    file: 'machines/power/entitlements.js',
+    file: 'machines/ledger/entitlements.js',
     text: 'largerOf(this.failsafes, this.#mostOf())',
     bug: "largerOf(this.failsafes, this.#mostOf(({ source }) => source !== 'fallback').map((tenthsA, own) => (own < this.usedPhases ? tenthsA : 0)))",
     seed: 13,
@@ -402,7 +402,7 @@ export const PLANTS = [
   },
   {
     name: 'lock-floor-within-the-budget',
-    file: 'machines/power/ledger.js',
+    file: 'machines/ledger/ledger.js',
     text: 'this.#refusalOfLockFloor(connector, mostTenthsA)',
     bug: 'this.#refusalOfGrant(connector, mostTenthsA, budgetW)',
     seed: 4,
@@ -410,7 +410,7 @@ export const PLANTS = [
   },
   {
     name: 'own-fail-safe-forgotten',
-    file: 'machines/power/entitlements.js',
+    file: 'machines/ledger/entitlements.js',
     text: 'this.keepsThen || !this.#site.reservesOwnFailsafes',
     bug: 'true',
     seed: 1,

@@ -1,6 +1,6 @@
 // Extension: alarms and measured power as stored, of one location and of all.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { AlarmKind } from '../../machines/power/grant.js';
+import type { AlarmKind } from '../../machines/ledger/grant.js';
 import type { LocationId } from '../../machines/values/ids.js';
 import type { AlarmRecord } from '../../src/ports/records.js';
 import { alarmListSchema, locationPowerSchema } from '../../src/wire/operator-history.js';

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LeaseTiming } from '../../machines/power/grant.js';
+import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import { systemClock } from '../../src/clock.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';

@@ -1,5 +1,5 @@
 // Texts for the codes of a location: the cause of its limit, and the reason of each connector's limit.
-import type { AlarmKind, LimitReason } from '../../machines/power/grant.js';
+import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
 import type { GridLimitCause } from '../../src/wire/operator-locations.js';
 import { localText } from '../ui/time.js';
 

@@ -1,5 +1,5 @@
 // Words and colours of the rule behind a limit in force, and of the reasons of connectors' limits.
-import type { LimitReason } from '../../machines/power/grant.js';
+import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { LimitRule } from '../../sim/report/report-data.js';
 import { REASON_WORDS } from '../location/words.js';
 import { lookOf } from './source-lines.js';

@@ -1,5 +1,5 @@
 // A location of a recorded run, in the shapes that the views of a running service show, at any instant.
-import type { AlarmKind } from '../../machines/power/grant.js';
+import type { AlarmKind } from '../../machines/ledger/grant.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { ConnectorSummary } from '../../sim/report/connector-account.js';
 import type {

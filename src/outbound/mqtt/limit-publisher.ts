@@ -1,5 +1,5 @@
 // Publishes limits to chargers: a grant as the contract's message, on the connector's own topic.
-import type { Grant } from '../../../machines/power/grant.js';
+import type { Grant } from '../../../machines/ledger/grant.js';
 import type { ConnectorAddress } from '../../../machines/values/ids.js';
 import type { LimitPublisher, MessageBus } from '../../ports/telemetry.js';
 import type { LimitMessage, SyncMessage } from '../../wire/mqtt.js';

@@ -1,7 +1,7 @@
 // Events of a made-up but plausible day: cars arrive and share a limit that falls at 17:00, and chargers drop out.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
-import type { LimitReason } from '../../../machines/power/grant.js';
+import type { LimitReason } from '../../../machines/ledger/grant.js';
 import type { TraceEvent } from '../../../sim/log/trace-event.js';
 import type { EventOf } from '../../../sim/log/trace-state.js';
 

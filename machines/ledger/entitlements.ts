@@ -140,7 +140,7 @@ function fallbackTo(seq: number, currents: OwnPhases): Entitlement {
 
 /**
  * `newer` makes `older` redundant: it is on as many phases, not lower, and ends no earlier than `older`, however the
- * charger counts its lease (R4). An open end stays open whatever the charger reports later (R41).
+ * charger counts its lease (R4). A later report of the lease does not close an open end (R41).
  */
 function isRedundant(
   older: Entitlement | undefined,
