@@ -53,7 +53,11 @@ export class LateWatch {
       else if (isLate) {
         leastW += drawnW;
         excessW += Math.max(0, drawnW - (book.sent?.limitA ?? 0) * wattsPerA);
-      } else if (nowMs < standing.owedUntilMs) leastW += leastA * wattsPerA;
+      } else {
+        const owedA = nowMs < standing.owedUntilMs ? leastA : 0;
+        // No limit is below a fallback that the charger takes by itself (R18).
+        leastW += Math.max(owedA, book.ownFailsafeA) * wattsPerA;
+      }
     }
     return Math.max(limitW + excessW, leastW);
   }

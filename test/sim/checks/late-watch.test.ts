@@ -29,7 +29,7 @@ let late: ConnectorBook;
 let other: ConnectorBook;
 
 function bookOf(key: string, operatorMayPause: boolean): ConnectorBook {
-  const rating = { wattsPerA: WATTS, maxA: 32, leastA: 6, failsafeA: 0, efficiency: undefined };
+  const rating = { wattsPerA: WATTS, maxA: 32, leastA: 6, failsafeA: 6, efficiency: undefined };
   const book = new ConnectorBook(
     site,
     { key, ...rating, operatorMayPause, circuitPhases: [], circuitPhasesOfPhases: [[], [], []] },
@@ -104,6 +104,12 @@ describe('The allowed power beside a charger that has not taken its lower limit'
       endTime: new Date(100_000).toISOString(),
     };
     oracle.lock('q2/1', profile, 0);
+    drawnA.set(late, 18);
+    expect(passTo(32_000)).toBe(24);
+  });
+
+  it('includes the unconditional reserve of the others, below which they get no limit', () => {
+    other.isForgetful = true;
     drawnA.set(late, 18);
     expect(passTo(32_000)).toBe(24);
   });
