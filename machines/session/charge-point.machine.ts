@@ -104,10 +104,14 @@ function isDue({ context, event }: { context: ChargePointContext; event: ChargeP
   return event.type === 'time.passed' && event.nowMs >= context.dueAtMs;
 }
 
-/** A new connection may replace the one before without its end. */
-const INTERRUPTED = { 'charger.disconnected': 'pending', 'charger.connected': 'pending' } as const;
+/** A request ends with its connection, and the next connection begins anew. */
+const INTERRUPTED = { 'charger.connected': 'pending' } as const;
 const PENDING = { target: 'pending', guard: 'isStopped', actions: 'awaitRetry' } as const;
-const CONFIGURED = { target: '#configured', guard: 'isLast', actions: 'awaitRetry' } as const;
+const CONFIGURED = {
+  target: '#chargePoint.configuration.configured',
+  guard: 'isLast',
+  actions: 'awaitRetry',
+} as const;
 
 /** States of a configuration, until each step has its answer. */
 const CONFIGURING = {
@@ -232,28 +236,12 @@ export const chargePointMachine = setup({
           },
         },
         configured: {
-          id: 'configured',
-          initial: 'resting',
-          states: {
-            resting: {
-              on: {
-                'time.passed': [
-                  { guard: 'isReviewDue', target: 'reviewing', actions: 'planReview' },
-                  { guard: 'isDue', actions: 'rest' },
-                ],
-              },
-            },
-            reviewing: {
-              on: {
-                'charger.disconnected': 'resting',
-                'charger.connected': 'resting',
-                'step.answered': [
-                  { guard: 'isLost', target: 'resting', actions: 'awaitRetry' },
-                  { guard: 'isLast', target: 'resting', actions: 'rest' },
-                  { actions: 'goOn' },
-                ],
-              },
-            },
+          on: {
+            'time.passed': [
+              { guard: 'isReviewDue', actions: 'planReview' },
+              { guard: 'isDue', actions: 'rest' },
+            ],
+            'step.answered': [{ guard: 'isLost', actions: 'awaitRetry' }, { actions: 'goOn' }],
           },
         },
       },

@@ -68,12 +68,8 @@ const NOTHING_METERED = {
 } as const;
 const NO_PLAN = { plan: undefined, refusals: 0, shownLimit: undefined, ...NOTHING_METERED } as const;
 
-/** The charger keeps the grant. */
-const KEPT = [
-  { guard: 'isDefaultLeft', target: 'clearing', actions: 'noteShown' },
-  { guard: 'isFallbackLeft', target: 'settingFallback', actions: 'noteShown' },
-  { target: 'idle', actions: 'noteShown' },
-] as const;
+/** The charger keeps the grant, and no default lease is left. */
+const CLEARED = [{ guard: 'isFallbackLeft', target: 'settingFallback' }, { target: 'idle' }] as const;
 
 export const leaseMachine = setup({
   types: { context: {} as LeaseContext, events: {} as LeaseEvent },
@@ -81,10 +77,8 @@ export const leaseMachine = setup({
     begin: assign(({ event }) => (event.type === 'lease.planned' ? { ...NO_PLAN, plan: event.plan } : {})),
     forget: assign(NO_PLAN),
     countRefusal: assign(({ context }) => ({ refusals: context.refusals + 1 })),
-    noteShown: assign(({ context, event }) => ({
-      ...NOTHING_METERED,
-      shownLimit: event.type === 'limit.shown' ? event.limit : context.shownLimit,
-    })),
+    noteShown: assign(({ event }) => (event.type === 'limit.shown' ? { shownLimit: event.limit } : {})),
+    endMetering: assign(NOTHING_METERED),
     watchMeter: assign(({ event }) =>
       event.type === 'limit.hidden'
         ? { meteredByMs: event.nowMs + METERED_WITHIN_MS, asksMeterAtMs: event.nowMs + ASKS_METER_EVERY_MS }
@@ -107,7 +101,7 @@ export const leaseMachine = setup({
   states: {
     writing: {
       initial: 'idle',
-      on: { 'lease.dropped': '.idle', 'charger.started': '.idle' },
+      on: { 'lease.dropped': '.idle' },
       states: {
         idle: {
           entry: 'forget',
@@ -119,14 +113,25 @@ export const leaseMachine = setup({
         },
         // Its composite schedule is to show the limit.
         showing: {
-          on: { 'limit.shown': KEPT, 'limit.hidden': { target: 'metering', actions: 'watchMeter' } },
+          on: {
+            'limit.shown': [
+              { guard: 'isDefaultLeft', target: 'clearing', actions: 'noteShown' },
+              { guard: 'isFallbackLeft', target: 'settingFallback', actions: 'noteShown' },
+              { target: 'idle' },
+            ],
+            'limit.hidden': { target: 'metering', actions: 'watchMeter' },
+          },
         },
         // Its meter is to show the limit.
         metering: {
-          on: { 'limit.metered': KEPT, 'meter.asked': { actions: 'awaitMeter' } },
+          exit: 'endMetering',
+          on: {
+            'limit.metered': [{ guard: 'isDefaultLeft', target: 'clearing' }, ...CLEARED],
+            'meter.asked': { actions: 'awaitMeter' },
+          },
         },
         clearing: {
-          on: { 'default.cleared': KEPT },
+          on: { 'default.cleared': CLEARED },
         },
         settingFallback: {
           on: { 'fallback.set': 'idle' },

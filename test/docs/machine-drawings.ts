@@ -87,8 +87,9 @@ function arrowsFrom(node: AnyStateNode): string[] {
 
 function stayingLabels(node: AnyStateNode): string[] {
   const entries = node.entry.map((action) => `entry / ${nameOf(action)}`);
+  const exits = node.exit.map((action) => `exit / ${nameOf(action)}`);
   const events = transitionsOf(node).filter(({ target }) => target === undefined);
-  return [...entries, ...events.map(({ label }) => label)];
+  return [...entries, ...exits, ...events.map(({ label }) => label)];
 }
 
 /** All transitions of a node, each as `event [guard] / action, action`. */
