@@ -11,6 +11,7 @@ import type {
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
+import { createTokenBucket, type TokenBucket } from '../token-bucket.js';
 import type { LimitMessage } from '../wire/mqtt.js';
 import { topicPrefixOf, topicUnder } from '../wire/topics.js';
 import type { Call, Dialect } from './dialect.js';
@@ -42,6 +43,13 @@ const SHORTEST_SLEEP_MS = 20;
 const LONGEST_SLEEP_MS = 10_000;
 /** A failed write is repeated after this at the latest. */
 const WRITES_AGAIN_MS = 5_000;
+
+/**
+ * Requests for each connector. A connector sends one meter value a second at most, a grant answers it, and three requests
+ * carry that grant to the charger. A configuration takes far fewer requests than the burst.
+ */
+const REQUESTS = { ratePerS: 3, burst: 100 };
+const WARNS_EVERY_MS = 60_000;
 
 /** Follows a charger during its acceptance (`headroom gateway check`). */
 export interface BridgeMonitor {
@@ -85,6 +93,8 @@ export class ChargerBridge implements UplinkReceiver {
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
+  readonly #requests: TokenBucket;
+  #warnedAtMs = Number.NEGATIVE_INFINITY;
   /** As logged last. */
   readonly #ocppStates = new Map<ConnectorId, OcppState>();
   /** The value written last. */
@@ -101,6 +111,9 @@ export class ChargerBridge implements UplinkReceiver {
     this.connectors = connectors;
     this.#parts = options;
     this.#topicPrefix = topicPrefixOf(address);
+    const { ratePerS, burst } = REQUESTS;
+    const places = Math.max(1, connectors.length);
+    this.#requests = createTokenBucket({ ratePerS: ratePerS * places, burst: burst * places });
     const { heartbeatMs, newBoot, memory } = options;
     this.csmsProfiles = new CsmsProfiles(memory.csmsProfiles.get(address));
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
@@ -241,9 +254,17 @@ export class ChargerBridge implements UplinkReceiver {
     }
   }
 
+  /** A session that asks without end keeps to the rate, and spares the charger's flash. */
   #askNext(live: Live, nowMs: number): void {
+    if (this.#requests.waitMs(nowMs) > 0) {
+      if (nowMs - this.#warnedAtMs < WARNS_EVERY_MS) return;
+      this.#warnedAtMs = nowMs;
+      this.#parts.log.warn({ ...this.address }, 'too many requests to a charger: the next ones wait');
+      return;
+    }
     const outstanding = this.session.takeRequest(nowMs);
     if (outstanding === undefined) return;
+    this.#requests.take(nowMs);
     const { ticket, request } = outstanding;
     const { clock, log, metrics, monitor } = this.#parts;
     void live.socket.dialect.perform(request, live.socket.call).then((answer) => {

@@ -13,6 +13,7 @@ import type { LastWill } from '../../src/gateway/uplink.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { type MeterMessage, meterSchema } from '../../src/wire/mqtt.js';
 import { temporaryDirectory } from '../cli/headroom.js';
+import { MACHINES, mutantsOf } from '../mutants/mutants.js';
 import { silentLog } from '../service/running-service.js';
 
 const fileOf = (connectorIds: readonly string[]) => ({
@@ -60,13 +61,15 @@ function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), con
     },
   };
   let boots = 0;
+  const warnings: string[] = [];
+  const log = { ...silentLog, warn: (_: object, words: string) => void warnings.push(words) };
   const { tenants } = parseProvisioning(JSON.stringify(fileOf(connectorIds)), 'charger-bridge');
   const [bridge] = bridgesOf(
     { tenants },
     {
       heartbeatMs,
       clock: counted,
-      log: silentLog,
+      log,
       memory,
       metrics: createGatewayMetrics({ processMetrics: false }),
       newBoot: () => `boot-${++boots}`,
@@ -88,7 +91,13 @@ function bridged(heartbeatMs: number, memory = openGatewayMemory(undefined), con
     },
   };
   const socket = { dialect, call: () => new Promise(() => {}), close() {} };
-  return { bridge, dialect, uplink, socket, said, meters, wills, set, clock };
+  const passed = async (seconds: number) => {
+    for (let step = 0; step < 10 * seconds; step++) {
+      clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  };
+  return { bridge, dialect, uplink, socket, said, meters, wills, warnings, set, clock, passed };
 }
 
 it('A retired bridge answers a late call of its charger, and stores nothing', async () => {
@@ -146,7 +155,7 @@ it('A charger has its current boot in its last will after each start', async () 
 
 it('A limit in watts for a charger with one current value counts only the used phases', async () => {
   const site = bridged(10_000);
-  const { bridge, dialect, uplink, socket, meters, clock } = site;
+  const { bridge, dialect, uplink, socket, meters, clock, passed } = site;
   uplink.isListening = true;
   const told: unknown[] = [];
   const call = async (method: string, params: object) => {
@@ -156,12 +165,6 @@ it('A limit in watts for a charger with one current value counts only the used p
       { key: 'ChargingScheduleAllowedChargingRateUnit', readonly: true, value: 'Power' },
     ];
     return { configurationKey };
-  };
-  const passed = async (seconds: number) => {
-    for (let step = 0; step < 10 * seconds; step++) {
-      clock.advance(100);
-      await new Promise((resolve) => setImmediate(resolve));
-    }
   };
   const timestamp = () => new Date(clock.nowMs()).toISOString();
   await bridge.open({ ...socket, call }, uplink);
@@ -406,4 +409,30 @@ describe('A charger with OCPP 2.0.1 that reconnects without a boot', () => {
     clock.advance(2_000);
     expect(meters.at(-1)).toMatchObject({ status: 'Preparing', powerW: 3000 });
   });
+});
+
+/** Without this part the first step of a configuration repeats without end. */
+const ENDLESS = 'chargePoint.configuration.takenUp.configuring: step.answered 3';
+
+it('A session that asks without end sends a hundred requests at once and then three a second, with a warning', async () => {
+  const mutant = [...MACHINES.values()].flatMap(mutantsOf).find(({ name }) => name === ENDLESS);
+  const putBack = mutant?.plant();
+  const { bridge, dialect, uplink, socket, warnings, passed } = bridged(10_000);
+  let asked = 0;
+  const perform = async () => {
+    if (++asked > 1_000) throw new Error('no limit holds');
+    return { kind: 'done' } as const;
+  };
+  try {
+    await bridge.open({ ...socket, dialect: { ...dialect, perform } }, uplink);
+    await passed(3);
+    expect(asked).toBeGreaterThanOrEqual(100);
+    expect(asked).toBeLessThanOrEqual(104);
+    await passed(10);
+    expect(asked).toBeGreaterThanOrEqual(129);
+    expect(asked).toBeLessThanOrEqual(134);
+    expect(warnings).toEqual(['too many requests to a charger: the next ones wait']);
+  } finally {
+    putBack?.();
+  }
 });
