@@ -1,5 +1,6 @@
 // A test charger behind a session: it takes and shows profiles, has a clock of its own, and has the requested faults.
 
+import type { Outstanding } from '../../machines/session/charge-point.js';
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
@@ -42,7 +43,23 @@ export interface Behaviour {
 }
 
 export const HEARTBEAT_MS = 10_000;
+/** The configuration of two connectors and their leases take fewer requests. */
+const REQUESTS_AT_ONCE = 40;
 const STEP_MS = 100;
+
+/**
+ * The requests of a session at one instant. The caller answers each before the next.
+ * @throws Error if the session asks without end
+ */
+export function* requestsAtOnce(session: ChargerSession, nowMs: number): Generator<Outstanding> {
+  for (let asked = 0; ; asked++) {
+    const next = session.takeRequest(nowMs);
+    if (next === undefined) return;
+    if (asked === REQUESTS_AT_ONCE)
+      throw new Error(`the session ${session.boot} asks without end, now to ${next.request.kind}`);
+    yield next;
+  }
+}
 
 /** One charger with one connector of 32 A on three phases and a fail-safe of 6 A, and its gateway session. */
 export class TestCharger {
@@ -251,7 +268,7 @@ export class TestCharger {
     if (this.isAlive && this.transaction === undefined) this.session.received(this.nowMs);
     this.session.advance(this.nowMs);
     this.#answerLate();
-    for (let next = this.session.takeRequest(this.nowMs); next; next = this.session.takeRequest(this.nowMs)) {
+    for (const next of requestsAtOnce(this.session, this.nowMs)) {
       this.requests.push(next.request);
       if (this.behaviour.neverAnswers) break;
       if (this.behaviour.answersAfterS !== undefined) {

@@ -7,7 +7,7 @@ import type {
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
 import { ProfileStore } from '../../sim/charger/ocpp-evse.js';
-import { TestCharger } from './ocpp-charger.js';
+import { requestsAtOnce, TestCharger } from './ocpp-charger.js';
 
 const FIRMWARE = 'Maker Model 1.0';
 
@@ -200,7 +200,7 @@ class TwoConnectors {
     for (const untilMs = this.#nowMs + 1000 * seconds; this.#nowMs < untilMs; this.#nowMs += 100) {
       session.received(this.#nowMs);
       session.advance(this.#nowMs);
-      for (let next = session.takeRequest(this.#nowMs); next; next = session.takeRequest(this.#nowMs))
+      for (const next of requestsAtOnce(session, this.#nowMs))
         session.answered(next.ticket, this.#answer(next.request), this.#nowMs);
       this.#said.push(...session.takeMessages(this.#nowMs));
     }

@@ -1,10 +1,12 @@
 // `npm run mutants` runs the tests with one part of a machine missing, for every part in turn. Prints the test that
-// fails.
+// fails, and the score of each machine.
 import { runnerImport } from 'vite';
 import { startVitest } from 'vitest/node';
 
+const SESSIONS = ['test/machines/charger-session', 'test/machines/session-', 'test/machines/lease-'];
 /** Tests likely to notice, quickest first. They run before the rest of FOLDERS. */
 const NEAREST = {
+  chargePoint: SESSIONS,
   cluster: [
     'test/service/enforced-limit',
     'test/service/clusters',
@@ -20,6 +22,7 @@ const NEAREST = {
     'test/service/live-status',
   ],
   overload: ['test/enforcement/overload'],
+  lease: SESSIONS,
   location: [
     'test/service/location-limits',
     'test/service/enforced-limit',
@@ -50,12 +53,7 @@ async function whoNotices(mutant, files) {
     reporters: [{}],
     globalSetup: [],
     setupFiles: ['test/mutants/plant.ts'],
-    exclude: [
-      'test/machines/**',
-      'test/mutants/**',
-      'test/service/postgres.test.ts',
-      'test/enforcement/killed.test.ts',
-    ],
+    exclude: ['test/mutants/**', 'test/service/postgres.test.ts', 'test/enforcement/killed.test.ts'],
     env: { HEADROOM_MUTANT: mutant },
   });
   const modules = vitest.state.getTestModules();
@@ -84,20 +82,27 @@ if (chosen.length === 0) throw new Error(`no mutant's name contains ${wanted.joi
 const survivors = [];
 /** Mutants that change no trace. */
 const untraced = [];
+/** @type {Map<string, { killed: number, of: number }>} */
+const scores = new Map();
 for (const mutant of chosen) {
   const { name, machine } = mutant;
   const sinceMs = performance.now();
   const witness = (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ?? (await whoNotices(name, FOLDERS));
   if (witness === undefined) survivors.push(name);
   const isTraced = !module.NEVER_TRACED.has(machine);
-  const scenario = isTraced ? await traces.firstChangedBy(mutant) : undefined;
-  if (isTraced && scenario === undefined) untraced.push(name);
-  const trace = scenario === undefined ? 'no trace changes' : `the trace of ${scenario} changes`;
+  const change = isTraced ? await traces.firstChangedBy(mutant) : undefined;
+  if (isTraced && change === undefined) untraced.push(name);
+  const trace = change === undefined ? 'no trace changes' : `it changes ${change}`;
   const seconds = ((performance.now() - sinceMs) / 1000).toFixed(0);
   console.log(`${name}\n    ${witness ?? 'SURVIVES'}; ${trace} (${seconds} s)`);
+  const { killed, of } = scores.get(machine) ?? { killed: 0, of: 0 };
+  const isKilled = witness !== undefined && (!isTraced || change !== undefined);
+  scores.set(machine, { killed: killed + Number(isKilled), of: of + 1 });
 }
-console.log(`\n${untraced.length} of ${chosen.length} mutants change the trace of no scenario.`);
+console.log();
+for (const [machine, { killed, of }] of scores) console.log(`${machine}: ${killed} of ${of} mutants killed.`);
+console.log(`${untraced.length} of ${chosen.length} mutants change no trace.`);
 for (const name of untraced) console.log(`  no trace changes: ${name}`);
-console.log(`${survivors.length} of ${chosen.length} mutants survive.`);
+console.log(`${survivors.length} of ${chosen.length} mutants survive all tests.`);
 for (const name of survivors) console.log(`  survives: ${name}`);
 process.exit(survivors.length + untraced.length > 0 ? 1 : 0);

@@ -1,7 +1,8 @@
 // Each part of a machine gives a mutant, and its removal restores the machine.
 import { describe, expect, it } from 'vitest';
 import { assign, createActor, setup } from 'xstate';
-import { mutantsOf } from './mutants.js';
+import { TestCharger } from '../machines/ocpp-charger.js';
+import { MACHINES, mutantsOf } from './mutants.js';
 
 /** Counts presses while it is on, and emits `hello` at its start. */
 function lamp() {
@@ -65,4 +66,16 @@ describe('The mutants of a machine', () => {
     putBack?.();
     expect(stateAfter(machine, ...events)).toEqual(whole);
   });
+});
+
+it('A session that asks without end under a mutant fails its test', () => {
+  const putBack = [...MACHINES.values()]
+    .flatMap(mutantsOf)
+    .find(({ name }) => name === 'chargePoint.configuration.takenUp.configuring: step.answered 3')
+    ?.plant();
+  try {
+    expect(() => new TestCharger().connect().pass(3)).toThrow('the session boot-1 asks without end');
+  } finally {
+    putBack?.();
+  }
 });

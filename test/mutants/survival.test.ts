@@ -1,10 +1,12 @@
-// Every mutant of every machine changes limits, power or alarms in a story of the service.
+// Every mutant of every machine changes limits, power or alarms in a story of the service, or, for a machine of the
+// gateway, requests or messages in a course of a charger.
 import { afterAll, describe, expect } from 'vitest';
 import { testCases } from '../seeds.js';
 import { METER_STORY } from './meter-story.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
 import { OPERATOR_STORY } from './operator-story.js';
 import { OVERLOAD_STORY } from './overload-story.js';
+import { OF_THE_GATEWAY, SessionCourses } from './session-course.js';
 import { SITE_STORY } from './site-story.js';
 import { type About, type Story, tellStory } from './story.js';
 
@@ -82,16 +84,24 @@ async function changeBy(mutant: Mutant, story: Story): Promise<string | undefine
 afterAll(async () => {
   // All mutants are removed, and nothing else changes a story.
   for (const [story, before] of known) expect(await firstChange(story, before), story.name).toBeUndefined();
+  expect(courses.firstChangedSince()).toBeUndefined();
 });
 
-/** No actor of the service has the gateway's machines. The tests of its session hold them. */
-const OF_THE_GATEWAY: ReadonlySet<string> = new Set(['chargePoint', 'lease']);
-const OF_THE_SERVICE = [...MACHINES].filter(([id]) => !OF_THE_GATEWAY.has(id));
+const ofTheGateway = [...MACHINES].filter(([id]) => OF_THE_GATEWAY.has(id));
+const ofTheService = [...MACHINES].filter(([id]) => !OF_THE_GATEWAY.has(id));
 
-describe.each(OF_THE_SERVICE)('The machine %s', (_, machine) => {
+describe.each(ofTheService)('The machine %s', (_, machine) => {
   testCases(mutantsOf(machine), 'needs $name', async (mutant) => {
     let change: string | undefined;
     for (const story of storiesFor(mutant)) change ??= await changeBy(mutant, story);
     expect(change, mutant.name).toBeDefined();
+  });
+});
+
+const courses = new SessionCourses();
+
+describe.each(ofTheGateway)('The machine %s', (_, machine) => {
+  testCases(mutantsOf(machine), 'needs $name', async (mutant) => {
+    expect(courses.firstChangedBy(mutant), mutant.name).toBeDefined();
   });
 });

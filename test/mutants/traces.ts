@@ -1,4 +1,5 @@
-// Finds the scenarios whose limits, power or alarms change if the service runs with a mutant.
+// Finds the scenarios whose limits, power or alarms change if the service runs with a mutant, or the courses of a
+// charger behind a gateway whose requests or messages change.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { TraceEvent } from '../../sim/log/trace-event.js';
@@ -8,6 +9,7 @@ import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { effectOf } from './effects.js';
 import { MACHINES, type Mutant, mutantsOf } from './mutants.js';
+import { OF_THE_GATEWAY, SessionCourses } from './session-course.js';
 
 /** Scenarios that involve most of the machines come first. */
 const SCENARIOS = [
@@ -37,12 +39,14 @@ export const NEVER_TRACED: ReadonlySet<string> = new Set(['overload', 'organizat
 export class ScenarioTraces {
   /** For each scenario, the hash of its trace so far after each stretch. */
   readonly #known = new Map<string, readonly string[]>();
+  readonly #courses = new SessionCourses();
 
-  /** The first scenario that fails or changes its trace under the mutant, or undefined. */
+  /** The first scenario that fails or changes its trace under the mutant, or undefined. A gateway has courses instead. */
   async firstChangedBy(
     mutant: Mutant,
     scenarios: readonly string[] = scenariosFor(mutant),
   ): Promise<string | undefined> {
+    if (OF_THE_GATEWAY.has(mutant.machine)) return this.#courses.firstChangedBy(mutant);
     for (const name of scenarios) {
       const known = await this.#hashesOf(name);
       const putBack = mutant.plant();
