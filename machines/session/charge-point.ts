@@ -1,5 +1,6 @@
 // Configures a charge point for leases by its machine: sends each step as a request, and judges the answer.
 import { initialTransition, transition } from 'xstate';
+import type { OcppState } from '../values/ocpp-state.js';
 import {
   type ChargePointEvent,
   type ChargePointState,
@@ -23,19 +24,6 @@ export interface Outstanding {
   readonly request: GatewayRequest;
   readonly askedAtMs: number;
 }
-
-/** State of a connector behind the gateway, for people. */
-export const OCPP_STATES = [
-  'disconnected',
-  'booting',
-  'rejected',
-  'configuring',
-  'installingFailsafe',
-  'provingLease',
-  'leased',
-  'unleased',
-] as const;
-export type OcppState = (typeof OCPP_STATES)[number];
 
 /** Length of the composite schedule in which the gateway looks for the fail-safe after a boot, s. */
 export const FAILSAFE_LOOK_S = 60;

@@ -1,7 +1,7 @@
 // Session of a charger behind a gateway: requests to the charger, messages to the service, lease verification. It has
 // no clock and no socket: its owner carries requests and messages, and passes the time.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ChargePoint, type Job, type OcppState, type Outstanding } from './charge-point.js';
+import { ChargePoint, type Job, type Outstanding } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import type { Fallbacks } from './failsafe-profile.js';
@@ -37,11 +37,6 @@ function proofsWith(
 
 /** An idle connector is silent too without an answer, a value or a pong for this many heartbeats. */
 const ALIVE_HEARTBEATS = 2;
-
-function ocppStateOf(lease: ConnectorLease, isLeased: boolean): OcppState {
-  if (isLeased) return 'leased';
-  return lease.isWritten ? 'provingLease' : 'unleased';
-}
 
 /** A per phase; infinite without a limit. Instants of the gateway's clock. */
 export type CeilingA = (evse: number, fromMs: number, untilMs: number) => number;
@@ -121,8 +116,13 @@ export class ChargerSession<Id extends string = string> {
       isTakenUp: isContinued,
       onConfigured: () => this.#report.repeat(),
     });
-    const of = { connectors: this.#connectors, clock: this.time.clock, chargePoint: this.#chargePoint };
-    this.#report = new LeaseReport(of, isContinued);
+    this.#report = new LeaseReport({
+      connectors: this.#connectors,
+      clock: this.time.clock,
+      chargePoint: this.#chargePoint,
+      heartbeatMs: options.heartbeatMs,
+      isContinued,
+    });
   }
 
   get boot(): string {
@@ -143,8 +143,8 @@ export class ChargerSession<Id extends string = string> {
   connectors() {
     return this.#connectors.map((connector) => {
       const whyNot = this.#report.whyNoLease(connector);
+      const ocppState = this.#report.ocppStateOf(connector);
       const { lease, spec } = connector;
-      const ocppState = this.#chargePoint.ocppStateBefore ?? ocppStateOf(lease, whyNot === undefined);
       return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, ocppState };
     });
   }
@@ -280,7 +280,7 @@ export class ChargerSession<Id extends string = string> {
    * @param isHeard false: the service cannot receive messages now, so none is due
    */
   nextDueMs(nowMs: number, isReceived = true): number {
-    let dueMs = Math.min(this.#chargePoint.dueAtMs, this.#report.dueAtMs(nowMs));
+    let dueMs = Math.min(this.#chargePoint.dueAtMs, this.#report.dueAtMs(nowMs, isReceived));
     const isSpeaking = isReceived && this.#isAlive(nowMs);
     for (const connector of this.#connectors) {
       dueMs = Math.min(dueMs, connector.overAtMs);

@@ -1,5 +1,6 @@
 // Requests of a gateway to a charger and the answers, independent of the OCPP version.
 import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { OcppState } from '../values/ocpp-state.js';
 import type { CompositeSchedule, LeaseSchedule, RateUnit } from './lease-schedule.js';
 
 /**
@@ -87,6 +88,7 @@ export interface StateBody {
     lease: 'heartbeat' | 'none';
     whyNoLease?: string;
     keepsThen: boolean;
+    ocppState: OcppState;
   }[];
 }
 

@@ -1,4 +1,6 @@
-// Reports a charger's leases to the service and the operator: for each connector a lease, or the reason for none.
+// Reports a charger's leases to the service and the operator: for each connector a lease, or the reason for none, and
+// its OCPP state.
+import type { OcppState } from '../values/ocpp-state.js';
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type { ChargePoint } from './charge-point.js';
 import type { ChargerClock } from './charger-clock.js';
@@ -52,6 +54,11 @@ export interface SessionNote {
 const ANSWERS_WITHIN_MS = 60_000;
 /** Longest examination after the charger's connection. */
 const LOOKS_MS = 300_000;
+/**
+ * An OCPP state that has lasted for this share of a heartbeat is worth a report of its own. A grant changes it twice
+ * within a moment.
+ */
+const LASTING_HEARTBEATS = 0.5;
 /** As in the MQTT contract. */
 const LONGEST_WHY = 200;
 /** Start of the reason if the cause is the charger's clock. */
@@ -63,6 +70,7 @@ export class LeaseReport {
   readonly #connectors: readonly SessionConnector[];
   readonly #clock: ChargerClock;
   readonly #chargePoint: ChargePoint;
+  readonly #lastingMs: number;
   readonly #unanswered = new UnansweredRequests();
   /**
    * The charger kept leases under an earlier gateway and has not started since. This gateway has not examined it yet.
@@ -71,21 +79,22 @@ export class LeaseReport {
   #looksUntilMs = Number.NEGATIVE_INFINITY;
   #answersByMs = Number.NEGATIVE_INFINITY;
   #isDue = false;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
   #seqNo = 0;
   #notes: SessionNote[] = [];
 
-  constructor(
-    of: {
-      readonly connectors: readonly SessionConnector[];
-      readonly clock: ChargerClock;
-      readonly chargePoint: ChargePoint;
-    },
-    isContinued: boolean,
-  ) {
-    this.#connectors = of.connectors;
-    this.#clock = of.clock;
-    this.#chargePoint = of.chargePoint;
-    this.#isContinued = isContinued;
+  constructor(options: {
+    readonly connectors: readonly SessionConnector[];
+    readonly clock: ChargerClock;
+    readonly chargePoint: ChargePoint;
+    readonly heartbeatMs: number;
+    readonly isContinued: boolean;
+  }) {
+    this.#connectors = options.connectors;
+    this.#clock = options.clock;
+    this.#chargePoint = options.chargePoint;
+    this.#lastingMs = LASTING_HEARTBEATS * options.heartbeatMs;
+    this.#isContinued = options.isContinued;
   }
 
   /** The service receives the state again, with or without a change. */
@@ -109,9 +118,28 @@ export class LeaseReport {
     this.#isContinued = false;
   }
 
-  /** End of the examination; infinite without one. */
-  dueAtMs(nowMs: number): number {
-    return this.#isLooking(nowMs) ? this.#untilMs : Number.POSITIVE_INFINITY;
+  /**
+   * End of the examination, then the next report of a changed OCPP state; infinite without one.
+   * @param isReceived false: the service cannot receive reports now, so none is due
+   */
+  dueAtMs(nowMs: number, isReceived: boolean): number {
+    if (this.#isLooking(nowMs)) return this.#untilMs;
+    return isReceived ? this.#ocppStateDueAtMs : Number.POSITIVE_INFINITY;
+  }
+
+  /** A changing OCPP state alone causes at most one report in that time. */
+  get #ocppStateDueAtMs(): number {
+    const changed = this.#connectors.filter(({ ocppState }) => ocppState.now !== ocppState.reported);
+    return Math.min(
+      ...changed.map(({ ocppState }) => Math.max(ocppState.sinceMs, this.#sentAtMs) + this.#lastingMs),
+    );
+  }
+
+  ocppStateOf(connector: SessionConnector): OcppState {
+    const { ocppStateBefore } = this.#chargePoint;
+    if (ocppStateBefore !== undefined) return ocppStateBefore;
+    if (this.whyNoLease(connector) === undefined) return 'leased';
+    return connector.lease.isWritten ? 'provingLease' : 'unleased';
   }
 
   get #untilMs(): number {
@@ -160,8 +188,9 @@ export class LeaseReport {
   takeState(boot: string, firmware: string | undefined, nowMs: number): StateBody | undefined {
     if (this.#isLooking(nowMs)) return undefined;
     for (const connector of this.#connectors) this.#note(connector, nowMs);
-    if (!this.#isDue) return undefined;
+    if (!this.#isDue && nowMs < this.#ocppStateDueAtMs) return undefined;
     this.#isDue = false;
+    this.#sentAtMs = nowMs;
     const connectors = this.#connectors.map((connector) => {
       const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
       const isLeased = this.whyNoLease(connector) === undefined;
@@ -169,8 +198,10 @@ export class LeaseReport {
       // Without a kept fail-safe the charger may use its maximum by itself.
       const keepsThen = this.#chargePoint.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
-      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
       const { reportedAlarm: whyNoLease } = connector;
+      const ocppState = connector.ocppState.now;
+      connector.ocppState.reported = ocppState;
+      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen, ocppState };
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });
     const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
@@ -187,6 +218,11 @@ export class LeaseReport {
     const alarm = this.#whyAlarming(connector, nowMs)?.slice(0, LONGEST_WHY);
     if (alarm !== connector.reportedAlarm) this.#isDue = true;
     connector.reportedAlarm = alarm;
+    const ocppState = this.ocppStateOf(connector);
+    if (ocppState !== connector.ocppState.now) {
+      connector.ocppState.now = ocppState;
+      connector.ocppState.sinceMs = nowMs;
+    }
     if (whyNot === connector.reportedWhyNot) return;
     if ((whyNot === undefined) !== (connector.reportedWhyNot === undefined)) this.#isDue = true;
     connector.reportedWhyNot = whyNot;

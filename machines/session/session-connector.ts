@@ -1,5 +1,6 @@
 // One connector of a charger behind a gateway: records its reports, and times its heartbeats to the service.
 import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { OcppState } from '../values/ocpp-state.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
@@ -42,6 +43,12 @@ export class SessionConnector {
   reportedWhyNot: string | undefined = '';
   /** Reason of the alarm in the last report to the service. */
   reportedAlarm: string | undefined;
+  /** State now, which has lasted since `sinceMs`, and that of the last report to the service. */
+  readonly ocppState: { now: OcppState; sinceMs: number; reported: OcppState } = {
+    now: 'disconnected',
+    sinceMs: Number.NEGATIVE_INFINITY,
+    reported: 'disconnected',
+  };
   /** Reason against the lease, from the last requested proof. */
   shownWhyNot: string | undefined;
   /** `shownWhyNot` is evidence against the lease, and not only the lack of a proof. */

@@ -1,5 +1,4 @@
 // Joins the two connections of one charger: OCPP on one side, MQTT to the service on the other, its session in between.
-import type { OcppState } from '../../machines/session/charge-point.js';
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
 import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
@@ -9,6 +8,7 @@ import type {
   GatewayRequest,
 } from '../../machines/session/gateway-request.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
+import type { OcppState } from '../../machines/values/ocpp-state.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.js';

@@ -1,7 +1,7 @@
 // The gateway: serves OCPP to the chargers of a provisioning file and joins each to the service by docs/mqtt.md.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OCPP_STATES } from '../../machines/session/charge-point.js';
+import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
 import type { Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';

@@ -107,6 +107,22 @@ const state: ChargerTraffic<StateMessage> = {
         ],
       },
     },
+    {
+      name: 'behindGateway',
+      summary: 'A charger behind an OCPP gateway, which has not verified its lease yet.',
+      payload: {
+        v: 1,
+        online: true,
+        boot: BOOT,
+        connectors: [
+          {
+            ...({ id: '1', phases: 3, minA: 6, maxA: 32, failsafeA: 6, lease: 'none' } as const),
+            keepsThen: true,
+            ocppState: 'provingLease',
+          },
+        ],
+      },
+    },
     { name: 'lost', summary: 'The last will.', payload: { v: 1, online: false, boot: BOOT } },
   ],
 };

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.
 const MAX_POWER_W = 10_000_000;
@@ -86,6 +87,15 @@ const ofEveryConnector = {
     .max(200)
     .optional()
     .describe('Reason for lease: none, if that is worth an alarm; from a gateway that found it out.'),
+  // A newer gateway may have further states: they count as none, and the rest of its message counts.
+  ocppState: z
+    .string()
+    .max(64)
+    .transform((text) => OCPP_STATES.find((state) => state === text))
+    .optional()
+    .describe(
+      `State of the connector behind an OCPP gateway, for people: ${OCPP_STATES.join(', ')}. Others are ignored.`,
+    ),
   // The charger keeps the newest `thenA` over a restart and reports it as `failsafeA`: nothing else is reserved for it.
   keepsThen: z
     .boolean()

@@ -1169,3 +1169,54 @@ describe('The connection of a charger', () => {
     expect(charger.said.slice(before).map(({ kind }) => kind)).toEqual(['state', 'meter']);
   });
 });
+
+describe('The OCPP state of a connector', () => {
+  const statesOf = ({ said }: TestCharger) =>
+    said.flatMap((message) => (message.kind === 'state' ? [message.body.connectors?.[0]?.ocppState] : []));
+
+  it('is in every report to the service, from the connection to the lease', () => {
+    const charger = charging().grant(16, 6).pass(30);
+    expect(statesOf(charger)).toEqual(['booting', 'unleased', 'leased']);
+  });
+
+  it('is reported once it has lasted for half a heartbeat, without another reason for a report', () => {
+    const charger = new TestCharger({ neverAnswers: true }).connect().pass(6.5);
+    expect(statesOf(charger)).toEqual(['booting']);
+    expect(charger.session.connectors()[0]?.ocppState).toBe('configuring');
+    expect(charger.session.nextDueMs(charger.nowMs)).toBeLessThanOrEqual(charger.nowMs + 500);
+    charger.pass(1);
+    expect(statesOf(charger)).toEqual(['booting', 'configuring']);
+    charger.pass(120);
+    expect(statesOf(charger)).toEqual(['booting', 'configuring']);
+  });
+
+  it('is due at no time while the service receives no reports', () => {
+    const charger = new TestCharger({ neverAnswers: true }).connect().pass(6.5);
+    charger.nowMs += 10_000;
+    charger.session.advance(charger.nowMs);
+    expect(charger.session.nextDueMs(charger.nowMs, true)).toBe(charger.nowMs);
+    expect(charger.session.nextDueMs(charger.nowMs, false)).toBeGreaterThan(charger.nowMs);
+  });
+
+  it.each([
+    [2, 1],
+    [4, 1],
+    [8, 1],
+    [14, 20],
+  ])(
+    'that changes twice in each %d s causes at most %d reports in 140 s, with a heartbeat of 10 s',
+    (everyS, most) => {
+      const charger = idle();
+      charger.change({ refuses: true, answersAfterS: everyS / 2 });
+      const before = statesOf(charger).length;
+      for (let seconds = 0; seconds < 140; seconds += everyS) {
+        charger.grant(16, 6);
+        expect(charger.session.connectors()[0]?.ocppState).toBe('provingLease');
+        charger.pass(everyS / 2);
+        expect(charger.session.connectors()[0]?.ocppState).toBe('unleased');
+        charger.pass(everyS / 2);
+      }
+      expect(statesOf(charger).length - before).toBeLessThanOrEqual(most);
+    },
+  );
+});
