@@ -4,7 +4,7 @@ import type { LeaseKind } from '../ledger/grant.js';
 import { ALL_PHASES, onFirst } from '../ledger/own-phases.js';
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
 import { foldCompliance } from './compliance.js';
-import { type Connector, reserveWorstCase, rewire, type Writing } from './connector.js';
+import { type Connector, reserveWorstCase, rewire, type Telemetry, type Writing } from './connector.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
 import { forgetSent, recordTaken } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
@@ -49,6 +49,14 @@ export function describe(connector: Written, own: OwnDescription, nowMs: number)
   if (own.switchesPhases === true) telemetry.switchesPhasesIn = boot;
   else if (telemetry.switchesPhasesIn === boot) telemetry.switchesPhasesIn = undefined;
   reserveWorstCase(connector);
+}
+
+/** Replaces the charger's words for operators. No decision reads them. */
+export function noteForOperators(
+  { telemetry }: Written,
+  { ocppState, whyNoLease }: Partial<Telemetry['forOperators']>,
+): void {
+  telemetry.forOperators = { ocppState, whyNoLease };
 }
 
 /** The connector should report from `nowMs` on. */

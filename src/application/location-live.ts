@@ -247,7 +247,7 @@ function liveOf(
   { monotonicMs }: Instant,
 ): ConnectorLive {
   const { account } = control;
-  const { slot } = control.telemetry;
+  const { slot, forOperators } = control.telemetry;
   const { reason } = control.decided;
   const { sentTenthsA } = control.granted;
   const wattsAt = (tenthsA: number) => wattsOfTenths(tenthsA, account.milliwattsPerTenth);
@@ -266,6 +266,8 @@ function liveOf(
     powerType: dc === null ? 'AC' : 'DC',
     link: linkOf(control),
     throttle: throttleOf(control),
+    ocppState: forOperators.ocppState ?? null,
+    whyNoLease: forOperators.whyNoLease ?? null,
     chargingStatus: slot.status ?? null,
     lockLimitKw,
     limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,

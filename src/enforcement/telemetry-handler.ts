@@ -1,8 +1,9 @@
 // Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
 
-import type { Ack } from '../../machines/ledger/grant.js';
+import type { Ack, Ack } from '../../machines/ledger/grant.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
+import { noteForOperators } from '../../machines/power/connector-readings.js';
 import type { MeterReading, RecordResult } from '../../machines/power/meter-ledger.js';
 import {
   type ConnectorId,
@@ -94,12 +95,14 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     const result = supervisor.meters.recordState(control.telemetry.slot, state, nowMs);
     if (result === 'refused') return result;
     const own = state.connectors?.find(({ id }) => id === record.connectorId);
+    const whyNoLease = own?.lease === 'none' ? own.whyNoLease : undefined;
+    noteForOperators(control, state.online ? { ocppState: own?.ocppState, whyNoLease } : {});
     const failsafeA = own === undefined ? undefined : failsafeAOf(own, unitOf(connector));
     if (own !== undefined && failsafeA !== undefined) {
-      const { lease, whyNoLease, keepsThen = false, endsWithSession, switchesPhases } = own;
+      const { lease, keepsThen = false, endsWithSession, switchesPhases } = own;
       const said = { failsafeA, lease, keepsThen, endsWithSession, switchesPhases, boot: state.boot };
       supervisor.describe(control, said, nowMs);
-      this.#enforcement.receiveLease(connector, lease === 'none' ? whyNoLease : undefined);
+      this.#enforcement.receiveLease(connector, whyNoLease);
       this.#enforcement.decideSoon(location);
     }
     const type = state.online ? 'charger.connected' : 'charger.disconnected';

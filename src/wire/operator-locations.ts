@@ -6,6 +6,7 @@ import { SINGLE_CAUSES } from '../../machines/limits/limit-in-force.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
 import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';
 import { instantSchema, profileViewSchema } from './rest.js';
@@ -122,6 +123,13 @@ const connectorLiveSchema = z
     throttle: z.enum(THROTTLES).meta({
       description:
         'Limit against the demand of its car: `free` covers it, or there is no car; `limited` is less; `minimum` is 6 A, though the car needs more; `paused` is nothing.',
+    }),
+    ocppState: z.enum(OCPP_STATES).nullable().meta({
+      description:
+        'State behind the OCPP gateway, on the way to a lease; null for other chargers and while it is offline.',
+    }),
+    whyNoLease: z.string().nullable().meta({
+      description: "Its gateway's reason against its lease, as in the alarm NO_LEASE; null without one.",
     }),
     chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
     lockLimitKw: z.number().nullable().meta({ description: 'Limit of its lock; null if it is not locked.' }),

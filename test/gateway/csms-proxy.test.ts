@@ -98,8 +98,7 @@ describe('A charger that its management system rejects', () => {
       interval: 300,
     });
     csms.answers.set('BootNotification', answered('Rejected'));
-    const { client, gateway } = await site();
-    const stateOf = () => gateway.bridges[0]?.session.connectors()[0]?.ocppState;
+    const { client, live } = await site();
     const charger = client();
     const asked: string[] = [];
     charger.handle(async ({ method = '' }) => {
@@ -108,7 +107,12 @@ describe('A charger that its management system rejects', () => {
     });
     await charger.connect();
     await charger.call('BootNotification', BOOT);
-    await eventually(() => expect(stateOf()).toBe('rejected'));
+    await eventually(async () =>
+      expect(await live()).toMatchObject({
+        ocppState: 'rejected',
+        whyNoLease: 'its management system rejects it',
+      }),
+    );
     // The answer to a call of the charger leaves after any request that was due.
     await charger.call('Heartbeat', {});
     expect(asked).toEqual([]);

@@ -5,6 +5,7 @@ import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createRPCError } from 'ocpp-rpc';
 import { afterEach, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
@@ -69,6 +70,41 @@ describe.each(['ocpp1.6', 'ocpp2.0.1', 'ocpp2.1'] as const)('A charger with %s',
       const [connector] = gateway.bridges[0]?.session.connectors() ?? [];
       expect(connector?.whyNot).toMatch('does not lower its current when the lease ends');
     });
+  });
+
+  it('has its OCPP state shown to the operator until it is gone', async () => {
+    const { charger, live } = await site();
+    const one = charger({ protocol });
+    await eventually(async () =>
+      expect(await live()).toMatchObject({ ocppState: 'leased', whyNoLease: null }),
+    );
+    await one.stop();
+    await eventually(async () => expect(await live()).toMatchObject({ ocppState: null, link: 'offline' }));
+  });
+});
+
+describe('The OCPP state of a connector', () => {
+  it('is shown with the reason against its lease', async () => {
+    const { client, live } = await site();
+    const charger = client();
+    charger.handle(() => {
+      throw createRPCError('NotSupported');
+    });
+    await charger.connect();
+    await eventually(async () =>
+      expect(await live()).toMatchObject({
+        ocppState: 'unleased',
+        whyNoLease: 'it does not report its capabilities',
+      }),
+    );
+  });
+
+  it('is shown while the charger leaves the first request unanswered', async () => {
+    const { client, live } = await site();
+    const charger = client();
+    charger.handle(() => new Promise(() => {}));
+    await charger.connect();
+    await eventually(async () => expect(await live()).toMatchObject({ ocppState: 'configuring' }));
   });
 });
 
