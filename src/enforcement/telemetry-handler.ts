@@ -1,6 +1,6 @@
 // Telemetry handler: passes the chargers' reports to the locations, and keeps the connectors' link modes up to date.
 
-import type { Ack, Ack } from '../../machines/ledger/grant.js';
+import type { Ack } from '../../machines/ledger/grant.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { ConnectorEvent } from '../../machines/power/connector.machine.js';
 import { noteForOperators } from '../../machines/power/connector-readings.js';

@@ -4,7 +4,7 @@ import { Badge } from '../ui/badge.js';
 import { DrawnKw } from '../ui/drawn.js';
 import type { Column } from '../ui/table.js';
 import { Term } from '../ui/term.js';
-import { stateOf } from './connector-state.js';
+import { ocppStateOf, stateOf } from './connector-state.js';
 import { Lease } from './lease.js';
 import type { ShownConnector } from './location-state.js';
 import type { ServerClock } from './server-clock.js';
@@ -23,7 +23,7 @@ export function connectorColumns(
   clock: ServerClock,
   onAsk: (connector: ReadConnector) => void,
 ): readonly ConnectorColumn[] {
-  return [NAME, STATE, POWER, LIMIT_KW, LIMIT_A, leaseColumn(clock), LOCK, reasonColumn(onAsk)];
+  return [NAME, OWN_STATE, POWER, LIMIT_KW, LIMIT_A, leaseColumn(clock), LOCK, reasonColumn(onAsk)];
 }
 
 export const NAME: Column<ShownConnector> = {
@@ -42,6 +42,16 @@ export const STATE: Column<ShownConnector> = {
   isWideOnly: true,
   cell: (connector) => <State connector={connector} />,
   sortValue: (connector) => stateOf(connector).word,
+};
+
+const OWN_STATE: ConnectorColumn = {
+  ...STATE,
+  cell: (connector) => (
+    <>
+      <State connector={connector} />
+      <OcppState connector={connector} />
+    </>
+  ),
 };
 
 export const POWER: Column<ShownConnector> = {
@@ -108,6 +118,9 @@ function reasonColumn(onAsk: (connector: ReadConnector) => void): ConnectorColum
     cell: (connector) => (
       <>
         <NarrowState connector={connector} />
+        <span class="narrow-only">
+          <OcppState connector={connector} />
+        </span>
         <button
           type="button"
           class="button plain"
@@ -133,6 +146,18 @@ function State({ connector }: { readonly connector: ShownConnector }) {
   const { word, definition, tone } = stateOf(connector);
   const term = <Term word={word} definition={definition} />;
   return tone === undefined ? term : <span class={`state-word ${tone}`}>{term}</span>;
+}
+
+/** The dialog of the connector has the reason against its lease, too. */
+function OcppState({ connector }: { readonly connector: ReadConnector }) {
+  const state = ocppStateOf(connector);
+  if (state === undefined) return null;
+  const { word, sentence, tone = 'quiet' } = state;
+  return (
+    <span class={`ocpp-state small state-word ${tone}`} title={sentence}>
+      {word}
+    </span>
+  );
 }
 
 /** Shown next to the reason on a phone, whose screen has no space for the column of states. */

@@ -13,7 +13,7 @@ import { ErrorNotice } from '../ui/notice.js';
 import { Term } from '../ui/term.js';
 import { CancellableProfiles } from './cancellable-profiles.js';
 import { nameOf, type ReadConnector } from './connector-columns.js';
-import { stateOf } from './connector-state.js';
+import { ocppStateOf, stateOf } from './connector-state.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { FormerProfiles } from './former-profiles.js';
 import { Lease } from './lease.js';
@@ -49,6 +49,7 @@ export function ConnectorDialog({
       <div class="stack">
         <Explanation connector={connector} cause={cause} />
         <ConnectorFigures connector={connector} clock={clock} />
+        <BehindGateway connector={connector} />
         <h3>Locks</h3>
         <Locks connector={connector} clock={clock} onWritten={onWritten} />
       </div>
@@ -72,6 +73,21 @@ function Explanation({
         <Sentence
           text={clusterId === undefined ? explanation : explanation.replace(clusterId, () => clusterName)}
         />
+      </p>
+    </section>
+  );
+}
+
+/** Its state behind an OCPP gateway, with the reason if it keeps no lease. */
+function BehindGateway({ connector }: { readonly connector: ReadConnector }) {
+  const state = ocppStateOf(connector);
+  if (state === undefined) return null;
+  const { word, sentence, definition, tone = '' } = state;
+  return (
+    <section aria-label="Behind the OCPP gateway">
+      <p class="behind-gateway">
+        <strong class={`state-word ${tone}`}>{word}</strong>
+        {sentence.slice(word.length)}. <span class="quiet">{definition}</span>
       </p>
     </section>
   );

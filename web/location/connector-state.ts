@@ -30,6 +30,54 @@ export const BY_STATUS: Readonly<Record<ChargingStatus, ConnectorState>> = {
   Unavailable: { word: 'Out of service', definition: 'The charger is out of service.', tone: 'warning' },
 };
 
+type OcppState = NonNullable<ConnectorLive['ocppState']>;
+
+/** Behind the OCPP gateway, from its connection to its lease; with the meanings of docs/ocpp.md. */
+const BY_OCPP_STATE: Readonly<Record<OcppState, ConnectorState>> = {
+  disconnected: {
+    word: 'Disconnected',
+    definition: 'Its charger is not connected to the gateway.',
+    tone: 'warning',
+  },
+  booting: {
+    word: 'Starting',
+    definition: 'Its charger has connected, and the gateway waits for its start.',
+  },
+  rejected: {
+    word: 'Rejected by its management system',
+    definition: 'The gateway sends it no requests until its management system accepts it.',
+    tone: 'warning',
+  },
+  configuring: {
+    word: 'Being configured',
+    definition: 'The gateway reads its abilities and sets its reports.',
+  },
+  installingFailsafe: { word: 'Takes its fail-safe', definition: 'The gateway installs its fail-safe.' },
+  provingLease: {
+    word: 'Proving its lease',
+    definition: 'It has a limit, and is to show that it lowers its current when the lease ends.',
+  },
+  leased: { word: 'Leased', definition: 'It has shown that it lowers its current when a lease ends.' },
+  unleased: {
+    word: 'Not leased',
+    definition: 'It has not shown that it lowers its current when a lease ends. Its maximum is reserved.',
+    tone: 'warning',
+  },
+};
+
+/** Undefined for a connector that is not behind an OCPP gateway. */
+export function ocppStateOf({
+  ocppState,
+  whyNoLease,
+}: Pick<ConnectorLive, 'ocppState' | 'whyNoLease'>):
+  | (ConnectorState & { readonly sentence: string })
+  | undefined {
+  if (ocppState === null) return undefined;
+  const state = BY_OCPP_STATE[ocppState];
+  const isReasonItself = whyNoLease === null || ocppState === 'rejected';
+  return { ...state, sentence: isReasonItself ? state.word : `${state.word}: ${whyNoLease}` };
+}
+
 const PAUSED: ConnectorState = {
   word: 'Paused',
   definition: 'A car is plugged in, and its limit is 0 A for now.',
