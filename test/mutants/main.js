@@ -3,7 +3,7 @@
 import { runnerImport } from 'vite';
 import { startVitest } from 'vitest/node';
 
-const SESSIONS = ['test/machines/charger-session', 'test/machines/session-', 'test/machines/lease-'];
+const SESSIONS = ['test/machines/charger-session', 'test/machines/session-taken-up', 'test/machines/lease-'];
 /** Tests likely to notice, quickest first. They run before the rest of FOLDERS. */
 const NEAREST = {
   chargePoint: SESSIONS,
@@ -39,6 +39,8 @@ const NEAREST = {
 };
 /** Tests of the service from outside, or of its actors together, that start no process of their own. */
 const FOLDERS = ['test/actors/', 'test/service/', 'test/enforcement/'];
+/** The tests in `FOLDERS` have no session of a charger behind the gateway. */
+const SESSION_REST = ['test/machines/session-safety'];
 
 /**
  * @param {string} mutant
@@ -87,7 +89,9 @@ const scores = new Map();
 for (const mutant of chosen) {
   const { name, machine } = mutant;
   const sinceMs = performance.now();
-  const witness = (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ?? (await whoNotices(name, FOLDERS));
+  const witness =
+    (await whoNotices(name, NEAREST[machine] ?? FOLDERS)) ??
+    (await whoNotices(name, NEAREST[machine] === SESSIONS ? SESSION_REST : FOLDERS));
   if (witness === undefined) survivors.push(name);
   const isTraced = !module.NEVER_TRACED.has(machine);
   const change = isTraced ? await traces.firstChangedBy(mutant) : undefined;
