@@ -9,7 +9,7 @@ import {
   type StepOutcome,
 } from './charge-point.machine.js';
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
-import { type CompositeSchedule, periodsFromStart, type RateUnit, showsNothing } from './lease-schedule.js';
+import { periodsFromStart, type RateUnit, type ShownSchedule, showsNothing } from './lease-schedule.js';
 import type { SessionConnector } from './session-connector.js';
 
 export interface Job {
@@ -24,8 +24,8 @@ export interface Outstanding {
   readonly askedAtMs: number;
 }
 
-/** State of a connector behind the gateway, for people. */
-export const OCPP_STATES = [
+/** States of a connector behind the gateway, for people. */
+export const SESSION_STATES = [
   'disconnected',
   'booting',
   'rejected',
@@ -35,7 +35,7 @@ export const OCPP_STATES = [
   'leased',
   'unleased',
 ] as const;
-export type OcppState = (typeof OCPP_STATES)[number];
+export type SessionState = (typeof SESSION_STATES)[number];
 
 /** Length of the composite schedule in which the gateway looks for the fail-safe after a boot, s. */
 export const FAILSAFE_LOOK_S = 60;
@@ -45,9 +45,8 @@ const FORGOTTEN =
 const ABILITIES_UNKNOWN: ChargerAbilities = {
   whyNot: 'it does not report its capabilities',
   units: ['A', 'W'],
-  maxStackLevel: 1,
-  maxPeriods: 2,
-  ignoresOffline: false,
+  hindrance: undefined,
+  summary: '',
 };
 
 export class ChargePoint {
@@ -88,7 +87,7 @@ export class ChargePoint {
   }
 
   /** State of all its connectors until the charger is configured; undefined from then on. */
-  get ocppStateBefore(): OcppState | undefined {
+  get stateBefore(): SessionState | undefined {
     const { connection } = this.#state.value;
     if (connection === 'disconnected' || connection === 'rejected') return connection;
     if (this.isConfigured) return undefined;
@@ -109,13 +108,8 @@ export class ChargePoint {
   get whyNot(): string | undefined {
     if (this.#state.matches({ connection: 'rejected' })) return 'its management system rejects it';
     const { abilities, whyRefused } = this.#state.context;
-    const { whyNot, maxPeriods, maxStackLevel, ignoresOffline } = abilities ?? {};
-    if (whyNot !== undefined) return whyNot;
-    if (maxPeriods !== undefined && maxPeriods < 2)
-      return 'it takes one period only, so that no limit ever ends';
-    if (maxStackLevel !== undefined && maxStackLevel < 1)
-      return 'it has one stack level only, so that no lease fits above its fail-safe';
-    if (ignoresOffline) return 'IgnoredProfilePurposesOffline: it keeps to no limits while it is offline';
+    const why = abilities?.whyNot ?? abilities?.hindrance?.why;
+    if (why !== undefined) return why;
     if (this.#state.matches({ failsafe: 'refused' })) return whyRefused;
     return this.#state.matches({ failsafe: { installed: 'forgotten' } }) ? FORGOTTEN : undefined;
   }
@@ -136,7 +130,7 @@ export class ChargePoint {
     this.#follow({ type: 'charger.booted', nowMs });
   }
 
-  /** Its CSMS rejected its start. */
+  /** Its management system rejected its start. */
   rejected(): void {
     this.#follow({ type: 'charger.rejected' });
   }
@@ -215,7 +209,7 @@ export class ChargePoint {
     return { kind: 'learned', abilities, steps };
   }
 
-  #lookedFor(evse: number, schedule: CompositeSchedule): StepOutcome {
+  #lookedFor(evse: number, schedule: ShownSchedule): StepOutcome {
     const lease = this.#at(evse)?.lease;
     if (lease === undefined) return { kind: 'done' };
     if (showsNothing(schedule) && lease.showsIdle !== true) return { kind: 'done' };

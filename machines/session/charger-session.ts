@@ -1,7 +1,7 @@
 // Session of a charger behind a gateway: requests to the charger, messages to the service, lease verification. It has
 // no clock and no socket: its owner carries requests and messages, and passes the time.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import { ChargePoint, type Job, type OcppState, type Outstanding } from './charge-point.js';
+import { ChargePoint, type Job, type Outstanding, type SessionState } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import type { Fallbacks } from './failsafe-profile.js';
@@ -38,7 +38,7 @@ function proofsWith(
 /** An idle connector is silent too without an answer, a value or a pong for this many heartbeats. */
 const ALIVE_HEARTBEATS = 2;
 
-function ocppStateOf(lease: ConnectorLease, isLeased: boolean): OcppState {
+function stateOf(lease: ConnectorLease, isLeased: boolean): SessionState {
   if (isLeased) return 'leased';
   return lease.isWritten ? 'provingLease' : 'unleased';
 }
@@ -144,8 +144,8 @@ export class ChargerSession<Id extends string = string> {
     return this.#connectors.map((connector) => {
       const whyNot = this.#report.whyNoLease(connector);
       const { lease, spec } = connector;
-      const ocppState = this.#chargePoint.ocppStateBefore ?? ocppStateOf(lease, whyNot === undefined);
-      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, ocppState };
+      const state = this.#chargePoint.stateBefore ?? stateOf(lease, whyNot === undefined);
+      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, state };
     });
   }
 
@@ -192,7 +192,7 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
-  /** Its CSMS rejected that start: by OCPP the charger must not be asked before the next one. */
+  /** Its management system rejected that start: the charger must not be asked before the next one. */
   rejected(): void {
     this.#chargePoint.rejected();
   }

@@ -27,7 +27,6 @@ import {
 } from './lease.machine.js';
 import { LeaseRate } from './lease-rate.js';
 import {
-  type CompositeSchedule,
   type CountedPhases,
   isOfferable,
   judge,
@@ -35,6 +34,7 @@ import {
   proofDurationS,
   type Rate,
   type RateUnit,
+  type ShownSchedule,
   scheduleOf,
 } from './lease-schedule.js';
 import { SentHeartbeats } from './sent-heartbeats.js';
@@ -282,8 +282,7 @@ export class ConnectorLease {
         // From here on the charger may hold another lease, for any answer.
         this.#held = { ...this.#held, counted: undefined };
         if (slot === 'default') this.#isDefaultInUse = true;
-        const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
-        return { kind: 'setLease', evse, slot, ...as, schedule, endsAtMs };
+        return { kind: 'setLease', evse, slot, transaction: this.#transaction, schedule, endsAtMs };
       }
       case 'showing':
         return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
@@ -345,7 +344,7 @@ export class ConnectorLease {
     else this.#watchMeter('it does not show its composite schedule', nowMs);
   }
 
-  #judge({ slot, schedule }: LeasePlan, shown: CompositeSchedule, nowMs: number): void {
+  #judge({ slot, schedule }: LeasePlan, shown: ShownSchedule, nowMs: number): void {
     const proof = judge(shown, schedule, this.#spec.voltageV);
     if (slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
     if (proof.verdict === 'unshown') this.#wasUnshown(slot, nowMs);

@@ -1,12 +1,12 @@
-// Requests of a gateway to a charger and the answers, independent of the OCPP version.
+// Requests of a gateway to a charger and the answers, independent of the charger's protocol.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import type { CompositeSchedule, LeaseSchedule, RateUnit } from './lease-schedule.js';
+import type { LeaseSchedule, RateUnit, ShownSchedule } from './lease-schedule.js';
 
 /**
- * Profile of a connector that a schedule belongs to. `failsafe`: without end, below all others. `default`: the lease
- * while no transaction runs. `transaction`: the lease of the running one.
+ * Place of a limit in a charger that has several. `failsafe`: without end, below all others. `default`: the lease while
+ * no transaction runs. `transaction`: the lease of the running one, with which it ends.
  */
-export type ProfileSlot = 'failsafe' | 'default' | 'transaction';
+export type LimitSlot = 'failsafe' | 'default' | 'transaction';
 
 /** `evse` is the charger's own number of a connector, from 1. */
 export type GatewayRequest =
@@ -20,12 +20,11 @@ export type GatewayRequest =
       readonly slot: 'default' | 'transaction';
       /** The running transaction, for that slot. */
       readonly transaction: TransactionRef | undefined;
-      readonly stackLevel: number;
       readonly schedule: LeaseSchedule;
       /** End of the lease, by the gateway's clock. */
       readonly endsAtMs: number;
     }
-  | { readonly kind: 'clear'; readonly evse: number; readonly slot: ProfileSlot }
+  | { readonly kind: 'clear'; readonly evse: number; readonly slot: LimitSlot }
   | {
       readonly kind: 'readSchedule';
       readonly evse: number;
@@ -35,28 +34,33 @@ export type GatewayRequest =
   | { readonly kind: 'askStatus'; readonly evse: number }
   | { readonly kind: 'askValues'; readonly evse: number };
 
-/** A number in OCPP 1.6, text in 2.0.1. */
+/** As the charger's protocol names it. */
 export type TransactionRef = number | string;
 
 /** Abilities of a charger that leases depend on. */
 export interface ChargerAbilities {
-  /** Reason why the charger takes no charging profiles; undefined if it does. */
+  /** Reason why the charger takes no limits; undefined if it does. */
   readonly whyNot: string | undefined;
   readonly units: readonly RateUnit[];
-  readonly maxStackLevel: number;
-  readonly maxPeriods: number;
-  /** The charger ignores the gateway's profiles while it is offline. */
-  readonly ignoresOffline: boolean;
+  /** It takes limits, but they would not end by themselves: the reason and its remedy, for people. */
+  readonly hindrance: { readonly why: string; readonly wayOut: string } | undefined;
+  /** Further abilities in the words of its protocol, for people. */
+  readonly summary: string;
 }
 
 export type GatewayAnswer =
   | { readonly kind: 'done' }
   | { readonly kind: 'abilities'; readonly abilities: ChargerAbilities }
-  | { readonly kind: 'schedule'; readonly schedule: CompositeSchedule }
+  | { readonly kind: 'schedule'; readonly schedule: ShownSchedule }
   /** The charger does not do that. */
   | { readonly kind: 'refused'; readonly why: string }
   /** The outcome is unknown: no answer came, or no meaningful one. */
-  | { readonly kind: 'failed'; readonly why: string };
+  | {
+      readonly kind: 'failed';
+      readonly why: string;
+      /** Name of the request in the charger's protocol; undefined if it has none. */
+      readonly name?: string | undefined;
+    };
 
 /** Meter values of one connector. Values that the charger does not measure are left out. */
 export interface MeteredValues {

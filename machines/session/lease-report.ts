@@ -9,24 +9,27 @@ import type { SessionConnector } from './session-connector.js';
 
 /** One answer may be lost; two lost in a row are no accident. */
 const IN_VAIN = 2;
-/** Names of requests, independent of the OCPP version. Leases do not depend on the other requests. */
+/** Names of requests without a name in the charger's protocol. Leases do not depend on the other requests. */
 const WORDS: Partial<Record<GatewayRequest['kind'], string>> = {
   readAbilities: 'the request for its capabilities',
   sample: 'the order of its meter interval',
-  setFailsafe: 'SetChargingProfile',
-  setLease: 'SetChargingProfile',
-  clear: 'ClearChargingProfile',
-  readSchedule: 'GetCompositeSchedule',
+  setFailsafe: 'a limit',
+  setLease: 'a limit',
+  clear: 'the removal of a limit',
+  readSchedule: 'the request for its limit',
 };
 
 class UnansweredRequests {
-  /** Failures in a row, and the reason of the last. */
-  readonly #inVain = new Map<string, { readonly times: number; readonly why: string }>();
+  /** Failures in a row of each request, with the name and the reason of the last. */
+  readonly #inVain = new Map<
+    string,
+    { readonly times: number; readonly name: string; readonly why: string }
+  >();
 
   /** Unanswered request, in words; undefined if the charger answers, or failed too few times. */
   get why(): string | undefined {
-    for (const [words, { times, why }] of this.#inVain)
-      if (times >= IN_VAIN) return `it does not answer ${words}: ${why}`;
+    for (const { times, name, why } of this.#inVain.values())
+      if (times >= IN_VAIN) return `it does not answer ${name}: ${why}`;
     return undefined;
   }
 
@@ -34,7 +37,10 @@ class UnansweredRequests {
     const words = WORDS[kind];
     if (words === undefined) return;
     if (answer.kind !== 'failed') this.#inVain.delete(words);
-    else this.#inVain.set(words, { times: (this.#inVain.get(words)?.times ?? 0) + 1, why: answer.why });
+    else {
+      const { name = words, why } = answer;
+      this.#inVain.set(words, { times: (this.#inVain.get(words)?.times ?? 0) + 1, name, why });
+    }
   }
 }
 

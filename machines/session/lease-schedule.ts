@@ -1,4 +1,4 @@
-// A lease as an OCPP charging schedule: builds the schedule, and judges a charger's composite schedule by it.
+// A lease as a schedule of a charger: builds the schedule, and judges the schedule that the charger shows by it.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 
 /** Unit in which a charger counts limits: A per phase, or W on all phases. */
@@ -28,8 +28,8 @@ export const BEGINS_BEFORE_S = 10;
 /** Number of phases for a limit in watts: the phases that the car has used; 0 before that. Always 0 in amperes. */
 export type CountedPhases = 0 | 1 | 2 | 3;
 
-/** Plan of a charger from all its profiles together. */
-export interface CompositeSchedule {
+/** Limits of a charger from an instant on, from all its sources together. */
+export interface ShownSchedule {
   readonly unit: RateUnit;
   readonly startsAtOwnMs: number;
   /** Length of the plan, s; undefined if the charger does not name it. */
@@ -114,12 +114,12 @@ export function proofDurationS({ endsAfterS }: LeaseSchedule): number {
 }
 
 /** No period has a limit; some chargers express that by a value below 0. */
-export function showsNothing({ periods }: CompositeSchedule): boolean {
+export function showsNothing({ periods }: ShownSchedule): boolean {
   return periods.every(({ limit }) => limit < 0);
 }
 
 /** Periods in order from the start on: a gap before the first has no limit. */
-export function periodsFromStart({ periods }: CompositeSchedule): CompositeSchedule['periods'] {
+export function periodsFromStart({ periods }: ShownSchedule): ShownSchedule['periods'] {
   const ordered = periods.toSorted((one, other) => one.startS - other.startS);
   const isOpen = (ordered[0]?.startS ?? 0) > 0;
   return isOpen ? [{ startS: 0, limit: NO_LIMIT }, ...ordered] : ordered;
@@ -133,7 +133,7 @@ interface Stretch {
 }
 
 /** Judges the composite schedule of a charger with that lease. A charger may do less at any time, and more at none. */
-export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltageV: number): Proof {
+export function judge(composite: ShownSchedule, lease: LeaseSchedule, voltageV: number): Proof {
   const { startsAtOwnMs, limit, thenLimit, unit } = lease;
   const endsAtMs = startsAtOwnMs + 1000 * lease.endsAfterS;
   const countsFromMs = startsAtOwnMs + 1000 * BEGINS_BEFORE_S;
@@ -174,11 +174,7 @@ function unkept({ limit }: Stretch, lease: LeaseSchedule, isBefore: boolean): st
   return `it does not lower its current when the lease ends: it shows ${shown} instead of ${thenLimit} ${unit}`;
 }
 
-function stretchesOf(
-  composite: CompositeSchedule,
-  lease: LeaseSchedule,
-  voltageV: number,
-): readonly Stretch[] {
+function stretchesOf(composite: ShownSchedule, lease: LeaseSchedule, voltageV: number): readonly Stretch[] {
   const { unit, startsAtOwnMs, durationS } = composite;
   const periods = periodsFromStart(composite);
   const wattsPerA = voltageV * lease.phases;

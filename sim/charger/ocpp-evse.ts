@@ -1,6 +1,6 @@
 // One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles and its running transaction.
-import type { GatewayRequest, ProfileSlot, TransactionRef } from '../../machines/session/gateway-request.js';
-import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
+import type { GatewayRequest, LimitSlot, TransactionRef } from '../../machines/session/gateway-request.js';
+import type { LeaseSchedule, RateUnit, ShownSchedule } from '../../machines/session/lease-schedule.js';
 import type { CarNote, PerPhase } from './car.js';
 import type { SetProfile, Shown } from './ocpp-words.js';
 import { Outlet } from './outlet.js';
@@ -28,11 +28,11 @@ interface ProfileFaults {
   readonly ignoresStart: boolean;
 }
 
-const PRECEDENCE: readonly ProfileSlot[] = ['transaction', 'default', 'failsafe'];
+const PRECEDENCE: readonly LimitSlot[] = ['transaction', 'default', 'failsafe'];
 
 /** Limits are in the unit of their profile; all profiles of one connector have the same unit. */
 export class ProfileStore {
-  readonly #profiles = new Map<ProfileSlot, Profile>();
+  readonly #profiles = new Map<LimitSlot, Profile>();
   readonly #faults: ProfileFaults;
 
   constructor(faults: ProfileFaults) {
@@ -55,7 +55,7 @@ export class ProfileStore {
     this.#profiles.set(slot, { unit, steps: this.#faults.losesPeriods ? [first] : [first, second] });
   }
 
-  clear(slot: ProfileSlot): void {
+  clear(slot: LimitSlot): void {
     this.#profiles.delete(slot);
   }
 
@@ -98,7 +98,7 @@ export class ProfileStore {
   }
 
   /** Schedule from `ownMs` on, in whole seconds. */
-  composite(ownMs: number, durationS: number, unit: RateUnit): CompositeSchedule {
+  composite(ownMs: number, durationS: number, unit: RateUnit): ShownSchedule {
     const periods: { startS: number; limit: number }[] = [];
     const untilMs = ownMs + 1000 * durationS;
     for (let atMs = ownMs; atMs < untilMs; atMs = this.nextChangeMs(atMs)) {

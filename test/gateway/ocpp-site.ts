@@ -5,7 +5,7 @@ import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
-import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp-gateway.js';
+import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp/ocpp-gateway.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { hashSecret } from '../../src/secrets.js';

@@ -1,6 +1,6 @@
 // Meter values of OCPP, as the power of one connector.
 import { expect, it } from 'vitest';
-import { meteredValues, type Sampled } from '../../src/gateway/sampled-values.js';
+import { meteredValues, type Sampled } from '../../src/gateway/ocpp/sampled-values.js';
 
 function sampled(value: number, phase: string | undefined, location: string | undefined): Sampled {
   return { value, measurand: 'Power.Active.Import', phase, location, unit: undefined };

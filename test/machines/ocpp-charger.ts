@@ -295,8 +295,8 @@ export class TestCharger {
   #answer(request: GatewayRequest): GatewayAnswer {
     const { behaviour } = this;
     if (request.kind === 'readAbilities') {
-      const usual = { whyNot: undefined, units: ['A', 'W'], maxStackLevel: 8, maxPeriods: 24 } as const;
-      return { kind: 'abilities', abilities: { ...usual, ignoresOffline: false, ...behaviour.abilities } };
+      const usual = { whyNot: undefined, units: ['A', 'W'], hindrance: undefined, summary: '' } as const;
+      return { kind: 'abilities', abilities: { ...usual, ...behaviour.abilities } };
     }
     if (request.kind === 'setFailsafe') {
       if (behaviour.only !== undefined && request.unit !== behaviour.only) return REJECTED;

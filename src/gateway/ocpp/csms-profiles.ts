@@ -1,6 +1,7 @@
 // Charging profiles of a CSMS for one charger. They may lower a grant, and never raise it.
-import type { TransactionRef } from './gateway-request.js';
-import type { RateUnit } from './lease-schedule.js';
+import type { TransactionRef } from '../../../machines/session/gateway-request.js';
+import type { RateUnit } from '../../../machines/session/lease-schedule.js';
+import type { LimitedConnector } from '../charger-bridge.js';
 
 /** Independent of the OCPP version. Instants in epoch ms. */
 export interface CsmsProfile {
@@ -34,13 +35,6 @@ export interface CsmsProfileCriteria {
   readonly evse?: number | undefined;
   readonly purpose?: CsmsProfile['purpose'] | undefined;
   readonly stackLevel?: number | undefined;
-}
-
-export interface LimitedConnector {
-  readonly evse: number;
-  readonly phases: 1 | 3;
-  readonly voltageV: number;
-  readonly transaction: TransactionRef | undefined;
 }
 
 /** First report of the transaction that runs at an EVSE, or ran there last. */

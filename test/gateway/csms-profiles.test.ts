@@ -1,6 +1,6 @@
 // The part of a grant that CSMS profiles leave in force, by the rules of OCPP.
 import { describe, expect, it } from 'vitest';
-import { type CsmsProfile, CsmsProfiles } from '../../machines/session/csms-profiles.js';
+import { type CsmsProfile, CsmsProfiles } from '../../src/gateway/ocpp/csms-profiles.js';
 
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2026, 5, 1, 12);

@@ -1,5 +1,5 @@
 // Converts meter values of OCPP to power, currents and voltages of one connector: sums, phases and units.
-import type { MeteredValues, TransactionRef } from '../../machines/session/gateway-request.js';
+import type { MeteredValues, TransactionRef } from '../../../machines/session/gateway-request.js';
 
 /** One value, in the common words of OCPP 1.6 and 2.0.1. */
 export interface Sampled {
