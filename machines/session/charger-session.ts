@@ -92,8 +92,8 @@ export class ChargerSession<Id extends string = string> {
       const events: LeaseEvents = {
         ceilingA: (fromMs, untilMs) => ceilingA(spec.evse, fromMs, untilMs),
         acknowledged: ({ epoch, seq }, result) => {
-          const appliedA = connector.lease.held.limitA;
-          const body = { v: 1, boot: this.#boot, epoch, seq, result, appliedA } as const;
+          const applied = connector.inItsUnit('applied', connector.lease.held.limitA);
+          const body = { v: 1, boot: this.#boot, epoch, seq, result, ...applied } as const;
           this.#messages.push({ kind: 'ack', connectorId: spec.connectorId, body });
         },
         fellBack: () => {
@@ -249,7 +249,7 @@ export class ChargerSession<Id extends string = string> {
   receiveLimit(connectorId: Id, limit: LimitToTake, nowMs: number): void {
     const connector = this.#connectors.find(({ spec }) => spec.connectorId === connectorId);
     if (connector === undefined) return;
-    connector.lease.take(limit, nowMs);
+    connector.lease.take(connector.inAmperes(limit), nowMs);
     if (limit.boot === this.#boot) this.time.noteReceived(connector, limit.ref, nowMs);
   }
 

@@ -1,6 +1,7 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
 import { initialTransition, transition } from 'xstate';
 import { longestLeaseMsOf } from '../power/grant.js';
+import type { DcOutput } from './dc-output.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -45,6 +46,8 @@ export interface LeaseSpec {
   readonly voltageV: number;
   readonly maxCurrentA: number;
   readonly failsafeA: number;
+  /** Undefined for AC. */
+  readonly dc?: DcOutput | undefined;
 }
 
 export interface LeaseEvents {
@@ -345,7 +348,7 @@ export class ConnectorLease {
   }
 
   #judge({ slot, schedule }: LeasePlan, shown: ShownSchedule, nowMs: number): void {
-    const proof = judge(shown, schedule, this.#spec.voltageV);
+    const proof = judge(shown, schedule, this.#spec.dc?.maxVoltageV ?? this.#spec.voltageV);
     if (slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
     if (proof.verdict === 'unshown') this.#wasUnshown(slot, nowMs);
     else if (proof.verdict !== 'unkept') {
@@ -399,7 +402,8 @@ export class ConnectorLease {
     const { boot, epoch, seq } = limit;
     const isNewer = epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
     if (boot !== this.#boot || !isNewer) return 'STALE';
-    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#heartbeats.hb)
+    const { dc } = this.#spec;
+    if (!isOfferable(limit.limitA, dc) || !isOfferable(limit.thenA, dc) || limit.ref > this.#heartbeats.hb)
       return 'REJECTED';
     if (this.#abilities?.whyNot !== undefined) return 'REJECTED';
     const heartbeat = this.#heartbeats.get(limit.ref);
@@ -507,9 +511,9 @@ function latestEndOf({ endsAtMs, ttlMs }: { readonly endsAtMs: number; readonly 
 
 /**
  * Limit as the charger took it, A per phase: rounded by the gateway, or by the charger by less than an ampere. A lower
- * value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded.
+ * value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded, and for DC.
  */
-function heldA({ unit, limit }: LeaseSchedule, shownLimit = limit): number {
-  if (unit === 'W') return Number.POSITIVE_INFINITY;
+function heldA({ unit, limit, phases }: LeaseSchedule, shownLimit = limit): number {
+  if (unit === 'W' || phases === undefined) return Number.POSITIVE_INFINITY;
   return shownLimit > limit - 1 ? Math.min(limit, Math.round(10 * shownLimit) / 10) : limit;
 }

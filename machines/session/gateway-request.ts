@@ -72,6 +72,8 @@ export interface MeteredValues {
   /** False: the charger sends one current for all phases, which is that of the most loaded one. */
   readonly namesPhases: boolean;
   readonly voltageV: readonly [number, number, number] | undefined;
+  /** Voltage without a phase: of DC, or of an AC charger that does not name phases. */
+  readonly totalVoltageV?: number | undefined;
   readonly energyWh: number | undefined;
 }
 
@@ -82,17 +84,23 @@ export interface StateBody {
   readonly boot: string;
   readonly seqNo?: number;
   readonly firmware?: string;
-  readonly connectors?: {
-    id: string;
-    phases: 1 | 3;
-    minA: number;
-    maxA: number;
-    failsafeA: number;
-    lease: 'heartbeat' | 'none';
-    whyNoLease?: string;
-    keepsThen: boolean;
-  }[];
+  readonly connectors?: (ConnectorRange & {
+    readonly id: string;
+    readonly lease: 'heartbeat' | 'none';
+    readonly whyNoLease?: string;
+    readonly keepsThen: boolean;
+  })[];
 }
+
+/** A per phase, or W at the car. */
+type ConnectorRange =
+  | {
+      readonly phases: 1 | 3;
+      readonly minA: number;
+      readonly maxA: number;
+      readonly failsafeA: number;
+    }
+  | { readonly powerType: 'DC'; readonly minW: number; readonly maxW: number; readonly failsafeW: number };
 
 export interface MeterBody {
   readonly v: 1;
@@ -105,7 +113,10 @@ export interface MeterBody {
   readonly energyWh?: number;
   readonly epoch: number;
   readonly seq: number;
-  readonly limitA: number;
+  /** Of an AC connector. */
+  readonly limitA?: number;
+  /** Of a DC connector. */
+  readonly limitW?: number;
   readonly leaseLeftS?: number;
   readonly isEndOpen?: boolean;
 }
@@ -116,7 +127,10 @@ export interface AckBody {
   readonly epoch: number;
   readonly seq: number;
   readonly result: 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
-  readonly appliedA: number;
+  /** Of an AC connector. */
+  readonly appliedA?: number;
+  /** Of a DC connector. */
+  readonly appliedW?: number;
 }
 
 export type GatewayMessage<Id extends string = string> =
@@ -133,4 +147,7 @@ export interface LimitToTake {
   readonly ttlS: number;
   readonly limitA: number;
   readonly thenA: number;
+  /** Limits of a DC connector, W at the car. */
+  readonly limitW?: number | undefined;
+  readonly thenW?: number | undefined;
 }

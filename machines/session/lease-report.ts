@@ -2,6 +2,7 @@
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type { ChargePoint } from './charge-point.js';
 import type { ChargerClock } from './charger-clock.js';
+import { dcWOfAmpere } from './dc-output.js';
 import type { GatewayAnswer, GatewayRequest, StateBody } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
 
@@ -169,13 +170,22 @@ export class LeaseReport {
     if (!this.#isDue) return undefined;
     this.#isDue = false;
     const connectors = this.#connectors.map((connector) => {
-      const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
+      const { connectorId: id, phases, maxCurrentA: maxA, dc } = connector.spec;
       const isLeased = this.whyNoLease(connector) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a kept fail-safe the charger may use its maximum by itself.
       const keepsThen = this.#chargePoint.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
-      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen };
+      const range =
+        dc === undefined
+          ? { phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA }
+          : {
+              powerType: 'DC' as const,
+              minW: dc.leastW,
+              maxW: dc.mostW,
+              failsafeW: dcWOfAmpere(failsafeA, dc),
+            };
+      const own = { id, ...range, lease, keepsThen };
       const { reportedAlarm: whyNoLease } = connector;
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });

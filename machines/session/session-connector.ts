@@ -2,7 +2,8 @@
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
-import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
+import { ampereOfDcW, dcWOfAmpere } from './dc-output.js';
+import type { LimitToTake, MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
 import type { CountedPhases } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
@@ -140,8 +141,7 @@ export class SessionConnector {
     const { transaction, ownMs } = values;
     if (transaction === undefined || transaction !== this.#ended?.transaction) return false;
     // The last values of an ended transaction may be a moment newer than the `Available` of its connector.
-    const { voltageV } = this.spec;
-    const isDrawing = (powerOf(values, voltageV) ?? 0) > IN_USE_A * voltageV;
+    const isDrawing = (powerOf(values, this.spec) ?? 0) > IN_USE_A * this.spec.voltageV;
     return !this.#isLater(ownMs) || !(this.#mayHaveCar || isDrawing);
   }
 
@@ -155,11 +155,16 @@ export class SessionConnector {
   receivedValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
       this.#goOn(values.transaction);
-    if (powerOf(values, this.spec.voltageV) === undefined) return;
+    const powerW = powerOf(values, this.spec);
+    if (powerW === undefined) return;
     this.#values = values;
     this.#valuesAtMs = nowMs;
     this.#news = 'values';
-    const { phases, voltageV } = this.spec;
+    const { phases, voltageV, dc } = this.spec;
+    if (dc !== undefined) {
+      this.lease.metered(ampereOfDcW(powerW, dc), phases, nowMs);
+      return;
+    }
     const currents = values.currentA ?? [];
     const powerA = (values.powerW ?? 0) / (voltageV * phases);
     this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, this.spec), nowMs);
@@ -214,13 +219,31 @@ export class SessionConnector {
       boot,
       hb,
       status: this.status ?? 'Unavailable',
-      ...measured(values, this.spec.voltageV),
+      ...measured(values, this.spec),
       epoch,
       seq,
-      limitA,
+      ...this.inItsUnit('limit', limitA),
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
     };
+  }
+
+  /** A limit of the service in A per phase. A DC connector gets W, and treats a missing value as 0. */
+  inAmperes(limit: LimitToTake): LimitToTake {
+    const { dc } = this.spec;
+    if (dc === undefined) return limit;
+    const [limitA, thenA] = [ampereOfDcW(limit.limitW ?? 0, dc), ampereOfDcW(limit.thenW ?? 0, dc)];
+    return { ...limit, limitA, thenA };
+  }
+
+  /** A current in A per phase as the service receives it: for DC as W at the car. */
+  inItsUnit<Name extends string>(
+    name: Name,
+    currentA: number,
+  ): { [key in `${Name}A` | `${Name}W`]?: number } {
+    const { dc } = this.spec;
+    const value = dc === undefined ? { [`${name}A`]: currentA } : { [`${name}W`]: dcWOfAmpere(currentA, dc) };
+    return value as { [key in `${Name}A` | `${Name}W`]?: number };
   }
 
   #endTransaction(freeAtOwnMs: number): void {
@@ -289,17 +312,27 @@ function phasesIn(
   return ((first ?? 0) + (second ?? 0) + (third ?? 0)) as CountedPhases;
 }
 
-/** W; computed from the currents if no power is measured. Undefined if neither is. */
-function powerOf({ powerW, currentA, voltageV }: MeteredValues, nominalV: number): number | undefined {
+/**
+ * W; computed from the currents if no power is measured. Undefined if neither is. A DC current without a voltage counts at
+ * the highest one.
+ */
+function powerOf(
+  { powerW, currentA, namesPhases, voltageV, totalVoltageV }: MeteredValues,
+  { voltageV: nominalV, dc }: SessionConnectorSpec,
+): number | undefined {
   if (powerW !== undefined || currentA === undefined) return powerW;
-  return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
+  if (dc === undefined)
+    return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
+  return namesPhases ? undefined : currentA[0] * (totalVoltageV ?? dc.maxVoltageV);
 }
 
-function measured(values: MeteredValues | undefined, nominalV: number) {
+function measured(values: MeteredValues | undefined, spec: SessionConnectorSpec) {
   if (values === undefined) return { powerW: 0 };
-  const { currentA, voltageV, energyWh } = values;
+  const { energyWh } = values;
+  // The current of a DC output is on no phase of the grid.
+  const { currentA, voltageV } = spec.dc === undefined ? values : {};
   return {
-    powerW: Math.max(0, Math.round(powerOf(values, nominalV) ?? 0)),
+    powerW: Math.max(0, Math.round(powerOf(values, spec) ?? 0)),
     ...(currentA === undefined ? {} : { currentA: tenths(currentA) }),
     ...(voltageV === undefined ? {} : { voltageV: tenths(voltageV) }),
     ...(energyWh === undefined ? {} : { energyWh: Math.max(0, Math.round(energyWh)) }),

@@ -1,5 +1,6 @@
 // Creates a bridge for each charger of a provisioning file.
 import { isDeepStrictEqual } from 'node:util';
+import { ampereOfDcW, dcOutputOf } from '../../machines/session/dc-output.js';
 import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
 import {
   type BridgedConnector,
@@ -9,8 +10,11 @@ import {
 } from './charger-bridge.js';
 import { keyOf } from './gateway-memory.js';
 
+type ProvisionedConnector =
+  ProvisioningFile['tenants'][number]['locations'][number]['chargers'][number]['connectors'][number];
+
 /**
- * One bridge for each charger that a gateway can control. The log names the others with the reason.
+ * One bridge for each charger.
  * @param earlier bridges of an earlier file; an unchanged charger keeps its bridge
  * @throws KeptFileError if the stored data of a new or changed charger cannot be read
  */
@@ -23,18 +27,8 @@ export function bridgesOf<State extends ProtocolState>(
   return tenants.flatMap(({ tenantUuid, locations }) =>
     locations.flatMap(({ locationId, chargers }) =>
       chargers.flatMap(({ controllerUuid, timing, connectors }) => {
-        if (connectors.some(({ dc }) => dc !== null)) {
-          const why = 'the gateway sends A per phase, and a DC connector needs W: let it join by MQTT';
-          parts.log.warn({ tenantUuid, locationId, controllerUuid, why }, 'charger left out');
-          return [];
-        }
         const address = { tenantUuid, locationId, controllerUuid };
-        const numbered = connectors.map(
-          ({ connectorId, phases, voltageV, maxCurrentA, failsafeA }, i): BridgedConnector => {
-            const evse = evseOf(connectorId, i);
-            return { connectorId, evse, phases, voltageV, maxCurrentA, failsafeA };
-          },
-        );
+        const numbered = connectors.map((connector, i) => bridgedConnector(connector, i));
         const heartbeatMs = timing?.heartbeatMs ?? parts.heartbeatMs;
         const before = known.get(keyOf(address));
         const isUnchanged =
@@ -45,6 +39,16 @@ export function bridgesOf<State extends ProtocolState>(
       }),
     ),
   );
+}
+
+function bridgedConnector(
+  { connectorId, phases, voltageV, maxCurrentA, failsafeA, dc, output }: ProvisionedConnector,
+  i: number,
+): BridgedConnector {
+  const rated = { connectorId, evse: evseOf(connectorId, i), phases, voltageV, maxCurrentA };
+  if (dc === null) return { ...rated, failsafeA, dc: undefined };
+  const own = dcOutputOf({ voltageV, dc }, output.maxVoltageV);
+  return { ...rated, failsafeA: ampereOfDcW(output.failsafeW, own), dc: own };
 }
 
 /** A numeric connectorId is the charger's own number of the connector. Others are numbered in the order of the file. */

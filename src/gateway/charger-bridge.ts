@@ -2,6 +2,7 @@
 // between.
 import type { SessionState } from '../../machines/session/charge-point.js';
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
+import type { DcOutput } from '../../machines/session/dc-output.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   GatewayAnswer,
@@ -26,6 +27,8 @@ export interface BridgedConnector {
   readonly voltageV: number;
   readonly maxCurrentA: number;
   readonly failsafeA: number;
+  /** Undefined for AC. */
+  readonly dc?: DcOutput | undefined;
 }
 
 /** A connection of the charger. */
@@ -35,7 +38,7 @@ export interface ChargerConnection {
 }
 
 /** A connector, and the transaction that runs there. */
-export interface LimitedConnector extends Pick<BridgedConnector, 'evse' | 'phases' | 'voltageV'> {
+export interface LimitedConnector extends Pick<BridgedConnector, 'evse' | 'phases' | 'voltageV' | 'dc'> {
   readonly transaction: TransactionRef | undefined;
 }
 

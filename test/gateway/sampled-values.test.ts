@@ -22,3 +22,8 @@ it.each([
 it('Power that is measured only at the inlet counts', () => {
   expect(meteredValues(0, undefined, [sampled(1_010, 'L1', 'Inlet')]).powerW).toBe(1_010);
 });
+
+it('A voltage without a phase is that of a DC output, and is on no phase', () => {
+  const voltage = { ...sampled(400, undefined, undefined), measurand: 'Voltage' };
+  expect(meteredValues(0, undefined, [voltage])).toMatchObject({ totalVoltageV: 400, voltageV: undefined });
+});

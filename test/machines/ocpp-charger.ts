@@ -1,6 +1,7 @@
 // A test charger behind a session: it takes and shows profiles, has a clock of its own, and has the requested faults.
 
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
+import type { DcOutput } from '../../machines/session/dc-output.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   ChargerAbilities,
@@ -74,7 +75,13 @@ export class TestCharger {
 
   constructor(
     behaviour: Behaviour = {},
-    options: { provenFirmware?: Proofs; failsafeA?: number; fallbacksA?: Fallbacks; boots?: number } = {},
+    options: {
+      provenFirmware?: Proofs;
+      failsafeA?: number;
+      fallbacksA?: Fallbacks;
+      boots?: number;
+      dc?: DcOutput;
+    } = {},
   ) {
     this.behaviour = behaviour;
     this.boots = options.boots ?? 0;
@@ -88,8 +95,9 @@ export class TestCharger {
           evse: 1,
           phases: 3,
           voltageV: 230,
-          maxCurrentA: 32,
+          maxCurrentA: options.dc === undefined ? 32 : 100,
           failsafeA: options.failsafeA ?? 6,
+          dc: options.dc,
         },
       ],
       heartbeatMs: HEARTBEAT_MS,
@@ -158,7 +166,13 @@ export class TestCharger {
     return this.said.flatMap((message) => (message.kind === 'ack' ? [message.body] : []));
   }
 
-  /** The last lease state sent to the service. */
+  /** The connector in the last state sent to the service. */
+  get stated() {
+    const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
+    return states.at(-1)?.connectors?.[0];
+  }
+
+  /** The last lease state of an AC connector. */
   get lease():
     | {
         readonly lease: string;
@@ -167,8 +181,8 @@ export class TestCharger {
         readonly whyNoLease?: string;
       }
     | undefined {
-    const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
-    return states.at(-1)?.connectors?.[0];
+    const { stated } = this;
+    return stated !== undefined && 'failsafeA' in stated ? stated : undefined;
   }
 
   /** Sends a grant of the service, in answer to the newest heartbeat. */

@@ -1,4 +1,5 @@
 // Charging profiles of a CSMS for one charger. They may lower a grant, and never raise it.
+import { ampereOfDcW } from '../../../machines/session/dc-output.js';
 import type { TransactionRef } from '../../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../../machines/session/lease-schedule.js';
 import type { LimitedConnector } from '../charger-bridge.js';
@@ -193,7 +194,7 @@ function startOf({ kind, startsAtMs }: CsmsProfile, beganAtMs: number, atMs: num
 
 function limitAt(
   profile: CsmsProfile,
-  { phases, voltageV }: LimitedConnector,
+  { phases, voltageV, dc }: LimitedConnector,
   beganAtMs: number,
   atMs: number,
 ): number | undefined {
@@ -203,7 +204,9 @@ function limitAt(
   if (durationS !== undefined && elapsedMs >= 1000 * durationS) return undefined;
   const period = periods.findLast(({ startS }) => 1000 * startS <= elapsedMs);
   if (period === undefined) return undefined;
-  return unit === 'A' ? period.limit : period.limit / (voltageV * Math.min(phases, period.phases ?? 3));
+  const { limit } = period;
+  if (dc !== undefined) return ampereOfDcW(unit === 'W' ? limit : limit * dc.maxVoltageV, dc);
+  return unit === 'A' ? limit : limit / (voltageV * Math.min(phases, period.phases ?? 3));
 }
 
 /** Instants at which the limit may change, in the cycle around `fromMs` and in the next one. */

@@ -51,6 +51,10 @@ class Measured {
     return this.#total ?? (this.#phases && this.#sumOfPhases);
   }
 
+  get total(): number | undefined {
+    return this.#total;
+  }
+
   get perPhase(): Triple | undefined {
     return this.#phases;
   }
@@ -86,6 +90,7 @@ export function meteredValues(
     currentA: current.onEachPhase,
     namesPhases: current.perPhase !== undefined,
     voltageV: voltage.perPhase,
+    totalVoltageV: voltage.total,
     energyWh: energy.sum,
   };
 }

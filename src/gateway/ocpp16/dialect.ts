@@ -117,6 +117,7 @@ function failsafeProfile({ evse, unit, limit }: RequestOf<'setFailsafe'>) {
 
 function leaseProfile({ evse, slot, transaction, schedule }: RequestOf<'setLease'>, stackLevel: number) {
   const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
+  const ofPhases = phases === undefined ? {} : { numberPhases: phases };
   const ofTransaction = { chargingProfilePurpose: 'TxProfile', transactionId: transaction };
   return {
     connectorId: evse,
@@ -129,8 +130,8 @@ function leaseProfile({ evse, slot, transaction, schedule }: RequestOf<'setLease
         startSchedule: startOf(startsAtOwnMs),
         chargingRateUnit: unit,
         chargingSchedulePeriod: [
-          { startPeriod: 0, limit, numberPhases: phases },
-          { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
+          { startPeriod: 0, limit, ...ofPhases },
+          { startPeriod: endsAfterS, limit: thenLimit, ...ofPhases },
         ],
       },
     },

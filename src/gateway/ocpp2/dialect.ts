@@ -146,10 +146,11 @@ function leaseProfile(
   hasOfflineDuration: boolean,
 ) {
   const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
+  const ofPhases = phases === undefined ? {} : { numberPhases: phases };
   const maxOfflineDuration = endsAfterS - BEGINS_BEFORE_S;
   const periods = [
-    { startPeriod: 0, limit, numberPhases: phases },
-    { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
+    { startPeriod: 0, limit, ...ofPhases },
+    { startPeriod: endsAfterS, limit: thenLimit, ...ofPhases },
   ];
   const more = {
     ...(slot === 'transaction' ? { transactionId: String(transaction) } : {}),
