@@ -166,6 +166,10 @@ export class ChargePoint {
     [this.#state] = transition(chargePointMachine, this.#state, event);
   }
 
+  get #hasDc(): boolean {
+    return this.#connectors.some(({ spec }) => spec.dc !== undefined);
+  }
+
   #at(evse: number): SessionConnector | undefined {
     return this.#connectors.find(({ spec }) => spec.evse === evse);
   }
@@ -173,7 +177,8 @@ export class ChargePoint {
   #requestOf(step: ConfigurationStep): GatewayRequest {
     switch (step.kind) {
       case 'sample':
-        return { kind: 'sample', everyS: this.#heartbeatMs / 1000 };
+        // The control pilot of AC does not carry the state of charge.
+        return { kind: 'sample', everyS: this.#heartbeatMs / 1000, withSoc: this.#hasDc };
       case 'clearTransaction':
         return { kind: 'clear', evse: step.evse, slot: 'transaction' };
       case 'clearDefault':

@@ -12,7 +12,12 @@ export type LimitSlot = 'failsafe' | 'default' | 'transaction';
 export type GatewayRequest =
   | { readonly kind: 'readAbilities' }
   /** Requests meter values at that interval. */
-  | { readonly kind: 'sample'; readonly everyS: number }
+  | {
+      readonly kind: 'sample';
+      readonly everyS: number;
+      /** With the state of charge, if the charger has it. */
+      readonly withSoc: boolean;
+    }
   | { readonly kind: 'setFailsafe'; readonly evse: number; readonly unit: RateUnit; readonly limit: number }
   | {
       readonly kind: 'setLease';
@@ -75,6 +80,8 @@ export interface MeteredValues {
   /** Voltage without a phase: of DC, or of an AC charger that does not name phases. */
   readonly totalVoltageV?: number | undefined;
   readonly energyWh: number | undefined;
+  /** State of charge of the car's battery, from 0 to 100. */
+  readonly socPercent?: number | undefined;
 }
 
 /** Bodies of the messages that the gateway sends for the charger, as in the MQTT contract. */
@@ -111,6 +118,7 @@ export interface MeterBody {
   readonly currentA?: [number, number, number];
   readonly voltageV?: [number, number, number];
   readonly energyWh?: number;
+  readonly socPercent?: number;
   readonly epoch: number;
   readonly seq: number;
   /** Of an AC connector. */

@@ -328,7 +328,7 @@ function powerOf(
 
 function measured(values: MeteredValues | undefined, spec: SessionConnectorSpec) {
   if (values === undefined) return { powerW: 0 };
-  const { energyWh } = values;
+  const { energyWh, socPercent } = values;
   // The current of a DC output is on no phase of the grid.
   const { currentA, voltageV } = spec.dc === undefined ? values : {};
   return {
@@ -336,5 +336,6 @@ function measured(values: MeteredValues | undefined, spec: SessionConnectorSpec)
     ...(currentA === undefined ? {} : { currentA: tenths(currentA) }),
     ...(voltageV === undefined ? {} : { voltageV: tenths(voltageV) }),
     ...(energyWh === undefined ? {} : { energyWh: Math.max(0, Math.round(energyWh)) }),
+    ...(socPercent === undefined ? {} : { socPercent: Math.min(100, Math.max(0, socPercent)) }),
   };
 }

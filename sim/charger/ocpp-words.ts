@@ -142,6 +142,7 @@ function samplesOf(shown: Shown): readonly {
   readonly measurand: string;
   readonly unit: string;
   readonly phase?: string;
+  readonly location?: string;
   readonly value: number;
 }[] {
   const used = shown.isDc ? [undefined] : ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
@@ -160,6 +161,7 @@ function samplesOf(shown: Shown): readonly {
       value: Math.round(10 * phaseV) / 10,
     })),
     { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
+    ...(shown.isDc ? [{ measurand: 'SoC', unit: 'Percent', location: 'EV', value: 50 }] : []),
   ];
 }
 

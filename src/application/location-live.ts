@@ -267,6 +267,7 @@ function liveOf(
     link: linkOf(control),
     throttle: throttleOf(control),
     chargingStatus: slot.status ?? null,
+    socPercent: slot.socPercent ?? null,
     lockLimitKw,
     limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,
     limitKw: sentTenthsA === undefined ? null : wattsAt(sentTenthsA) / 1000,

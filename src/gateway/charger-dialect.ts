@@ -22,7 +22,7 @@ export interface ChargerDialect {
   /** The charger describes itself. */
   readAbilities(): Promise<ChargerAbilities>;
   /** From now on the charger reports the values of a car at that interval. */
-  sample(everyS: number): Promise<void>;
+  sample(request: RequestOf<'sample'>): Promise<void>;
   /** Sets the limit without an end, with which the charger starts and to which it falls back. */
   setFailsafe(request: RequestOf<'setFailsafe'>): Promise<void>;
   /** Sets a limit that ends by itself, also without a connection. */
@@ -58,7 +58,7 @@ async function perform(dialect: ChargerDialect, request: GatewayRequest): Promis
     case 'readSchedule':
       return { kind: 'schedule', schedule: await dialect.readSchedule(request) };
     case 'sample':
-      await dialect.sample(request.everyS);
+      await dialect.sample(request);
       break;
     case 'setFailsafe':
       await dialect.setFailsafe(request);

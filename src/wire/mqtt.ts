@@ -56,6 +56,7 @@ export const meterSchema = z.object({
     .optional()
     .describe('Voltage of each phase, V; 0 for a phase that is not connected.'),
   energyWh: counterSchema.optional().describe('Energy register of the connector, Wh.'),
+  socPercent: z.number().min(0).max(100).optional().describe("State of charge of the car's battery, %."),
   epoch: counterSchema.optional().describe('epoch of the limit in force; 0 without a lease.'),
   seq: counterSchema.optional().describe('seq of the limit in force; 0 without a lease.'),
   limitA: currentASchema.optional().describe('Limit in force, A per phase; from an AC connector.'),

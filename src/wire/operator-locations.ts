@@ -124,6 +124,9 @@ const connectorLiveSchema = z
         'Limit against the demand of its car: `free` covers it, or there is no car; `limited` is less; `minimum` is 6 A, though the car needs more; `paused` is nothing.',
     }),
     chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
+    socPercent: z.number().nullable().meta({
+      description: "State of charge of its car's battery, %; null if its charger does not report it.",
+    }),
     lockLimitKw: z.number().nullable().meta({ description: 'Limit of its lock; null if it is not locked.' }),
     limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
     limitKw: z.number().nullable(),

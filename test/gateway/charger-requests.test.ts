@@ -77,6 +77,24 @@ describe.each(VERSIONS)('In %s', (_, words, nth) => {
     expect(calls.at(-1)).toContain('"stackLevel":7');
   });
 
+  it('the state of charge is requested of a DC charger, and left out if the charger refuses it', async () => {
+    const lists: string[] = [];
+    const call: Call = async (_method, params) => {
+      const text = JSON.stringify(params);
+      if (text.includes('Power.Active')) lists.push(text);
+      const status = text.includes('SoC') ? 'Rejected' : 'Accepted';
+      return nth === 0 ? { status } : { setVariableResult: [{ attributeStatus: status }] };
+    };
+    const dialect = new ChargerRequests(words, call, { maxStackLevel: 1 });
+    await dialect.sample({ kind: 'sample', everyS: 10, withSoc: true });
+    expect(lists[0]).toContain(',SoC"');
+    expect(lists.at(-1)).not.toContain('SoC');
+    lists.splice(0);
+    await dialect.sample({ kind: 'sample', everyS: 10, withSoc: false });
+    expect(lists).toHaveLength(1);
+    expect(lists[0]).not.toContain('SoC');
+  });
+
   it('an unanswered request has the name of its method', async () => {
     const call = () => Promise.reject(new Error('no answer came'));
     const dialect = new ChargerRequests(words, call, { maxStackLevel: 1 });

@@ -51,14 +51,15 @@ it('A DC charger that takes only amperes gets them for its highest voltage, so i
   expect(running.gateway.bridges[0]?.provenCount).toBe(1);
 });
 
-it('The power of a DC charger counts at the grid, and its current at the car counts on no phase', async () => {
+it('The power of a DC charger counts at the grid, and the state of charge of its car is live', async () => {
   running = await runOcppSite({}, 1, undefined, { isDc: true });
   const charger = running.charger({ connector: CONNECTOR });
   await eventually(() => expect(dcWOf(charger)).toBeGreaterThan(GRANTED_W - 100));
   await eventually(async () => {
-    const { actualKw, isEstimated } = await running.live();
+    const { actualKw, isEstimated, socPercent } = await running.live();
     expect(actualKw).toBeGreaterThan(10.5);
     expect(actualKw).toBeLessThanOrEqual(11.05);
     expect(isEstimated).toBe(false);
+    expect(socPercent).toBe(50);
   });
 });

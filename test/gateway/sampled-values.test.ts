@@ -23,6 +23,11 @@ it('Power that is measured only at the inlet counts', () => {
   expect(meteredValues(0, undefined, [sampled(1_010, 'L1', 'Inlet')]).powerW).toBe(1_010);
 });
 
+it('The state of charge is that of the car', () => {
+  const soc = { ...sampled(63, undefined, 'EV'), measurand: 'SoC' };
+  expect(meteredValues(0, undefined, [soc]).socPercent).toBe(63);
+});
+
 it('A voltage without a phase is that of a DC output, and is on no phase', () => {
   const voltage = { ...sampled(400, undefined, undefined), measurand: 'Voltage' };
   expect(meteredValues(0, undefined, [voltage])).toMatchObject({ totalVoltageV: 400, voltageV: undefined });

@@ -17,7 +17,7 @@ function idle(...options: ConstructorParameters<typeof TestCharger>): TestCharge
 describe('A charger that starts', () => {
   it('gets its fail-safe below everything else, and the setting to report every heartbeat', () => {
     const charger = new TestCharger().connect().boot().pass(2);
-    expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10 });
+    expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10, withSoc: false });
     expect(charger.requests).toContainEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 6 });
     expect(charger.limit).toBe(6);
   });

@@ -84,8 +84,8 @@ describe('A DC connector', () => {
   });
 
   it('reports its power at the car, and its current on no phase of the grid', () => {
-    const body = metered({ powerW: 18_000, currentA: [45, 45, 45], totalVoltageV: 400 });
-    expect(body).toMatchObject({ powerW: 18_000 });
+    const body = metered({ powerW: 18_000, socPercent: 63, currentA: [45, 45, 45], totalVoltageV: 400 });
+    expect(body).toMatchObject({ powerW: 18_000, socPercent: 63 });
     expect(body).not.toHaveProperty('currentA');
   });
 

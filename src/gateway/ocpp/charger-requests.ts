@@ -102,11 +102,12 @@ export class ChargerRequests implements ChargerDialect {
     }
   }
 
-  async sample(everyS: number): Promise<void> {
+  async sample({ everyS, withSoc }: RequestOf<'sample'>): Promise<void> {
     const { measurands, intervalS } = this.#words.sampled;
     const isTaken = async (setting: string, value: string) =>
       TAKEN.includes(await this.#words.change(setting, value, this.#call));
-    for (const list of MEASURANDS) if (await isTaken(measurands, list)) break;
+    const lists = withSoc ? [...MEASURANDS.map((list) => `${list},SoC`), ...MEASURANDS] : MEASURANDS;
+    for (const list of lists) if (await isTaken(measurands, list)) break;
     if (!(await isTaken(intervalS, String(Math.round(everyS))))) throw new ChargerRefusal(intervalS);
   }
 

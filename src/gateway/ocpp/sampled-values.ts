@@ -73,10 +73,13 @@ export function meteredValues(
   sampled: readonly Sampled[],
 ): MeteredValues {
   const [power, current, voltage, energy] = [new Measured(), new Measured(), new Measured(), new Measured()];
+  let socPercent: number | undefined;
   // Inlet and outlet measure the same power. The outlet is where the car is, so its value comes first.
   const isInlet = ({ location }: Sampled) => Number(location === 'Inlet');
   for (const one of sampled.toSorted((a, b) => isInlet(a) - isInlet(b))) {
     const { value, measurand, phase, location } = one;
+    // Its place of measurement is the car.
+    if (measurand === 'SoC' && Number.isFinite(value)) socPercent ??= scaled(one);
     if (!Number.isFinite(value) || (location !== undefined && ELSEWHERE.includes(location))) continue;
     if (measurand === 'Power.Active.Import') power.add(phase, inWatts(one));
     else if (measurand === 'Current.Import') current.add(phase, scaled(one));
@@ -92,6 +95,7 @@ export function meteredValues(
     voltageV: voltage.perPhase,
     totalVoltageV: voltage.total,
     energyWh: energy.sum,
+    socPercent,
   };
 }
 
