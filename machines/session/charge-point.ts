@@ -231,8 +231,8 @@ export class ChargePoint {
       if (answer.kind === 'done') connector?.lease.tookFailsafe(unit, limit);
       return { kind: 'done' };
     }
-    const [usual, other] = connector?.spec.dc === undefined ? (['A', 'W'] as const) : (['W', 'A'] as const);
-    const takesOther = this.#state.context.abilities?.units.includes(other) === true;
+    const [usual, other] = connector?.lease.units ?? [];
+    const takesOther = other !== undefined && this.#state.context.abilities?.units.includes(other) === true;
     if (connector !== undefined && unit === usual && takesOther)
       return { kind: 'repeats', step: installationOf(connector, other) };
     return { kind: 'refused', why: `it refuses its fail-safe: ${answer.why}` };

@@ -4,6 +4,7 @@ import type { ChargingStatus } from '../power/meter-ledger.js';
 import { ChargePoint, type Job, type Outstanding, type SessionState } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
+import { dcWOfAmpere } from './dc-output.js';
 import type { Fallbacks } from './failsafe-profile.js';
 import type {
   GatewayAnswer,
@@ -92,7 +93,9 @@ export class ChargerSession<Id extends string = string> {
       const events: LeaseEvents = {
         ceilingA: (fromMs, untilMs) => ceilingA(spec.evse, fromMs, untilMs),
         acknowledged: ({ epoch, seq }, result) => {
-          const applied = connector.inItsUnit('applied', connector.lease.held.limitA);
+          const { limitA } = connector.lease.held;
+          const { dc } = spec;
+          const applied = dc === undefined ? { appliedA: limitA } : { appliedW: dcWOfAmpere(limitA, dc) };
           const body = { v: 1, boot: this.#boot, epoch, seq, result, ...applied } as const;
           this.#messages.push({ kind: 'ack', connectorId: spec.connectorId, body });
         },

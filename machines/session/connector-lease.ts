@@ -117,6 +117,11 @@ export class ConnectorLease {
     return this.#rate.of(this.#abilities);
   }
 
+  /** The unit that a charger with both gets, and the other one. */
+  get units(): readonly [RateUnit, RateUnit] {
+    return this.#rate.units;
+  }
+
   /** Next instant at which a lease or a wait for the meter ends by itself; infinite without one. */
   get overAtMs(): number {
     return Math.min(this.#held.endsAtMs, this.#state.context.meteredByMs);

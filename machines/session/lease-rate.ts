@@ -24,7 +24,7 @@ export class LeaseRate {
   /** @param abilities undefined: not read yet */
   of(abilities: ChargerAbilities | undefined): Rate {
     const { voltageV, phases, dc } = this.#rated;
-    const [usual, other] = this.#units;
+    const [usual, other] = this.units;
     const unit = this.#unit ?? (abilities?.units.includes(usual) === false ? other : usual);
     if (dc !== undefined) return { unit, stepA: this.#stepA, voltageV, phases, counted: 0, dc };
     // Watts do not name phases: a car on one of three phases would draw all of them there.
@@ -33,7 +33,7 @@ export class LeaseRate {
   }
 
   /** The unit that a charger with both gets, and the other one. */
-  get #units(): readonly [RateUnit, RateUnit] {
+  get units(): readonly [RateUnit, RateUnit] {
     return this.#rated.dc === undefined ? ['A', 'W'] : ['W', 'A'];
   }
 
@@ -71,8 +71,8 @@ export class LeaseRate {
     const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
     if (unit === 'A' && !isWhole && this.#stepA !== 1 && !this.#areTenthsTaken) {
       this.#stepA = 1;
-    } else if (unit === this.#units[0] && !this.#isUnitTaken) {
-      this.#unit = this.#units[1];
+    } else if (unit === this.units[0] && !this.#isUnitTaken) {
+      this.#unit = this.units[1];
       this.#stepA = 0.1;
     } else return false;
     return true;

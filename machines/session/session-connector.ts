@@ -213,6 +213,7 @@ export class SessionConnector {
     this.#news = undefined;
     this.#saidAtMs = nowMs;
     const { epoch, seq, limitA, endsAtMs } = this.lease.held;
+    const { dc } = this.spec;
     const leaseLeftS = Math.max(0, Math.floor((endsAtMs - nowMs) / 100) / 10);
     return {
       v: 1,
@@ -222,7 +223,7 @@ export class SessionConnector {
       ...measured(values, this.spec),
       epoch,
       seq,
-      ...this.inItsUnit('limit', limitA),
+      ...(dc === undefined ? { limitA } : { limitW: dcWOfAmpere(limitA, dc) }),
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
     };
@@ -234,16 +235,6 @@ export class SessionConnector {
     if (dc === undefined) return limit;
     const [limitA, thenA] = [ampereOfDcW(limit.limitW ?? 0, dc), ampereOfDcW(limit.thenW ?? 0, dc)];
     return { ...limit, limitA, thenA };
-  }
-
-  /** A current in A per phase as the service receives it: for DC as W at the car. */
-  inItsUnit<Name extends string>(
-    name: Name,
-    currentA: number,
-  ): { [key in `${Name}A` | `${Name}W`]?: number } {
-    const { dc } = this.spec;
-    const value = dc === undefined ? { [`${name}A`]: currentA } : { [`${name}W`]: dcWOfAmpere(currentA, dc) };
-    return value as { [key in `${Name}A` | `${Name}W`]?: number };
   }
 
   #endTransaction(freeAtOwnMs: number): void {
