@@ -2,9 +2,9 @@
 import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
-import { ampereOfDcW, dcWOfAmpere } from './dc-output.js';
+import { ampereOfDcW, type DcOutput, dcWOfAmpere } from './dc-output.js';
 import type { LimitToTake, MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
-import type { CountedPhases } from './lease-schedule.js';
+import { type CountedPhases, limitIn } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
   /** As in the provisioning file. */
@@ -223,7 +223,7 @@ export class SessionConnector {
       ...measured(values, this.spec),
       epoch,
       seq,
-      ...(dc === undefined ? { limitA } : { limitW: dcWOfAmpere(limitA, dc) }),
+      ...(dc === undefined ? { limitA } : { limitW: this.#usableW(limitA, values, dc) }),
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
     };
@@ -235,6 +235,18 @@ export class SessionConnector {
     if (dc === undefined) return limit;
     const [limitA, thenA] = [ampereOfDcW(limit.limitW ?? 0, dc), ampereOfDcW(limit.thenW ?? 0, dc)];
     return { ...limit, limitA, thenA };
+  }
+
+  /**
+   * A limit of a DC connector as the car can use it now, W. A limit in amperes gives less at a low voltage; otherwise the
+   * service would take the lower draw for less demand. The grant stays reserved.
+   */
+  #usableW(limitA: number, values: MeteredValues | undefined, dc: DcOutput): number {
+    const heldW = dcWOfAmpere(limitA, dc);
+    const carV = values === undefined ? undefined : dcVoltageOf(values);
+    const { rate } = this.lease;
+    if (rate.unit === 'W' || carV === undefined) return heldW;
+    return Math.min(heldW, Math.floor(limitIn(rate, limitA) * carV));
   }
 
   #endTransaction(freeAtOwnMs: number): void {
@@ -315,6 +327,13 @@ function powerOf(
   if (dc === undefined)
     return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
   return namesPhases ? undefined : currentA[0] * (totalVoltageV ?? dc.maxVoltageV);
+}
+
+/** Voltage at the car, V; undefined without a measurement that shows it. */
+function dcVoltageOf({ totalVoltageV, powerW, currentA, namesPhases }: MeteredValues): number | undefined {
+  if (totalVoltageV !== undefined) return totalVoltageV;
+  const carA = namesPhases ? 0 : (currentA?.[0] ?? 0);
+  return powerW === undefined || carA <= IN_USE_A ? undefined : powerW / carA;
 }
 
 function measured(values: MeteredValues | undefined, spec: SessionConnectorSpec) {

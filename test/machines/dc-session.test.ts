@@ -54,6 +54,19 @@ describe('A DC connector', () => {
     expect(charger.acks().at(-1)).toMatchObject({ result: 'APPLIED', appliedW: 20_020 });
   });
 
+  it.each([
+    ['its voltage', { totalVoltageV: 400 }],
+    ['its power and its current', { powerW: 14_400, totalVoltageV: undefined }],
+  ])('in amperes reports the part of its limit that the car can use, by %s', (_, more) => {
+    const charger = charging({ only: 'A' });
+    for (let i = 0; i < 4; i++) charger.grant(32, 6, granted(20_000, 5_000)).pass(5);
+    const car = { powerW: 14_400, currentA: [36, 36, 36] as const, ...more };
+    charger.values(valuesOf(car));
+    charger.pass(1);
+    expect(charger.meters().at(-1)).toMatchObject({ limitW: 16_000 });
+    expect(charger.acks().at(-1)).toMatchObject({ appliedW: 20_000 });
+  });
+
   it('that shows more watts than its grant has no lease', () => {
     const charger = charging({ ignores: true }).grant(32, 6, granted(20_000, 5_000)).pass(30);
     expect(charger.stated).toMatchObject({ lease: 'none' });
