@@ -21,7 +21,7 @@ import type { Building } from '../sim/scenario/scenario.js';
 import { buildingWAt } from '../sim/world/building.js';
 import { systemClock } from '../src/clock.js';
 import { type Config, databaseUrlOf, isGiven } from '../src/config.js';
-import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
+import { OcppGateway } from '../src/gateway/ocpp/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import { createAdministration } from '../src/outbound/knex/administration.js';
 import { OperatorError } from '../src/ports/operator-error.js';

@@ -12,7 +12,7 @@ import type {
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
 import type { BridgedConnector, BridgeMonitor, ChargerBridge } from '../src/gateway/charger-bridge.js';
-import { OcppGateway } from '../src/gateway/ocpp-gateway.js';
+import { OcppGateway } from '../src/gateway/ocpp/ocpp-gateway.js';
 import { createLogger } from '../src/log.js';
 import type { Clock } from '../src/ports/clock.js';
 import { OperatorError } from '../src/ports/operator-error.js';
@@ -112,10 +112,14 @@ class ChargerAcceptance implements BridgeMonitor {
   /** Yields every check in order, each as soon as it is decided. @param gateway must have exactly one charger */
   async *findings(gateway: OcppGateway): AsyncGenerator<CheckFinding> {
     const [bridge] = gateway.bridges;
-    if (bridge === undefined) {
+    if (bridge === undefined) return;
+    if (bridge.connectors.some(({ dc }) => dc !== undefined)) {
       yield {
         check: 'connection',
-        ...fail('it has DC connectors, which keep to watts', 'DC chargers join by MQTT: docs/mqtt.md'),
+        ...fail(
+          'it has DC connectors, and this check measures amperes of AC',
+          'charge a car at each connector beside the gateway: its log names each verified lease',
+        ),
       };
       return;
     }
@@ -450,31 +454,14 @@ function judgeAbilities(answer: GatewayAnswer | undefined): Outcome {
     return unknown('it does not report its capabilities', 'the next lines show it');
   const problem = problemOf(answer.abilities);
   if (problem !== undefined) return problem;
-  const { units, maxStackLevel, maxPeriods } = answer.abilities;
-  return pass(`${units.join(' and ')}, stack levels up to ${maxStackLevel}, ${maxPeriods} periods`);
+  const { units, summary } = answer.abilities;
+  return pass(`${units.join(' and ')}, ${summary}`);
 }
 
-function problemOf({
-  whyNot,
-  maxPeriods,
-  maxStackLevel,
-  ignoresOffline,
-}: ChargerAbilities): Outcome | undefined {
+function problemOf({ whyNot, hindrance }: ChargerAbilities): Outcome | undefined {
   if (whyNot !== undefined)
     return fail(whyNot, 'enable SmartCharging in the charger, or choose another firmware');
-  if (maxPeriods < 2)
-    return fail('it takes one period only, so no limit ever ends', 'choose another charger or firmware');
-  if (maxStackLevel < 1)
-    return fail(
-      'it has one stack level only, so no lease fits above its fail-safe',
-      'choose another charger or firmware',
-    );
-  if (ignoresOffline)
-    return fail(
-      'it keeps to no profiles while it is offline',
-      'empty IgnoredProfilePurposesOffline in the charger',
-    );
-  return undefined;
+  return hindrance && fail(hindrance.why, hindrance.wayOut);
 }
 
 function judgeAnswer(

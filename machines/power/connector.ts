@@ -4,7 +4,7 @@ import type { ConnectorDescription, Entitlements } from '../ledger/entitlements.
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from '../ledger/grant.js';
 import { type Ledger, NOTHING_STORED, type StoredReservation } from '../ledger/ledger.js';
 import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
-import type { OcppState } from '../values/ocpp-state.js';
+import type { SessionState } from '../values/session-state.js';
 import {
   type ConnectorRating,
   dcWOfTenths,
@@ -104,7 +104,7 @@ export interface Telemetry {
   readonly switchesPhasesIn: string | undefined;
   /** Reports that no decision reads: the state behind an OCPP gateway, and the reason against its lease, in words. */
   readonly forOperators: {
-    readonly ocppState: OcppState | undefined;
+    readonly ocppState: SessionState | undefined;
     readonly whyNoLease: string | undefined;
   };
   /** Reports are due from this time: the connector became known, or its charger connected. */

@@ -28,6 +28,8 @@ export interface MeterReading {
   readonly currentA?: readonly number[] | undefined;
   readonly voltageV?: readonly number[] | undefined;
   readonly energyWh?: number | undefined;
+  /** State of charge of the car's battery, from 0 to 100. */
+  readonly socPercent?: number | undefined;
   /** Grant that the charger keeps to; 0 and 0 without one. */
   readonly epoch?: number | undefined;
   readonly seq?: number | undefined;
@@ -72,6 +74,7 @@ export interface MeterSlot {
   readonly currentA: readonly number[] | undefined;
   readonly voltageV: readonly number[] | undefined;
   readonly energyWh: number | undefined;
+  readonly socPercent: number | undefined;
 }
 
 /**
@@ -167,6 +170,7 @@ export class MeterLedger {
       currentA: undefined,
       voltageV: undefined,
       energyWh: undefined,
+      socPercent: undefined,
       retiredBoots: undefined,
       stateSeqNo: -1,
       saidAtMs: Number.NEGATIVE_INFINITY,
@@ -209,6 +213,7 @@ export class MeterLedger {
     entry.currentA = reading.currentA;
     entry.voltageV = reading.voltageV;
     entry.energyWh = reading.energyWh;
+    entry.socPercent = reading.socPercent;
     const isResumed = !entry.isFresh;
     entry.isFresh = true;
     entry.fresh.insert(entry);

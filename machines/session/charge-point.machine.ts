@@ -41,9 +41,9 @@ export type StepOutcome =
 export type ChargePointEvent =
   | { readonly type: 'charger.connected'; readonly nowMs: number }
   | { readonly type: 'charger.disconnected' }
-  /** The charger started, and its CSMS or the gateway accepted that. */
+  /** The charger started, and its management system or the gateway accepted that. */
   | { readonly type: 'charger.booted'; readonly nowMs: number }
-  /** Its CSMS rejected the start. By OCPP the charger must not be asked before the next one. */
+  /** Its management system rejected the start. The charger must not be asked before the next one (OCPP). */
   | { readonly type: 'charger.rejected' }
   /** `missing`: requests for reports that the charger has not sent. */
   | { readonly type: 'time.passed'; readonly nowMs: number; readonly missing: readonly ConfigurationStep[] }

@@ -1,6 +1,6 @@
 // Configures a charge point for leases by its machine: sends each step as a request, and judges the answer.
 import { initialTransition, transition } from 'xstate';
-import type { OcppState } from '../values/ocpp-state.js';
+import type { SessionState } from '../values/session-state.js';
 import {
   type ChargePointEvent,
   type ChargePointState,
@@ -10,7 +10,7 @@ import {
   type StepOutcome,
 } from './charge-point.machine.js';
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
-import { type CompositeSchedule, periodsFromStart, type RateUnit, showsNothing } from './lease-schedule.js';
+import { periodsFromStart, type RateUnit, type ShownSchedule, showsNothing } from './lease-schedule.js';
 import type { SessionConnector } from './session-connector.js';
 
 export interface Job {
@@ -33,9 +33,8 @@ const FORGOTTEN =
 const ABILITIES_UNKNOWN: ChargerAbilities = {
   whyNot: 'it does not report its capabilities',
   units: ['A', 'W'],
-  maxStackLevel: 1,
-  maxPeriods: 2,
-  ignoresOffline: false,
+  hindrance: undefined,
+  summary: '',
 };
 
 export class ChargePoint {
@@ -76,7 +75,7 @@ export class ChargePoint {
   }
 
   /** State of all its connectors until the charger is configured; undefined from then on. */
-  get ocppStateBefore(): OcppState | undefined {
+  get stateBefore(): SessionState | undefined {
     const { connection } = this.#state.value;
     if (connection === 'disconnected' || connection === 'rejected') return connection;
     if (this.isConfigured) return undefined;
@@ -97,13 +96,8 @@ export class ChargePoint {
   get whyNot(): string | undefined {
     if (this.#state.matches({ connection: 'rejected' })) return 'its management system rejects it';
     const { abilities, whyRefused } = this.#state.context;
-    const { whyNot, maxPeriods, maxStackLevel, ignoresOffline } = abilities ?? {};
-    if (whyNot !== undefined) return whyNot;
-    if (maxPeriods !== undefined && maxPeriods < 2)
-      return 'it takes one period only, so that no limit ever ends';
-    if (maxStackLevel !== undefined && maxStackLevel < 1)
-      return 'it has one stack level only, so that no lease fits above its fail-safe';
-    if (ignoresOffline) return 'IgnoredProfilePurposesOffline: it keeps to no limits while it is offline';
+    const why = abilities?.whyNot ?? abilities?.hindrance?.why;
+    if (why !== undefined) return why;
     if (this.#state.matches({ failsafe: 'refused' })) return whyRefused;
     return this.#state.matches({ failsafe: { installed: 'forgotten' } }) ? FORGOTTEN : undefined;
   }
@@ -124,7 +118,7 @@ export class ChargePoint {
     this.#follow({ type: 'charger.booted', nowMs });
   }
 
-  /** Its CSMS rejected its start. */
+  /** Its management system rejected its start. */
   rejected(): void {
     this.#follow({ type: 'charger.rejected' });
   }
@@ -160,6 +154,10 @@ export class ChargePoint {
     [this.#state] = transition(chargePointMachine, this.#state, event);
   }
 
+  get #hasDc(): boolean {
+    return this.#connectors.some(({ spec }) => spec.dc !== undefined);
+  }
+
   #at(evse: number): SessionConnector | undefined {
     return this.#connectors.find(({ spec }) => spec.evse === evse);
   }
@@ -167,7 +165,8 @@ export class ChargePoint {
   #requestOf(step: ConfigurationStep): GatewayRequest {
     switch (step.kind) {
       case 'sample':
-        return { kind: 'sample', everyS: this.#heartbeatMs / 1000 };
+        // The control pilot of AC does not carry the state of charge.
+        return { kind: 'sample', everyS: this.#heartbeatMs / 1000, withSoc: this.#hasDc };
       case 'clearTransaction':
         return { kind: 'clear', evse: step.evse, slot: 'transaction' };
       case 'clearDefault':
@@ -203,7 +202,7 @@ export class ChargePoint {
     return { kind: 'learned', abilities, steps };
   }
 
-  #lookedFor(evse: number, schedule: CompositeSchedule): StepOutcome {
+  #lookedFor(evse: number, schedule: ShownSchedule): StepOutcome {
     const lease = this.#at(evse)?.lease;
     if (lease === undefined) return { kind: 'done' };
     if (showsNothing(schedule) && lease.showsIdle !== true) return { kind: 'done' };
@@ -220,9 +219,10 @@ export class ChargePoint {
       if (answer.kind === 'done') connector?.lease.tookFailsafe(unit, limit);
       return { kind: 'done' };
     }
-    const takesWatts = this.#state.context.abilities?.units.includes('W') === true;
-    if (connector !== undefined && unit === 'A' && takesWatts)
-      return { kind: 'repeats', step: installationOf(connector, 'W') };
+    const [usual, other] = connector?.lease.units ?? [];
+    const takesOther = other !== undefined && this.#state.context.abilities?.units.includes(other) === true;
+    if (connector !== undefined && unit === usual && takesOther)
+      return { kind: 'repeats', step: installationOf(connector, other) };
     return { kind: 'refused', why: `it refuses its fail-safe: ${answer.why}` };
   }
 }

@@ -4,6 +4,7 @@ import type { ChargingStatus } from '../power/meter-ledger.js';
 import { ChargePoint, type Job, type Outstanding } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
+import { dcWOfAmpere } from './dc-output.js';
 import type { Fallbacks } from './failsafe-profile.js';
 import type {
   GatewayAnswer,
@@ -87,8 +88,10 @@ export class ChargerSession<Id extends string = string> {
       const events: LeaseEvents = {
         ceilingA: (fromMs, untilMs) => ceilingA(spec.evse, fromMs, untilMs),
         acknowledged: ({ epoch, seq }, result) => {
-          const appliedA = connector.lease.held.limitA;
-          const body = { v: 1, boot: this.#boot, epoch, seq, result, appliedA } as const;
+          const { limitA } = connector.lease.held;
+          const { dc } = spec;
+          const applied = dc === undefined ? { appliedA: limitA } : { appliedW: dcWOfAmpere(limitA, dc) };
+          const body = { v: 1, boot: this.#boot, epoch, seq, result, ...applied } as const;
           this.#messages.push({ kind: 'ack', connectorId: spec.connectorId, body });
         },
         fellBack: () => {
@@ -143,9 +146,9 @@ export class ChargerSession<Id extends string = string> {
   connectors() {
     return this.#connectors.map((connector) => {
       const whyNot = this.#report.whyNoLease(connector);
-      const ocppState = this.#report.ocppStateOf(connector);
+      const state = this.#report.stateOf(connector);
       const { lease, spec } = connector;
-      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, ocppState };
+      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, state };
     });
   }
 
@@ -192,7 +195,7 @@ export class ChargerSession<Id extends string = string> {
     }
   }
 
-  /** Its CSMS rejected that start: by OCPP the charger must not be asked before the next one. */
+  /** Its management system rejected that start: the charger must not be asked before the next one. */
   rejected(): void {
     this.#chargePoint.rejected();
   }
@@ -249,7 +252,7 @@ export class ChargerSession<Id extends string = string> {
   receiveLimit(connectorId: Id, limit: LimitToTake, nowMs: number): void {
     const connector = this.#connectors.find(({ spec }) => spec.connectorId === connectorId);
     if (connector === undefined) return;
-    connector.lease.take(limit, nowMs);
+    connector.lease.take(connector.inAmperes(limit), nowMs);
     if (limit.boot === this.#boot) this.time.noteReceived(connector, limit.ref, nowMs);
   }
 

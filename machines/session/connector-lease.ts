@@ -1,6 +1,7 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
 import { initialTransition, transition } from 'xstate';
 import { longestLeaseMsOf } from '../ledger/grant.js';
+import type { DcOutput } from './dc-output.js';
 import { FailsafeProfile } from './failsafe-profile.js';
 import type {
   AckBody,
@@ -27,7 +28,6 @@ import {
 } from './lease.machine.js';
 import { LeaseRate } from './lease-rate.js';
 import {
-  type CompositeSchedule,
   type CountedPhases,
   isOfferable,
   judge,
@@ -35,6 +35,7 @@ import {
   proofDurationS,
   type Rate,
   type RateUnit,
+  type ShownSchedule,
   scheduleOf,
 } from './lease-schedule.js';
 import { SentHeartbeats } from './sent-heartbeats.js';
@@ -45,6 +46,8 @@ export interface LeaseSpec {
   readonly voltageV: number;
   readonly maxCurrentA: number;
   readonly failsafeA: number;
+  /** Undefined for AC. */
+  readonly dc?: DcOutput | undefined;
 }
 
 export interface LeaseEvents {
@@ -112,6 +115,11 @@ export class ConnectorLease {
 
   get rate(): Rate {
     return this.#rate.of(this.#abilities);
+  }
+
+  /** The unit that a charger with both gets, and the other one. */
+  get units(): readonly [RateUnit, RateUnit] {
+    return this.#rate.units;
   }
 
   /** Next instant at which a lease or a wait for the meter ends by itself; infinite without one. */
@@ -282,8 +290,7 @@ export class ConnectorLease {
         // From here on the charger may hold another lease, for any answer.
         this.#held = { ...this.#held, counted: undefined };
         if (slot === 'default') this.#isDefaultInUse = true;
-        const as = { transaction: this.#transaction, stackLevel: this.#abilities.maxStackLevel };
-        return { kind: 'setLease', evse, slot, ...as, schedule, endsAtMs };
+        return { kind: 'setLease', evse, slot, transaction: this.#transaction, schedule, endsAtMs };
       }
       case 'showing':
         return { kind: 'readSchedule', evse, durationS: proofDurationS(schedule), unit: schedule.unit };
@@ -345,8 +352,8 @@ export class ConnectorLease {
     else this.#watchMeter('it does not show its composite schedule', nowMs);
   }
 
-  #judge({ slot, schedule }: LeasePlan, shown: CompositeSchedule, nowMs: number): void {
-    const proof = judge(shown, schedule, this.#spec.voltageV);
+  #judge({ slot, schedule }: LeasePlan, shown: ShownSchedule, nowMs: number): void {
+    const proof = judge(shown, schedule, this.#spec.dc?.maxVoltageV ?? this.#spec.voltageV);
     if (slot === 'default') this.#showsIdle = proof.verdict !== 'unshown';
     if (proof.verdict === 'unshown') this.#wasUnshown(slot, nowMs);
     else if (proof.verdict !== 'unkept') {
@@ -400,7 +407,8 @@ export class ConnectorLease {
     const { boot, epoch, seq } = limit;
     const isNewer = epoch > this.#fence.epoch || (epoch === this.#fence.epoch && seq > this.#fence.seq);
     if (boot !== this.#boot || !isNewer) return 'STALE';
-    if (!isOfferable(limit.limitA) || !isOfferable(limit.thenA) || limit.ref > this.#heartbeats.hb)
+    const { dc } = this.#spec;
+    if (!isOfferable(limit.limitA, dc) || !isOfferable(limit.thenA, dc) || limit.ref > this.#heartbeats.hb)
       return 'REJECTED';
     if (this.#abilities?.whyNot !== undefined) return 'REJECTED';
     const heartbeat = this.#heartbeats.get(limit.ref);
@@ -508,9 +516,9 @@ function latestEndOf({ endsAtMs, ttlMs }: { readonly endsAtMs: number; readonly 
 
 /**
  * Limit as the charger took it, A per phase: rounded by the gateway, or by the charger by less than an ampere. A lower
- * value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded.
+ * value in its schedule is no rounding, and may end at any time. Infinite in watts, which are not rounded, and for DC.
  */
-function heldA({ unit, limit }: LeaseSchedule, shownLimit = limit): number {
-  if (unit === 'W') return Number.POSITIVE_INFINITY;
+function heldA({ unit, limit, phases }: LeaseSchedule, shownLimit = limit): number {
+  if (unit === 'W' || phases === undefined) return Number.POSITIVE_INFINITY;
   return shownLimit > limit - 1 ? Math.min(limit, Math.round(10 * shownLimit) / 10) : limit;
 }

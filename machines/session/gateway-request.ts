@@ -1,19 +1,24 @@
-// Requests of a gateway to a charger and the answers, independent of the OCPP version.
+// Requests of a gateway to a charger and the answers, independent of the charger's protocol.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import type { OcppState } from '../values/ocpp-state.js';
-import type { CompositeSchedule, LeaseSchedule, RateUnit } from './lease-schedule.js';
+import type { SessionState } from '../values/session-state.js';
+import type { LeaseSchedule, RateUnit, ShownSchedule } from './lease-schedule.js';
 
 /**
- * Profile of a connector that a schedule belongs to. `failsafe`: without end, below all others. `default`: the lease
- * while no transaction runs. `transaction`: the lease of the running one.
+ * Place of a limit in a charger that has several. `failsafe`: without end, below all others. `default`: the lease while
+ * no transaction runs. `transaction`: the lease of the running one, with which it ends.
  */
-export type ProfileSlot = 'failsafe' | 'default' | 'transaction';
+export type LimitSlot = 'failsafe' | 'default' | 'transaction';
 
 /** `evse` is the charger's own number of a connector, from 1. */
 export type GatewayRequest =
   | { readonly kind: 'readAbilities' }
   /** Requests meter values at that interval. */
-  | { readonly kind: 'sample'; readonly everyS: number }
+  | {
+      readonly kind: 'sample';
+      readonly everyS: number;
+      /** With the state of charge, if the charger has it. */
+      readonly withSoc: boolean;
+    }
   | { readonly kind: 'setFailsafe'; readonly evse: number; readonly unit: RateUnit; readonly limit: number }
   | {
       readonly kind: 'setLease';
@@ -21,12 +26,11 @@ export type GatewayRequest =
       readonly slot: 'default' | 'transaction';
       /** The running transaction, for that slot. */
       readonly transaction: TransactionRef | undefined;
-      readonly stackLevel: number;
       readonly schedule: LeaseSchedule;
       /** End of the lease, by the gateway's clock. */
       readonly endsAtMs: number;
     }
-  | { readonly kind: 'clear'; readonly evse: number; readonly slot: ProfileSlot }
+  | { readonly kind: 'clear'; readonly evse: number; readonly slot: LimitSlot }
   | {
       readonly kind: 'readSchedule';
       readonly evse: number;
@@ -36,28 +40,33 @@ export type GatewayRequest =
   | { readonly kind: 'askStatus'; readonly evse: number }
   | { readonly kind: 'askValues'; readonly evse: number };
 
-/** A number in OCPP 1.6, text in 2.0.1. */
+/** As the charger's protocol names it. */
 export type TransactionRef = number | string;
 
 /** Abilities of a charger that leases depend on. */
 export interface ChargerAbilities {
-  /** Reason why the charger takes no charging profiles; undefined if it does. */
+  /** Reason why the charger takes no limits; undefined if it does. */
   readonly whyNot: string | undefined;
   readonly units: readonly RateUnit[];
-  readonly maxStackLevel: number;
-  readonly maxPeriods: number;
-  /** The charger ignores the gateway's profiles while it is offline. */
-  readonly ignoresOffline: boolean;
+  /** It takes limits, but they would not end by themselves: the reason and its remedy, for people. */
+  readonly hindrance: { readonly why: string; readonly wayOut: string } | undefined;
+  /** Further abilities in the words of its protocol, for people. */
+  readonly summary: string;
 }
 
 export type GatewayAnswer =
   | { readonly kind: 'done' }
   | { readonly kind: 'abilities'; readonly abilities: ChargerAbilities }
-  | { readonly kind: 'schedule'; readonly schedule: CompositeSchedule }
+  | { readonly kind: 'schedule'; readonly schedule: ShownSchedule }
   /** The charger does not do that. */
   | { readonly kind: 'refused'; readonly why: string }
   /** The outcome is unknown: no answer came, or no meaningful one. */
-  | { readonly kind: 'failed'; readonly why: string };
+  | {
+      readonly kind: 'failed';
+      readonly why: string;
+      /** Name of the request in the charger's protocol; undefined if it has none. */
+      readonly name?: string | undefined;
+    };
 
 /** Meter values of one connector. Values that the charger does not measure are left out. */
 export interface MeteredValues {
@@ -69,7 +78,11 @@ export interface MeteredValues {
   /** False: the charger sends one current for all phases, which is that of the most loaded one. */
   readonly namesPhases: boolean;
   readonly voltageV: readonly [number, number, number] | undefined;
+  /** Voltage without a phase: of DC, or of an AC charger that does not name phases. */
+  readonly totalVoltageV?: number | undefined;
   readonly energyWh: number | undefined;
+  /** State of charge of the car's battery, from 0 to 100. */
+  readonly socPercent?: number | undefined;
 }
 
 /** Bodies of the messages that the gateway sends for the charger, as in the MQTT contract. */
@@ -79,18 +92,24 @@ export interface StateBody {
   readonly boot: string;
   readonly seqNo?: number;
   readonly firmware?: string;
-  readonly connectors?: {
-    id: string;
-    phases: 1 | 3;
-    minA: number;
-    maxA: number;
-    failsafeA: number;
-    lease: 'heartbeat' | 'none';
-    whyNoLease?: string;
-    keepsThen: boolean;
-    ocppState: OcppState;
-  }[];
+  readonly connectors?: (ConnectorRange & {
+    readonly id: string;
+    readonly lease: 'heartbeat' | 'none';
+    readonly whyNoLease?: string;
+    readonly keepsThen: boolean;
+    readonly ocppState: SessionState;
+  })[];
 }
+
+/** A per phase, or W at the car. */
+type ConnectorRange =
+  | {
+      readonly phases: 1 | 3;
+      readonly minA: number;
+      readonly maxA: number;
+      readonly failsafeA: number;
+    }
+  | { readonly powerType: 'DC'; readonly minW: number; readonly maxW: number; readonly failsafeW: number };
 
 export interface MeterBody {
   readonly v: 1;
@@ -101,9 +120,13 @@ export interface MeterBody {
   readonly currentA?: [number, number, number];
   readonly voltageV?: [number, number, number];
   readonly energyWh?: number;
+  readonly socPercent?: number;
   readonly epoch: number;
   readonly seq: number;
-  readonly limitA: number;
+  /** Of an AC connector. */
+  readonly limitA?: number;
+  /** Of a DC connector. */
+  readonly limitW?: number;
   readonly leaseLeftS?: number;
   readonly isEndOpen?: boolean;
 }
@@ -114,7 +137,10 @@ export interface AckBody {
   readonly epoch: number;
   readonly seq: number;
   readonly result: 'APPLIED' | 'STALE' | 'EXPIRED' | 'REJECTED';
-  readonly appliedA: number;
+  /** Of an AC connector. */
+  readonly appliedA?: number;
+  /** Of a DC connector. */
+  readonly appliedW?: number;
 }
 
 export type GatewayMessage<Id extends string = string> =
@@ -131,4 +157,7 @@ export interface LimitToTake {
   readonly ttlS: number;
   readonly limitA: number;
   readonly thenA: number;
+  /** Limits of a DC connector, W at the car. */
+  readonly limitW?: number | undefined;
+  readonly thenW?: number | undefined;
 }

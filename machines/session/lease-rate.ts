@@ -1,26 +1,40 @@
 // Format in which a charger takes limits, as far as it has shown: amperes or watts, step and number of phases.
+import type { DcOutput } from './dc-output.js';
 import type { ChargerAbilities } from './gateway-request.js';
 import type { CountedPhases, LeaseSchedule, Rate, RateUnit } from './lease-schedule.js';
 
+interface RatedConnector {
+  readonly phases: 1 | 3;
+  readonly voltageV: number;
+  readonly dc?: DcOutput | undefined;
+}
+
 export class LeaseRate {
-  readonly #rated: { readonly phases: 1 | 3; readonly voltageV: number };
+  readonly #rated: RatedConnector;
   #unit: RateUnit | undefined;
   #stepA: 0.1 | 1 = 0.1;
   #phasesInUse: CountedPhases = 0;
   #isUnitTaken = false;
   #areTenthsTaken = false;
 
-  constructor(rated: { readonly phases: 1 | 3; readonly voltageV: number }) {
+  constructor(rated: RatedConnector) {
     this.#rated = rated;
   }
 
   /** @param abilities undefined: not read yet */
   of(abilities: ChargerAbilities | undefined): Rate {
-    const { voltageV, phases } = this.#rated;
-    const unit = this.#unit ?? (abilities?.units.includes('A') === false ? 'W' : 'A');
+    const { voltageV, phases, dc } = this.#rated;
+    const [usual, other] = this.units;
+    const unit = this.#unit ?? (abilities?.units.includes(usual) === false ? other : usual);
+    if (dc !== undefined) return { unit, stepA: this.#stepA, voltageV, phases, counted: 0, dc };
     // Watts do not name phases: a car on one of three phases would draw all of them there.
     const inWatts = phases === 1 ? 1 : this.#phasesInUse;
     return { unit, stepA: this.#stepA, voltageV, phases, counted: unit === 'W' ? inWatts : 0 };
+  }
+
+  /** The unit that a charger with both gets, and the other one. */
+  get units(): readonly [RateUnit, RateUnit] {
+    return this.#rated.dc === undefined ? ['A', 'W'] : ['W', 'A'];
   }
 
   /** Another car may use one phase or all. */
@@ -52,13 +66,13 @@ export class LeaseRate {
     return this.#isUnitTaken;
   }
 
-  /** Changes the format after a refusal: to whole amperes, or to W. @returns false if no other format is left */
+  /** Changes the format after a refusal: to whole amperes, or to the other unit. @returns false if none is left */
   adapts({ unit, limit, thenLimit }: LeaseSchedule): boolean {
     const isWhole = Number.isInteger(limit) && Number.isInteger(thenLimit);
     if (unit === 'A' && !isWhole && this.#stepA !== 1 && !this.#areTenthsTaken) {
       this.#stepA = 1;
-    } else if (unit === 'A' && !this.#isUnitTaken) {
-      this.#unit = 'W';
+    } else if (unit === this.units[0] && !this.#isUnitTaken) {
+      this.#unit = this.units[1];
       this.#stepA = 0.1;
     } else return false;
     return true;

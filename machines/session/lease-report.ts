@@ -1,9 +1,10 @@
 // Reports a charger's leases to the service and the operator: for each connector a lease, or the reason for none, and
-// its OCPP state.
-import type { OcppState } from '../values/ocpp-state.js';
+// its state.
+import type { SessionState } from '../values/session-state.js';
 import { MINIMUM_CURRENT_A } from '../values/units.js';
 import type { ChargePoint } from './charge-point.js';
 import type { ChargerClock } from './charger-clock.js';
+import { dcWOfAmpere } from './dc-output.js';
 import type { GatewayAnswer, GatewayRequest, StateBody } from './gateway-request.js';
 import type { SessionConnector } from './session-connector.js';
 
@@ -11,24 +12,27 @@ import type { SessionConnector } from './session-connector.js';
 
 /** One answer may be lost; two lost in a row are no accident. */
 const IN_VAIN = 2;
-/** Names of requests, independent of the OCPP version. Leases do not depend on the other requests. */
+/** Names of requests without a name in the charger's protocol. Leases do not depend on the other requests. */
 const WORDS: Partial<Record<GatewayRequest['kind'], string>> = {
   readAbilities: 'the request for its capabilities',
   sample: 'the order of its meter interval',
-  setFailsafe: 'SetChargingProfile',
-  setLease: 'SetChargingProfile',
-  clear: 'ClearChargingProfile',
-  readSchedule: 'GetCompositeSchedule',
+  setFailsafe: 'a limit',
+  setLease: 'a limit',
+  clear: 'the removal of a limit',
+  readSchedule: 'the request for its limit',
 };
 
 class UnansweredRequests {
-  /** Failures in a row, and the reason of the last. */
-  readonly #inVain = new Map<string, { readonly times: number; readonly why: string }>();
+  /** Failures in a row of each request, with the name and the reason of the last. */
+  readonly #inVain = new Map<
+    string,
+    { readonly times: number; readonly name: string; readonly why: string }
+  >();
 
   /** Unanswered request, in words; undefined if the charger answers, or failed too few times. */
   get why(): string | undefined {
-    for (const [words, { times, why }] of this.#inVain)
-      if (times >= IN_VAIN) return `it does not answer ${words}: ${why}`;
+    for (const { times, name, why } of this.#inVain.values())
+      if (times >= IN_VAIN) return `it does not answer ${name}: ${why}`;
     return undefined;
   }
 
@@ -36,7 +40,10 @@ class UnansweredRequests {
     const words = WORDS[kind];
     if (words === undefined) return;
     if (answer.kind !== 'failed') this.#inVain.delete(words);
-    else this.#inVain.set(words, { times: (this.#inVain.get(words)?.times ?? 0) + 1, why: answer.why });
+    else {
+      const { name = words, why } = answer;
+      this.#inVain.set(words, { times: (this.#inVain.get(words)?.times ?? 0) + 1, name, why });
+    }
   }
 }
 
@@ -55,7 +62,7 @@ const ANSWERS_WITHIN_MS = 60_000;
 /** Longest examination after the charger's connection. */
 const LOOKS_MS = 300_000;
 /**
- * An OCPP state that has lasted for this share of a heartbeat is worth a report of its own. A grant changes it twice
+ * A state that has lasted for this share of a heartbeat is worth a report of its own. A grant changes it twice
  * within a moment.
  */
 const LASTING_HEARTBEATS = 0.5;
@@ -119,25 +126,23 @@ export class LeaseReport {
   }
 
   /**
-   * End of the examination, then the next report of a changed OCPP state; infinite without one.
+   * End of the examination, then the next report of a changed state; infinite without one.
    * @param isReceived false: the service cannot receive reports now, so none is due
    */
   dueAtMs(nowMs: number, isReceived: boolean): number {
     if (this.#isLooking(nowMs)) return this.#untilMs;
-    return isReceived ? this.#ocppStateDueAtMs : Number.POSITIVE_INFINITY;
+    return isReceived ? this.#stateDueAtMs : Number.POSITIVE_INFINITY;
   }
 
-  /** A changing OCPP state alone causes at most one report in that time. */
-  get #ocppStateDueAtMs(): number {
-    const changed = this.#connectors.filter(({ ocppState }) => ocppState.now !== ocppState.reported);
-    return Math.min(
-      ...changed.map(({ ocppState }) => Math.max(ocppState.sinceMs, this.#sentAtMs) + this.#lastingMs),
-    );
+  /** A changing state alone causes at most one report in that time. */
+  get #stateDueAtMs(): number {
+    const changed = this.#connectors.filter(({ state }) => state.now !== state.reported);
+    return Math.min(...changed.map(({ state }) => Math.max(state.sinceMs, this.#sentAtMs) + this.#lastingMs));
   }
 
-  ocppStateOf(connector: SessionConnector): OcppState {
-    const { ocppStateBefore } = this.#chargePoint;
-    if (ocppStateBefore !== undefined) return ocppStateBefore;
+  stateOf(connector: SessionConnector): SessionState {
+    const { stateBefore } = this.#chargePoint;
+    if (stateBefore !== undefined) return stateBefore;
     if (this.whyNoLease(connector) === undefined) return 'leased';
     return connector.lease.isWritten ? 'provingLease' : 'unleased';
   }
@@ -188,20 +193,29 @@ export class LeaseReport {
   takeState(boot: string, firmware: string | undefined, nowMs: number): StateBody | undefined {
     if (this.#isLooking(nowMs)) return undefined;
     for (const connector of this.#connectors) this.#note(connector, nowMs);
-    if (!this.#isDue && nowMs < this.#ocppStateDueAtMs) return undefined;
+    if (!this.#isDue && nowMs < this.#stateDueAtMs) return undefined;
     this.#isDue = false;
     this.#sentAtMs = nowMs;
     const connectors = this.#connectors.map((connector) => {
-      const { connectorId: id, phases, maxCurrentA: maxA } = connector.spec;
+      const { connectorId: id, phases, maxCurrentA: maxA, dc } = connector.spec;
       const isLeased = this.whyNoLease(connector) === undefined;
       const lease: 'heartbeat' | 'none' = isLeased ? 'heartbeat' : 'none';
       // Without a kept fail-safe the charger may use its maximum by itself.
       const keepsThen = this.#chargePoint.hasFailsafe;
       const failsafeA = keepsThen ? connector.lease.failsafe.mostA : maxA;
+      const range =
+        dc === undefined
+          ? { phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA }
+          : {
+              powerType: 'DC' as const,
+              minW: dc.leastW,
+              maxW: dc.mostW,
+              failsafeW: dcWOfAmpere(failsafeA, dc),
+            };
       const { reportedAlarm: whyNoLease } = connector;
-      const ocppState = connector.ocppState.now;
-      connector.ocppState.reported = ocppState;
-      const own = { id, phases, minA: MINIMUM_CURRENT_A, maxA, failsafeA, lease, keepsThen, ocppState };
+      const ocppState = connector.state.now;
+      connector.state.reported = ocppState;
+      const own = { id, ...range, lease, keepsThen, ocppState };
       return whyNoLease === undefined ? own : { ...own, whyNoLease };
     });
     const made = firmware === undefined ? {} : { firmware: firmware.slice(0, 128) };
@@ -218,10 +232,10 @@ export class LeaseReport {
     const alarm = this.#whyAlarming(connector, nowMs)?.slice(0, LONGEST_WHY);
     if (alarm !== connector.reportedAlarm) this.#isDue = true;
     connector.reportedAlarm = alarm;
-    const ocppState = this.ocppStateOf(connector);
-    if (ocppState !== connector.ocppState.now) {
-      connector.ocppState.now = ocppState;
-      connector.ocppState.sinceMs = nowMs;
+    const state = this.stateOf(connector);
+    if (state !== connector.state.now) {
+      connector.state.now = state;
+      connector.state.sinceMs = nowMs;
     }
     if (whyNot === connector.reportedWhyNot) return;
     if ((whyNot === undefined) !== (connector.reportedWhyNot === undefined)) this.#isDue = true;

@@ -1,14 +1,15 @@
-// A lease as an OCPP charging schedule: builds the schedule, and judges a charger's composite schedule by it.
+// A lease as a schedule of a charger: builds the schedule, and judges the schedule that the charger shows by it.
 import { MINIMUM_CURRENT_A } from '../values/units.js';
+import { type DcOutput, dcWOfAmpere } from './dc-output.js';
 
-/** Unit in which a charger counts limits: A per phase, or W on all phases. */
+/** Unit in which a charger counts limits: A per phase, or W on all phases. For DC: A or W at the car. */
 export type RateUnit = 'A' | 'W';
 
 /** A limit and its successor. Instants in ms of the charger's own clock, limits in `unit`. */
 export interface LeaseSchedule {
   readonly unit: RateUnit;
-  /** Phases that the charger may use. */
-  readonly phases: 1 | 3;
+  /** Phases that the charger may use; undefined for DC. */
+  readonly phases: 1 | 3 | undefined;
   /** Number of phases on which its car is assumed to carry a limit in watts. */
   readonly counted: CountedPhases;
   /** A whole second, `BEGINS_BEFORE_S` before the second from which the lease counts. */
@@ -28,8 +29,8 @@ export const BEGINS_BEFORE_S = 10;
 /** Number of phases for a limit in watts: the phases that the car has used; 0 before that. Always 0 in amperes. */
 export type CountedPhases = 0 | 1 | 2 | 3;
 
-/** Plan of a charger from all its profiles together. */
-export interface CompositeSchedule {
+/** Limits of a charger from an instant on, from all its sources together. */
+export interface ShownSchedule {
   readonly unit: RateUnit;
   readonly startsAtOwnMs: number;
   /** Length of the plan, s; undefined if the charger does not name it. */
@@ -46,6 +47,8 @@ export interface Rate {
   readonly phases: 1 | 3;
   readonly counted: CountedPhases;
   readonly voltageV: number;
+  /** Undefined for AC. */
+  readonly dc?: DcOutput | undefined;
 }
 
 /**
@@ -66,8 +69,9 @@ const NO_LIMIT = -1;
 const LATEST_MS = 1_000;
 
 /** @param currentA A per phase */
-export function isOfferable(currentA: number): boolean {
-  return currentA === 0 || currentA >= MINIMUM_CURRENT_A;
+export function isOfferable(currentA: number, dc?: DcOutput): boolean {
+  if (currentA === 0) return true;
+  return dc === undefined ? currentA >= MINIMUM_CURRENT_A : dcWOfAmpere(currentA, dc) >= dc.leastW;
 }
 
 /**
@@ -75,13 +79,22 @@ export function isOfferable(currentA: number): boolean {
  * phase could carry on that phase the power for three. Without a known number of phases, the limit is the larger of two
  * powers: the current on one phase, or 6 A on all, which a car of three needs to begin.
  */
-export function limitIn({ unit, stepA, phases, counted, voltageV }: Rate, currentA: number): number {
+export function limitIn(rate: Rate, currentA: number): number {
+  const { unit, stepA, phases, counted, voltageV, dc } = rate;
+  if (dc !== undefined) return dcLimitIn(rate, dcWOfAmpere(currentA, dc), dc);
   const steps = Math.floor((currentA + 1e-6) / stepA);
   const heldA = Math.round(steps * stepA * 10) / 10;
   if (heldA < MINIMUM_CURRENT_A) return 0;
   if (unit === 'A') return heldA;
   const sumA = counted === 0 ? Math.max(heldA, MINIMUM_CURRENT_A * phases) : heldA * counted;
   return Math.floor(sumA * voltageV);
+}
+
+/** A power at the car in the charger's unit. The car decides the voltage, so A count at the highest one. */
+function dcLimitIn({ unit, stepA }: Rate, dcW: number, { leastW, maxVoltageV }: DcOutput): number {
+  if (dcW < leastW) return 0;
+  if (unit === 'W') return dcW;
+  return Math.round(10 * stepA * Math.floor(dcW / maxVoltageV / stepA + 1e-6)) / 10;
 }
 
 /**
@@ -98,7 +111,7 @@ export function scheduleOf(
   const thenLimit = limitIn(rate, Math.min(thenA, by.maxCurrentA));
   return {
     unit: rate.unit,
-    phases: rate.counted === 1 ? 1 : rate.phases,
+    phases: rate.dc !== undefined ? undefined : rate.counted === 1 ? 1 : rate.phases,
     counted: rate.counted,
     startsAtOwnMs: 1000 * (Math.floor(by.countsFromOwnMs / 1000) - BEGINS_BEFORE_S),
     limit,
@@ -114,12 +127,12 @@ export function proofDurationS({ endsAfterS }: LeaseSchedule): number {
 }
 
 /** No period has a limit; some chargers express that by a value below 0. */
-export function showsNothing({ periods }: CompositeSchedule): boolean {
+export function showsNothing({ periods }: ShownSchedule): boolean {
   return periods.every(({ limit }) => limit < 0);
 }
 
 /** Periods in order from the start on: a gap before the first has no limit. */
-export function periodsFromStart({ periods }: CompositeSchedule): CompositeSchedule['periods'] {
+export function periodsFromStart({ periods }: ShownSchedule): ShownSchedule['periods'] {
   const ordered = periods.toSorted((one, other) => one.startS - other.startS);
   const isOpen = (ordered[0]?.startS ?? 0) > 0;
   return isOpen ? [{ startS: 0, limit: NO_LIMIT }, ...ordered] : ordered;
@@ -132,8 +145,11 @@ interface Stretch {
   readonly limit: number;
 }
 
-/** Judges the composite schedule of a charger with that lease. A charger may do less at any time, and more at none. */
-export function judge(composite: CompositeSchedule, lease: LeaseSchedule, voltageV: number): Proof {
+/**
+ * Judges the composite schedule of a charger with that lease. A charger may do less at any time, and more at none.
+ * @param voltageV converts A to W: of a phase, or the highest at the car for DC
+ */
+export function judge(composite: ShownSchedule, lease: LeaseSchedule, voltageV: number): Proof {
   const { startsAtOwnMs, limit, thenLimit, unit } = lease;
   const endsAtMs = startsAtOwnMs + 1000 * lease.endsAfterS;
   const countsFromMs = startsAtOwnMs + 1000 * BEGINS_BEFORE_S;
@@ -174,14 +190,10 @@ function unkept({ limit }: Stretch, lease: LeaseSchedule, isBefore: boolean): st
   return `it does not lower its current when the lease ends: it shows ${shown} instead of ${thenLimit} ${unit}`;
 }
 
-function stretchesOf(
-  composite: CompositeSchedule,
-  lease: LeaseSchedule,
-  voltageV: number,
-): readonly Stretch[] {
+function stretchesOf(composite: ShownSchedule, lease: LeaseSchedule, voltageV: number): readonly Stretch[] {
   const { unit, startsAtOwnMs, durationS } = composite;
   const periods = periodsFromStart(composite);
-  const wattsPerA = voltageV * lease.phases;
+  const wattsPerA = voltageV * (lease.phases ?? 1);
   const factor = unit === lease.unit ? 1 : unit === 'A' ? wattsPerA : 1 / wattsPerA;
   return periods.map(({ startS, limit }, i) => ({
     fromMs: startsAtOwnMs + 1000 * startS,

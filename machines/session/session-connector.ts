@@ -1,10 +1,11 @@
 // One connector of a charger behind a gateway: records its reports, and times its heartbeats to the service.
 import type { ChargingStatus } from '../power/meter-ledger.js';
-import type { OcppState } from '../values/ocpp-state.js';
+import type { SessionState } from '../values/session-state.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
-import type { MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
-import type { CountedPhases } from './lease-schedule.js';
+import { ampereOfDcW, type DcOutput, dcWOfAmpere } from './dc-output.js';
+import type { LimitToTake, MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
+import { type CountedPhases, limitIn } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
   /** As in the provisioning file. */
@@ -44,7 +45,7 @@ export class SessionConnector {
   /** Reason of the alarm in the last report to the service. */
   reportedAlarm: string | undefined;
   /** State now, which has lasted since `sinceMs`, and that of the last report to the service. */
-  readonly ocppState: { now: OcppState; sinceMs: number; reported: OcppState } = {
+  readonly state: { now: SessionState; sinceMs: number; reported: SessionState } = {
     now: 'disconnected',
     sinceMs: Number.NEGATIVE_INFINITY,
     reported: 'disconnected',
@@ -147,8 +148,7 @@ export class SessionConnector {
     const { transaction, ownMs } = values;
     if (transaction === undefined || transaction !== this.#ended?.transaction) return false;
     // The last values of an ended transaction may be a moment newer than the `Available` of its connector.
-    const { voltageV } = this.spec;
-    const isDrawing = (powerOf(values, voltageV) ?? 0) > IN_USE_A * voltageV;
+    const isDrawing = (powerOf(values, this.spec) ?? 0) > IN_USE_A * this.spec.voltageV;
     return !this.#isLater(ownMs) || !(this.#mayHaveCar || isDrawing);
   }
 
@@ -162,11 +162,16 @@ export class SessionConnector {
   receivedValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
       this.#goOn(values.transaction);
-    if (powerOf(values, this.spec.voltageV) === undefined) return;
+    const powerW = powerOf(values, this.spec);
+    if (powerW === undefined) return;
     this.#values = values;
     this.#valuesAtMs = nowMs;
     this.#news = 'values';
-    const { phases, voltageV } = this.spec;
+    const { phases, voltageV, dc } = this.spec;
+    if (dc !== undefined) {
+      this.lease.metered(ampereOfDcW(powerW, dc), phases, nowMs);
+      return;
+    }
     const currents = values.currentA ?? [];
     const powerA = (values.powerW ?? 0) / (voltageV * phases);
     this.lease.metered(Math.max(powerA, ...currents), phasesIn(values, this.spec), nowMs);
@@ -215,19 +220,40 @@ export class SessionConnector {
     this.#news = undefined;
     this.#saidAtMs = nowMs;
     const { epoch, seq, limitA, endsAtMs } = this.lease.held;
+    const { dc } = this.spec;
     const leaseLeftS = Math.max(0, Math.floor((endsAtMs - nowMs) / 100) / 10);
     return {
       v: 1,
       boot,
       hb,
       status: this.status ?? 'Unavailable',
-      ...measured(values, this.spec.voltageV),
+      ...measured(values, this.spec),
       epoch,
       seq,
-      limitA,
+      ...(dc === undefined ? { limitA } : { limitW: this.#usableW(limitA, values, dc) }),
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
     };
+  }
+
+  /** A limit of the service in A per phase. A DC connector gets W, and treats a missing value as 0. */
+  inAmperes(limit: LimitToTake): LimitToTake {
+    const { dc } = this.spec;
+    if (dc === undefined) return limit;
+    const [limitA, thenA] = [ampereOfDcW(limit.limitW ?? 0, dc), ampereOfDcW(limit.thenW ?? 0, dc)];
+    return { ...limit, limitA, thenA };
+  }
+
+  /**
+   * A limit of a DC connector as the car can use it now, W. A limit in amperes gives less at a low voltage; otherwise the
+   * service would take the lower draw for less demand. The grant stays reserved.
+   */
+  #usableW(limitA: number, values: MeteredValues | undefined, dc: DcOutput): number {
+    const heldW = dcWOfAmpere(limitA, dc);
+    const carV = values === undefined ? undefined : dcVoltageOf(values);
+    const { rate } = this.lease;
+    if (rate.unit === 'W' || carV === undefined) return heldW;
+    return Math.min(heldW, Math.floor(limitIn(rate, limitA) * carV));
   }
 
   #endTransaction(freeAtOwnMs: number): void {
@@ -296,19 +322,37 @@ function phasesIn(
   return ((first ?? 0) + (second ?? 0) + (third ?? 0)) as CountedPhases;
 }
 
-/** W; computed from the currents if no power is measured. Undefined if neither is. */
-function powerOf({ powerW, currentA, voltageV }: MeteredValues, nominalV: number): number | undefined {
+/**
+ * W; computed from the currents if no power is measured. Undefined if neither is. A DC current without a voltage counts at
+ * the highest one.
+ */
+function powerOf(
+  { powerW, currentA, namesPhases, voltageV, totalVoltageV }: MeteredValues,
+  { voltageV: nominalV, dc }: SessionConnectorSpec,
+): number | undefined {
   if (powerW !== undefined || currentA === undefined) return powerW;
-  return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
+  if (dc === undefined)
+    return currentA.reduce((sum, phaseA, i) => sum + phaseA * (voltageV?.[i] || nominalV), 0);
+  return namesPhases ? undefined : currentA[0] * (totalVoltageV ?? dc.maxVoltageV);
 }
 
-function measured(values: MeteredValues | undefined, nominalV: number) {
+/** Voltage at the car, V; undefined without a measurement that shows it. */
+function dcVoltageOf({ totalVoltageV, powerW, currentA, namesPhases }: MeteredValues): number | undefined {
+  if (totalVoltageV !== undefined) return totalVoltageV;
+  const carA = namesPhases ? 0 : (currentA?.[0] ?? 0);
+  return powerW === undefined || carA <= IN_USE_A ? undefined : powerW / carA;
+}
+
+function measured(values: MeteredValues | undefined, spec: SessionConnectorSpec) {
   if (values === undefined) return { powerW: 0 };
-  const { currentA, voltageV, energyWh } = values;
+  const { energyWh, socPercent } = values;
+  // The current of a DC output is on no phase of the grid.
+  const { currentA, voltageV } = spec.dc === undefined ? values : {};
   return {
-    powerW: Math.max(0, Math.round(powerOf(values, nominalV) ?? 0)),
+    powerW: Math.max(0, Math.round(powerOf(values, spec) ?? 0)),
     ...(currentA === undefined ? {} : { currentA: tenths(currentA) }),
     ...(voltageV === undefined ? {} : { voltageV: tenths(voltageV) }),
     ...(energyWh === undefined ? {} : { energyWh: Math.max(0, Math.round(energyWh)) }),
+    ...(socPercent === undefined ? {} : { socPercent: Math.min(100, Math.max(0, socPercent)) }),
   };
 }

@@ -32,6 +32,8 @@ interface Pending {
   readonly done?: (answer: unknown, nowMs: number) => void;
 }
 
+/** Behaviour of a charger that does not take the unit. */
+const REFUSES = { A: 'watts-only', W: 'amperes-only' } as const;
 const LASTING: readonly Pending['kind'][] = ['start', 'stop'];
 const CAR_IS_THERE: readonly string[] = ['Charging', 'SuspendedEV', 'SuspendedEVSE'];
 /** Most meter values that an EVSE keeps in the queue while the charger cannot send them. */
@@ -276,7 +278,7 @@ export class OcppDevice {
 
   #deviceAt(nowMs: number): Device {
     return {
-      units: this.#behaviours.has('watts-only') ? ['W'] : ['A', 'W'],
+      units: (['A', 'W'] as const).filter((unit) => !this.#behaviours.has(REFUSES[unit])),
       maxPeriods: this.#behaviours.has('one-period') ? 1 : 8,
       setProfile: (profile) => this.#evseOf(profile.evse)?.setProfile(profile, nowMs) ?? false,
       clearProfile: (id) => this.evses.some((evse) => evse.clearProfile(id, nowMs)),

@@ -1,7 +1,8 @@
 // One EVSE of a virtual OCPP charger: its outlet with the cars, its charging profiles and its running transaction.
-import type { GatewayRequest, ProfileSlot, TransactionRef } from '../../machines/session/gateway-request.js';
-import type { CompositeSchedule, LeaseSchedule, RateUnit } from '../../machines/session/lease-schedule.js';
+import type { GatewayRequest, LimitSlot, TransactionRef } from '../../machines/session/gateway-request.js';
+import type { LeaseSchedule, RateUnit, ShownSchedule } from '../../machines/session/lease-schedule.js';
 import type { CarNote, PerPhase } from './car.js';
+import { ampereOfDcW, dcWOfAmpere } from './direct-current.js';
 import type { SetProfile, Shown } from './ocpp-words.js';
 import { Outlet } from './outlet.js';
 import type { OcppBehaviour } from './traits.js';
@@ -28,11 +29,11 @@ interface ProfileFaults {
   readonly ignoresStart: boolean;
 }
 
-const PRECEDENCE: readonly ProfileSlot[] = ['transaction', 'default', 'failsafe'];
+const PRECEDENCE: readonly LimitSlot[] = ['transaction', 'default', 'failsafe'];
 
 /** Limits are in the unit of their profile; all profiles of one connector have the same unit. */
 export class ProfileStore {
-  readonly #profiles = new Map<ProfileSlot, Profile>();
+  readonly #profiles = new Map<LimitSlot, Profile>();
   readonly #faults: ProfileFaults;
 
   constructor(faults: ProfileFaults) {
@@ -55,7 +56,7 @@ export class ProfileStore {
     this.#profiles.set(slot, { unit, steps: this.#faults.losesPeriods ? [first] : [first, second] });
   }
 
-  clear(slot: ProfileSlot): void {
+  clear(slot: LimitSlot): void {
     this.#profiles.delete(slot);
   }
 
@@ -98,7 +99,7 @@ export class ProfileStore {
   }
 
   /** Schedule from `ownMs` on, in whole seconds. */
-  composite(ownMs: number, durationS: number, unit: RateUnit): CompositeSchedule {
+  composite(ownMs: number, durationS: number, unit: RateUnit): ShownSchedule {
     const periods: { startS: number; limit: number }[] = [];
     const untilMs = ownMs + 1000 * durationS;
     for (let atMs = ownMs; atMs < untilMs; atMs = this.nextChangeMs(atMs)) {
@@ -143,6 +144,10 @@ export class OcppOwnClock {
     return new Date(1000 * Math.floor(this.ownAt(nowMs) / 1000)).toISOString();
   }
 }
+
+/** Voltage of every car at a DC connector, and the highest one by the provisioning file. */
+const DC_VOLTAGE_V = 400;
+const MOST_DC_V = 1000;
 
 /** `evse` is the charger's own number of the connector. */
 export interface OcppEvseSpec extends VirtualConnectorSpec {
@@ -205,12 +210,14 @@ export class OcppEvse {
     return this.#outlet;
   }
 
-  /** Limit of its profiles, A on each phase of the connector; its maximum if no profile applies. */
+  /** Limit of its profiles, A on each phase of the grid; its maximum if no profile applies. */
   mayDrawA(nowMs: number): number {
-    const { voltageV, phases, maxCurrentA } = this.spec;
+    const { voltageV, phases, maxCurrentA, dc } = this.spec;
     const allowed = this.#store.limitAt(this.#options.clock.ownAt(nowMs));
     if (allowed === undefined) return maxCurrentA;
     const { unit, limit } = allowed;
+    if (dc != null)
+      return Math.min(maxCurrentA, ampereOfDcW(unit === 'W' ? limit : limit * DC_VOLTAGE_V, this.spec));
     return Math.min(maxCurrentA, unit === 'A' ? limit : limit / (voltageV * phases));
   }
 
@@ -261,6 +268,7 @@ export class OcppEvse {
     const { behaviours, clock } = this.#options;
     const { id, isOfTransaction, transaction, stackLevel, unit, periods, startSchedule } = profile;
     if (behaviours.has('rejects-profiles') || (behaviours.has('watts-only') && unit === 'A')) return false;
+    if (behaviours.has('amperes-only') && unit === 'W') return false;
     if (isOfTransaction && !this.#runs(transaction)) return false;
     const slot = isOfTransaction ? 'transaction' : stackLevel > 0 ? 'default' : 'failsafe';
     this.#slotOfProfile.set(id, slot);
@@ -306,12 +314,27 @@ export class OcppEvse {
   }
 
   shown(nowMs: number): Shown {
-    const { evse, phases: ratedPhases } = this.spec;
+    const { evse, phases: ratedPhases, dc } = this.spec;
     const { status, energyWh, currentA: drawnA, phases } = this.#outlet;
-    const powerW = drawnA * this.#outlet.voltageV * phases;
     const ownTime = this.#options.clock.secondAt(nowMs);
+    if (dc != null) {
+      const dcW = dcWOfAmpere(this.#outlet.drawnA, this.spec);
+      const dcA = dcW / DC_VOLTAGE_V;
+      return {
+        evse,
+        ownTime,
+        status,
+        energyWh,
+        powerW: dcW,
+        drawnA: dcA,
+        isDc: true,
+        phases,
+        voltagesV: [DC_VOLTAGE_V],
+      };
+    }
+    const powerW = drawnA * this.#outlet.voltageV * phases;
     const voltagesV = ratedPhases === 1 ? [this.#voltagesV[0]] : [...this.#voltagesV];
-    return { evse, ownTime, status, energyWh, powerW, drawnA, phases, voltagesV };
+    return { evse, ownTime, status, energyWh, powerW, drawnA, isDc: false, phases, voltagesV };
   }
 
   /** A profile for a transaction that is over or unknown applies to no other transaction. */
@@ -338,14 +361,22 @@ export class OcppEvse {
 
   /** A limit in watts applies to the phases that the car uses. */
   #offeredA(nowMs: number): number {
-    const { phases, maxCurrentA } = this.spec;
+    const { phases, maxCurrentA, dc } = this.spec;
+    if (dc != null) return this.mayDrawA(nowMs);
     const isInWatts = this.#store.limitAt(this.#options.clock.ownAt(nowMs))?.unit === 'W';
     const inUse = isInWatts ? this.#outlet.phases || phases : phases;
     return Math.min(maxCurrentA, (this.mayDrawA(nowMs) * phases) / inUse);
   }
 
   #install(): void {
-    const { evse, failsafeA: limit, voltageV, phases } = this.spec;
+    const { evse, failsafeA: limit, voltageV, phases, dc } = this.spec;
+    if (dc != null) {
+      const dcW = dcWOfAmpere(limit, this.spec);
+      const inAmperes = this.#options.behaviours.has('amperes-only');
+      const unit = inAmperes ? 'A' : 'W';
+      this.#store.setFailsafe({ kind: 'setFailsafe', evse, unit, limit: inAmperes ? dcW / MOST_DC_V : dcW });
+      return;
+    }
     const inWatts = this.#options.behaviours.has('watts-only');
     this.#store.setFailsafe({
       kind: 'setFailsafe',

@@ -14,9 +14,11 @@ export interface Shown {
   readonly energyWh: number;
   readonly powerW: number;
   readonly drawnA: number;
+  /** Currents and voltages are those of the car, and have no phase. */
+  readonly isDc: boolean;
   /** Phases that the car uses. */
   readonly phases: number;
-  /** One for each phase of the connector. */
+  /** One for each phase of the connector. For DC: the voltage at the car. */
   readonly voltagesV: readonly number[];
 }
 
@@ -140,24 +142,26 @@ function samplesOf(shown: Shown): readonly {
   readonly measurand: string;
   readonly unit: string;
   readonly phase?: string;
+  readonly location?: string;
   readonly value: number;
 }[] {
-  const used = ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
+  const used = shown.isDc ? [undefined] : ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
   return [
     { measurand: 'Power.Active.Import', unit: 'W', value: Math.round(shown.powerW) },
     ...used.map((phase) => ({
       measurand: 'Current.Import',
       unit: 'A',
-      phase,
+      ...(phase !== undefined && { phase }),
       value: Math.round(10 * shown.drawnA) / 10,
     })),
     ...shown.voltagesV.map((phaseV, i) => ({
       measurand: 'Voltage',
       unit: 'V',
-      phase: `L${i + 1}-N`,
+      ...(!shown.isDc && { phase: `L${i + 1}-N` }),
       value: Math.round(10 * phaseV) / 10,
     })),
     { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
+    ...(shown.isDc ? [{ measurand: 'SoC', unit: 'Percent', location: 'EV', value: 50 }] : []),
   ];
 }
 

@@ -54,6 +54,7 @@ export const HONEST: ChargerTraits = {
 // Traits that distinguish virtual OCPP chargers: their use of charging profiles and the rate of their clocks.
 export const OCPP_BEHAVIOURS = {
   'watts-only': 'takes charging profiles in watts, and refuses amperes',
+  'amperes-only': 'takes charging profiles in amperes, and refuses watts',
   'whole-amperes': 'rounds limits down to whole amperes',
   'hides-idle': 'shows no limit while no transaction runs',
   'resumes-transactions': 'goes on with its transactions, and their profiles, after a start',

@@ -203,7 +203,7 @@ function scenarioOf(
     file.provision ?? (file.sites ? provisionSites(file.sites) : { tenants: [] }),
   );
   const plan = sitePlanOf(provision);
-  const ocpp = ocppMembersOf(file.ocpp, { plan, provision, isAll: transport === 'ocpp' });
+  const ocpp = ocppMembersOf(file.ocpp, { plan, isAll: transport === 'ocpp' });
   const isInTime = ({ untilMs }: { readonly untilMs: number }) => untilMs <= span.endsAtMs;
   // Expectations of totals apply to the whole run with the faults of the file.
   const isWhole = level === undefined && durationMs >= file.duration;

@@ -393,7 +393,7 @@ export function scenarioProblems(file: ScenarioFile): readonly FieldProblem[] {
     ...(file.provision === undefined ? [] : provisionProblems(file.provision)),
     ...visitProblems(file.sessions.visits ?? [], context),
     ...stationProblems(context),
-    ...ocppProblems(file.ocpp, context.plan, provision),
+    ...ocppProblems(file.ocpp, context.plan),
     ...gridProblems(file.grid, context.plan, (moment, path) => outside(moment, context.span, path)),
     ...buildingProblems(file.buildings, provision, (moment, path) => outside(moment, context.span, path)),
     ...vehicleProblems(file),

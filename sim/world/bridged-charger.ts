@@ -5,9 +5,10 @@ import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { HeldLease } from '../../machines/session/held-lease.js';
 import { CLOCK_DOUBTED } from '../../machines/session/lease-report.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
-import type { ChargerBridge, ChargerSocket } from '../../src/gateway/charger-bridge.js';
-import { TIME_WAITS_MS } from '../../src/gateway/charger-calls.js';
-import { answerCall } from '../../src/gateway/dialect.js';
+import type { ChargerConnection } from '../../src/gateway/charger-bridge.js';
+import { TIME_WAITS_MS } from '../../src/gateway/ocpp/charger-calls.js';
+import type { OcppBridge } from '../../src/gateway/ocpp/ocpp-charger.js';
+import { answerCall, type OcppEvents } from '../../src/gateway/ocpp/ocpp-dialect.js';
 import type { ChargerUplink, LastWill } from '../../src/gateway/uplink.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { LimitMessage } from '../../src/wire/mqtt.js';
@@ -78,7 +79,7 @@ class BridgedUplink implements ChargerUplink {
 
 interface GatewaySessionOptions {
   readonly gateway: WorldGateway;
-  readonly bridge: ChargerBridge;
+  readonly bridge: OcppBridge;
   readonly protocol: OcppProtocol;
   /** Clock of the gateway's present life. */
   readonly clock: Clock;
@@ -96,10 +97,11 @@ interface GatewaySessionOptions {
 }
 
 class GatewaySession {
-  readonly bridge: ChargerBridge;
+  readonly bridge: OcppBridge;
   readonly #options: GatewaySessionOptions;
   readonly #uplink: BridgedUplink;
-  readonly #socket: ChargerSocket;
+  readonly #connection: ChargerConnection;
+  readonly #events: OcppEvents;
   #isPongDue = false;
   #isOver = false;
 
@@ -108,11 +110,9 @@ class GatewaySession {
     this.#options = options;
     this.bridge = bridge;
     this.#uplink = new BridgedUplink(options);
-    this.#socket = {
-      dialect: gateway.dialectOf(bridge, protocol),
-      call: (method, params) => this.#call(method, params),
-      close: onOver,
-    };
+    const { requests, events } = gateway.dialectOf(bridge, protocol, (...asked) => this.#call(...asked));
+    this.#connection = { dialect: requests, close: onOver };
+    this.#events = events;
   }
 
   get isListening(): boolean {
@@ -120,7 +120,7 @@ class GatewaySession {
   }
 
   begin(): void {
-    void this.bridge.open(this.#socket, this.#uplink);
+    void this.bridge.open(this.#connection, this.#uplink);
     this.#ping();
   }
 
@@ -131,7 +131,7 @@ class GatewaySession {
 
   end(): void {
     this.#isOver = true;
-    this.bridge.close(this.#socket);
+    this.bridge.close(this.#connection);
     this.#uplink.isEnded = true;
   }
 
@@ -141,7 +141,7 @@ class GatewaySession {
     const reply = (answer: object | undefined) => {
       if (!this.#isOver) line.travelDown({ arrive: () => back(answer) });
     };
-    answerCall(this.#socket.dialect, method, params).then(reply, () => reply(undefined));
+    answerCall(this.#events, method, params).then(reply, () => reply(undefined));
     settle();
     // A Heartbeat may wait for the service, and a timer then answers it.
     if (method === 'Heartbeat') clock.after(TIME_WAITS_MS, settle);

@@ -220,7 +220,8 @@ function ownLocations(
  * - With 1, 7, 19, 25 and so on no charger keeps it. These are odd and 1 when divided by 6; 13, 73 and so on are not
  *   among them.
  * - A multiple of 3 has ordinary cars. Every other pair of seeds has a cluster.
- * - A seed that ends with 7 has fuses, with cars of one phase and of three.
+ * - A seed that ends with 7 has fuses, with cars of one phase and of three, and a DC charger. Half of those behind OCPP
+ *   take amperes only.
  * - A seed that ends with 3 has fuses, and most chargers reallocate phases until a session ends. With odd tens (13,
  *   33 and so on) these chargers also switch phases and have no fail-safes. Limits are then below 6 A on three phases
  *   for each.
@@ -259,8 +260,10 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
       tenant(OTHER_TENANT, 'Other', [plainLocation(FAR, 1, failsafeA)]),
     ],
   };
+  const { tenants } = parseProvisioning(JSON.stringify(file), 'hostile-site');
+  const dcChargers = dcChargersOf(tenants);
   return {
-    tenants: parseProvisioning(JSON.stringify(file), 'hostile-site').tenants,
+    tenants,
     locationIds: LOCATIONS,
     chargers: isFused ? FUSED_LOCKABLE + 1 : isReallocating ? 4 : chargers,
     leastKw,
@@ -272,15 +275,30 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     visitorsOf: () => (isFused ? MIXED : isReallocating ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
     traitsOf: (charger, random) =>
       drawTraits(charger, random, { hasFailsafe, isForgetful, isReallocating, isSwitching }),
-    ocppOf({ locationId }, random) {
+    ocppOf({ locationId, controllerUuid }, random) {
       if (!speaksOcpp || locationId === FAR) return undefined;
       // Only MQTT lets a charger declare that it reallocates or switches phases.
       const isOcpp = uniformInt(random, 0, 3) > 0 || locationId === YARD;
-      return isOcpp
-        ? drawnOcpp(random, { hasFuses: isFused || isReallocating, isBroken: locationId === YARD })
-        : undefined;
+      if (!isOcpp) return undefined;
+      const isBroken = locationId === YARD;
+      const drawnTraits = drawnOcpp(random, { hasFuses: isFused || isReallocating, isBroken });
+      const takesAmperes = dcChargers.has(controllerUuid) && uniformInt(random, 0, 1) === 0;
+      return takesAmperes ? withBehaviour(drawnTraits, 'amperes-only') : drawnTraits;
     },
   };
+}
+
+function dcChargersOf(tenants: readonly TenantEntry[]): ReadonlySet<string> {
+  const chargers = tenants.flatMap(({ locations }) => locations.flatMap((location) => location.chargers));
+  const dc = chargers.filter(({ connectors }) => connectors.some((connector) => connector.dc !== null));
+  return new Set(dc.map(({ controllerUuid }) => controllerUuid));
+}
+
+function withBehaviour(
+  { behaviours = [], ...traits }: Partial<OcppTraits>,
+  behaviour: OcppBehaviour,
+): Partial<OcppTraits> {
+  return { ...traits, behaviours: [...behaviours, behaviour] };
 }
 
 /** Most chargers set their clocks, which are good; the clocks of the others drift as far as permitted. */

@@ -93,10 +93,11 @@ export class WorldChargers {
       address,
       traits,
       device: {
-        connectors: evses.map((evse) => ({
-          ...evse,
-          ...connectors.find(({ connectorId }) => connectorId === evse.connectorId),
-        })),
+        connectors: evses.flatMap(({ connectorId, evse, failsafeA }) =>
+          connectors
+            .filter((each) => each.connectorId === connectorId)
+            .map((each) => ({ ...each, evse, failsafeA })),
+        ),
         visitors: visitorsOf(address),
         seed: seedFor(seed, 'cars', controllerUuid),
         startsAtMs: 0,

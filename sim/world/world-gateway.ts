@@ -1,10 +1,10 @@
 // The OCPP gateway of a world through all its lives: the production sessions on the virtual clock, without sockets.
 import type { ChargerAddress } from '../../machines/values/ids.js';
-import { bridgesOf, speaking } from '../../src/gateway/bridged-chargers.js';
-import type { ChargerBridge } from '../../src/gateway/charger-bridge.js';
-import type { Dialect } from '../../src/gateway/dialect.js';
+import { bridgesOf } from '../../src/gateway/bridged-chargers.js';
 import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import { type OcppBridge, OcppState, openOcppMemory, speaking } from '../../src/gateway/ocpp/ocpp-charger.js';
+import type { Call, OcppDialect } from '../../src/gateway/ocpp/ocpp-dialect.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
@@ -15,7 +15,7 @@ import { mortal } from './pace.js';
 interface GatewayLife {
   isLiving: boolean;
   readonly clock: Clock;
-  readonly bridges: ReadonlyMap<string, ChargerBridge>;
+  readonly bridges: ReadonlyMap<string, OcppBridge>;
 }
 
 interface WorldGatewayOptions {
@@ -29,6 +29,7 @@ export class WorldGateway {
   readonly #options: WorldGatewayOptions;
   /** Content of the gateway's disk. */
   readonly #memory = openGatewayMemory(undefined);
+  readonly #ocppMemory = openOcppMemory(undefined);
   readonly #metrics = createGatewayMetrics({ processMetrics: false });
   #boots = 0;
   #life: GatewayLife | undefined;
@@ -38,7 +39,7 @@ export class WorldGateway {
   }
 
   /** The charger's bridge in the gateway's present life. */
-  bridgeOf({ controllerUuid }: ChargerAddress): ChargerBridge | undefined {
+  bridgeOf({ controllerUuid }: ChargerAddress): OcppBridge | undefined {
     return this.#life?.bridges.get(controllerUuid);
   }
 
@@ -47,10 +48,10 @@ export class WorldGateway {
     return this.#life?.clock;
   }
 
-  dialectOf(bridge: ChargerBridge, protocol: OcppProtocol): Dialect {
+  dialectOf(bridge: OcppBridge, protocol: OcppProtocol, call: Call): OcppDialect {
     const { log } = this.#options;
     const clock = this.#life?.clock ?? this.#options.clock;
-    return speaking(protocol, bridge, { clock, log, idTags: { kind: 'all' } });
+    return speaking(protocol, bridge, call, { clock, log, idTags: { kind: 'all' } });
   }
 
   /** Does nothing if the gateway runs: after two crashes it is back after the shorter outage. */
@@ -66,6 +67,7 @@ export class WorldGateway {
         clock,
         log,
         memory: this.#memory,
+        stateOf: (address) => new OcppState(address, this.#ocppMemory),
         metrics: this.#metrics,
         newBoot: () => `gateway-boot-${++this.#boots}`,
       },

@@ -269,6 +269,7 @@ function liveOf(
     ocppState: forOperators.ocppState ?? null,
     whyNoLease: forOperators.whyNoLease ?? null,
     chargingStatus: slot.status ?? null,
+    socPercent: slot.socPercent ?? null,
     lockLimitKw,
     limitA: sentTenthsA === undefined ? null : sentTenthsA / 10,
     limitKw: sentTenthsA === undefined ? null : wattsAt(sentTenthsA) / 1000,

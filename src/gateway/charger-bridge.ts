@@ -1,25 +1,24 @@
-// Joins the two connections of one charger: OCPP on one side, MQTT to the service on the other, its session in between.
+// Joins the two connections of one charger: its protocol on one side, MQTT to the service on the other, its session in
+// between.
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
-import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
+import type { DcOutput } from '../../machines/session/dc-output.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   GatewayAnswer,
   GatewayMessage,
   GatewayRequest,
+  TransactionRef,
 } from '../../machines/session/gateway-request.js';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
-import type { OcppState } from '../../machines/values/ocpp-state.js';
+import type { SessionState } from '../../machines/values/session-state.js';
 import type { Cancel, Clock } from '../ports/clock.js';
 import type { Log } from '../ports/log.js';
 import { createTokenBucket, type TokenBucket } from '../token-bucket.js';
 import type { LimitMessage } from '../wire/mqtt.js';
 import { topicPrefixOf, topicUnder } from '../wire/topics.js';
-import type { Call, Dialect } from './dialect.js';
-import { EvseUses } from './evse-uses.js';
+import { type ChargerDialect, performRequest } from './charger-dialect.js';
 import { type GatewayMemory, proofsOf } from './gateway-memory.js';
 import type { GatewayMetrics } from './gateway-metrics.js';
-import { TransactionIds } from './transaction-ids.js';
-import { type TransactionPlace, TransactionPlaces } from './transaction-places.js';
 import type { ChargerUplink, LastWill, UplinkReceiver } from './uplink.js';
 
 export interface BridgedConnector {
@@ -29,13 +28,34 @@ export interface BridgedConnector {
   readonly voltageV: number;
   readonly maxCurrentA: number;
   readonly failsafeA: number;
+  /** Undefined for AC. */
+  readonly dc?: DcOutput | undefined;
 }
 
-/** An OCPP connection of the charger. */
-export interface ChargerSocket {
-  readonly dialect: Dialect;
-  readonly call: Call;
+/** A connection of the charger. */
+export interface ChargerConnection {
+  readonly dialect: ChargerDialect;
   close(reason: string): void;
+}
+
+/** A connector, and the transaction that runs there. */
+export interface LimitedConnector extends Pick<BridgedConnector, 'evse' | 'phases' | 'voltageV' | 'dc'> {
+  readonly transaction: TransactionRef | undefined;
+}
+
+/** Data of a protocol for one charger, which outlast a connection. */
+export interface ProtocolState {
+  /**
+   * Lowest limit of another system, such as a management system, from `fromMs` to `untilMs` of epoch ms, A per phase;
+   * infinite without one.
+   */
+  lowestA(connector: LimitedConnector, fromMs: number, untilMs: number): number;
+  /** That transaction runs there; it may have been reported before. */
+  began(evse: number, transaction: TransactionRef, nowMs: number): void;
+  /** Writes changed data to the disk, before a message leaves that relies on them. @throws Error if the disk takes none */
+  keep(): void;
+  /** The charger has another bridge from now on, or none: late work must not overwrite the data of that one. */
+  retire(): void;
 }
 
 const SHORTEST_SLEEP_MS = 20;
@@ -63,7 +83,7 @@ export interface BridgeMonitor {
   answered(request: GatewayRequest, answer: GatewayAnswer): void;
 }
 
-export interface BridgeParts {
+export interface BridgeParts<State extends ProtocolState = ProtocolState> {
   readonly heartbeatMs: number;
   readonly newBoot: () => string;
   readonly memory: GatewayMemory;
@@ -71,32 +91,27 @@ export interface BridgeParts {
   readonly log: Log;
   readonly metrics: GatewayMetrics;
   readonly monitor?: BridgeMonitor | undefined;
+  /** Data of the charger's protocol. */
+  readonly stateOf: (address: ChargerAddress) => State;
 }
 
 interface Live {
-  readonly socket: ChargerSocket;
+  readonly connection: ChargerConnection;
   readonly uplink: ChargerUplink;
 }
 
-export class ChargerBridge implements UplinkReceiver {
+export class ChargerBridge<State extends ProtocolState = ProtocolState> implements UplinkReceiver {
   readonly address: ChargerAddress;
   readonly connectors: readonly BridgedConnector[];
   readonly session: ChargerSession<ConnectorId>;
-  /** Charging profiles of the CSMS. */
-  readonly csmsProfiles: CsmsProfiles;
-  /** For OCPP 2.0.1 and 2.1. */
-  readonly evseUses = new EvseUses();
-  /** For OCPP 1.6 without a CSMS. */
-  readonly transactionIds: TransactionIds;
-  /** For OCPP 2.0.1 and 2.1. */
-  readonly transactionPlaces: TransactionPlaces;
+  readonly protocolState: State;
   readonly #parts: BridgeParts;
   readonly #topicPrefix: string;
   readonly #proven = new Set<ConnectorId>();
   readonly #requests: TokenBucket;
   #warnedAtMs = Number.NEGATIVE_INFINITY;
   /** As logged last. */
-  readonly #ocppStates = new Map<ConnectorId, OcppState>();
+  readonly #states = new Map<ConnectorId, SessionState>();
   /** The value written last. */
   #provenFirmware: Proofs | undefined;
   #fallbacksA: Fallbacks | undefined;
@@ -106,7 +121,7 @@ export class ChargerBridge implements UplinkReceiver {
   #cancelWake: Cancel = () => {};
   #isRetired = false;
 
-  constructor(address: ChargerAddress, connectors: readonly BridgedConnector[], options: BridgeParts) {
+  constructor(address: ChargerAddress, connectors: readonly BridgedConnector[], options: BridgeParts<State>) {
     this.address = address;
     this.connectors = connectors;
     this.#parts = options;
@@ -115,14 +130,8 @@ export class ChargerBridge implements UplinkReceiver {
     const places = Math.max(1, connectors.length);
     this.#requests = createTokenBucket({ ratePerS: ratePerS * places, burst: burst * places });
     const { heartbeatMs, newBoot, memory } = options;
-    this.csmsProfiles = new CsmsProfiles(memory.csmsProfiles.get(address));
+    this.protocolState = options.stateOf(address);
     this.#provenFirmware = proofsOf(memory.provenFirmware.get(address), connectors);
-    this.transactionIds = new TransactionIds(memory.transactionIds.get(address), (id) =>
-      this.#keepTransactionId(id),
-    );
-    this.transactionPlaces = new TransactionPlaces(memory.transactionPlaces.get(address), (places) =>
-      this.#keepTransactionPlaces(places),
-    );
     this.#fallbacksA = memory.fallbacksA.get(address);
     this.session = new ChargerSession({
       connectors,
@@ -154,9 +163,9 @@ export class ChargerBridge implements UplinkReceiver {
     return { topic, body: this.session.lastWill() };
   }
 
-  /** The charger is connected by `socket` and logged in. This replaces an earlier connection. */
-  async open(socket: ChargerSocket, uplink: ChargerUplink): Promise<void> {
-    const live = { socket, uplink };
+  /** The charger is connected and logged in. This replaces an earlier connection. */
+  async open(connection: ChargerConnection, uplink: ChargerUplink): Promise<void> {
+    const live = { connection, uplink };
     this.#live = live;
     this.#willBoot = undefined;
     await uplink.attach(
@@ -169,10 +178,10 @@ export class ChargerBridge implements UplinkReceiver {
     this.wake();
   }
 
-  /** The socket is gone. @returns false if the charger has another socket by now */
-  close(socket: ChargerSocket): boolean {
+  /** The connection is gone. @returns false if the charger has another one by now */
+  close(connection: ChargerConnection): boolean {
     const live = this.#live;
-    if (live?.socket !== socket) return false;
+    if (live?.connection !== connection) return false;
     this.#live = undefined;
     this.#cancelWake();
     this.session.closed(this.#parts.clock.monotonicMs());
@@ -184,6 +193,7 @@ export class ChargerBridge implements UplinkReceiver {
   /** The charger has another bridge from now on, or none. Late work of this one must not overwrite the other's data. */
   retire(): void {
     this.#isRetired = true;
+    this.protocolState.retire();
   }
 
   limit(connectorId: ConnectorId, limit: LimitMessage): void {
@@ -203,24 +213,24 @@ export class ChargerBridge implements UplinkReceiver {
 
   refused(): void {
     this.#parts.metrics.refusals.inc({ reason: 'revoked' });
-    this.#live?.socket.close('the service refuses its login');
+    this.#live?.connection.close('the service refuses its login');
   }
 
-  /** The profiles of the CSMS have changed. */
+  /** Another system has changed its limits. */
   review(): void {
     this.#remember();
     this.session.review(this.#parts.clock.monotonicMs());
     this.wake();
   }
 
-  /** Limit of the CSMS for a connector in a span of the monotonic clock, A per phase. */
+  /** Limit of another system for a connector in a span of the monotonic clock, A per phase. */
   #ceilingA(evse: number, fromMs: number, untilMs: number): number {
     const connector = this.connectors.find((each) => each.evse === evse);
-    if (connector === undefined || this.csmsProfiles.all.length === 0) return Number.POSITIVE_INFINITY;
+    if (connector === undefined) return Number.POSITIVE_INFINITY;
     const { clock } = this.#parts;
     const aheadMs = clock.nowMs() - clock.monotonicMs();
     const limited = { ...connector, transaction: this.session.leaseAt(evse)?.transaction };
-    return this.csmsProfiles.lowestA(limited, fromMs + aheadMs, untilMs + aheadMs);
+    return this.protocolState.lowestA(limited, fromMs + aheadMs, untilMs + aheadMs);
   }
 
   /** Does all work that is due, and sets a timer for the next. */
@@ -245,12 +255,12 @@ export class ChargerBridge implements UplinkReceiver {
     this.#cancelWake = clock.after(sleepMs, () => this.wake());
   }
 
-  /** A CSMS profile may count from the begin of a transaction, and end with it. */
+  /** A limit of another system may count from the begin of a transaction, and end with it. */
   #noteTransactions(): void {
     const nowMs = this.#parts.clock.nowMs();
     for (const { evse } of this.connectors) {
       const transaction = this.session.leaseAt(evse)?.transaction;
-      if (transaction !== undefined) this.csmsProfiles.began(evse, transaction, nowMs);
+      if (transaction !== undefined) this.protocolState.began(evse, transaction, nowMs);
     }
   }
 
@@ -267,7 +277,7 @@ export class ChargerBridge implements UplinkReceiver {
     this.#requests.take(nowMs);
     const { ticket, request } = outstanding;
     const { clock, log, metrics, monitor } = this.#parts;
-    void live.socket.dialect.perform(request, live.socket.call).then((answer) => {
+    void performRequest(live.connection.dialect, request).then((answer) => {
       const result = answer.kind === 'refused' || answer.kind === 'failed' ? answer.kind : 'done';
       metrics.requests.inc({ kind: request.kind, result });
       if ('why' in answer)
@@ -304,7 +314,7 @@ export class ChargerBridge implements UplinkReceiver {
     try {
       if (provenFirmware !== this.#provenFirmware) memory.provenFirmware.set(this.address, provenFirmware);
       if (fallbacksA !== this.#fallbacksA) memory.fallbacksA.set(this.address, fallbacksA);
-      memory.csmsProfiles.set(this.address, this.csmsProfiles.kept);
+      this.protocolState.keep();
     } catch {
       return false;
     }
@@ -313,33 +323,13 @@ export class ChargerBridge implements UplinkReceiver {
     return true;
   }
 
-  /** A car may charge although the disk takes no write. */
-  #keepTransactionId(id: number): void {
-    if (this.#isRetired) return;
-    try {
-      this.#parts.memory.transactionIds.set(this.address, id);
-    } catch {
-      // The file logs the reason.
-    }
-  }
-
-  /** Leases go on although the disk takes no write: the places are needed only after a restart. */
-  #keepTransactionPlaces(places: readonly TransactionPlace[] | undefined): void {
-    if (this.#isRetired) return;
-    try {
-      this.#parts.memory.transactionPlaces.set(this.address, places);
-    } catch {
-      // The file logs the reason.
-    }
-  }
-
   #tellNotes(): void {
     const { log, metrics } = this.#parts;
     const { controllerUuid } = this.address;
-    for (const { connectorId, ocppState, whyNot } of this.session.connectors()) {
-      if (this.#ocppStates.get(connectorId) === ocppState) continue;
-      this.#ocppStates.set(connectorId, ocppState);
-      log.debug({ controllerUuid, connectorId, ocppState, why: whyNot }, 'a connector changed its state');
+    for (const { connectorId, state, whyNot } of this.session.connectors()) {
+      if (this.#states.get(connectorId) === state) continue;
+      this.#states.set(connectorId, state);
+      log.debug({ controllerUuid, connectorId, state, why: whyNot }, 'a connector changed its state');
     }
     for (const { connectorId, whyNot } of this.session.takeNotes()) {
       const id = connectorId as ConnectorId;

@@ -1,4 +1,4 @@
-// The files of a gateway: proven leases, fail-safes, CSMS profiles, transaction ids and the EVSEs of transactions.
+// The files of a gateway: proven leases and fail-safes of its chargers, and the files of their protocols.
 
 import {
   closeSync,
@@ -13,12 +13,10 @@ import {
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Proofs } from '../../machines/session/charger-session.js';
-import type { BegunTransaction, CsmsProfile, KeptProfiles } from '../../machines/session/csms-profiles.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { Log } from '../ports/log.js';
 import { OperatorError } from '../ports/operator-error.js';
-import type { TransactionPlace } from './transaction-places.js';
 
 // Values for each charger that outlast a restart of the gateway, in files. They
 // change rarely, and are on disk when `set` returns.
@@ -184,37 +182,6 @@ function readKept<T>(path: string, schema: z.ZodType<T>): T | undefined {
   }
 }
 
-const transactionRef = z.union([z.number(), z.string()]);
-const begunSchema: z.ZodType<BegunTransaction> = z.object({
-  evse: z.number(),
-  transaction: transactionRef,
-  atMs: z.number(),
-});
-const profileSchema: z.ZodType<CsmsProfile> = z.object({
-  id: z.number(),
-  evse: z.number(),
-  stackLevel: z.number(),
-  purpose: z.enum(['default', 'transaction']),
-  transaction: transactionRef.optional(),
-  waitsUntilMs: z.number().optional(),
-  kind: z.enum(['absolute', 'daily', 'weekly', 'relative']),
-  startsAtMs: z.number(),
-  validFromMs: z.number().optional(),
-  validToMs: z.number().optional(),
-  durationS: z.number().optional(),
-  unit: z.enum(['A', 'W']),
-  periods: z.array(z.object({ startS: z.number(), limit: z.number(), phases: z.number().optional() })),
-});
-const keptProfilesSchema: z.ZodType<KeptProfiles> = z.object({
-  profiles: z.array(profileSchema),
-  transactions: z.array(begunSchema),
-});
-
-const placeSchema: z.ZodType<TransactionPlace> = z.object({
-  transaction: z.string(),
-  evse: z.number().int(),
-});
-
 /** Older files hold one firmware for all connectors of a charger, whichever of them had a proven lease. */
 type KeptProofs = Proofs | string;
 
@@ -223,17 +190,6 @@ export interface GatewayMemory {
   readonly fallbacksA: KeptFile<Fallbacks>;
   /** Connectors with a lease that was proven before. Some chargers show limits only while they charge. */
   readonly provenFirmware: KeptFile<KeptProofs>;
-  /**
-   * No charger holds these: the gateway is the only place. They are large,
-   * and a CSMS sets them for many chargers at once.
-   */
-  readonly csmsProfiles: KeptFolder<KeptProfiles>;
-  /** The last id that each charger was given, in OCPP 1.6. */
-  readonly transactionIds: KeptFile<number>;
-  /**
-   * The EVSE of each running transaction, in OCPP 2.0.1 and 2.1. A lost file costs leases until those transactions end.
-   */
-  readonly transactionPlaces: KeptFile<readonly TransactionPlace[]>;
 }
 
 /**
@@ -249,14 +205,6 @@ export function openGatewayMemory(folder: string | undefined, log?: Log): Gatewa
       pathOf('ocpp-proven-chargers.json'),
       z.union([z.string(), z.record(z.string(), z.string())]),
       log,
-    ),
-    csmsProfiles: new KeptFolder(pathOf('ocpp-csms-profiles'), keptProfilesSchema, log),
-    transactionIds: new KeptFile(pathOf('ocpp-transaction-ids.json'), z.number().int(), log),
-    transactionPlaces: new KeptFile<readonly TransactionPlace[]>(
-      pathOf('ocpp-transaction-evses.json'),
-      z.array(placeSchema),
-      log,
-      'startEmpty',
     ),
   };
 }

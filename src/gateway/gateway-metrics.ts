@@ -16,7 +16,7 @@ export function createGatewayMetrics(options: { readonly processMetrics: boolean
     registry,
     chargers: new Gauge({
       name: 'headroom_gateway_chargers',
-      help: 'Chargers that are connected, by version of OCPP.',
+      help: 'Chargers that are connected, by protocol.',
       labelNames: ['protocol'],
       registers,
     }),

@@ -9,7 +9,7 @@ import type {
   LocationId,
   TenantUuid,
 } from '../../machines/values/ids.js';
-import type { OcppState } from '../../machines/values/ocpp-state.js';
+import type { SessionState } from '../../machines/values/session-state.js';
 import type { EpochMs } from '../../machines/values/time.js';
 
 /** Messages in both directions, through any broker. */
@@ -113,7 +113,7 @@ export interface ChargerState {
         /** Reason against a lease, in words, if there is one. */
         readonly whyNoLease?: string | undefined;
         /** For a charger behind an OCPP gateway. */
-        readonly ocppState?: OcppState | undefined;
+        readonly ocppState?: SessionState | undefined;
         /** It keeps the newest `thenA` (`thenW`) over a restart. */
         readonly keepsThen?: boolean | undefined;
         /** A grant for a session ends by itself with the session. */

@@ -52,6 +52,9 @@ const acConnectorSchema = z.strictObject(
   GROUP_RULE,
 );
 
+/** CCS has at most 1000 V. A lower voltage gives less power for the same current. */
+const MOST_DC_VOLTAGE_V = 1000;
+
 /** A DC connector loads all phases alike and has no 6 A floor: its rating is in kW at the car. */
 const dcConnectorSchema = z.strictObject(
   {
@@ -62,6 +65,7 @@ const dcConnectorSchema = z.strictObject(
     minPowerKw: dcPowerSchema(0).default(0),
     efficiency: efficiencySchema(),
     failsafeKw: dcPowerSchema(0).default(0),
+    maxVoltageV: numberSchema(50, 1500, 'V at the car').default(MOST_DC_VOLTAGE_V),
     ...pauseFields,
     status: statusSchema(),
   },
@@ -76,9 +80,17 @@ const connectorSchema = z
   .transform((connector) => {
     if (connector.powerType !== 'DC') {
       const { powerType: _, ...rating } = connector;
-      return { ...rating, dc: null };
+      return { ...rating, dc: null, output: undefined };
     }
-    const { powerType: _, maxPowerKw, minPowerKw, efficiency, failsafeKw, ...common } = connector;
+    const {
+      powerType: _,
+      maxPowerKw,
+      minPowerKw,
+      efficiency,
+      failsafeKw,
+      maxVoltageV,
+      ...common
+    } = connector;
     const { voltageV } = common;
     const dc = { maxPowerKw, minPowerKw, efficiency };
     return {
@@ -88,6 +100,8 @@ const connectorSchema = z
       failsafeA: tenthsOfDcW(1000 * failsafeKw, { voltageV, dc }) / 10,
       rotation: undefined,
       dc,
+      /** For a gateway, which gives limits in W or A to the charger. */
+      output: { failsafeW: 1000 * failsafeKw, maxVoltageV },
     };
   });
 

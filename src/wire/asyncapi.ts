@@ -178,6 +178,7 @@ const meter: ChargerTraffic<MeterMessage> = {
         hb: 17,
         status: 'Charging',
         powerW: 80_000,
+        socPercent: 63,
         epoch: 4,
         seq: 9,
         limitW: 84_642,

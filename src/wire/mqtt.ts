@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
-import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
+import { SESSION_STATES } from '../../machines/values/session-state.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.
 const MAX_POWER_W = 10_000_000;
@@ -57,6 +57,7 @@ export const meterSchema = z.object({
     .optional()
     .describe('Voltage of each phase, V; 0 for a phase that is not connected.'),
   energyWh: counterSchema.optional().describe('Energy register of the connector, Wh.'),
+  socPercent: z.number().min(0).max(100).optional().describe("State of charge of the car's battery, %."),
   epoch: counterSchema.optional().describe('epoch of the limit in force; 0 without a lease.'),
   seq: counterSchema.optional().describe('seq of the limit in force; 0 without a lease.'),
   limitA: currentASchema.optional().describe('Limit in force, A per phase; from an AC connector.'),
@@ -91,10 +92,10 @@ const ofEveryConnector = {
   ocppState: z
     .string()
     .max(64)
-    .transform((text) => OCPP_STATES.find((state) => state === text))
+    .transform((text) => SESSION_STATES.find((state) => state === text))
     .optional()
     .describe(
-      `State of the connector behind an OCPP gateway, for people: ${OCPP_STATES.join(', ')}. Others are ignored.`,
+      `State of the connector behind an OCPP gateway, for people: ${SESSION_STATES.join(', ')}. Others are ignored.`,
     ),
   // The charger keeps the newest `thenA` over a restart and reports it as `failsafeA`: nothing else is reserved for it.
   keepsThen: z

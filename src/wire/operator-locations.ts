@@ -6,7 +6,7 @@ import { SINGLE_CAUSES } from '../../machines/limits/limit-in-force.js';
 import { LINKS } from '../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
-import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
+import { SESSION_STATES } from '../../machines/values/session-state.js';
 import { operatorLimitSchema } from './grid-operator.js';
 import { alarmSchema, drawnPowerShape } from './operator-history.js';
 import { instantSchema, profileViewSchema } from './rest.js';
@@ -124,7 +124,7 @@ const connectorLiveSchema = z
       description:
         'Limit against the demand of its car: `free` covers it, or there is no car; `limited` is less; `minimum` is 6 A, though the car needs more; `paused` is nothing.',
     }),
-    ocppState: z.enum(OCPP_STATES).nullable().meta({
+    ocppState: z.enum(SESSION_STATES).nullable().meta({
       description:
         'State behind the OCPP gateway, on the way to a lease; null for other chargers and while it is offline.',
     }),
@@ -132,6 +132,9 @@ const connectorLiveSchema = z
       description: "Its gateway's reason against its lease, as in the alarm NO_LEASE; null without one.",
     }),
     chargingStatus: z.enum(CHARGING_STATUSES).nullable(),
+    socPercent: z.number().nullable().meta({
+      description: "State of charge of its car's battery, %; null if its charger does not report it.",
+    }),
     lockLimitKw: z.number().nullable().meta({ description: 'Limit of its lock; null if it is not locked.' }),
     limitA: z.number().nullable().meta({ description: 'A per phase; null before the first limit.' }),
     limitKw: z.number().nullable(),

@@ -166,7 +166,7 @@ describe('The import rules', () => {
     ['machines/power/a.ts', '../session/b.js'],
     ['src/gateway/a.ts', '../outbound/knex/store.js'],
     ['src/gateway/a.ts', '../actors/core.js'],
-    ['src/service.ts', './gateway/ocpp-gateway.js'],
+    ['src/service.ts', './gateway/ocpp/ocpp-gateway.js'],
     ['src/strange/a.ts', './b.js'],
   ])('refuse %s to import %s', (path, target) => {
     expect(importBreaches(importing(path, target))).toHaveLength(1);
@@ -258,6 +258,9 @@ describe('The banned words', () => {
     ['test/a.test.ts', "vi.mock('node:crypto');"],
     ['test/a.test.ts', "describe.skipIf(!hasCurl)('curl', f);"],
     ['machines/power/a.ts', "control.actor.send({ type: 'car.left' });"],
+    ['machines/session/a.ts', "say('SetChargingProfile');"],
+    ['src/gateway/a.ts', 'const csmsUrl = 1;'],
+    ['src/gateway/a.ts', "import { x } from './ocpp/b.js';"],
   ])('are found in %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).not.toEqual([]);
   });
@@ -270,6 +273,7 @@ describe('The banned words', () => {
     ['machines/a.ts', '/** No async, no Date.now. */'],
     ['machines/limits/profile.machine.ts', 'actor.send(event);'],
     ['src/actors/directory.ts', 'location.actor.send(event);'],
+    ['src/gateway/ocpp/a.ts', "say('SetChargingProfile');"],
   ])('are allowed where they belong, %s: %s', (path, text) => {
     expect(bannedWords(planted(path, text))).toEqual([]);
   });

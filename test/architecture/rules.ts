@@ -269,11 +269,24 @@ const writesAnswers = (path: string) =>
   path.startsWith('src/inbound/http/') && !/\/(exchange|token-keys|docs-page)\.ts$/.test(path);
 const isTimed = (path: string) => isProduct(path) && path !== 'src/clock.ts';
 
+/**
+ * A session, and the part of the gateway that each protocol of chargers uses. The folders in the gateway are protocols.
+ * The metrics of a process are in one registry, so those of OCPP are beside the others. `ocppState` is a field of the MQTT
+ * contract.
+ */
+const isOfAnyProtocol = (path: string) =>
+  /^(machines\/session|src\/gateway)\/[^/]+\.ts$/.test(path) && path !== 'src/gateway/gateway-metrics.ts';
+
 /** A holder advances its profiles within its own transition. Other events to children are actions of a machine. */
 const sendsByActions = (path: string) => isMachine(path) && path !== 'machines/limits/profile.machine.ts';
 
 const BANNED: readonly BannedWord[] = [
   { word: /\bactor\.send\(/i, where: sendsByActions },
+  {
+    word: /\b(BootNotification|StatusNotification|MeterValues|TransactionEvent|(Start|Stop)Transaction|TriggerMessage|(Set|Clear)ChargingProfile|GetCompositeSchedule|ChangeConfiguration|GetConfiguration|[GS]etVariables|Tx(Default)?Profile|csms\w*|ocpp(?!-|State\b)\w*)\b/i,
+    where: isOfAnyProtocol,
+  },
+  { word: /\bfrom '\.\/[\w-]+\//, where: isOfAnyProtocol },
   { word: /\bnew Date\(/, where: isMachine },
   { word: /\bprocess\./, where: isMachine },
   { word: /\basync\b/, where: isMachine },

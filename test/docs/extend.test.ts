@@ -26,7 +26,7 @@ function faultsOf(text: string): readonly string[] {
   });
 }
 
-describe('The walk to a further source of limits', () => {
+describe('The walks to a further source of limits and to a further protocol', () => {
   it('names existing files, and names that they have', () => {
     expect(faultsOf(page)).toEqual([]);
   });

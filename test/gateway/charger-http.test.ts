@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { ChargerHttp } from '../../src/gateway/charger-http.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import { ChargerHttp } from '../../src/gateway/ocpp/charger-http.js';
 
 let http: ChargerHttp | undefined;
 const opened: Socket[] = [];

@@ -6,7 +6,7 @@ import { type IHandlersOption, RPCClient, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
 import { afterEach, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { ChargerLine } from '../../src/gateway/ocpp-server.js';
+import { ChargerLine } from '../../src/gateway/ocpp/ocpp-server.js';
 import { eventually } from '../eventually.js';
 import { CLIENT } from './ocpp-site.js';
 

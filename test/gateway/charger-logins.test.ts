@@ -5,7 +5,7 @@ import { Aedes } from 'aedes';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.js';
-import { OcppGateway } from '../../src/gateway/ocpp-gateway.js';
+import { OcppGateway } from '../../src/gateway/ocpp/ocpp-gateway.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import { BROKEN, type Flaw } from '../../tools/bench/http-bytes.js';
 import { eventually } from '../eventually.js';

@@ -1,11 +1,11 @@
 // Permissions of a management system for a charger behind the gateway, in each version of OCPP.
 import { beforeEach, describe, expect, it } from 'vitest';
-import { CsmsProfiles } from '../../machines/session/csms-profiles.js';
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
-import type { Guarded } from '../../src/gateway/dialect.js';
-import { Ocpp16Guard } from '../../src/gateway/ocpp16-dialect.js';
-import { Ocpp201Guard } from '../../src/gateway/ocpp201-dialect.js';
-import { profileIdOf } from '../../src/gateway/own-profiles.js';
+import { profileIdOf } from '../../src/gateway/ocpp/charger-requests.js';
+import { CsmsProfiles } from '../../src/gateway/ocpp/csms-profiles.js';
+import type { Guarded } from '../../src/gateway/ocpp/ocpp-dialect.js';
+import { Ocpp201Guard } from '../../src/gateway/ocpp2/dialect.js';
+import { Ocpp16Guard } from '../../src/gateway/ocpp16/dialect.js';
 
 const FAILSAFE_ID = profileIdOf(1, 'failsafe');
 const TEN_AMPERES = {

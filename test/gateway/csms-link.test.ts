@@ -1,8 +1,8 @@
 // The connection to a management system that accepts it, and ends it.
 import { afterEach, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { CsmsLink } from '../../src/gateway/csms-link.js';
 import { createGatewayMetrics } from '../../src/gateway/gateway-metrics.js';
+import { CsmsLink } from '../../src/gateway/ocpp/csms-link.js';
 import { eventually } from '../eventually.js';
 import { silentLog } from '../service/running-service.js';
 import { type Csms, createCsms } from './csms.js';

@@ -190,12 +190,12 @@ describe('A charging profile of a management system', () => {
     await charger.call('StartTransaction', START);
     await eventually(() => expect(before.gateway.bridges[0]?.session.leaseAt(1)?.transaction).toBe(4711));
     await csms.charger?.call('SetChargingProfile', profileOf(10));
-    const begun = before.gateway.bridges[0]?.csmsProfiles.kept?.transactions;
+    const begun = before.gateway.bridges[0]?.protocolState.csmsProfiles.kept?.transactions;
     expect(begun).toMatchObject([{ evse: 1, transaction: 4711 }]);
     await running?.stop();
     running = undefined;
     const { gateway } = await site({ dataDir });
-    expect(gateway.bridges[0]?.csmsProfiles.kept?.transactions).toEqual(begun);
+    expect(gateway.bridges[0]?.protocolState.csmsProfiles.kept?.transactions).toEqual(begun);
     rmSync(dataDir, { recursive: true });
   });
 
@@ -237,7 +237,9 @@ describe('A charging profile of a management system', () => {
     };
     await csms.charger?.call('RemoteStartTransaction', { idTag: 'A', connectorId: 1, chargingProfile });
     expect(started).toEqual([{ idTag: 'A', connectorId: 1 }]);
-    expect(gateway.bridges[0]?.csmsProfiles.all).toMatchObject([{ id: 5, purpose: 'transaction' }]);
+    expect(gateway.bridges[0]?.protocolState.csmsProfiles.all).toMatchObject([
+      { id: 5, purpose: 'transaction' },
+    ]);
   });
 
   it('in a remote start is dropped if the charger refuses the start or fails to answer', async () => {
@@ -250,7 +252,7 @@ describe('A charging profile of a management system', () => {
     const { csChargingProfiles: chargingProfile } = profileOf(0, ofTransaction);
     const start = () =>
       csms.charger?.call('RemoteStartTransaction', { idTag: 'A', connectorId: 1, chargingProfile });
-    const kept = () => gateway.bridges[0]?.csmsProfiles.all;
+    const kept = () => gateway.bridges[0]?.protocolState.csmsProfiles.all;
     charger.handle('RemoteStartTransaction', async () => ({ status: 'Rejected' }));
     expect(await start()).toEqual({ status: 'Rejected' });
     expect(kept()).toEqual([]);

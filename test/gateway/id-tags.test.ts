@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { IdTagFile, idTagsOf } from '../../src/gateway/id-tags.js';
+import { IdTagFile, idTagsOf } from '../../src/gateway/ocpp/id-tags.js';
 import { temporaryDirectory, writeFile } from '../cli/headroom.js';
 import { silentLog } from '../service/running-service.js';
 

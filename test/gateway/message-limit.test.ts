@@ -1,7 +1,7 @@
 // Bounds for one charger's messages, sent and unread.
 import { describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { MessageLimit } from '../../src/gateway/ocpp-server.js';
+import { MessageLimit } from '../../src/gateway/ocpp/ocpp-server.js';
 
 const BURST = 400;
 const limit = (unreadBytes = 0) => new MessageLimit(createVirtualClock(0), () => unreadBytes);

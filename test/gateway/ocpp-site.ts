@@ -5,7 +5,7 @@ import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
-import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp-gateway.js';
+import { type GatewayOptions, OcppGateway } from '../../src/gateway/ocpp/ocpp-gateway.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { hashSecret } from '../../src/secrets.js';
@@ -32,14 +32,19 @@ export const ONE = {
   failsafeA: 6,
 } as const;
 
+/** 20 kW at the car, at 500 V at most; 2 kW without a lease. */
+export const DC_RATING = { maxPowerKw: 20, minPowerKw: 2, efficiency: 0.9 } as const;
+const DC_FIELDS =
+  '{ connectorId: "1", powerType: DC, maxPowerKw: 20, minPowerKw: 2, failsafeKw: 2, maxVoltageV: 500 }';
+
 /** `voltageV` of all connectors; `gatewayId` has a login for all chargers. */
 export function fileOf(
   connectorIds: readonly string[],
   chargers: readonly string[] = [CHARGER],
-  { voltageV = 230, gatewayId = 'bench' } = {},
+  { voltageV = 230, gatewayId = 'bench', isDc = false } = {},
 ): ProvisioningFile {
-  const connectors = connectorIds.map(
-    (connectorId) => `{ connectorId: "${connectorId}", phases: 3, voltageV: ${voltageV}, maxCurrentA: 32 }`,
+  const connectors = connectorIds.map((connectorId) =>
+    isDc ? DC_FIELDS : `{ connectorId: "${connectorId}", phases: 3, voltageV: ${voltageV}, maxCurrentA: 32 }`,
   );
   return parseProvisioning(
     `
@@ -82,13 +87,15 @@ export async function runOcppSite(
   options: Partial<GatewayOptions> = {},
   connectorCount: 1 | 2 = 1,
   controllerUuids: readonly string[] = [CHARGER],
+  { isDc = false } = {},
 ): Promise<OcppSite> {
   const quay = site('quay', { permanentLimitKw: 11 });
+  const file = fileOf(['1', '2'].slice(0, connectorCount), controllerUuids, { isDc });
   const chargers = controllerUuids.flatMap((controllerUuid) =>
     quay.chargers.map((charger) => ({
       ...charger,
       controllerUuid: controllerUuid as ControllerUuid,
-      connectors: charger.connectors.slice(0, connectorCount),
+      connectors: isDc ? connectorsOf(file) : charger.connectors.slice(0, connectorCount),
     })),
   );
   const gateways = [
@@ -101,7 +108,7 @@ export async function runOcppSite(
   const tenant = { ...tenantWith(HARBOUR, [{ ...quay, chargers }]), gateways };
   const service = await runService([tenant], {}, TIMING);
   const gatewayOptions: GatewayOptions = {
-    file: fileOf(['1', '2'].slice(0, connectorCount), controllerUuids),
+    file,
     host: '127.0.0.1',
     port: 0,
     metricsPort: undefined,
@@ -169,6 +176,11 @@ export async function runOcppSite(
       await service.stop();
     },
   };
+}
+
+function connectorsOf({ tenants }: ProvisioningFile) {
+  const [charger] = tenants[0]?.locations[0]?.chargers ?? [];
+  return (charger?.connectors ?? []).map(({ rotation: _, output: _output, ...connector }) => connector);
 }
 
 /** A bare connection of the charger, without the endpoint. */

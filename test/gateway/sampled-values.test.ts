@@ -1,6 +1,6 @@
 // Meter values of OCPP, as the power of one connector.
 import { expect, it } from 'vitest';
-import { meteredValues, type Sampled } from '../../src/gateway/sampled-values.js';
+import { meteredValues, type Sampled } from '../../src/gateway/ocpp/sampled-values.js';
 
 function sampled(value: number, phase: string | undefined, location: string | undefined): Sampled {
   return { value, measurand: 'Power.Active.Import', phase, location, unit: undefined };
@@ -21,4 +21,14 @@ it.each([
 
 it('Power that is measured only at the inlet counts', () => {
   expect(meteredValues(0, undefined, [sampled(1_010, 'L1', 'Inlet')]).powerW).toBe(1_010);
+});
+
+it('The state of charge is that of the car', () => {
+  const soc = { ...sampled(63, undefined, 'EV'), measurand: 'SoC' };
+  expect(meteredValues(0, undefined, [soc]).socPercent).toBe(63);
+});
+
+it('A voltage without a phase is that of a DC output, and is on no phase', () => {
+  const voltage = { ...sampled(400, undefined, undefined), measurand: 'Voltage' };
+  expect(meteredValues(0, undefined, [voltage])).toMatchObject({ totalVoltageV: 400, voltageV: undefined });
 });

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { ChargerAddress, ConnectorId } from '../../machines/values/ids.js';
-import { openGatewayMemory } from '../../src/gateway/gateway-memory.js';
-import { type TransactionPlace, TransactionPlaces } from '../../src/gateway/transaction-places.js';
+import { openOcppMemory } from '../../src/gateway/ocpp/ocpp-charger.js';
+import { type TransactionPlace, TransactionPlaces } from '../../src/gateway/ocpp2/evse-memory.js';
 import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { silentLog } from '../service/running-service.js';
@@ -44,7 +44,7 @@ describe('A station with two EVSEs that names the EVSE only in the first event o
 describe('The EVSEs of transactions', () => {
   const kept = (folder: string) => readFileSync(join(folder, FILE), 'utf8');
   const placesIn = (folder: string) => {
-    const { transactionPlaces: file } = openGatewayMemory(folder, silentLog);
+    const { transactionPlaces: file } = openOcppMemory(folder, silentLog);
     return new TransactionPlaces(file.get(CHARGER), (places) => file.set(CHARGER, places));
   };
 
@@ -66,7 +66,7 @@ describe('The EVSEs of transactions', () => {
     writeFileSync(join(folder, FILE), text);
     const warnings: object[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
-    const { transactionPlaces: file } = openGatewayMemory(folder, log);
+    const { transactionPlaces: file } = openOcppMemory(folder, log);
     expect(warnings).toEqual([{ path: join(folder, FILE) }]);
     new TransactionPlaces(file.get(CHARGER), (places) => file.set(CHARGER, places)).began('tx-2', 1);
     expect(placesIn(folder).evseOf('tx-2')).toBe(1);

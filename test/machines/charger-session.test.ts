@@ -17,7 +17,7 @@ function idle(...options: ConstructorParameters<typeof TestCharger>): TestCharge
 describe('A charger that starts', () => {
   it('gets its fail-safe below everything else, and the setting to report every heartbeat', () => {
     const charger = new TestCharger().connect().boot().pass(2);
-    expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10 });
+    expect(charger.requests).toContainEqual({ kind: 'sample', everyS: 10, withSoc: false });
     expect(charger.requests).toContainEqual({ kind: 'setFailsafe', evse: 1, unit: 'A', limit: 6 });
     expect(charger.limit).toBe(6);
   });
@@ -63,7 +63,6 @@ describe('A grant', () => {
     expect(set).toMatchObject({
       slot: 'transaction',
       transaction: 77,
-      stackLevel: 8,
       schedule: { unit: 'A', limit: 16, endsAfterS: 70, thenLimit: 6 },
     });
     // The lease begins 10 s before that, so that a charger which counts from receipt shows the wrong end.
@@ -309,9 +308,7 @@ describe('A lease is not claimed', () => {
     ['takes profiles and ignores them', { ignores: true }, 'has not shown yet'],
     ['refuses profiles', { refuses: true }, 'refuses charging profiles: Rejected'],
     ['does not show its schedule', { hidesSchedule: true }, 'does not show its composite schedule'],
-    ['takes one period only', { abilities: { maxPeriods: 1 } }, 'one period only'],
-    ['has one stack level only', { abilities: { maxStackLevel: 0 } }, 'one stack level'],
-    ['ignores profiles offline', { abilities: { ignoresOffline: true } }, 'IgnoredProfilePurposesOffline'],
+    ['keeps no limit offline', { abilities: { hindrance: { why: 'offline', wayOut: '' } } }, 'offline'],
     ['knows no smart charging', { abilities: { whyNot: 'no SmartCharging' } }, 'no SmartCharging'],
     ['never answers', { neverAnswers: true }, 'not shown'],
   ] as const;
@@ -326,10 +323,10 @@ describe('A lease is not claimed', () => {
   const alarm = (charger: TestCharger) => charger.lease?.whyNoLease;
 
   it.each([
-    ['setFailsafe', 'it does not answer SetChargingProfile: no answer came'],
-    ['setLease', 'it does not answer SetChargingProfile: no answer came'],
-    ['readSchedule', 'it does not answer GetCompositeSchedule: no answer came'],
-    ['clear', 'it does not answer ClearChargingProfile: no answer came'],
+    ['setFailsafe', 'it does not answer a limit: no answer came'],
+    ['setLease', 'it does not answer a limit: no answer came'],
+    ['readSchedule', 'it does not answer the request for its limit: no answer came'],
+    ['clear', 'it does not answer the removal of a limit: no answer came'],
     ['sample', 'it does not answer the order of its meter interval: no answer came'],
     ['readAbilities', 'it does not answer the request for its capabilities: no answer came'],
   ] as const)(
@@ -1182,7 +1179,7 @@ describe('The OCPP state of a connector', () => {
   it('is reported once it has lasted for half a heartbeat, without another reason for a report', () => {
     const charger = new TestCharger({ neverAnswers: true }).connect().pass(6.5);
     expect(statesOf(charger)).toEqual(['booting']);
-    expect(charger.session.connectors()[0]?.ocppState).toBe('configuring');
+    expect(charger.session.connectors()[0]?.state).toBe('configuring');
     expect(charger.session.nextDueMs(charger.nowMs)).toBeLessThanOrEqual(charger.nowMs + 500);
     charger.pass(1);
     expect(statesOf(charger)).toEqual(['booting', 'configuring']);
@@ -1211,9 +1208,9 @@ describe('The OCPP state of a connector', () => {
       const before = statesOf(charger).length;
       for (let seconds = 0; seconds < 140; seconds += everyS) {
         charger.grant(16, 6);
-        expect(charger.session.connectors()[0]?.ocppState).toBe('provingLease');
+        expect(charger.session.connectors()[0]?.state).toBe('provingLease');
         charger.pass(everyS / 2);
-        expect(charger.session.connectors()[0]?.ocppState).toBe('unleased');
+        expect(charger.session.connectors()[0]?.state).toBe('unleased');
         charger.pass(everyS / 2);
       }
       expect(statesOf(charger).length - before).toBeLessThanOrEqual(most);

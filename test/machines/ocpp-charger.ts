@@ -2,6 +2,7 @@
 
 import type { Outstanding } from '../../machines/session/charge-point.js';
 import { ChargerSession, type Proofs } from '../../machines/session/charger-session.js';
+import type { DcOutput } from '../../machines/session/dc-output.js';
 import type { Fallbacks } from '../../machines/session/failsafe-profile.js';
 import type {
   ChargerAbilities,
@@ -91,7 +92,13 @@ export class TestCharger {
 
   constructor(
     behaviour: Behaviour = {},
-    options: { provenFirmware?: Proofs; failsafeA?: number; fallbacksA?: Fallbacks; boots?: number } = {},
+    options: {
+      provenFirmware?: Proofs;
+      failsafeA?: number;
+      fallbacksA?: Fallbacks;
+      boots?: number;
+      dc?: DcOutput;
+    } = {},
   ) {
     this.behaviour = behaviour;
     this.boots = options.boots ?? 0;
@@ -105,8 +112,9 @@ export class TestCharger {
           evse: 1,
           phases: 3,
           voltageV: 230,
-          maxCurrentA: 32,
+          maxCurrentA: options.dc === undefined ? 32 : 100,
           failsafeA: options.failsafeA ?? 6,
+          dc: options.dc,
         },
       ],
       heartbeatMs: HEARTBEAT_MS,
@@ -175,7 +183,13 @@ export class TestCharger {
     return this.said.flatMap((message) => (message.kind === 'ack' ? [message.body] : []));
   }
 
-  /** The last lease state sent to the service. */
+  /** The connector in the last state sent to the service. */
+  get stated() {
+    const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
+    return states.at(-1)?.connectors?.[0];
+  }
+
+  /** The last lease state of an AC connector. */
   get lease():
     | {
         readonly lease: string;
@@ -184,8 +198,8 @@ export class TestCharger {
         readonly whyNoLease?: string;
       }
     | undefined {
-    const states = this.said.flatMap((message) => (message.kind === 'state' ? [message.body] : []));
-    return states.at(-1)?.connectors?.[0];
+    const { stated } = this;
+    return stated !== undefined && 'failsafeA' in stated ? stated : undefined;
   }
 
   /** Sends a grant of the service, in answer to the newest heartbeat. */
@@ -312,8 +326,8 @@ export class TestCharger {
   #answer(request: GatewayRequest): GatewayAnswer {
     const { behaviour } = this;
     if (request.kind === 'readAbilities') {
-      const usual = { whyNot: undefined, units: ['A', 'W'], maxStackLevel: 8, maxPeriods: 24 } as const;
-      return { kind: 'abilities', abilities: { ...usual, ignoresOffline: false, ...behaviour.abilities } };
+      const usual = { whyNot: undefined, units: ['A', 'W'], hindrance: undefined, summary: '' } as const;
+      return { kind: 'abilities', abilities: { ...usual, ...behaviour.abilities } };
     }
     if (request.kind === 'setFailsafe') {
       if (behaviour.only !== undefined && request.unit !== behaviour.only) return REJECTED;

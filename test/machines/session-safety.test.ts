@@ -51,7 +51,7 @@ class Service {
     if (this.isDeaf) return;
     for (const message of charger.said.slice(this.#read)) {
       if (message.kind === 'state') {
-        const [own] = message.body.connectors ?? [];
+        const [own] = (message.body.connectors ?? []).filter((each) => 'failsafeA' in each);
         this.#isTold = true;
         this.#lease = own?.lease ?? this.#lease;
         this.#failsafeA = own?.failsafeA ?? this.#failsafeA;

@@ -209,8 +209,8 @@ class TwoConnectors {
 
   #answer(request: GatewayRequest): GatewayAnswer {
     if (request.kind === 'readAbilities') {
-      const usual = { whyNot: undefined, units: ['A'], maxStackLevel: 8, maxPeriods: 24 } as const;
-      return { kind: 'abilities', abilities: { ...usual, ignoresOffline: false } };
+      const usual = { whyNot: undefined, units: ['A'], hindrance: undefined, summary: '' } as const;
+      return { kind: 'abilities', abilities: usual };
     }
     const store = 'evse' in request ? this.#stores[request.evse - 1] : undefined;
     if (store === undefined) return { kind: 'done' };

@@ -340,7 +340,7 @@ class Course {
     for (const note of notes.slice(this.#read.notes)) this.#tell(`note ${note}`);
     this.#read = { requests: requests.length, said: said.length, notes: notes.length };
     this.#tell(`wake ${session.nextDueMs(nowMs) - nowMs}`);
-    for (const { ocppState } of session.connectors()) this.#tell(ocppState, 'state');
+    for (const { state } of session.connectors()) this.#tell(state, 'state');
   }
 
   #tell(line: string, about: About = 'effect'): void {

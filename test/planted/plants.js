@@ -383,6 +383,16 @@ export const PLANTS = [
     ocpp: true,
   },
   {
+    // Each car has 400 V.
+    name: 'dc-amperes-at-a-low-voltage',
+    file: 'machines/session/lease-schedule.js',
+    text: 'dcW / maxVoltageV / stepA',
+    bug: 'dcW / (maxVoltageV / 5) / stepA',
+    seed: 7,
+    invariant: 'P2',
+    ocpp: true,
+  },
+  {
     name: 'phases-of-the-car-before-kept',
     file: 'machines/power/reallocated-phases.js',
     text: 'reading.session !== car.session.id',

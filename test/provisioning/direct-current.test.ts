@@ -37,6 +37,7 @@ describe('A DC connector in a provisioning file', () => {
     expect(least).toMatchObject({
       failsafeA: 0,
       dc: { maxPowerKw: 150, minPowerKw: 0, efficiency: 0.9 },
+      output: { failsafeW: 0, maxVoltageV: 1_000 },
     });
   });
 
@@ -45,6 +46,7 @@ describe('A DC connector in a provisioning file', () => {
     ['no maximum', 'maxPowerKw: 150, ', '', 'maxPowerKw: is missing; must be a number from 0.1'],
     ['the currents of AC', 'maxPowerKw: 150', 'maxCurrentA: 32', 'maxCurrentA: is not a field known here'],
     ['phases', 'powerType: DC', 'powerType: DC, phases: 1', 'phases: is not a field known here'],
+    ['no voltage', 'failsafeKw: 10', 'failsafeKw: 10, maxVoltageV: 0', 'maxVoltageV: is 0; must be'],
     ['an efficiency in percent', '0.94', '94', 'efficiency: is 94; must be a number from 0.5 to 1'],
     [
       'a minimum above the maximum',

@@ -1,6 +1,6 @@
 // From the state of a charger behind an OCPP gateway to GET …/live: shown to its tenant, and read by no decision.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
+import { SESSION_STATES } from '../../machines/values/session-state.js';
 import { type ConnectorLive, locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
@@ -113,7 +113,7 @@ describe('The state of a connector behind an OCPP gateway', () => {
     await showsFirst({ ...NONE, link: 'online' });
     service.clock.advance(1_000);
     const without = await decidedOf();
-    for (const ocppState of OCPP_STATES) {
+    for (const ocppState of SESSION_STATES) {
       await sendState({ ocppState });
       await showsFirst({ ocppState });
       service.clock.advance(1_000);

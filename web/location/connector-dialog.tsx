@@ -174,7 +174,7 @@ function ConnectorFigures({
   readonly connector: ReadConnector;
   readonly clock: ServerClock;
 }) {
-  const { actualKw, limitKw, reservedKw, lastHeardSecondsAgo } = connector;
+  const { actualKw, limitKw, reservedKw, socPercent, lastHeardSecondsAgo } = connector;
   const { word, definition } = stateOf(connector);
   return (
     <FigureRow>
@@ -182,6 +182,7 @@ function ConnectorFigures({
         <Term word={word} definition={definition} />
       </Figure>
       <Figure name="Draws">{kwText(actualKw)}</Figure>
+      {socPercent !== null && <Figure name="Battery">{Math.round(socPercent)} %</Figure>}
       <Figure name="Limit" note={limitNote(connector)}>
         {limitKw === null ? '–' : kwText(limitKw)}
       </Figure>

@@ -211,6 +211,7 @@ export function connectorsAt(location: RecordedLocation, instant: EpochMs): read
       lastHeardSecondsAgo: mode === undefined ? null : 0,
       actualKw: (recorded.powerW[place] ?? 0) / 1000,
       isEstimated: false,
+      socPercent: null,
       limitA: limitTenthsA === undefined ? null : limitTenthsA / 10,
       lockLimitKw: lock === undefined ? null : lock.limitW / 1000,
       reason: mode?.reason ?? 'idle',

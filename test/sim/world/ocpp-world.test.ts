@@ -29,7 +29,18 @@ interface Live {
 /** Habits that only a restart or the charger's draw shows. */
 const FOUND_LATER: readonly OcppBehaviour[] = ['shows-only', 'forgets-profiles'];
 
-const TENANT_OF_ONE = {
+const AC_ONE = { connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 };
+/** At 500 V at most; the cars of virtual chargers have 400 V. */
+const DC_ONE = {
+  connectorId: '1',
+  powerType: 'DC',
+  maxPowerKw: 50,
+  minPowerKw: 5,
+  failsafeKw: 5,
+  maxVoltageV: 500,
+};
+
+const tenantOf = (connector: object) => ({
   tenantUuid: TENANT,
   name: 'OCPP',
   features: ['energy-management'],
@@ -42,21 +53,22 @@ const TENANT_OF_ONE = {
       chargers: [
         {
           controllerUuid: 'c1',
-          connectors: [{ connectorId: '1', phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6 }],
+          connectors: [connector],
         },
       ],
     },
   ],
-};
+});
 
-/** One charger of 32 A at a location of 30 kW, with a hungry car. */
+/** One charger, of 32 A as a rule, at a location of 30 kW, with a hungry car. */
 async function withCharger(
   traits: Partial<OcppTraits>,
   course: (world: World, live: () => Promise<Live['connectors'][number] | undefined>) => Promise<void>,
   traffic: Traffic = HUNGRY,
+  connector: object = AC_ONE,
 ): Promise<World> {
   const world = await createWorld({
-    tenants: parseProvisioning(JSON.stringify({ tenants: [TENANT_OF_ONE] }), 'ocpp-world').tenants,
+    tenants: parseProvisioning(JSON.stringify({ tenants: [tenantOf(connector)] }), 'ocpp-world').tenants,
     seed: 1,
     startMs: START_MS,
     visitorsOf: () => traffic,
@@ -126,6 +138,21 @@ describe('An OCPP charger', () => {
       });
     },
   );
+
+  it.each([
+    ['in watts all of it', [], 29.9],
+    ['in amperes the part of 400 V of 500 V', ['amperes-only'], 23.9],
+    ['in whole amperes a little less', ['amperes-only', 'whole-amperes'], 23.5],
+  ] as const)('of DC with a lease uses of 30 kW %s', async (_, behaviours, atLeastKw) => {
+    const course: Parameters<typeof withCharger>[1] = async (world, live) => {
+      await world.advance(4 * MINUTE_MS);
+      expect(await live()).toMatchObject({ link: 'online', reason: 'fairShare' });
+      const powerKw = (world.runs[0]?.charger.physicalPowerW() ?? 0) / 1000;
+      expect(powerKw).toBeGreaterThan(atLeastKw);
+      expect(powerKw).toBeLessThanOrEqual(behaviours.length === 0 ? 30 : 24);
+    };
+    await withCharger({ behaviours }, course, HUNGRY, DC_ONE);
+  });
 
   it.each(LEASELESS.filter((each) => !FOUND_LATER.includes(each)))(
     'gets no lease with the behaviour %s',
@@ -215,7 +242,7 @@ describe('An OCPP charger', () => {
 
 describe('The gateway of a world', () => {
   it('starts only one instance after it stops twice', () => {
-    const { tenants } = parseProvisioning(JSON.stringify({ tenants: [TENANT_OF_ONE] }), 'ocpp-world');
+    const { tenants } = parseProvisioning(JSON.stringify({ tenants: [tenantOf(AC_ONE)] }), 'ocpp-world');
     const clock = createVirtualClock(START_MS);
     const gateway = new WorldGateway({ tenants, heartbeatMs: 10_000, clock, log: silentLog });
     const address = {

@@ -1,7 +1,7 @@
 // Owns all resources of one charger's socket, such as a login at the
 // service. They end with the socket, however that ends.
 import type { Socket } from 'node:net';
-import type { Log } from '../ports/log.js';
+import type { Log } from '../../ports/log.js';
 
 /** Releases a resource; a second call has no effect. */
 export type Release = () => Promise<void> | void;

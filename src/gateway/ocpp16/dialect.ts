@@ -1,8 +1,32 @@
 // The dialect of OCPP 1.6: the gateway's requests to a charger, the charger's calls, and a guard against a CSMS.
 
-import { CHARGING_STATUSES, type ChargingStatus } from '../../machines/power/meter-ledger.js';
-import type { ChargerAbilities, GatewayAnswer } from '../../machines/session/gateway-request.js';
-import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import { CHARGING_STATUSES, type ChargingStatus } from '../../../machines/power/meter-ledger.js';
+import type { RateUnit, ShownSchedule } from '../../../machines/session/lease-schedule.js';
+import { ChargerRefusal, type RequestOf } from '../charger-dialect.js';
+import { type CallParts, ChargerCalls } from '../ocpp/charger-calls.js';
+import {
+  ALWAYS,
+  ignoresOffline,
+  profileIdOf,
+  type ReportedSettings,
+  type RequestWords,
+  readResult,
+  startOf,
+  wordsOf,
+} from '../ocpp/charger-requests.js';
+import {
+  clearSent,
+  enoughMeasurands,
+  type GuardParts,
+  REJECTED,
+  type SentProfile,
+  soonEnough,
+  startWithout,
+  takeSent,
+  topicToTell,
+} from '../ocpp/csms-guard.js';
+import { type Call, type Guard, type Guarded, type OcppEvents, read } from '../ocpp/ocpp-dialect.js';
+import { meteredValues } from '../ocpp/sampled-values.js';
 import {
   authorizeSchema,
   bootSchema,
@@ -19,30 +43,7 @@ import {
   startTransactionSchema,
   statusSchema,
   stopTransactionSchema,
-} from '../wire/ocpp16.js';
-import { type CallParts, ChargerCalls } from './charger-calls.js';
-import {
-  ignoresOffline,
-  type RequestOf,
-  type RequestWords,
-  readResult,
-  wholeOf,
-  wordsOf,
-} from './charger-requests.js';
-import { type Call, type Guard, type Guarded, read } from './dialect.js';
-import {
-  clearSent,
-  enoughMeasurands,
-  type GuardParts,
-  REJECTED,
-  type SentProfile,
-  soonEnough,
-  startWithout,
-  takeSent,
-  topicToTell,
-} from './kept-profile.js';
-import { ALWAYS, profileIdOf, startOf } from './own-profiles.js';
-import { meteredValues } from './sampled-values.js';
+} from './messages.js';
 import type { TransactionIds } from './transaction-ids.js';
 
 const KEYS = {
@@ -54,7 +55,7 @@ const KEYS = {
 };
 
 export const OCPP16_REQUESTS: RequestWords = {
-  readAbilities,
+  readSettings,
   sampled: { measurands: 'MeterValuesSampledData', intervalS: 'MeterValueSampleInterval' },
   change: async (key, value, call) => statusOf(await call('ChangeConfiguration', { key, value })),
   failsafeProfile,
@@ -72,7 +73,7 @@ function statusOf(result: unknown): string {
   return readResult(outcomeSchema, result).status;
 }
 
-async function readAbilities(call: Call): Promise<ChargerAbilities> {
+async function readSettings(call: Call): Promise<ReportedSettings> {
   const { configurationKey } = readResult(
     configurationSchema,
     await call('GetConfiguration', { key: Object.values(KEYS) }),
@@ -83,9 +84,9 @@ async function readAbilities(call: Call): Promise<ChargerAbilities> {
   return {
     whyNot: isSmart ? undefined : 'it does not support SmartCharging',
     units: unitsOf(wordsOf(values.get(KEYS.units))),
-    maxStackLevel: wholeOf(values.get(KEYS.stackLevel), 1),
-    maxPeriods: wholeOf(values.get(KEYS.periods), 2),
-    ignoresOffline: ignoresOffline(values.get(KEYS.ignored)),
+    maxStackLevel: values.get(KEYS.stackLevel),
+    maxPeriods: values.get(KEYS.periods),
+    ignoredOffline: values.get(KEYS.ignored),
   };
 }
 
@@ -114,8 +115,9 @@ function failsafeProfile({ evse, unit, limit }: RequestOf<'setFailsafe'>) {
   };
 }
 
-function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: RequestOf<'setLease'>) {
+function leaseProfile({ evse, slot, transaction, schedule }: RequestOf<'setLease'>, stackLevel: number) {
   const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
+  const ofPhases = phases === undefined ? {} : { numberPhases: phases };
   const ofTransaction = { chargingProfilePurpose: 'TxProfile', transactionId: transaction };
   return {
     connectorId: evse,
@@ -128,8 +130,8 @@ function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Request
         startSchedule: startOf(startsAtOwnMs),
         chargingRateUnit: unit,
         chargingSchedulePeriod: [
-          { startPeriod: 0, limit, numberPhases: phases },
-          { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
+          { startPeriod: 0, limit, ...ofPhases },
+          { startPeriod: endsAfterS, limit: thenLimit, ...ofPhases },
         ],
       },
     },
@@ -139,25 +141,22 @@ function leaseProfile({ evse, slot, transaction, stackLevel, schedule }: Request
 async function readSchedule(
   { evse, durationS, unit }: RequestOf<'readSchedule'>,
   call: Call,
-): Promise<GatewayAnswer> {
+): Promise<ShownSchedule> {
   const asked = { connectorId: evse, duration: durationS, chargingRateUnit: unit };
   const composite = readResult(compositeSchema, await call('GetCompositeSchedule', asked));
   const { status, scheduleStart, chargingSchedule } = composite;
-  if (status !== 'Accepted') return { kind: 'refused', why: status };
+  if (status !== 'Accepted') throw new ChargerRefusal(status);
   const startsAtOwnMs = scheduleStart ?? chargingSchedule?.startSchedule;
-  if (startsAtOwnMs === undefined) return { kind: 'refused', why: 'its schedule has no begin' };
+  if (startsAtOwnMs === undefined) throw new ChargerRefusal('its schedule has no begin');
   const periods = (chargingSchedule?.chargingSchedulePeriod ?? []).map(({ startPeriod, limit }) => ({
     startS: startPeriod,
     limit,
   }));
   return {
-    kind: 'schedule',
-    schedule: {
-      unit: chargingSchedule?.chargingRateUnit ?? unit,
-      startsAtOwnMs,
-      durationS: chargingSchedule?.duration,
-      periods,
-    },
+    unit: chargingSchedule?.chargingRateUnit ?? unit,
+    startsAtOwnMs,
+    durationS: chargingSchedule?.duration,
+    periods,
   };
 }
 
@@ -248,7 +247,7 @@ interface Parts extends CallParts {
 }
 
 /** Calls of one charger. */
-export class Ocpp16Events {
+export class Ocpp16Events implements OcppEvents {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
 

@@ -1,8 +1,46 @@
 // The dialect of OCPP 2.0.1 and 2.1: the gateway's requests, the charger's calls, and a guard against a CSMS.
 
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
-import type { ChargerAbilities, GatewayAnswer, ProfileSlot } from '../../machines/session/gateway-request.js';
-import { BEGINS_BEFORE_S, type RateUnit } from '../../machines/session/lease-schedule.js';
+import type { ChargingStatus } from '../../../machines/power/meter-ledger.js';
+import type { LimitSlot } from '../../../machines/session/gateway-request.js';
+import {
+  BEGINS_BEFORE_S,
+  type RateUnit,
+  type ShownSchedule,
+} from '../../../machines/session/lease-schedule.js';
+import { ChargerRefusal, type RequestOf } from '../charger-dialect.js';
+import { type CallParts, ChargerCalls } from '../ocpp/charger-calls.js';
+import {
+  ALWAYS,
+  ignoresOffline,
+  isOwnProfileId,
+  profileIdOf,
+  type ReportedSettings,
+  type RequestWords,
+  readResult,
+  startOf,
+  wordsOf,
+} from '../ocpp/charger-requests.js';
+import {
+  clearSent,
+  enoughMeasurands,
+  type GuardParts,
+  REJECTED,
+  type SentProfile,
+  soonEnough,
+  startWithout,
+  takeSent,
+  topicToTell,
+} from '../ocpp/csms-guard.js';
+import {
+  type Call,
+  type Guard,
+  type Guarded,
+  type OcppEvents,
+  read,
+  UnusableMessage,
+} from '../ocpp/ocpp-dialect.js';
+import { meteredValues } from '../ocpp/sampled-values.js';
+import type { EvseUses, TransactionPlaces } from './evse-memory.js';
 import {
   authorizeSchema,
   bootSchema,
@@ -24,32 +62,7 @@ import {
   updateScheduleSchema,
   usePrioritySchema,
   variablesSchema,
-} from '../wire/ocpp201.js';
-import { type CallParts, ChargerCalls } from './charger-calls.js';
-import {
-  ignoresOffline,
-  type RequestOf,
-  type RequestWords,
-  readResult,
-  wholeOf,
-  wordsOf,
-} from './charger-requests.js';
-import { type Call, type Guard, type Guarded, read, UnusableMessage } from './dialect.js';
-import type { EvseUses } from './evse-uses.js';
-import {
-  clearSent,
-  enoughMeasurands,
-  type GuardParts,
-  REJECTED,
-  type SentProfile,
-  soonEnough,
-  startWithout,
-  takeSent,
-  topicToTell,
-} from './kept-profile.js';
-import { ALWAYS, isOwnProfileId, profileIdOf, startOf } from './own-profiles.js';
-import { meteredValues } from './sampled-values.js';
-import type { TransactionPlaces } from './transaction-places.js';
+} from './messages.js';
 
 const SMART_CHARGING = 'SmartChargingCtrlr';
 const SAMPLING = 'SampledDataCtrlr';
@@ -74,11 +87,11 @@ interface Period {
  */
 export function ocpp201Requests(has: { readonly offlineDuration: boolean }): RequestWords {
   return {
-    readAbilities,
+    readSettings,
     sampled: { measurands: 'TxUpdatedMeasurands', intervalS: 'TxUpdatedInterval' },
     change: changeSampling,
     failsafeProfile,
-    leaseProfile: (request) => leaseProfile(request, has.offlineDuration),
+    leaseProfile: (request, stackLevel) => leaseProfile(request, stackLevel, has.offlineDuration),
     clearing: (chargingProfileId) => ({ chargingProfileId }),
     readSchedule,
     trigger: (what, id) =>
@@ -95,7 +108,7 @@ async function changeSampling(name: string, attributeValue: string, call: Call):
   return readResult(setVariablesSchema, result).setVariableResult[0]?.attributeStatus ?? 'Rejected';
 }
 
-async function readAbilities(call: Call): Promise<ChargerAbilities> {
+async function readSettings(call: Call): Promise<ReportedSettings> {
   const component = { name: SMART_CHARGING };
   const getVariableData = VARIABLES.map((name) => ({ component, variable: { name } }));
   const { getVariableResult } = readResult(variablesSchema, await call('GetVariables', { getVariableData }));
@@ -110,9 +123,9 @@ async function readAbilities(call: Call): Promise<ChargerAbilities> {
         ? `${SMART_CHARGING}.Enabled is false`
         : undefined,
     units: unitsOf(wordsOf(values.get('RateUnit'))),
-    maxStackLevel: wholeOf(values.get('ProfileStackLevel'), 1),
-    maxPeriods: wholeOf(values.get('PeriodsPerSchedule'), 2),
-    ignoresOffline: ignoresOffline(values.get('IgnoredProfilePurposesOffline')),
+    maxStackLevel: values.get('ProfileStackLevel'),
+    maxPeriods: values.get('PeriodsPerSchedule'),
+    ignoredOffline: values.get('IgnoredProfilePurposesOffline'),
   };
 }
 
@@ -128,14 +141,16 @@ function failsafeProfile({ evse, unit, limit }: RequestOf<'setFailsafe'>) {
 }
 
 function leaseProfile(
-  { evse, slot, transaction, stackLevel, schedule }: RequestOf<'setLease'>,
+  { evse, slot, transaction, schedule }: RequestOf<'setLease'>,
+  stackLevel: number,
   hasOfflineDuration: boolean,
 ) {
   const { unit, phases, startsAtOwnMs, limit, endsAfterS, thenLimit } = schedule;
+  const ofPhases = phases === undefined ? {} : { numberPhases: phases };
   const maxOfflineDuration = endsAfterS - BEGINS_BEFORE_S;
   const periods = [
-    { startPeriod: 0, limit, numberPhases: phases },
-    { startPeriod: endsAfterS, limit: thenLimit, numberPhases: phases },
+    { startPeriod: 0, limit, ...ofPhases },
+    { startPeriod: endsAfterS, limit: thenLimit, ...ofPhases },
   ];
   const more = {
     ...(slot === 'transaction' ? { transactionId: String(transaction) } : {}),
@@ -146,7 +161,7 @@ function leaseProfile(
 
 function profile(
   evse: number,
-  slot: ProfileSlot,
+  slot: LimitSlot,
   by: {
     readonly stackLevel: number;
     readonly unit: RateUnit;
@@ -179,17 +194,14 @@ function profile(
 async function readSchedule(
   { evse, durationS, unit }: RequestOf<'readSchedule'>,
   call: Call,
-): Promise<GatewayAnswer> {
+): Promise<ShownSchedule> {
   const asked = { evseId: evse, duration: durationS, chargingRateUnit: unit };
   const { status, schedule } = readResult(compositeSchema, await call('GetCompositeSchedule', asked));
-  if (status !== 'Accepted') return { kind: 'refused', why: status };
-  if (schedule === undefined) return { kind: 'refused', why: 'its schedule has no begin' };
+  if (status !== 'Accepted') throw new ChargerRefusal(status);
+  if (schedule === undefined) throw new ChargerRefusal('its schedule has no begin');
   const { chargingRateUnit, scheduleStart: startsAtOwnMs, duration, chargingSchedulePeriod } = schedule;
   const periods = chargingSchedulePeriod.map(({ startPeriod: startS, limit }) => ({ startS, limit }));
-  return {
-    kind: 'schedule',
-    schedule: { unit: chargingRateUnit, startsAtOwnMs, durationS: duration, periods },
-  };
+  return { unit: chargingRateUnit, startsAtOwnMs, durationS: duration, periods };
 }
 
 /** Never overrides a lease, like the purposes below: the charger applies the lower of both. */
@@ -338,7 +350,7 @@ interface Parts extends CallParts {
 }
 
 /** Calls of one charger. */
-export class Ocpp201Events {
+export class Ocpp201Events implements OcppEvents {
   readonly #parts: Parts;
   readonly #calls: ChargerCalls;
   /**

@@ -1,7 +1,7 @@
 // The fields of OCPP 2.0.1 and 2.1 messages that the gateway uses. Other fields may be present or missing without harm.
 // The schemas of the standard check each message before.
 import { z } from 'zod';
-import { instant } from './ocpp16.js';
+import { instant } from '../ocpp16/messages.js';
 
 const text = z.string().max(500);
 const evse = z.number().int().min(0).max(1_000);

@@ -1,17 +1,20 @@
 // The gateway: serves OCPP to the chargers of a provisioning file and joins each to the service by docs/mqtt.md.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OCPP_STATES } from '../../machines/values/ocpp-state.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
-import type { ProvisioningFile } from '../provisioning/provisioning-schema.js';
-import { createBearerCheck } from '../secrets.js';
-import { bridgesOf, speaking } from './bridged-chargers.js';
-import type { BridgeMonitor, BridgeParts, ChargerBridge } from './charger-bridge.js';
-import { ChargerDoor, type GatewayLogin, type Guest } from './charger-door.js';
-import { keyOf, openGatewayMemory } from './gateway-memory.js';
-import { createGatewayMetrics, type GatewayMetrics } from './gateway-metrics.js';
+import { SESSION_STATES } from '../../../machines/values/session-state.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { ProvisioningFile } from '../../provisioning/provisioning-schema.js';
+import { createBearerCheck } from '../../secrets.js';
+import { bridgesOf } from '../bridged-chargers.js';
+import type { BridgeMonitor, BridgeParts } from '../charger-bridge.js';
+import { keyOf, openGatewayMemory } from '../gateway-memory.js';
+import { createGatewayMetrics, type GatewayMetrics } from '../gateway-metrics.js';
+import type { GatewayLogin } from '../service-logins.js';
+import { ChargerDoor, type Guest } from './charger-door.js';
 import type { IdTagRule } from './id-tags.js';
+import { type OcppBridge, OcppState, openOcppMemory, speaking } from './ocpp-charger.js';
+import type { Call } from './ocpp-dialect.js';
 import { OcppServer } from './ocpp-server.js';
 
 /** Number of chargers that a line of the log lists; the operator can find the others with them. */
@@ -52,8 +55,8 @@ export interface GatewayOptions {
 export class OcppGateway {
   readonly metrics: GatewayMetrics;
   readonly #options: GatewayOptions;
-  readonly #bridgeParts: BridgeParts;
-  #bridges: readonly ChargerBridge[] = [];
+  readonly #bridgeParts: BridgeParts<OcppState>;
+  #bridges: readonly OcppBridge[] = [];
   readonly #door: ChargerDoor;
   readonly #server: OcppServer;
   #metricsServer: Server | undefined;
@@ -65,10 +68,13 @@ export class OcppGateway {
     const { metrics } = this;
     const heartbeatMs = 1000 * heartbeatS;
     const memory = openGatewayMemory(options.dataDir, log);
-    this.#bridgeParts = { ...options, heartbeatMs, metrics, memory };
+    const ocppMemory = openOcppMemory(options.dataDir, log);
+    const stateOf: BridgeParts<OcppState>['stateOf'] = (address) => new OcppState(address, ocppMemory);
+    this.#bridgeParts = { ...options, heartbeatMs, metrics, memory, stateOf };
     this.#door = new ChargerDoor({ ...options, csmsUrl: options.csmsUrl, metrics });
     const { idTags = { kind: 'all' } } = options;
-    const dialectOf = ({ protocol, bridge }: Guest) => speaking(protocol, bridge, { clock, log, idTags });
+    const dialectOf = ({ protocol, bridge }: Guest, call: Call) =>
+      speaking(protocol, bridge, call, { clock, log, idTags });
     this.#server = new OcppServer({
       door: this.#door,
       dialectOf,
@@ -111,7 +117,7 @@ export class OcppGateway {
       );
   }
 
-  get bridges(): readonly ChargerBridge[] {
+  get bridges(): readonly OcppBridge[] {
     return this.#bridges;
   }
 
@@ -138,10 +144,9 @@ export class OcppGateway {
     const all = open.reduce((sum, { connectors }) => sum + connectors.length, 0);
     this.metrics.connectors.set({ lease: 'heartbeat' }, proven);
     this.metrics.connectors.set({ lease: 'none' }, all - proven);
-    const counts = new Map(OCPP_STATES.map((state) => [state, 0]));
+    const counts = new Map(SESSION_STATES.map((state) => [state, 0]));
     for (const { session } of this.#bridges)
-      for (const { ocppState } of session.connectors())
-        counts.set(ocppState, (counts.get(ocppState) ?? 0) + 1);
+      for (const { state } of session.connectors()) counts.set(state, (counts.get(state) ?? 0) + 1);
     for (const [state, count] of counts) this.metrics.connectorStates.set({ state }, count);
   }
 
@@ -177,7 +182,7 @@ function hostInUrl(host: string): string {
 }
 
 /** Each controllerUuid that several tenants have. */
-function sharedNamesOf(bridges: readonly ChargerBridge[]): readonly string[] {
+function sharedNamesOf(bridges: readonly OcppBridge[]): readonly string[] {
   const seen = new Set<string>();
   const shared = new Set<string>();
   for (const { address } of bridges) {
@@ -188,7 +193,7 @@ function sharedNamesOf(bridges: readonly ChargerBridge[]): readonly string[] {
 }
 
 /** For the log: counts, and some of the chargers. */
-function changesOf(earlier: readonly ChargerBridge[], bridges: readonly ChargerBridge[]) {
+function changesOf(earlier: readonly OcppBridge[], bridges: readonly OcppBridge[]) {
   const before = new Map(earlier.map((bridge) => [keyOf(bridge.address), bridge]));
   const now = new Map(bridges.map((bridge) => [keyOf(bridge.address), bridge]));
   const added = [...now.keys()].filter((key) => !before.has(key));

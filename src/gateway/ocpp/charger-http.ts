@@ -9,8 +9,8 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { openFilesLimit } from '../open-files.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import { openFilesLimit } from '../../open-files.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
 
 /** A charger has requested its web socket by then. */
 const ASKS_WITHIN_MS = 10_000;

@@ -1,10 +1,10 @@
 // The connection of one charger to the CSMS behind the gateway. It reconnects by itself.
 import { createRPCError, type IHandlersOption, RPCClient } from 'ocpp-rpc';
-import type { Cancel, Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
-import type { RareLog } from '../rare-log.js';
-import { createTokenBucket } from '../token-bucket.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { Cancel, Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import type { RareLog } from '../../rare-log.js';
+import { createTokenBucket } from '../../token-bucket.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
 
 /** The CSMS cannot be reached, or does not answer in time. */
 export class CsmsAway extends Error {}

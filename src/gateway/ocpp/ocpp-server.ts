@@ -3,17 +3,26 @@
 import { createRequire } from 'node:module';
 import { createRPCError, createValidator, type IHandlersOption, RPCServer } from 'ocpp-rpc';
 import type * as serverClient from 'ocpp-rpc/lib/server-client.js';
-import type { Cancel, Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
-import { createRareLog, type RareLog } from '../rare-log.js';
-import { createTokenBucket } from '../token-bucket.js';
-import type { ChargerBridge, ChargerSocket } from './charger-bridge.js';
-import { type ChargerDoor, type Eviction, type Guest, PROTOCOLS } from './charger-door.js';
+import type { Cancel, Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
+import { createTokenBucket } from '../../token-bucket.js';
+import type { ChargerConnection } from '../charger-bridge.js';
+import { ChargerRefusal } from '../charger-dialect.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import type { ChargerDoor, Eviction, Guest } from './charger-door.js';
 import { ChargerHttp, type ChargerHttpOptions, refuseUpgrade } from './charger-http.js';
 import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
-import { answerCall, CallRefused, type Dialect, UnknownMethod, UnusableMessage } from './dialect.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { OcppBridge } from './ocpp-charger.js';
+import {
+  answerCall,
+  type Call,
+  type OcppDialect,
+  PROTOCOLS,
+  UnknownMethod,
+  UnusableMessage,
+} from './ocpp-dialect.js';
 import { SocketScope } from './socket-scope.js';
 
 // Limits the messages of one charger on its web socket, and the bytes that it leaves unread.
@@ -149,7 +158,7 @@ const REFUSED = [
 
 export interface OcppServerOptions {
   readonly door: ChargerDoor;
-  readonly dialectOf: (guest: Guest) => Dialect;
+  readonly dialectOf: (guest: Guest, call: Call) => OcppDialect;
   /** Set if the gateway is in front of a CSMS, which then validates the messages that pass. */
   readonly proxy: { readonly asksIdTags: boolean } | undefined;
   readonly tls: ChargerHttpOptions['tls'];
@@ -177,7 +186,7 @@ export class OcppServer {
   readonly #rareLog: RareLog;
   /** A scope for every requested web socket, admitted or not. */
   readonly #scopes = new Set<SocketScope>();
-  readonly #connected = new Map<ChargerBridge, Connected>();
+  readonly #connected = new Map<OcppBridge, Connected>();
 
   constructor(options: OcppServerOptions) {
     this.#options = options;
@@ -268,9 +277,9 @@ export class OcppServer {
       void before.scope.end('the charger connected again');
     }
     const line = new ChargerLine(client, clock);
-    const socket: ChargerSocket = {
-      dialect: dialectOf(guest),
-      call: (method, params) => callOf(line, method, params),
+    const dialect = dialectOf(guest, (method, params) => callOf(line, method, params));
+    const socket: ChargerConnection = {
+      dialect: dialect.requests,
       close: (reason) => void scope.end(reason),
     };
     this.#connected.set(bridge, { guest, scope, client });
@@ -289,7 +298,7 @@ export class OcppServer {
       ),
     );
     this.#watch(client, guest, socket);
-    const receive = this.#receiverOf(line, guest, socket);
+    const receive = this.#receiverOf(line, guest, dialect);
     client.handle((call: IHandlersOption) => this.#answer(call, guest, receive));
     client.handshake.request.socket.on('data', () => bridge.session.received(clock.monotonicMs()));
     const pings = { pingIntervalMs: QUIET_HEARTBEATS * bridge.heartbeatMs };
@@ -299,10 +308,10 @@ export class OcppServer {
   }
 
   /** The calls of the charger go to the gateway, or to the CSMS behind it. */
-  #receiverOf(line: ChargerLine, { bridge, csms, protocol }: Guest, { dialect }: ChargerSocket): Receive {
+  #receiverOf(line: ChargerLine, { bridge, csms, protocol }: Guest, dialect: OcppDialect): Receive {
     const { proxy, log, metrics } = this.#options;
     if (csms === undefined || proxy === undefined)
-      return (method, params) => answerCall(dialect, method, params);
+      return (method, params) => answerCall(dialect.events, method, params);
     const { controllerUuid } = bridge.address;
     const call = (method: string, params: object) => forwardTo(line, method, params);
     const { asksIdTags } = proxy;
@@ -313,7 +322,7 @@ export class OcppServer {
   }
 
   /** Counts the messages of one charger, and ends its connection above the limit. */
-  #watch(client: RpcClient, { bridge }: Guest, socket: ChargerSocket): void {
+  #watch(client: RpcClient, { bridge }: Guest, socket: ChargerConnection): void {
     const { clock, log, metrics } = this.#options;
     const { controllerUuid } = bridge.address;
     const { socket: stream } = client.handshake.request;
@@ -386,6 +395,6 @@ async function callOf(line: ChargerLine, method: string, params: object): Promis
   } catch (error) {
     if (!(error instanceof Error) || !('rpcErrorCode' in error)) throw error;
     const code = String(error.rpcErrorCode);
-    throw REFUSED.includes(code) ? new CallRefused(`${code} ${error.message}`.trim()) : error;
+    throw REFUSED.includes(code) ? new ChargerRefusal(`${code} ${error.message}`.trim()) : error;
   }
 }

@@ -1,5 +1,5 @@
 // Converts meter values of OCPP to power, currents and voltages of one connector: sums, phases and units.
-import type { MeteredValues, TransactionRef } from '../../machines/session/gateway-request.js';
+import type { MeteredValues, TransactionRef } from '../../../machines/session/gateway-request.js';
 
 /** One value, in the common words of OCPP 1.6 and 2.0.1. */
 export interface Sampled {
@@ -51,6 +51,10 @@ class Measured {
     return this.#total ?? (this.#phases && this.#sumOfPhases);
   }
 
+  get total(): number | undefined {
+    return this.#total;
+  }
+
   get perPhase(): Triple | undefined {
     return this.#phases;
   }
@@ -69,10 +73,13 @@ export function meteredValues(
   sampled: readonly Sampled[],
 ): MeteredValues {
   const [power, current, voltage, energy] = [new Measured(), new Measured(), new Measured(), new Measured()];
+  let socPercent: number | undefined;
   // Inlet and outlet measure the same power. The outlet is where the car is, so its value comes first.
   const isInlet = ({ location }: Sampled) => Number(location === 'Inlet');
   for (const one of sampled.toSorted((a, b) => isInlet(a) - isInlet(b))) {
     const { value, measurand, phase, location } = one;
+    // Its place of measurement is the car.
+    if (measurand === 'SoC' && Number.isFinite(value)) socPercent ??= scaled(one);
     if (!Number.isFinite(value) || (location !== undefined && ELSEWHERE.includes(location))) continue;
     if (measurand === 'Power.Active.Import') power.add(phase, inWatts(one));
     else if (measurand === 'Current.Import') current.add(phase, scaled(one));
@@ -86,7 +93,9 @@ export function meteredValues(
     currentA: current.onEachPhase,
     namesPhases: current.perPhase !== undefined,
     voltageV: voltage.perPhase,
+    totalVoltageV: voltage.total,
     energyWh: energy.sum,
+    socPercent,
   };
 }
 

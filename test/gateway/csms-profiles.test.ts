@@ -1,6 +1,6 @@
 // The part of a grant that CSMS profiles leave in force, by the rules of OCPP.
 import { describe, expect, it } from 'vitest';
-import { type CsmsProfile, CsmsProfiles } from '../../machines/session/csms-profiles.js';
+import { type CsmsProfile, CsmsProfiles } from '../../src/gateway/ocpp/csms-profiles.js';
 
 const HOUR_MS = 3_600_000;
 const NOON_MS = Date.UTC(2026, 5, 1, 12);
@@ -61,7 +61,7 @@ describe('A profile of a management system', () => {
     expect(at(profiles, NOON_MS)).toBe(20);
   });
 
-  it('repeats every day or week, counts from the begin of a transaction, or in watts of the phases', () => {
+  it('repeats every day or week, counts from the begin of a transaction, or in watts of the phases or of DC', () => {
     const night = [
       { startS: 0, limit: 6 },
       { startS: 7_200, limit: 32 },
@@ -76,6 +76,10 @@ describe('A profile of a management system', () => {
     const relative = kept([profile({ kind: 'relative', periods: night })]);
     expect(at(relative, NOON_MS, { transaction: 5 })).toBe(6);
     expect(at(relative, NOON_MS + 2 * HOUR_MS, { transaction: 5 })).toBe(32);
+    const dc = { wattsPerA: 600, leastW: 0, mostW: 50_000, maxVoltageV: 500 };
+    const atCar = kept([profile({ unit: 'W', periods: [{ startS: 0, limit: 6_000 }] })]);
+    expect(at(atCar, NOON_MS, { dc })).toBe(10);
+    expect(at(kept([profile({ periods: [{ startS: 0, limit: 24 }] })]), NOON_MS, { dc })).toBe(20);
     const watts = kept([profile({ unit: 'W', periods: [{ startS: 0, limit: 11_040 }] })]);
     expect(at(watts, NOON_MS)).toBe(16);
   });

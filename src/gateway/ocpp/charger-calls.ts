@@ -1,11 +1,11 @@
 // Calls of a charger that are the same in all versions of OCPP, and their answers.
-import type { ChargerSession } from '../../machines/session/charger-session.js';
-import { TOLD_WITHIN_MS } from '../../machines/session/charger-time.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
+import type { ChargerSession } from '../../../machines/session/charger-session.js';
+import { TOLD_WITHIN_MS } from '../../../machines/session/charger-time.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
 import { ForwardedError } from './csms-link.js';
-import { UnknownMethod } from './dialect.js';
 import type { AskIdTag } from './id-tags.js';
+import { UnknownMethod } from './ocpp-dialect.js';
 
 /** Often enough to keep a charger's clock close, and so seldom that the clock is hardly ever set. */
 const HEARTBEAT_INTERVAL_S = 900;

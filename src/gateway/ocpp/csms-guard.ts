@@ -1,9 +1,9 @@
-// Charging profiles that a CSMS sends, in any version of OCPP: the gateway keeps them, forwards them or rejects them.
-import type { CsmsProfile, CsmsProfiles } from '../../machines/session/csms-profiles.js';
-import type { TransactionRef } from '../../machines/session/gateway-request.js';
-import { outcomeSchema } from '../wire/ocpp16.js';
-import { type Guarded, UnusableMessage } from './dialect.js';
-import { isOwnProfileId } from './own-profiles.js';
+// Calls of a CSMS in any version of OCPP: the gateway keeps its charging profiles, and forwards or rejects its calls.
+import type { TransactionRef } from '../../../machines/session/gateway-request.js';
+import { outcomeSchema } from '../ocpp16/messages.js';
+import { isOwnProfileId } from './charger-requests.js';
+import type { CsmsProfile, CsmsProfiles } from './csms-profiles.js';
+import { type Guarded, UnusableMessage } from './ocpp-dialect.js';
 
 const ACCEPTED: Guarded = { kind: 'answered', answer: { status: 'Accepted' } };
 export const REJECTED: Guarded = { kind: 'answered', answer: { status: 'Rejected' } };

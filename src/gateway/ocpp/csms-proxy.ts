@@ -1,14 +1,14 @@
 // Forwards calls between a charger and its CSMS. Only calls that could raise a limit above a grant do not pass.
-import type { Log } from '../ports/log.js';
-import type { RareLog } from '../rare-log.js';
+import type { Log } from '../../ports/log.js';
+import type { RareLog } from '../../rare-log.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
 import { CsmsAway, type CsmsLink, type CsmsReceiver, ForwardedError } from './csms-link.js';
-import { type Call, type Dialect, UnusableMessage } from './dialect.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import { type Call, type OcppDialect, UnusableMessage } from './ocpp-dialect.js';
 
 interface ProxyParts {
   readonly controllerUuid: string;
   readonly link: CsmsLink;
-  readonly dialect: Dialect;
+  readonly dialect: Pick<OcppDialect, 'events' | 'guard'>;
   /** Calls the charger. @throws ForwardedError for an error of the charger */
   readonly call: Call;
   /** True: without the CSMS the gateway checks id tags. False: the charger receives an error and tries again. */
@@ -39,11 +39,11 @@ export class CsmsProxy implements CsmsReceiver {
 
   /** The answer to a call of the charger. @throws ForwardedError, UnusableMessage, UnknownMethod */
   async receive(method: string, params: unknown): Promise<object> {
-    const { dialect } = this.#parts;
-    await this.#take(method, async () => dialect.received(method, params));
+    const { events } = this.#parts.dialect;
+    await this.#take(method, async () => events.received(method, params));
     let answer = await this.#answer(method, params);
     await this.#take(method, async () => {
-      answer = await dialect.answered(method, params, answer);
+      answer = await events.answered(method, params, answer);
     });
     return answer;
   }
@@ -77,7 +77,7 @@ export class CsmsProxy implements CsmsReceiver {
 
   async #answer(method: string, params: unknown): Promise<object> {
     const { link, dialect, asksIdTags } = this.#parts;
-    const { guard } = dialect;
+    const { guard, events } = dialect;
     const topic = guard.topicOf(method, params);
     // This call replaces the missed one of its topic.
     if (topic !== undefined) this.#missed.delete(topic);
@@ -91,7 +91,7 @@ export class CsmsProxy implements CsmsReceiver {
       if (guard.mustReachCsms(method, params) && !(method === 'Authorize' && asksIdTags))
         throw new ForwardedError('InternalError', `${error.message}: try again`, {});
       if (topic !== undefined && this.#missed.size < MOST_MISSED) this.#missed.set(topic, { method, params });
-      return dialect.answer(method, params);
+      return events.answer(method, params);
     }
   }
 

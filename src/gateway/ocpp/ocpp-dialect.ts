@@ -1,12 +1,13 @@
-// The interface of an OCPP version: it turns the gateway's requests into messages, and reads messages of a charger.
+// The interface of an OCPP version: a charger's dialect for its session, and the calls of the charger and of its CSMS.
 import type { z } from 'zod';
-import type { GatewayAnswer, GatewayRequest } from '../../machines/session/gateway-request.js';
+import type { ChargerDialect } from '../charger-dialect.js';
 
-/** Calls a method of the charger. @throws CallRefused; any other error leaves the outcome unknown. */
+/** The newest first: a charger that supports several gets the first of these. */
+export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+/** Calls a method of the charger. @throws ChargerRefusal; any other error leaves the outcome unknown. */
 export type Call = (method: string, params: object) => Promise<unknown>;
-
-/** The charger answered that it does not support the call. */
-export class CallRefused extends Error {}
 
 /** A message of a charger violates OCPP; the text is for the log. */
 export class UnusableMessage extends Error {}
@@ -14,9 +15,8 @@ export class UnusableMessage extends Error {}
 /** The gateway does not support the method. */
 export class UnknownMethod extends Error {}
 
-export interface Dialect {
-  /** Asks the charger; a failure is an answer too. */
-  perform(request: GatewayRequest, call: Call): Promise<GatewayAnswer>;
+/** Calls of a charger. */
+export interface OcppEvents {
   /** Applies a call of the charger to its session. @throws UnusableMessage */
   received(method: string, params: unknown): void;
   /** The gateway's own answer. @throws UnusableMessage, UnknownMethod */
@@ -26,19 +26,6 @@ export interface Dialect {
    * @returns the answer, to be sent right after that. @throws UnusableMessage, ForwardedError
    */
   answered(method: string, params: unknown, answer: object): Promise<object>;
-  /** Judges the calls of a CSMS. */
-  readonly guard: Guard;
-}
-
-/** The answer to a call of a charger without a CSMS. @throws UnusableMessage, UnknownMethod */
-export async function answerCall(
-  dialect: Pick<Dialect, 'received' | 'answer' | 'answered'>,
-  method: string,
-  params: unknown,
-): Promise<object> {
-  dialect.received(method, params);
-  const answer = await dialect.answer(method, params);
-  return dialect.answered(method, params, answer);
 }
 
 /** The result for a call of a CSMS: the gateway answers it, or forwards it to the charger, changed or not. */
@@ -63,6 +50,21 @@ export interface Guard {
    * Topic under which a missed call is kept for an absent CSMS, the newest of each; undefined: the call is not kept.
    */
   topicOf(method: string, params: unknown): string | undefined;
+}
+
+/** A charger with OCPP on one connection. */
+export interface OcppDialect {
+  readonly requests: ChargerDialect;
+  readonly events: OcppEvents;
+  /** Judges the calls of a CSMS. */
+  readonly guard: Guard;
+}
+
+/** The answer to a call of a charger without a CSMS. @throws UnusableMessage, UnknownMethod */
+export async function answerCall(events: OcppEvents, method: string, params: unknown): Promise<object> {
+  events.received(method, params);
+  const answer = await events.answer(method, params);
+  return events.answered(method, params, answer);
 }
 
 /** Parses a message by `schema`. @throws UnusableMessage */

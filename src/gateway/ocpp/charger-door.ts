@@ -2,24 +2,22 @@
 // certificate and password. The service checks the password.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { withoutSecrets } from '../broker-url.js';
-import type { Clock } from '../ports/clock.js';
-import type { Log } from '../ports/log.js';
-import { createRareLog, type RareLog } from '../rare-log.js';
-import { namesOf } from '../tls-files.js';
-import type { ChargerBridge } from './charger-bridge.js';
+import { withoutSecrets } from '../../broker-url.js';
+import type { Clock } from '../../ports/clock.js';
+import type { Log } from '../../ports/log.js';
+import { createRareLog, type RareLog } from '../../rare-log.js';
+import { namesOf } from '../../tls-files.js';
+import type { GatewayMetrics } from '../gateway-metrics.js';
+import { type GatewayLogin, ServiceLogins } from '../service-logins.js';
+import { type LoginFailure, Uplink } from '../uplink.js';
 import { CsmsLink } from './csms-link.js';
-import type { GatewayMetrics } from './gateway-metrics.js';
+import type { OcppBridge } from './ocpp-charger.js';
+import { PROTOCOLS, type Protocol } from './ocpp-dialect.js';
 import type { SocketScope } from './socket-scope.js';
-import { type LastWill, type LoginFailure, Uplink } from './uplink.js';
-
-/** The newest first: a charger that supports several gets the first of these. */
-export const PROTOCOLS = ['ocpp2.1', 'ocpp2.0.1', 'ocpp1.6'] as const;
-export type Protocol = (typeof PROTOCOLS)[number];
 
 /** An admitted charger. Its own login and its link to the CSMS end with its socket. */
 export interface Guest {
-  readonly bridge: ChargerBridge;
+  readonly bridge: OcppBridge;
   readonly uplink: Uplink;
   readonly protocol: Protocol;
   /** The gateway's login that it uses in place of its own. */
@@ -55,14 +53,6 @@ export interface Refusal {
   readonly retryAfterS?: number;
 }
 
-/** A login for chargers that present a certificate in place of a password. */
-export interface GatewayLogin {
-  readonly tenantUuid: string;
-  readonly gatewayId: string;
-  readonly password: string;
-  readonly controllers: ReadonlySet<string>;
-}
-
 const UNKNOWN: Refusal = { status: 404, reason: 'unknown', message: 'Unknown charger' };
 const SUBPROTOCOL: Refusal = {
   status: 400,
@@ -92,9 +82,6 @@ const REFUSAL_OF: Readonly<Record<LoginFailure, Refusal>> = {
   unreachable: UNREACHABLE,
 };
 
-/** Milliseconds between the attempts of a login, the shortest and the longest. */
-const RECONNECT_MS = [1_000, 3_000] as const;
-
 export interface DoorOptions {
   readonly mqttUrl: string;
   readonly mqttCa: string | undefined;
@@ -109,42 +96,35 @@ export interface DoorOptions {
 
 export class ChargerDoor {
   /** By each path at which its charger may connect. */
-  #bridges: ReadonlyMap<string, ChargerBridge> = new Map();
-  #gatewayLogins: readonly GatewayLogin[] = [];
+  #bridges: ReadonlyMap<string, OcppBridge> = new Map();
   readonly #options: DoorOptions;
   readonly #rareLog: RareLog;
-  /** Every login at the service that is open or reconnects. */
-  readonly #logins = new Set<Uplink>();
-  /** Logins of gateways by user name; they last as long as their entry in the file. */
-  readonly #shared = new Map<string, Uplink>();
+  readonly #logins: ServiceLogins;
 
   constructor(options: DoorOptions) {
     this.#options = options;
     this.#rareLog = createRareLog(options.clock);
+    this.#logins = new ServiceLogins(options);
   }
 
   /** From now on, these chargers may connect. It closes no connection: `evictionOf` names the connections that must end. */
-  provision(bridges: readonly ChargerBridge[], logins: readonly GatewayLogin[]): void {
+  provision(bridges: readonly OcppBridge[], logins: readonly GatewayLogin[]): void {
     this.#bridges = pathsOf(bridges);
-    this.#gatewayLogins = logins;
+    this.#logins.provision(logins);
   }
 
   /** Undefined: the guest may stay. */
   evictionOf({ bridge, gatewayId }: Pick<Guest, 'bridge' | 'gatewayId'>): Eviction | undefined {
     const present = this.#bridges.get(pathOf(bridge));
     if (present === undefined) return 'removed';
-    const hasItsLogin = gatewayId === undefined || this.#gatewayLoginOf(bridge)?.gatewayId === gatewayId;
+    const hasItsLogin =
+      gatewayId === undefined || this.#logins.sharedBy(bridge.address)?.gatewayId === gatewayId;
     return present === bridge && hasItsLogin ? undefined : 'changed';
   }
 
   /** Logs out the gateways that the file no longer names. Their chargers have been disconnected before. */
   endUnusedLogins(): void {
-    const used = new Set(this.#gatewayLogins.map(userNameOf));
-    for (const [userName, uplink] of this.#shared) {
-      if (used.has(userName)) continue;
-      this.#shared.delete(userName);
-      void this.#logOut(uplink);
-    }
+    this.#logins.endUnused();
   }
 
   /**
@@ -160,7 +140,7 @@ export class ChargerDoor {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.#logins].map((uplink) => this.#logOut(uplink)));
+    await this.#logins.close();
   }
 
   /** The file may have changed during the login. */
@@ -193,12 +173,13 @@ export class ChargerDoor {
     if (newest === undefined) return SUBPROTOCOL;
     const names = certificateNamesOf(request);
     if (names !== undefined && !names.has(identity)) return CERTIFICATE;
-    const login = password === undefined ? this.#gatewayLoginOf(bridge) : undefined;
-    const uplink =
-      password === undefined
-        ? await this.#logInByCertificate(login, names !== undefined)
-        : await this.#logIn(bridge, password, scope);
-    if (!(uplink instanceof Uplink)) return uplink;
+    const login = password === undefined ? this.#logins.sharedBy(bridge.address) : undefined;
+    const uplink = await (password !== undefined
+      ? this.#logIn(bridge, password, scope)
+      : login === undefined || names === undefined
+        ? 'password'
+        : this.#logins.shared(login));
+    if (!(uplink instanceof Uplink)) return REFUSAL_OF[uplink];
     const csms = this.#csmsOf(identity, password);
     if (csms !== undefined) scope.add(() => csms.end());
     const chosen = scope.isEnded ? undefined : await csms?.open(spoken);
@@ -212,87 +193,20 @@ export class ChargerDoor {
     return new CsmsLink({ url, identity, password, random, clock, log, metrics, rareLog: this.#rareLog });
   }
 
-  async #logIn(bridge: ChargerBridge, password: Buffer, scope: SocketScope): Promise<Uplink | Refusal> {
-    const { tenantUuid, controllerUuid } = bridge.address;
-    const uplink = this.#start(tenantUuid, controllerUuid, password, bridge.lastWill());
-    scope.add(() => this.#logOut(uplink));
-    return this.#opened(uplink);
-  }
-
-  #gatewayLoginOf({ address: { tenantUuid, controllerUuid } }: ChargerBridge): GatewayLogin | undefined {
-    return this.#gatewayLogins.find(
-      (one) => one.tenantUuid === tenantUuid && one.controllers.has(controllerUuid),
-    );
-  }
-
-  async #logInByCertificate(
-    login: GatewayLogin | undefined,
-    hasCertificate: boolean,
-  ): Promise<Uplink | Refusal> {
-    if (!hasCertificate || login === undefined) return CREDENTIALS;
-    const userName = userNameOf(login);
-    const known = this.#shared.get(userName);
-    if (known?.isRefused === false) return known;
-    const uplink = await this.#opened(
-      this.#start(login.tenantUuid, login.gatewayId, Buffer.from(login.password), undefined),
-    );
-    if (!(uplink instanceof Uplink)) return uplink;
-    // The file may have dropped the gateway during the login.
-    if (!this.#gatewayLogins.some((each) => userNameOf(each) === userName)) {
-      await this.#logOut(uplink);
-      return CREDENTIALS;
-    }
-    // Two chargers may have come at once: the first login counts.
-    const first = this.#shared.get(userName);
-    if (first?.isRefused === false) {
-      await this.#logOut(uplink);
-      return first;
-    }
-    if (first !== undefined) await this.#logOut(first);
-    this.#shared.set(userName, uplink);
-    return uplink;
-  }
-
-  #start(tenantUuid: string, clientId: string, password: Buffer, will: LastWill | undefined): Uplink {
-    const { mqttUrl, mqttCa, random, clock } = this.#options;
-    const reconnectMs = Math.round(RECONNECT_MS[0] + (RECONNECT_MS[1] - RECONNECT_MS[0]) * random());
-    const username = `${tenantUuid}/${clientId}`;
-    const login = { url: mqttUrl, ca: mqttCa, clientId, username, password, reconnectMs, clock };
-    const uplink = new Uplink(login, will);
-    this.#logins.add(uplink);
-    this.#countLogins();
-    return uplink;
-  }
-
-  async #opened(uplink: Uplink): Promise<Uplink | Refusal> {
-    const failure = await uplink.opened();
-    if (failure === undefined) return uplink;
-    await this.#logOut(uplink);
-    return REFUSAL_OF[failure];
-  }
-
-  async #logOut(uplink: Uplink): Promise<void> {
-    this.#logins.delete(uplink);
-    this.#countLogins();
-    await uplink.end();
-  }
-
-  #countLogins(): void {
-    this.#options.metrics.logins.set(this.#logins.size);
+  #logIn(bridge: OcppBridge, password: Buffer, scope: SocketScope): Promise<Uplink | LoginFailure> {
+    const { uplink, opened } = this.#logins.own(bridge.address, password, bridge.lastWill());
+    scope.add(() => this.#logins.end(uplink));
+    return opened;
   }
 }
 
-function userNameOf({ tenantUuid, gatewayId }: GatewayLogin): string {
-  return `${tenantUuid}/${gatewayId}`;
-}
-
-function pathOf({ address: { tenantUuid, controllerUuid } }: ChargerBridge): string {
+function pathOf({ address: { tenantUuid, controllerUuid } }: OcppBridge): string {
   return `/ocpp/${tenantUuid}/${controllerUuid}`;
 }
 
 /** The tenant may be left out of a path if the controllerUuid is unique. */
-function pathsOf(bridges: readonly ChargerBridge[]): ReadonlyMap<string, ChargerBridge> {
-  const paths = new Map<string, ChargerBridge>();
+function pathsOf(bridges: readonly OcppBridge[]): ReadonlyMap<string, OcppBridge> {
+  const paths = new Map<string, OcppBridge>();
   const named = new Map<string, number>();
   for (const { address } of bridges)
     named.set(address.controllerUuid, (named.get(address.controllerUuid) ?? 0) + 1);

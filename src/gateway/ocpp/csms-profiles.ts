@@ -1,6 +1,8 @@
 // Charging profiles of a CSMS for one charger. They may lower a grant, and never raise it.
-import type { TransactionRef } from './gateway-request.js';
-import type { RateUnit } from './lease-schedule.js';
+import { ampereOfDcW } from '../../../machines/session/dc-output.js';
+import type { TransactionRef } from '../../../machines/session/gateway-request.js';
+import type { RateUnit } from '../../../machines/session/lease-schedule.js';
+import type { LimitedConnector } from '../charger-bridge.js';
 
 /** Independent of the OCPP version. Instants in epoch ms. */
 export interface CsmsProfile {
@@ -34,13 +36,6 @@ export interface CsmsProfileCriteria {
   readonly evse?: number | undefined;
   readonly purpose?: CsmsProfile['purpose'] | undefined;
   readonly stackLevel?: number | undefined;
-}
-
-export interface LimitedConnector {
-  readonly evse: number;
-  readonly phases: 1 | 3;
-  readonly voltageV: number;
-  readonly transaction: TransactionRef | undefined;
 }
 
 /** First report of the transaction that runs at an EVSE, or ran there last. */
@@ -199,7 +194,7 @@ function startOf({ kind, startsAtMs }: CsmsProfile, beganAtMs: number, atMs: num
 
 function limitAt(
   profile: CsmsProfile,
-  { phases, voltageV }: LimitedConnector,
+  { phases, voltageV, dc }: LimitedConnector,
   beganAtMs: number,
   atMs: number,
 ): number | undefined {
@@ -209,7 +204,9 @@ function limitAt(
   if (durationS !== undefined && elapsedMs >= 1000 * durationS) return undefined;
   const period = periods.findLast(({ startS }) => 1000 * startS <= elapsedMs);
   if (period === undefined) return undefined;
-  return unit === 'A' ? period.limit : period.limit / (voltageV * Math.min(phases, period.phases ?? 3));
+  const { limit } = period;
+  if (dc !== undefined) return ampereOfDcW(unit === 'W' ? limit : limit * dc.maxVoltageV, dc);
+  return unit === 'A' ? limit : limit / (voltageV * Math.min(phases, period.phases ?? 3));
 }
 
 /** Instants at which the limit may change, in the cycle around `fromMs` and in the next one. */

@@ -1,6 +1,6 @@
 // Decides which id tags may charge. Headroom manages none: it accepts all, those of a list, or asks a web service.
 import { readFileSync } from 'node:fs';
-import type { Log } from '../ports/log.js';
+import type { Log } from '../../ports/log.js';
 
 /** In the words of OCPP 1.6. */
 export type IdTagStatus = 'Accepted' | 'Blocked' | 'Expired' | 'Invalid' | 'ConcurrentTx';
