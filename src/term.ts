@@ -2,8 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantTiming } from '../machines/power/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
-import type { Application } from './application/application.js';
 import { type Config, variableOf } from './config.js';
+import type { Application } from './features/application.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
 import { Telemetry } from './inbound/mqtt/telemetry.js';

@@ -63,6 +63,15 @@ export interface CredentialUse {
   readonly usedAtMs: EpochMs;
 }
 
+/** The credential of the request, with the rights that it may pass on. */
+export interface Grantor {
+  readonly kind: CredentialKind;
+  readonly id: string;
+  readonly tenantUuid: TenantUuid;
+  readonly scopes: readonly Scope[];
+  readonly expiresAtMs: EpochMs | null;
+}
+
 /** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
 export function credentialRef({ kind, id }: Pick<CredentialRecord, 'kind' | 'id'>): string {
   return `${kind}:${id}`;

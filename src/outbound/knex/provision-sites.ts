@@ -2,13 +2,13 @@
 // with the stored ones, and writes the differences.
 import type { Knex } from 'knex';
 import { connectorKey, type LocationId, type TenantUuid } from '../../../machines/values/ids.js';
+import { type PermanentLimitChange, setPermanentLimits } from '../../features/profiles/rows.js';
 import {
   AdministrationError,
   type ProvisionedTenant,
   type ProvisioningAction,
 } from '../../ports/administration.js';
 import { actionOf, type Columns, putRows, type RowOf } from './json-rows.js';
-import { type PermanentLimitChange, setPermanentLimits } from './permanent-limits.js';
 import {
   CHARGERS,
   type ChargerRow,
