@@ -5,6 +5,7 @@ import type { Request } from 'express';
 import type { Shard } from '../machines/values/shards.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
 import { WarmUp } from './actors/warm-up.js';
+import type { Application } from './features/application.js';
 import { TenantCredentials } from './features/credentials/tenant-credentials.js';
 import { createHealth, createStandbyHealth } from './health.js';
 import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
@@ -53,6 +54,8 @@ const FINISH_WITHIN_MS = 3_000;
 /** A shard that this node owns and runs. */
 interface HeldShard {
   readonly term: Term;
+  readonly application: Application;
+  readonly lease: TermOptions['ownershipLease'];
   readonly due: DueAnswers;
 }
 
@@ -194,12 +197,12 @@ export class ServiceNode {
     const running = this.#runningHere(shard);
     if (running === undefined) return this.#forward(shard, request, response);
     if (this.#whole === undefined) running.due.take(response);
-    return handle(running.term.application);
+    return handle(running.application);
   };
 
   #runningHere(shard: Shard): HeldShard | undefined {
     const held = this.#held.get(shard);
-    return held?.term.mayAnswer ? held : undefined;
+    return held?.lease.mayAnswer() ? held : undefined;
   }
 
   #forward(shard: Shard, request: Request, response: Answer): Promise<void> {
@@ -265,7 +268,8 @@ export class ServiceNode {
     }
     this.#membership.began(shard);
     const due = new DueAnswers();
-    this.#held.set(shard, { term, due });
+    const { application } = term;
+    this.#held.set(shard, { term, application, lease: owned.ownershipLease, due });
     this.#health = this.#newHealth();
     onShards(this.#heldShards(), mqttUrl);
     return {

@@ -90,11 +90,6 @@ export class Term {
     return { mqttUrl: url };
   }
 
-  /** False: another node may run by now. */
-  get mayAnswer(): boolean {
-    return this.#options.ownershipLease.mayAnswer();
-  }
-
   get application(): Application {
     return this.#actors.application;
   }

@@ -72,11 +72,6 @@ export interface Grantor {
   readonly expiresAtMs: EpochMs | null;
 }
 
-/** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
-export function credentialRef({ kind, id }: Pick<CredentialRecord, 'kind' | 'id'>): string {
-  return `${kind}:${id}`;
-}
-
 /** A login of a charger, of a gateway for several, of a grid operator, or of a site meter. */
 export interface MqttLoginRecord {
   readonly tenantUuid: TenantUuid;

@@ -55,6 +55,7 @@ const EACH_FEATURE = 'features/*';
 /** A feature imports the domain and shared parts, and never another feature. Lists directly in `src/features/` do. */
 const OF_FEATURES = [
   'actors',
+  'enforcement',
   ...MACHINES,
   'ports',
   'wire',
@@ -62,6 +63,7 @@ const OF_FEATURES = [
   'src/inbound/http/endpoint.ts',
   'src/outbound/knex/engine.ts',
   'src/outbound/knex/json-rows.ts',
+  'src/provisioning/field-schemas.ts',
   'zod',
   'zod-openapi',
   'knex',
@@ -112,7 +114,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // The gateway is a process of its own. It acts as chargers and reaches the service over the wire only.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
+  provisioning: ['provisioning', EACH_FEATURE, 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
   nodes: ['nodes', 'values', 'ports', 'rare-log'],
   term: [
     'actor-system',

@@ -6,16 +6,10 @@ import { SCOPES, type Scope } from '../../../machines/values/scopes.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import { type Endpoint, endpoint } from '../../inbound/http/endpoint.js';
 import type { Clock } from '../../ports/clock.js';
-import {
-  type CredentialChange,
-  type CredentialKind,
-  type CredentialRecord,
-  credentialRef,
-  type Grantor,
-} from '../../ports/credentials.js';
+import type { CredentialChange, CredentialKind, CredentialRecord, Grantor } from '../../ports/credentials.js';
 import type { Log } from '../../ports/log.js';
 import type { Store } from '../../ports/store.js';
-import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../../secrets.js';
+import { credentialRef, formatApiKey, generateKeyId, generateSecret, hashSecret } from '../../secrets.js';
 import { fromInstant, toInstant } from '../../wire/instants.js';
 import {
   type ApiKeyList,

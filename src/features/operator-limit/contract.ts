@@ -1,6 +1,13 @@
-// The grid operator's limit of a location: messages of its side, by REST or MQTT, and answers about it.
+// The grid operator's limit of a location: messages of its side, by REST or MQTT, answers about it, and its provisioning.
 import { z } from 'zod';
 import { OPERATOR_STATES, type OperatorState } from '../../../machines/limits/lpc.machine.js';
+import {
+  GROUP_RULE,
+  idSchema,
+  numberSchema,
+  secretSchema,
+  wholeSchema,
+} from '../../provisioning/field-schemas.js';
 import { fromInstant } from '../../wire/instants.js';
 import { mustBe } from '../../wire/plain-errors.js';
 import { instantSchema, MOST_LIMIT_KW, textSchema } from '../../wire/rest.js';
@@ -128,3 +135,28 @@ export const operatorHistorySchema = z
   })
   .meta({ id: 'OperatorHistory' });
 export type OperatorHistory = z.output<typeof operatorHistorySchema>;
+
+// The operator in the provisioning file.
+
+// EEBUS LPC-022.
+const FAILSAFE_LEAST_S = 2 * 3600;
+const FAILSAFE_MOST_S = 24 * 3600;
+
+/** The grid operator's side of a location; silence of two heartbeats means that it is lost (EEBUS LPC-911: 120 s). */
+export const provisionedOperatorSchema = z
+  .strictObject(
+    {
+      operatorUuid: idSchema<string>(),
+      mqttPassword: secretSchema().optional(),
+      failsafeKw: numberSchema(0, MOST_LIMIT_KW, 'kW').optional(),
+      failsafeMinS: wholeSchema(FAILSAFE_LEAST_S, FAILSAFE_MOST_S).default(FAILSAFE_LEAST_S),
+      heartbeatS: wholeSchema(1, 3600).default(60),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ failsafeMinS, heartbeatS, ...operator }) => ({
+    ...operator,
+    failsafeMinMs: failsafeMinS * 1000,
+    missingAfterMs: 2 * heartbeatS * 1000,
+  }));
+export type ProvisionedOperator = z.output<typeof provisionedOperatorSchema>;

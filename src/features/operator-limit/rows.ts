@@ -1,12 +1,82 @@
-// The history of the grid operator's limit as rows. The newest row is its present state.
+// Grid operators of locations, and the history of their limits. The newest row of a location is its present state.
 import type { Knex } from 'knex';
 import type { OperatorState } from '../../../machines/limits/lpc.machine.js';
 import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
 import type { TimeWindow } from '../../../machines/values/time.js';
 import { type Engine, engineOf, exactDouble } from '../../outbound/knex/engine.js';
-import { type Columns, isStored, jsonRows } from '../../outbound/knex/json-rows.js';
-import type { OperatorEventRecord } from '../../ports/records.js';
+import {
+  type Columns,
+  isStored,
+  jsonRows,
+  type KeyedTable,
+  provisionOfLocations,
+} from '../../outbound/knex/json-rows.js';
+import type { ProvisionedTenant, ProvisioningAction } from '../../ports/administration.js';
+import type { OperatorEventRecord, OperatorRecord } from '../../ports/records.js';
 import type { ChangeOf, Page } from '../../ports/store.js';
+
+interface OperatorRow {
+  readonly location_id: LocationId;
+  readonly operator_uuid: string;
+  readonly mqtt_secret_hash: string | null;
+  readonly failsafe_kw: number;
+  readonly failsafe_min_ms: number;
+  readonly missing_after_ms: number;
+}
+
+const OPERATORS = {
+  name: 'operators',
+  key: ['tenant_uuid', 'location_id'],
+  columns: {
+    tenant_uuid: 'text',
+    location_id: 'text',
+    operator_uuid: 'text',
+    mqtt_secret_hash: 'text',
+    failsafe_kw: 'double precision',
+    failsafe_min_ms: 'bigint',
+    missing_after_ms: 'bigint',
+  },
+} as const satisfies KeyedTable<Columns>;
+
+/** The operator of each location that has one. */
+export async function loadOperators(
+  trx: Knex.Transaction,
+  tenantUuid: TenantUuid,
+): Promise<ReadonlyMap<LocationId, OperatorRecord>> {
+  const rows: OperatorRow[] = await trx('operators').where('tenant_uuid', tenantUuid);
+  return new Map(rows.map((row) => [row.location_id, operatorOf(row)]));
+}
+
+function operatorOf(row: OperatorRow): OperatorRecord {
+  return {
+    operatorUuid: row.operator_uuid,
+    failsafeKw: row.failsafe_kw,
+    failsafeMinMs: row.failsafe_min_ms,
+    missingAfterMs: row.missing_after_ms,
+  };
+}
+
+/** The file decides: an operator that it no longer names loses its right to limit the location. */
+export function provisionOperators(
+  trx: Knex.Transaction,
+  tenant: ProvisionedTenant,
+): Promise<ReadonlyMap<LocationId, ProvisioningAction>> {
+  return provisionOfLocations(trx, OPERATORS, {
+    kind: 'operator',
+    idColumn: 'operator_uuid',
+    tenant,
+    rowOf: ({ locationId, operator }, storedHash) =>
+      operator && {
+        tenant_uuid: tenant.tenantUuid,
+        location_id: locationId,
+        operator_uuid: operator.operatorUuid,
+        mqtt_secret_hash: operator.mqttSecretHash ?? storedHash,
+        failsafe_kw: operator.failsafeKw,
+        failsafe_min_ms: operator.failsafeMinMs,
+        missing_after_ms: operator.missingAfterMs,
+      },
+  });
+}
 
 interface OperatorEventRow {
   readonly location_id: LocationId;

@@ -1,5 +1,6 @@
 // The average import that a tariff bills: used part of its window, and remaining power.
 import { z } from 'zod';
+import { GROUP_RULE, powerSchema } from '../../provisioning/field-schemas.js';
 import { instantSchema } from '../../wire/rest.js';
 
 /** On the stream whenever the remaining power changes. */
@@ -27,3 +28,23 @@ export const peakShavingSchema = z
   .meta({ id: 'PeakShaving' });
 
 export type PeakShavingView = z.output<typeof peakShavingSchema>;
+
+const HOUR_S = 3600;
+const WINDOW_RULE = 'must be a whole number of seconds from 60 to 3600 that divides an hour, such as 900';
+
+/** In the provisioning file: the average import over the windows of the tariff, which begin with the clock's. */
+export const provisionedPeakShavingSchema = z
+  .strictObject(
+    {
+      limitKw: powerSchema(),
+      windowS: z
+        .number(WINDOW_RULE)
+        .int(WINDOW_RULE)
+        .min(60, WINDOW_RULE)
+        .max(HOUR_S, WINDOW_RULE)
+        .refine((windowS) => HOUR_S % windowS === 0, WINDOW_RULE)
+        .default(900),
+    },
+    GROUP_RULE,
+  )
+  .transform(({ limitKw, windowS }) => ({ limitKw, windowMs: windowS * 1000 }));

@@ -11,6 +11,7 @@ import {
   type RowOf,
 } from '../../outbound/knex/json-rows.js';
 import type { PowerRecord, PowerStep } from '../../ports/records.js';
+import type { ChangeOf } from '../../ports/store.js';
 
 /**
  * Mean and highest current of each phase of the grid, in whole tenths of an
@@ -122,11 +123,7 @@ interface StepRow extends CurrentCells, BuildingCells {
 /** Stores minutes; the last of each location and instant counts. Those of unknown locations are left out. */
 export async function putPowerMinutes(
   trx: Knex.Transaction,
-  puts: readonly {
-    readonly tenantUuid: TenantUuid;
-    readonly locationId: LocationId;
-    readonly minute: PowerRecord;
-  }[],
+  puts: readonly Omit<ChangeOf<'power.put'>, 'kind'>[],
 ): Promise<void> {
   const newest = new Map(
     puts.map(({ tenantUuid, locationId, minute }) => [

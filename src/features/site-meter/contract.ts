@@ -3,9 +3,10 @@ import { z } from 'zod';
 import { METER_COVERS } from '../../../machines/limits/building-load.js';
 import { RESERVE_QUANTILE } from '../../../machines/limits/rise-history.js';
 import { SITE_METER_STATES, type SiteMeterState } from '../../../machines/limits/site-meter.machine.js';
+import { GROUP_RULE, idSchema, numberSchema, secretSchema } from '../../provisioning/field-schemas.js';
 import { fromInstant } from '../../wire/instants.js';
 import { mustBe } from '../../wire/plain-errors.js';
-import { instantSchema } from '../../wire/rest.js';
+import { instantSchema, MOST_LIMIT_KW } from '../../wire/rest.js';
 
 const MOST_W = 1_000_000_000;
 const MOST_A = 100_000;
@@ -103,3 +104,22 @@ export const siteMeterSchema = z
   })
   .meta({ id: 'SiteMeter' });
 export type SiteMeterView = z.output<typeof siteMeterSchema>;
+
+const RESERVE_RULE =
+  'must be two numbers in kW, the least and the most that is kept free beside the building, such as [2, 10]';
+
+/** In the provisioning file: the meter that measures the building beside the chargers. */
+export const provisionedSiteMeterSchema = z.strictObject(
+  {
+    meterUuid: idSchema<string>(),
+    mqttPassword: secretSchema().optional(),
+    covers: z.enum(METER_COVERS, `must be ${METER_COVERS.join(' or ')}`).default('connection'),
+    maxBuildingKw: numberSchema(0, MOST_LIMIT_KW, 'kW'),
+    reserveKw: z
+      .tuple([numberSchema(0, MOST_LIMIT_KW, 'kW'), numberSchema(0, MOST_LIMIT_KW, 'kW')], RESERVE_RULE)
+      .refine(([least, most]) => least <= most, RESERVE_RULE),
+    pvRaisesHeadroom: z.boolean('must be true or false').default(false),
+  },
+  GROUP_RULE,
+);
+export type ProvisionedSiteMeter = z.output<typeof provisionedSiteMeterSchema>;

@@ -2,6 +2,12 @@
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
+import {
+  loadCredentials,
+  loadTenantCredentials,
+  noteUses,
+  writeCredentialChanges,
+} from '../../features/credentials/rows.js';
 import { forgetSomePower } from '../../features/power-history/rows.js';
 import { readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
@@ -12,7 +18,6 @@ import type { TenantState } from '../../ports/records.js';
 import { type Store, StoreUnavailableError, type Submission } from '../../ports/store.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { openDatabase } from './connection.js';
-import { loadCredentials, loadTenantCredentials, noteUses, writeCredentialChanges } from './credentials.js';
 import { Database } from './database.js';
 import { DatabaseClock } from './database-clock.js';
 import { DatabaseOwnership, type OwnNode } from './database-ownership.js';
