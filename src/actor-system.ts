@@ -3,7 +3,7 @@
 import { ALARM_KINDS, type GrantTiming } from '../machines/power/grant.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
-import { type Core, createEntityQueue } from './actors/core.js';
+import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
 import {
   buildingLoadOf,
   Directory,
@@ -23,7 +23,7 @@ import { measureWhenAsked, sendToOverload } from './enforcement/measure.js';
 import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler } from './enforcement/telemetry-handler.js';
-import { type Application, createApplication } from './features/application.js';
+import type { Application } from './features/application.js';
 import { operatorChangeOf } from './features/operator-limit/operator-limit.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
@@ -135,7 +135,14 @@ class LiveActorSystem implements ActorSystem {
       clusterQueue: createEntityQueue(),
       newId,
     };
-    this.application = createApplication(core, this.#events);
+    this.application = {
+      answer: (operation, asked) => operation.handle(core, asked),
+      subscribe: (tenantUuid, locationText, listener) => {
+        const location =
+          locationText === undefined ? undefined : findLocation(this.#directory, tenantUuid, locationText);
+        return this.#events.subscribe(findTenant(this.#directory, tenantUuid), location, listener);
+      },
+    };
     this.telemetryHandler = new ConnectorTelemetryHandler({
       clock,
       directory: this.#directory,

@@ -1,7 +1,7 @@
 // The operations and events of the tenants that run here. Inbound code reaches the actors only through them.
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { type Asked, type Core, findLocation, findTenant, type Operation } from '../actors/core.js';
-import type { EventStream, Unsubscribe } from './stream.js';
+import type { Asked, Operation } from '../actors/core.js';
+import type { Unsubscribe } from './stream.js';
 import type { StreamEvent } from './stream-contract.js';
 
 export interface Application {
@@ -12,16 +12,4 @@ export interface Application {
     locationText: string | undefined,
     listener: (event: StreamEvent) => void,
   ): Unsubscribe;
-}
-
-export function createApplication(core: Core, events: EventStream): Application {
-  const { directory } = core;
-  return {
-    answer: (operation, asked) => operation.handle(core, asked),
-    subscribe(tenantUuid, locationText, listener) {
-      const location =
-        locationText === undefined ? undefined : findLocation(directory, tenantUuid, locationText);
-      return events.subscribe(findTenant(directory, tenantUuid), location, listener);
-    },
-  };
 }

@@ -151,13 +151,3 @@ export function nextCursorOf(
   const isLast = lists.every(({ length }) => length < count);
   return isLast ? null : String(offset + count - 1);
 }
-
-/** The rule for its end that the window breaks; undefined if the profile can be submitted. */
-export function brokenWindowRule(
-  { startsAtMs, endsAtMs }: TimeWindow,
-  now: EpochMs,
-  startName: string,
-): string | undefined {
-  if (endsAtMs <= startsAtMs) return `must be after ${startName}`;
-  return endsAtMs <= now ? 'must be in the future' : undefined;
-}

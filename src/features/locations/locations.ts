@@ -9,9 +9,9 @@ import { findLocation, findTenant } from '../../actors/core.js';
 import { drawnKwOf, type LocationEntity } from '../../actors/directory.js';
 import { type Assumption, clusterScales, sourcesAhead } from '../../actors/look-ahead.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
-import { fromInstant, toInstant } from '../../wire/instants.js';
+import { brokenWindowRule, fromInstant, toInstant } from '../../wire/instants.js';
 import { wrongParameter } from '../../wire/plain-errors.js';
-import { askedFuture, brokenWindowRule, pageQuerySchema, unknownCursor } from '../../wire/spans.js';
+import { askedFuture, pageQuerySchema, unknownCursor } from '../../wire/spans.js';
 import {
   type GridLimitCause,
   type LocationList,

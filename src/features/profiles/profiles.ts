@@ -34,15 +34,9 @@ import { adviseOn, adviseOnLock, type Outlook } from '../../actors/look-ahead.js
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../../ports/records.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
-import { fromInstant, toInstant } from '../../wire/instants.js';
+import { brokenWindowRule, fromInstant, toInstant } from '../../wire/instants.js';
 import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
-import {
-  askedHistory,
-  brokenWindowRule,
-  historyQuerySchema,
-  nextCursorOf,
-  rowsOfPage,
-} from '../../wire/spans.js';
+import { askedHistory, historyQuerySchema, nextCursorOf, rowsOfPage } from '../../wire/spans.js';
 import {
   asOfQuerySchema,
   type CancelledConnectorSchedule,
