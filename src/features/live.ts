@@ -20,7 +20,7 @@ import { type ConnectorEntity, drawnKwOf, type LocationEntity, supervisorOf } fr
 import { EXTENSION, endpoint } from '../inbound/http/endpoint.js';
 import { toInstant } from '../wire/instants.js';
 import { viewOfAlarm } from './alarms/alarms.js';
-import { type ConnectorLive, type FuseLive, type LocationLive, locationLiveSchema } from './live-contract.js';
+import { type ConnectorLive, type FuseLive, locationLiveSchema } from './live-contract.js';
 import { viewOfCause } from './locations/locations.js';
 import { viewOfOperatorLimit } from './operator-limit/operator-limit.js';
 import { viewOfPeakShaving } from './peak-shaving/peak-shaving.js';
@@ -195,7 +195,7 @@ export const getLocationLive = endpoint({
   summary: 'Read limits, power and reasons of a location, connector by connector',
   responseSchema: locationLiveSchema,
   errors: ['LOCATION_NOT_FOUND'],
-  handle(core, { tenantUuid, path }): LocationLive {
+  handle(core, { tenantUuid, path }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     core.expireReadings(location);
     const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };

@@ -49,10 +49,9 @@ const historySpanParameters = {
 
 /** A page of a list. */
 export const pageQuerySchema = z.object({ limit: limitParameter, cursor: cursorParameter });
-export type PageQuery = z.output<typeof pageQuerySchema>;
 
 /** A span of time; the endpoint has defaults for missing ends. */
-export type SpanQuery = Pick<z.output<typeof spanPageQuerySchema>, 'from' | 'to'>;
+type SpanQuery = Pick<z.output<typeof spanPageQuerySchema>, 'from' | 'to'>;
 
 /** A page of events in a span of time. */
 export const spanPageQuerySchema = z.object({ ...spanParameters, ...pageQuerySchema.shape });

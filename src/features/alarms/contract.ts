@@ -17,11 +17,9 @@ export const alarmSchema = z
     endedAt: instantSchema.nullable().meta({ description: 'Null while it lasts.' }),
   })
   .meta({ id: 'Alarm' });
-
 export type AlarmView = z.output<typeof alarmSchema>;
 
 export const alarmListSchema = z
   .object({ ...spanShape, alarms: z.array(alarmSchema), nextCursor: nextCursorSchema })
   .meta({ id: 'AlarmList' });
-
 export type AlarmList = z.output<typeof alarmListSchema>;

@@ -9,9 +9,6 @@ import type { ClusterRecord } from '../../ports/records.js';
 import { toInstant } from '../../wire/instants.js';
 import {
   type Cluster,
-  type ClusterDeleted,
-  type ClusterDetail,
-  type ClusterList,
   clusterDeletedSchema,
   clusterDetailSchema,
   clusterListSchema,
@@ -32,7 +29,7 @@ export const createCluster = endpoint({
   responseSchema: clusterSchema,
   mayWarn: true,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, body, warn }): Promise<Cluster> {
+  async handle(core, { tenantUuid, body, warn }) {
     // One creation at a time: "newest first" needs instants of creation that all differ, after a restart too.
     return core.clusterQueue.run(`${tenantUuid}/new`, async () => {
       const tenant = findTenant(core.directory, tenantUuid);
@@ -76,7 +73,7 @@ export const listClusters = endpoint({
   summary: 'List the clusters, newest first',
   responseSchema: clusterListSchema,
   errors: [],
-  handle({ directory }, { tenantUuid }): ClusterList {
+  handle({ directory }, { tenantUuid }) {
     const records = [...findTenant(directory, tenantUuid).clusters.values()].map(({ record }) => record);
     // No two clusters were created at the same instant.
     const clusters = records
@@ -96,7 +93,7 @@ export const getCluster = endpoint({
   summary: 'Read a cluster with its live status',
   responseSchema: clusterDetailSchema,
   errors: ['CLUSTER_NOT_FOUND'],
-  handle({ directory }, { tenantUuid, path }): ClusterDetail {
+  handle({ directory }, { tenantUuid, path }) {
     const { record, actor } = findCluster(directory, tenantUuid, path.clusterId);
     const { context } = actor.getSnapshot();
     const members = record.locationIds.map((locationId) => findLocation(directory, tenantUuid, locationId));
@@ -143,7 +140,7 @@ export const updateCluster = endpoint({
   responseSchema: clusterSchema,
   mayWarn: true,
   errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId }, body, warn }): Promise<Cluster> {
+  async handle(core, { tenantUuid, path: { clusterId }, body, warn }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
       if (body.locationIds?.length === 0) throw emptyCluster();
@@ -176,7 +173,7 @@ export const deleteCluster = endpoint({
   summary: 'Delete a cluster; its locations stay',
   responseSchema: clusterDeletedSchema,
   errors: ['CLUSTER_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId } }): Promise<ClusterDeleted> {
+  async handle(core, { tenantUuid, path: { clusterId } }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
       await core.store.append(tenantUuid, [{ kind: 'cluster.delete', clusterId: cluster.record.clusterId }]);
@@ -195,7 +192,7 @@ export const removeClusterMember = endpoint({
   summary: 'Remove one location from a cluster',
   responseSchema: clusterSchema,
   errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId, locationId: removed } }): Promise<Cluster> {
+  async handle(core, { tenantUuid, path: { clusterId, locationId: removed } }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
       const remaining = cluster.record.locationIds.filter((locationId) => locationId !== removed);

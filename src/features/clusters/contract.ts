@@ -28,8 +28,6 @@ export const createClusterRequestSchema = z
     ],
   });
 
-export type CreateClusterRequest = z.output<typeof createClusterRequestSchema>;
-
 const CHANGEABLE = ['name', 'limitKw', 'locationIds', 'status'] as const;
 
 export const updateClusterRequestSchema = z
@@ -50,8 +48,6 @@ export const updateClusterRequestSchema = z
     anyOf: CHANGEABLE.map((name) => ({ required: [name] })),
   });
 
-export type UpdateClusterRequest = z.output<typeof updateClusterRequestSchema>;
-
 export const clusterSchema = z
   .object({
     clusterId: z.string(),
@@ -64,13 +60,11 @@ export const clusterSchema = z
     updatedAt: instantSchema,
   })
   .meta({ id: 'Cluster' });
-
 export type Cluster = z.output<typeof clusterSchema>;
 
 export const clusterListSchema = z
   .object({ clusters: z.array(clusterSchema), count: z.number().int() })
   .meta({ id: 'ClusterList' });
-
 export type ClusterList = z.output<typeof clusterListSchema>;
 
 /** An extension of the contract, present only with estimated power. */
@@ -100,11 +94,8 @@ const liveStatusSchema = z
 export const clusterDetailSchema = z
   .object({ ...clusterSchema.shape, liveStatus: liveStatusSchema })
   .meta({ id: 'ClusterDetail' });
-
 export type ClusterDetail = z.output<typeof clusterDetailSchema>;
 
 export const clusterDeletedSchema = z
   .object({ deleted: z.boolean(), clusterId: z.string() })
   .meta({ id: 'ClusterDeleted' });
-
-export type ClusterDeleted = z.output<typeof clusterDeletedSchema>;

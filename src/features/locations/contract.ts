@@ -35,7 +35,6 @@ export const gridLimitCauseSchema = z
     ...SINGLE_CAUSES.map((kind) => z.object({ kind: z.literal(kind) })),
   ])
   .meta({ id: 'GridLimitCause' });
-
 export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;
 
 export const locationSummarySchema = z
@@ -56,7 +55,6 @@ export const locationSummarySchema = z
     openAlarms: z.number().int(),
   })
   .meta({ id: 'LocationSummary' });
-
 export type LocationSummary = z.output<typeof locationSummarySchema>;
 
 export const locationListSchema = z
@@ -66,7 +64,6 @@ export const locationListSchema = z
     nextCursor: z.string().nullable(),
   })
   .meta({ id: 'LocationList' });
-
 export type LocationList = z.output<typeof locationListSchema>;
 
 // The limits that apply to a location over time, with their cause: one row
@@ -90,7 +87,6 @@ export const locationTimelineSchema = z
     ),
   })
   .meta({ id: 'LocationTimeline' });
-
 export type LocationTimeline = z.output<typeof locationTimelineSchema>;
 
 const priorityParameter = digits(
@@ -125,5 +121,4 @@ export const timelineQuerySchema = z.object({
     description: 'Try this permanent limit, kW; nothing is written.',
   }),
 });
-
 export type TimelineQuery = z.output<typeof timelineQuerySchema>;

@@ -14,9 +14,7 @@ import { wrongParameter } from '../../wire/plain-errors.js';
 import { askedFuture, pageQuerySchema, unknownCursor } from '../../wire/spans.js';
 import {
   type GridLimitCause,
-  type LocationList,
   type LocationSummary,
-  type LocationTimeline,
   locationListSchema,
   locationSummarySchema,
   locationTimelineSchema,
@@ -35,7 +33,7 @@ export const listLocations = endpoint({
   querySchema: pageQuerySchema,
   responseSchema: locationListSchema,
   errors: [],
-  handle({ directory, expireReadings }, { tenantUuid, query: { limit, cursor = '' } }): LocationList {
+  handle({ directory, expireReadings }, { tenantUuid, query: { limit, cursor = '' } }) {
     if (cursor !== '' && !isId(cursor)) throw unknownCursor();
     const { locations } = findTenant(directory, tenantUuid);
     const ids = [...locations.keys()]
@@ -65,7 +63,7 @@ export const getLocation = endpoint({
   summary: 'Read one location of that list',
   responseSchema: locationSummarySchema,
   errors: ['LOCATION_NOT_FOUND'],
-  handle({ directory, expireReadings }, { tenantUuid, path }): LocationSummary {
+  handle({ directory, expireReadings }, { tenantUuid, path }) {
     const location = findLocation(directory, tenantUuid, path.locationId);
     expireReadings(location);
     return summaryOf(location);
@@ -110,7 +108,7 @@ export const getLocationTimeline = endpoint({
   querySchema: timelineQuerySchema,
   responseSchema: locationTimelineSchema,
   errors: ['LOCATION_NOT_FOUND'],
-  handle({ directory, clock }, { tenantUuid, path, query }): LocationTimeline {
+  handle({ directory, clock }, { tenantUuid, path, query }) {
     const now = clock.nowMs();
     const window = askedFuture(query, now, LONGEST_DAYS);
     const location = findLocation(directory, tenantUuid, path.locationId);

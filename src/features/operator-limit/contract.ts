@@ -72,7 +72,6 @@ export const operatorMessageSchema = z
       { anyOf: [{ required: ['isActive'] }, { properties: { limitKw: { not: {} } } }] },
     ],
   });
-
 export type OperatorMessage = z.output<typeof operatorMessageSchema>;
 
 /** The states of EEBUS LPC, as answers write them. */

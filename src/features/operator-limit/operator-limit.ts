@@ -38,7 +38,7 @@ export const getOperatorLimit = endpoint({
   summary: "Read the state of the grid operator's limit of a location",
   responseSchema: operatorLimitSchema,
   errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
-  handle({ directory }, { tenantUuid, path }): OperatorLimitView {
+  handle({ directory }, { tenantUuid, path }) {
     const location = findLocation(directory, tenantUuid, path.locationId);
     return viewOfOperatorLimit(location, requireOperator(location));
   },
@@ -59,7 +59,7 @@ export const setOperatorLimit = endpoint({
   requestSchema: operatorMessageSchema,
   responseSchema: operatorLimitSchema,
   errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
-  async handle(core, { tenantUuid, path, body }): Promise<OperatorLimitView> {
+  async handle(core, { tenantUuid, path, body }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     const operator = requireOperator(location);
     const verdict = receiveOperator(core, location, body);
@@ -89,7 +89,7 @@ export const getOperatorLimitHistory = endpoint({
   querySchema: historyQuerySchema,
   responseSchema: operatorHistorySchema,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle({ directory, read }, { tenantUuid, path, query }): Promise<OperatorHistory> {
+  async handle({ directory, read }, { tenantUuid, path, query }) {
     const { window, page } = askedHistory(query);
     const { locationId } = findLocation(directory, tenantUuid, path.locationId).record;
     const events = await read((trx) => readOperatorEvents(trx, tenantUuid, locationId, window, page));

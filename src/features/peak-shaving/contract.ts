@@ -26,7 +26,6 @@ export const peakShavingSchema = z
     explanation: z.string().meta({ description: 'The same as a sentence.' }),
   })
   .meta({ id: 'PeakShaving' });
-
 export type PeakShavingView = z.output<typeof peakShavingSchema>;
 
 const HOUR_S = 3600;

@@ -53,7 +53,6 @@ export const locationPowerSchema = z
     ),
   })
   .meta({ id: 'LocationPower' });
-
 export type LocationPower = z.output<typeof locationPowerSchema>;
 
 const DAY_S = 86_400;
@@ -75,5 +74,3 @@ export const powerQuerySchema = z.object({
       'Name of a feeder of the location: `phases` are the currents through it. Left out: those of all chargers.',
   }),
 });
-
-export type PowerQuery = z.output<typeof powerQuerySchema>;

@@ -30,7 +30,7 @@ export const getLocationPower = endpoint({
   querySchema: powerQuerySchema,
   responseSchema: locationPowerSchema,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle({ directory, clock, read }, { tenantUuid, path, query }): Promise<LocationPower> {
+  async handle({ directory, clock, read }, { tenantUuid, path, query }) {
     const stepMs = query.step * 1000;
     const { startsAtMs: fromMs, endsAtMs } = askedPast(query, clock.nowMs(), LONGEST_DAYS);
     // Steps count from midnight UTC if the step divides a day.

@@ -20,7 +20,6 @@ export const profileRequestSchema = z
       { priority: 5, limitKw: 22, startTime: '2030-06-01T17:00:00Z', endTime: '2030-06-01T19:00:00Z' },
     ],
   });
-
 export type ProfileRequest = z.output<typeof profileRequestSchema>;
 
 const profileStatusSchema = z.enum(['SCHEDULED', 'ACTIVE', 'EXPIRED']).meta({ id: 'ProfileStatus' });
@@ -34,7 +33,6 @@ export const profileViewSchema = z
     status: profileStatusSchema,
   })
   .meta({ id: 'Profile' });
-
 export type ProfileView = z.output<typeof profileViewSchema>;
 
 export const permanentLimitRequestSchema = z
@@ -49,7 +47,6 @@ export const locationScheduleSchema = z
     effectiveLimitKw: z.number(),
   })
   .meta({ id: 'LocationSchedule' });
-
 export type LocationSchedule = z.output<typeof locationScheduleSchema>;
 
 export const locationLimitsSchema = z
@@ -60,14 +57,11 @@ export const locationLimitsSchema = z
     profiles: z.array(profileViewSchema),
   })
   .meta({ id: 'LocationLimits' });
-
 export type LocationLimits = z.output<typeof locationLimitsSchema>;
 
 export const permanentLimitSchema = z
   .object({ locationId: z.string(), permanentLimitKw: z.number(), effectiveLimitKw: z.number() })
   .meta({ id: 'PermanentLimit' });
-
-export type PermanentLimit = z.output<typeof permanentLimitSchema>;
 
 export const connectorScheduleSchema = z
   .object({
@@ -80,18 +74,13 @@ export const connectorScheduleSchema = z
   })
   .meta({ id: 'ConnectorSchedule' });
 
-export type ConnectorSchedule = z.output<typeof connectorScheduleSchema>;
-
 export const organizationScheduleSchema = z
   .object({ tenantUuid: z.string(), ...profileViewSchema.shape, note: z.string() })
   .meta({ id: 'OrganizationSchedule' });
 
-export type OrganizationSchedule = z.output<typeof organizationScheduleSchema>;
-
 export const organizationLimitsSchema = z
   .object({ tenantUuid: z.string(), profiles: z.array(profileViewSchema), note: z.string() })
   .meta({ id: 'OrganizationLimits' });
-
 export type OrganizationLimits = z.output<typeof organizationLimitsSchema>;
 
 // The answer of a cluster schedule (contract 4.1, endpoint 13): partial success, an envelope for each failed member.
@@ -103,7 +92,6 @@ export const clusterScheduleSchema = z
     totalLocations: z.number().int(),
   })
   .meta({ id: 'ClusterSchedule' });
-
 export type ClusterSchedule = z.output<typeof clusterScheduleSchema>;
 
 // Answers to a cancellation: the profile as it ended. An extension of the contract.
@@ -118,19 +106,13 @@ export const cancelledLocationScheduleSchema = z
   .object({ ...locationScheduleSchema.shape, ...ending })
   .meta({ id: 'CancelledLocationSchedule' });
 
-export type CancelledLocationSchedule = z.output<typeof cancelledLocationScheduleSchema>;
-
 export const cancelledConnectorScheduleSchema = z
   .object({ ...connectorScheduleSchema.shape, priority: prioritySchema, ...ending })
   .meta({ id: 'CancelledConnectorSchedule' });
 
-export type CancelledConnectorSchedule = z.output<typeof cancelledConnectorScheduleSchema>;
-
 export const cancelledOrganizationScheduleSchema = z
   .object({ ...organizationScheduleSchema.shape, ...ending })
   .meta({ id: 'CancelledOrganizationSchedule' });
-
-export type CancelledOrganizationSchedule = z.output<typeof cancelledOrganizationScheduleSchema>;
 
 export const connectorSchedulesSchema = z
   .object({
@@ -141,7 +123,6 @@ export const connectorSchedulesSchema = z
     profiles: z.array(profileViewSchema),
   })
   .meta({ id: 'ConnectorSchedules' });
-
 export type ConnectorSchedules = z.output<typeof connectorSchedulesSchema>;
 
 /** `at` of the answers that list a target's profiles. */
@@ -164,7 +145,6 @@ const submissionSchema = z
       .meta({ description: 'Instant at which it was replaced or cancelled; null while it holds its slot.' }),
   })
   .meta({ id: 'Submission' });
-
 export type Submission = z.output<typeof submissionSchema>;
 
 const submissions = z
@@ -182,7 +162,6 @@ export const locationHistorySchema = z
     nextCursor: nextCursorSchema,
   })
   .meta({ id: 'LocationHistory' });
-
 export type LocationHistory = z.output<typeof locationHistorySchema>;
 
 export const connectorHistorySchema = z
@@ -195,7 +174,6 @@ export const connectorHistorySchema = z
     nextCursor: nextCursorSchema,
   })
   .meta({ id: 'ConnectorHistory' });
-
 export type ConnectorHistory = z.output<typeof connectorHistorySchema>;
 
 export const organizationHistorySchema = z
@@ -207,5 +185,4 @@ export const organizationHistorySchema = z
     note: z.string(),
   })
   .meta({ id: 'OrganizationHistory' });
-
 export type OrganizationHistory = z.output<typeof organizationHistorySchema>;

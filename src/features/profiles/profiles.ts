@@ -39,13 +39,7 @@ import { PRIORITY_RULE, prioritySchema } from '../../wire/rest.js';
 import { askedHistory, historyQuerySchema, nextCursorOf, rowsOfPage } from '../../wire/spans.js';
 import {
   asOfQuerySchema,
-  type CancelledConnectorSchedule,
-  type CancelledLocationSchedule,
-  type CancelledOrganizationSchedule,
   type ClusterSchedule,
-  type ConnectorHistory,
-  type ConnectorSchedule,
-  type ConnectorSchedules,
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
@@ -53,19 +47,14 @@ import {
   connectorHistorySchema,
   connectorScheduleSchema,
   connectorSchedulesSchema,
-  type LocationHistory,
   type LocationLimits,
   type LocationSchedule,
   locationHistorySchema,
   locationLimitsSchema,
   locationScheduleSchema,
-  type OrganizationHistory,
-  type OrganizationLimits,
-  type OrganizationSchedule,
   organizationHistorySchema,
   organizationLimitsSchema,
   organizationScheduleSchema,
-  type PermanentLimit,
   type ProfileRequest,
   type ProfileView,
   permanentLimitRequestSchema,
@@ -95,7 +84,7 @@ export const scheduleLocation = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn }): Promise<LocationSchedule> {
+  async handle(core, { tenantUuid, path, body, warn }) {
     const now = core.clock.nowMs();
     const profile = profileOf(body, now);
     const location = findLocation(core.directory, tenantUuid, path.locationId);
@@ -140,7 +129,7 @@ export const cancelLocationSchedule = endpoint({
   responseSchema: cancelledLocationScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'LOCATION_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, warn }): Promise<CancelledLocationSchedule> {
+  async handle(core, { tenantUuid, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const location = findLocation(core.directory, tenantUuid, path.locationId);
@@ -177,7 +166,7 @@ export const setPermanentLimit = endpoint({
   responseSchema: permanentLimitSchema,
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, body: { limitKw }, warn }): Promise<PermanentLimit> {
+  async handle(core, { tenantUuid, path, body: { limitKw }, warn }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireActiveLocation(location);
     const { locationId } = location.record;
@@ -204,7 +193,7 @@ export const getLocationLimits = endpoint({
   responseSchema: locationLimitsSchema,
   errors: ['LOCATION_NOT_FOUND'],
   isAnswerStable: true,
-  handle(core, { tenantUuid, path, query: { at } }): object | Promise<LocationLimits> {
+  handle(core, { tenantUuid, path, query: { at } }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     if (at !== undefined) return locationLimitsAt(core, tenantUuid, location, at);
     const { context } = location.actor.getSnapshot();
@@ -214,7 +203,7 @@ export const getLocationLimits = endpoint({
       effectiveLimitKw: effectiveLimitKwOf(location),
       profiles: viewsOfProfiles(context),
     } satisfies LocationLimits;
-    return location.limitsView;
+    return location.limitsView as LocationLimits;
   },
 });
 
@@ -253,7 +242,7 @@ export const getLocationHistory = endpoint({
   querySchema: historyQuerySchema,
   responseSchema: locationHistorySchema,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, query }): Promise<LocationHistory> {
+  async handle(core, { tenantUuid, path, query }) {
     const { window, page } = askedHistory(query);
     const { locationId } = findLocation(core.directory, tenantUuid, path.locationId).record;
     const [profiles, limits] = await Promise.all([
@@ -288,7 +277,7 @@ export const scheduleConnector = endpoint({
   mayWarn: true,
   errors: ['TARGET_INACTIVE', 'CHARGER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, path, body, warn }): Promise<ConnectorSchedule> {
+  async handle(core, { tenantUuid, path, body, warn }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const connector = findConnector(core.directory, tenantUuid, path);
@@ -327,7 +316,7 @@ export const cancelConnectorSchedule = endpoint({
   responseSchema: cancelledConnectorScheduleSchema,
   mayWarn: true,
   errors: ['INVALID_REQUEST_BODY', 'TARGET_INACTIVE', 'CHARGER_NOT_FOUND', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, warn }): Promise<CancelledConnectorSchedule> {
+  async handle(core, { tenantUuid, path, warn }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const connector = findConnector(core.directory, tenantUuid, path);
@@ -364,7 +353,7 @@ export const getConnectorSchedules = endpoint({
   querySchema: asOfQuerySchema,
   responseSchema: connectorSchedulesSchema,
   errors: ['CHARGER_NOT_FOUND'],
-  handle(core, { tenantUuid, path, query: { at } }): ConnectorSchedules | Promise<ConnectorSchedules> {
+  handle(core, { tenantUuid, path, query: { at } }) {
     const { record, location } = findConnector(core.directory, tenantUuid, path);
     const { controllerUuid, connectorId } = record;
     const target = { kind: 'connector', controllerUuid, connectorId } as const;
@@ -397,7 +386,7 @@ export const getConnectorHistory = endpoint({
   querySchema: historyQuerySchema,
   responseSchema: connectorHistorySchema,
   errors: ['CHARGER_NOT_FOUND'],
-  async handle(core, { tenantUuid, path, query }): Promise<ConnectorHistory> {
+  async handle(core, { tenantUuid, path, query }) {
     const asked = askedHistory(query);
     const { record, location } = findConnector(core.directory, tenantUuid, path);
     const { controllerUuid, connectorId } = record;
@@ -423,7 +412,7 @@ export const scheduleOrganization = endpoint({
   responseSchema: organizationScheduleSchema,
   errors: [],
   insteadOfDelete: CANCEL_BY_PRIORITY,
-  async handle(core, { tenantUuid, body }): Promise<OrganizationSchedule> {
+  async handle(core, { tenantUuid, body }) {
     const submittedAtMs = core.clock.nowMs();
     const profile = profileOf(body, submittedAtMs);
     const { organization } = findTenant(core.directory, tenantUuid);
@@ -449,7 +438,7 @@ export const cancelOrganizationSchedule = endpoint({
   summary: 'Cancel a recorded profile of the organization',
   responseSchema: cancelledOrganizationScheduleSchema,
   errors: ['INVALID_REQUEST_BODY', 'PROFILE_NOT_FOUND'],
-  async handle(core, { tenantUuid, path }): Promise<CancelledOrganizationSchedule> {
+  async handle(core, { tenantUuid, path }) {
     const priority = priorityOf(path);
     const atMs = core.clock.nowMs();
     const { organization } = findTenant(core.directory, tenantUuid);
@@ -479,7 +468,7 @@ export const getOrganizationLimits = endpoint({
   querySchema: asOfQuerySchema,
   responseSchema: organizationLimitsSchema,
   errors: [],
-  handle(core, { tenantUuid, query: { at } }): OrganizationLimits | Promise<OrganizationLimits> {
+  handle(core, { tenantUuid, query: { at } }) {
     if (at !== undefined) {
       const atMs = fromInstant(at);
       return stackAt(core, tenantUuid, { kind: 'organization' }, atMs).then((stack) => ({
@@ -509,7 +498,7 @@ export const getOrganizationHistory = endpoint({
   querySchema: historyQuerySchema,
   responseSchema: organizationHistorySchema,
   errors: [],
-  async handle(core, { tenantUuid, query }): Promise<OrganizationHistory> {
+  async handle(core, { tenantUuid, query }) {
     const asked = askedHistory(query);
     const page = await pageOfSubmissions(core, tenantUuid, { kind: 'organization' }, asked);
     return { tenantUuid, ...page, note: ORGANIZATION_NOTE };
@@ -530,7 +519,7 @@ export const scheduleCluster = endpoint({
   mayWarn: true,
   errors: ['CLUSTER_INACTIVE', 'CLUSTER_NOT_FOUND'],
   insteadOfDelete: CANCEL_BY_MEMBER,
-  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn }): Promise<ClusterSchedule> {
+  async handle(core, { tenantUuid, path: { clusterId }, body, requestId, warn }) {
     const profile = profileOf(body, core.clock.nowMs());
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const { record } = findCluster(core.directory, tenantUuid, clusterId);

@@ -52,7 +52,6 @@ export const siteReadingSchema = z
   })
   .transform(({ v: _version, at, ...reading }) => ({ ...reading, atMs: fromInstant(at) }))
   .meta({ id: 'SiteMeterReading' });
-
 export type SiteReading = z.output<typeof siteReadingSchema>;
 
 /** As answers write them. */

@@ -43,7 +43,7 @@ export const putSiteReading = endpoint({
   requestSchema: siteReadingSchema,
   responseSchema: siteMeterSchema,
   errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
-  handle(core, { tenantUuid, path, body }): SiteMeterView {
+  handle(core, { tenantUuid, path, body }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
     requireSiteMeter(location);
     const verdict = receiveSiteMeter(core, location, body);

@@ -12,25 +12,38 @@ export interface Endpoint<Context = Core> extends EndpointDescription, Operation
   readonly insteadOfDelete?: string;
 }
 
-interface Definition<Context, Path extends string, Body extends z.ZodType, Query extends z.ZodObject>
-  extends Omit<Endpoint<Context>, 'handle' | 'path' | 'requestSchema' | 'querySchema' | 'status'> {
+/** An answer has the shape that OpenAPI describes. */
+type AnswerBy<View extends z.ZodType> = z.output<View> & object;
+
+interface Definition<
+  Context,
+  Path extends string,
+  Body extends z.ZodType,
+  Query extends z.ZodObject,
+  View extends z.ZodType,
+> extends Omit<
+    Endpoint<Context>,
+    'handle' | 'path' | 'requestSchema' | 'querySchema' | 'responseSchema' | 'status'
+  > {
   readonly path: Path;
   readonly status?: 201;
   readonly requestSchema?: Body;
   /** Every parameter may be left out. */
   readonly querySchema?: Query;
+  readonly responseSchema: View;
   handle(
     context: Context,
     asked: Asked<ParametersOf<Path>, z.output<Body>, z.output<Query>>,
-  ): object | Promise<object>;
+  ): AnswerBy<View> | Promise<AnswerBy<View>>;
 }
 
 export function endpoint<
   Path extends string,
   Body extends z.ZodType,
   Query extends z.ZodObject,
+  View extends z.ZodType,
   Context = Core,
->(definition: Definition<Context, Path, Body, Query>): Endpoint<Context> {
+>(definition: Definition<Context, Path, Body, Query, View>): Endpoint<Context> {
   return { status: 200, ...definition };
 }
 
