@@ -22,7 +22,7 @@ import { LivenessSweep } from './enforcement/liveness-sweep.js';
 import { measureWhenAsked, sendToOverload } from './enforcement/measure.js';
 import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
-import { ConnectorTelemetryHandler } from './enforcement/telemetry-handler.js';
+import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
 import { operatorChangeOf } from './features/operator-limit/operator-limit.js';
 import { PowerHistory } from './features/power-history/power-history.js';
@@ -127,7 +127,8 @@ class LiveActorSystem implements ActorSystem {
       clock,
       log,
       written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
-      expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
+      expireReadings: (location) =>
+        expireReadings(this.#directory, this.#enforcement, location, clock.monotonicMs()),
       store: { append: this.#append },
       read: store.read,
       directory: this.#directory,

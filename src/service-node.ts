@@ -3,9 +3,9 @@
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import type { Shard } from '../machines/values/shards.js';
+import type { ActorSystem } from './actor-system.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
 import { WarmUp } from './actors/warm-up.js';
-import type { Application } from './features/application.js';
 import { TenantCredentials } from './features/credentials/tenant-credentials.js';
 import { createHealth, createStandbyHealth } from './health.js';
 import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
@@ -54,7 +54,7 @@ const FINISH_WITHIN_MS = 3_000;
 /** A shard that this node owns and runs. */
 interface HeldShard {
   readonly term: Term;
-  readonly application: Application;
+  readonly actors: ActorSystem;
   readonly lease: TermOptions['ownershipLease'];
   readonly due: DueAnswers;
 }
@@ -170,7 +170,7 @@ export class ServiceNode {
       credentials: this.#credentials,
       tenantCredentials: this.#tenantCredentials,
       credentialUses: this.#uses,
-      areReadsRefused: () => this.#terms().some((term) => term.areReadsRefused()),
+      areReadsRefused: () => [...this.#held.values()].some(({ actors }) => actors.areReadsRefused()),
       version: VERSION,
       ...exchanges,
       // Requests that arrive during a stop are forwarded to the nodes that follow.
@@ -197,7 +197,7 @@ export class ServiceNode {
     const running = this.#runningHere(shard);
     if (running === undefined) return this.#forward(shard, request, response);
     if (this.#whole === undefined) running.due.take(response);
-    return handle(running.application);
+    return handle(running.actors.application);
   };
 
   #runningHere(shard: Shard): HeldShard | undefined {
@@ -268,8 +268,8 @@ export class ServiceNode {
     }
     this.#membership.began(shard);
     const due = new DueAnswers();
-    const { application } = term;
-    this.#held.set(shard, { term, application, lease: owned.ownershipLease, due });
+    const { actors } = term;
+    this.#held.set(shard, { term, actors, lease: owned.ownershipLease, due });
     this.#health = this.#newHealth();
     onShards(this.#heldShards(), mqttUrl);
     return {
@@ -327,7 +327,7 @@ export class ServiceNode {
       store: common,
       version: VERSION,
       broker: { isHealthy: () => this.#terms().every(({ isBrokerHealthy }) => isBrokerHealthy) },
-      overdueMs: () => Math.max(0, ...this.#terms().map((term) => term.overdueMs())),
+      overdueMs: () => Math.max(0, ...this.#terms().map(({ actors }) => actors.overdueMs())),
       ...(forwarding !== undefined && { role: 'active' }),
       ...(this.#whole === undefined && {
         sharing: { isClockOff: () => this.#membership.isClockOff, held: () => this.#heldShards() },

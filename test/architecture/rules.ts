@@ -130,6 +130,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'service-node': [
     'term',
+    'actor-system',
     'features',
     EACH_FEATURE,
     'actors',
