@@ -6,7 +6,7 @@ import type { Shard } from '../machines/values/shards.js';
 import type { ActorSystem } from './actor-system.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
 import { WarmUp } from './actors/warm-up.js';
-import { TenantCredentials } from './features/credentials/tenant-credentials.js';
+import { TenantCredentials } from './features/credentials/credentials.js';
 import { createHealth, createStandbyHealth } from './health.js';
 import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
 import type { WithApplication } from './inbound/http/endpoint-handler.js';

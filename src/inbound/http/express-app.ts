@@ -2,8 +2,8 @@
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
 import { createAsyncApiDocument } from '../../features/asyncapi.js';
-import type { TenantCredentials } from '../../features/credentials/tenant-credentials.js';
-import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/tenant-credentials.js';
+import type { TenantCredentials } from '../../features/credentials/credentials.js';
+import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
 import { ENDPOINTS } from '../../features/endpoints.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';

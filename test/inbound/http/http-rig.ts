@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
-import { TenantCredentials } from '../../../src/features/credentials/tenant-credentials.js';
+import { TenantCredentials } from '../../../src/features/credentials/credentials.js';
 import {
   type CredentialDirectory,
   CredentialUses,
