@@ -24,7 +24,6 @@ import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
-import { operatorChangeOf } from './features/operator-limit/operator-limit.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
 import { EventStream } from './features/stream.js';
@@ -253,7 +252,8 @@ class LiveActorSystem implements ActorSystem {
     const { standing } = effect;
     const { locationId } = entity.record;
     this.#options.log.info({ tenantUuid, locationId, ...standing }, "the grid operator's limit changed");
-    this.#bookkeeping.write(tenantUuid, operatorChangeOf(entity, standing, this.#options.clock.nowMs()));
+    const event = { ...standing, locationId, recordedAtMs: this.#options.clock.nowMs() };
+    this.#bookkeeping.write(tenantUuid, { kind: 'operator.put', event });
   }
 
   #schedulerListener(): SchedulerListener<TimedEntity> {

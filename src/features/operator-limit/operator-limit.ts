@@ -11,7 +11,6 @@ import type { EpochMs } from '../../../machines/values/time.js';
 import { type Core, findLocation } from '../../actors/core.js';
 import type { LocationEntity } from '../../actors/directory.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
-import type { Change } from '../../ports/store.js';
 import { toInstant } from '../../wire/instants.js';
 import { askedHistory, historyQuerySchema, nextCursorOf, rowsOfPage } from '../../wire/spans.js';
 import {
@@ -140,15 +139,6 @@ function eventOf(
     sentAtMs,
   };
   return { type: 'order.received', order, now };
-}
-
-/** Row with the state of the location's operator limit. */
-export function operatorChangeOf(
-  { record }: LocationEntity,
-  standing: OperatorStanding,
-  now: EpochMs,
-): Change {
-  return { kind: 'operator.put', event: { ...standing, locationId: record.locationId, recordedAtMs: now } };
 }
 
 /** @throws DomainError NOT_FOUND if no grid operator may limit the location */
