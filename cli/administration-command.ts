@@ -6,10 +6,10 @@ import { NAMED_SCOPES, SCOPES, type Scope, USUAL_SCOPES } from '../machines/valu
 import type { EpochMs } from '../machines/values/time.js';
 import { systemClock } from '../src/clock.js';
 import { databaseUrlOf } from '../src/config.js';
+import { CREDENTIAL_NAME_RULE, credentialNameSchema } from '../src/features/credentials/contract.js';
 import type { Administration, CredentialOrigin } from '../src/ports/administration.js';
 import type { CredentialKind } from '../src/ports/credentials.js';
 import { OperatorError } from '../src/ports/operator-error.js';
-import { CREDENTIAL_NAME_RULE, credentialNameSchema } from '../src/wire/credentials.js';
 import { fromInstant, toInstant } from '../src/wire/instants.js';
 import { instantSchema } from '../src/wire/rest.js';
 import { addSettingsFlags, configOf, DATABASE_SETTINGS, type SettingsFlags } from './settings-flags.js';

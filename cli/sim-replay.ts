@@ -6,9 +6,9 @@ import { isRecordingFile } from '../sim/log/log-file.js';
 import { formatDifference, type RecordingReplay, replayRecording } from '../sim/log/replay-recording.js';
 import { openTrace, type Trace } from '../sim/log/trace.js';
 import type { ConnectorAt, ConnectorName, TraceState } from '../sim/log/trace-state.js';
+import type { ConnectorLive, LocationLive } from '../src/features/live-contract.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { toInstant } from '../src/wire/instants.js';
-import type { ConnectorLive, LocationLive } from '../src/wire/operator-locations.js';
 import { printJson, printLine, printNote, printTable } from './print.js';
 import type { ReplayFlags } from './sim-options.js';
 

@@ -3,6 +3,7 @@
 import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
+import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
 import {
   buildingLoadOf,
   Directory,
@@ -15,18 +16,17 @@ import { Overload } from './actors/overload.js';
 import { createRecovery, type Recovery } from './actors/recovery.js';
 import { type RowChangeListener, RowChangeWatcher } from './actors/row-change-watcher.js';
 import { Scheduler, type SchedulerListener } from './actors/scheduler.js';
-import { type Application, createApplication } from './application/application.js';
-import { createEntityQueue } from './application/core.js';
-import { EventStream } from './application/event-stream.js';
 import { BatchedWrites } from './enforcement/batched-writes.js';
 import { Enforcement } from './enforcement/enforcement.js';
-import { operatorChangeOf } from './enforcement/grid-operator.js';
 import { LivenessSweep } from './enforcement/liveness-sweep.js';
 import { measureWhenAsked, sendToOverload } from './enforcement/measure.js';
 import { OpenAlarms } from './enforcement/open-alarms.js';
-import { PowerHistory } from './enforcement/power-history.js';
 import { Reservations } from './enforcement/reservations.js';
-import { ConnectorTelemetryHandler } from './enforcement/telemetry-handler.js';
+import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
+import type { Application } from './features/application.js';
+import { PowerHistory } from './features/power-history/power-history.js';
+import { SITE_MESSAGES } from './features/site-messages.js';
+import { EventStream } from './features/stream.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
@@ -122,22 +122,33 @@ class LiveActorSystem implements ActorSystem {
       enforcement: this.#enforcement,
       overload: this.#overload,
     });
-    this.application = createApplication(
-      {
-        clock,
-        log,
-        written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
-        expireReadings: (location) => this.#housekeeping.expireReadings(location, clock.monotonicMs()),
-        store: { append: this.#append },
-        archive: store,
-        directory: this.#directory,
-        assembly,
-        clusterQueue: createEntityQueue(),
-        newId,
+    const core: Core = {
+      clock,
+      log,
+      written: (tenantUuid) => this.#bookkeeping.written(tenantUuid),
+      expireReadings: (location) =>
+        expireReadings(this.#directory, this.#enforcement, location, clock.monotonicMs()),
+      store: { append: this.#append },
+      read: store.read,
+      directory: this.#directory,
+      assembly,
+      clusterQueue: createEntityQueue(),
+      newId,
+    };
+    this.application = {
+      answer: (operation, asked) => operation.handle(core, asked),
+      subscribe: (tenantUuid, locationText, listener) => {
+        const location =
+          locationText === undefined ? undefined : findLocation(this.#directory, tenantUuid, locationText);
+        return this.#events.subscribe(findTenant(this.#directory, tenantUuid), location, listener);
       },
-      this.#events,
-    );
-    this.telemetryHandler = new ConnectorTelemetryHandler(this.#directory, this.#enforcement, clock);
+    };
+    this.telemetryHandler = new ConnectorTelemetryHandler({
+      clock,
+      directory: this.#directory,
+      enforcement: this.#enforcement,
+      receiveSite: (kind, location, message) => SITE_MESSAGES[kind].receive(core, location, message),
+    });
   }
 
   overdueMs(): number {
@@ -241,7 +252,8 @@ class LiveActorSystem implements ActorSystem {
     const { standing } = effect;
     const { locationId } = entity.record;
     this.#options.log.info({ tenantUuid, locationId, ...standing }, "the grid operator's limit changed");
-    this.#bookkeeping.write(tenantUuid, operatorChangeOf(entity, standing, this.#options.clock.nowMs()));
+    const event = { ...standing, locationId, recordedAtMs: this.#options.clock.nowMs() };
+    this.#bookkeeping.write(tenantUuid, { kind: 'operator.put', event });
   }
 
   #schedulerListener(): SchedulerListener<TimedEntity> {

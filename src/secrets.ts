@@ -169,36 +169,6 @@ function parseSlowHash(stored: string): SlowHash | undefined {
   return { options, id, salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
 }
 
-const SHORTEST_CHOSEN = 12;
-const LONGEST_CHOSEN = 256;
-const DIFFERENT_CHARACTERS = 5;
-/** Rule for chosen secrets, for messages. */
-export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no sequence like abcdef`;
-// Digits and letters in order, forward or backward.
-const SEQUENCES = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((sequence) => [
-  sequence,
-  [...sequence].reverse().join(''),
-]);
-
-/** A chosen secret that is neither short nor regular: `CHOSEN_SECRET_RULE`. */
-export function isChosenSecretFit(secret: string): boolean {
-  const characters = [...secret.toLowerCase()];
-  if (characters.length < SHORTEST_CHOSEN || characters.length > LONGEST_CHOSEN) return false;
-  if (new Set(characters).size < DIFFERENT_CHARACTERS) return false;
-  const isSequence = characters
-    .slice(1)
-    .every((next, i) => SEQUENCES.some((sequence) => sequence.includes(`${characters[i]}${next}`)));
-  return !isSequence && !isRepeated(characters);
-}
-
-/** The whole text repeats one piece that would be too short by itself. */
-function isRepeated(characters: readonly string[]): boolean {
-  const longest = Math.min(SHORTEST_CHOSEN - 1, Math.floor(characters.length / 2));
-  return Array.from({ length: longest }, (_, i) => i + 1).some((piece) =>
-    characters.every((character, i) => character === characters[i % piece]),
-  );
-}
-
 export function formatApiKey(keyId: string, secret: string): string {
   return `hr_${keyId}_${secret}`;
 }
@@ -220,4 +190,9 @@ export function withoutSecrets(text: string): string {
   return text.replace(SECRETS, (_, keyId: string | undefined) =>
     keyId === undefined ? '[redacted]' : `hr_${keyId}_[redacted]`,
   );
+}
+
+/** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
+export function credentialRef({ kind, id }: { readonly kind: string; readonly id: string }): string {
+  return `${kind}:${id}`;
 }

@@ -3,12 +3,13 @@
 import type { RequestListener } from 'node:http';
 import type { Request } from 'express';
 import type { Shard } from '../machines/values/shards.js';
+import type { ActorSystem } from './actor-system.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
 import { WarmUp } from './actors/warm-up.js';
-import { TenantCredentials } from './application/tenant-credentials.js';
+import { TenantCredentials } from './features/credentials/credentials.js';
 import { createHealth, createStandbyHealth } from './health.js';
 import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
-import type { WithApplication } from './inbound/http/endpoint.js';
+import type { WithApplication } from './inbound/http/endpoint-handler.js';
 import { type Answer, DueAnswers, type Exchanges } from './inbound/http/exchange.js';
 import { createExpressApp } from './inbound/http/express-app.js';
 import type { Forwarding } from './inbound/http/forwarding.js';
@@ -53,6 +54,8 @@ const FINISH_WITHIN_MS = 3_000;
 /** A shard that this node owns and runs. */
 interface HeldShard {
   readonly term: Term;
+  readonly actors: ActorSystem;
+  readonly lease: TermOptions['ownershipLease'];
   readonly due: DueAnswers;
 }
 
@@ -167,7 +170,7 @@ export class ServiceNode {
       credentials: this.#credentials,
       tenantCredentials: this.#tenantCredentials,
       credentialUses: this.#uses,
-      areReadsRefused: () => this.#terms().some((term) => term.areReadsRefused()),
+      areReadsRefused: () => [...this.#held.values()].some(({ actors }) => actors.areReadsRefused()),
       version: VERSION,
       ...exchanges,
       // Requests that arrive during a stop are forwarded to the nodes that follow.
@@ -194,12 +197,12 @@ export class ServiceNode {
     const running = this.#runningHere(shard);
     if (running === undefined) return this.#forward(shard, request, response);
     if (this.#whole === undefined) running.due.take(response);
-    return handle(running.term.application);
+    return handle(running.actors.application);
   };
 
   #runningHere(shard: Shard): HeldShard | undefined {
     const held = this.#held.get(shard);
-    return held?.term.mayAnswer ? held : undefined;
+    return held?.lease.mayAnswer() ? held : undefined;
   }
 
   #forward(shard: Shard, request: Request, response: Answer): Promise<void> {
@@ -265,7 +268,8 @@ export class ServiceNode {
     }
     this.#membership.began(shard);
     const due = new DueAnswers();
-    this.#held.set(shard, { term, due });
+    const { actors } = term;
+    this.#held.set(shard, { term, actors, lease: owned.ownershipLease, due });
     this.#health = this.#newHealth();
     onShards(this.#heldShards(), mqttUrl);
     return {
@@ -323,7 +327,7 @@ export class ServiceNode {
       store: common,
       version: VERSION,
       broker: { isHealthy: () => this.#terms().every(({ isBrokerHealthy }) => isBrokerHealthy) },
-      overdueMs: () => Math.max(0, ...this.#terms().map((term) => term.overdueMs())),
+      overdueMs: () => Math.max(0, ...this.#terms().map(({ actors }) => actors.overdueMs())),
       ...(forwarding !== undefined && { role: 'active' }),
       ...(this.#whole === undefined && {
         sharing: { isClockOff: () => this.#membership.isClockOff, held: () => this.#heldShards() },

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantTiming } from '../machines/ledger/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
-import type { Application } from './application/application.js';
 import { type Config, variableOf } from './config.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
@@ -67,7 +66,7 @@ export class Term {
   readonly #options: TermOptions;
   readonly #logins = createMqttLogins(NO_CREDENTIALS);
   readonly #gateway: ChargerGateway;
-  readonly #actors: ActorSystem;
+  readonly actors: ActorSystem;
   #areActorsStarted = false;
   #isGatewayStarted = false;
 
@@ -75,47 +74,26 @@ export class Term {
     this.#options = options;
     this.#gateway =
       options.seams.createGateway?.() ?? this.#createMqttGateway(this.#createBroker(this.#logins));
-    this.#actors = this.#createActors();
+    this.actors = this.#createActors();
   }
 
   /** Resolves when chargers may connect; after a failure, `stop` releases all started parts. */
   async start(): Promise<{ readonly mqttUrl: string }> {
     this.#areActorsStarted = true;
-    await this.#actors.start();
+    await this.actors.start();
     this.#isGatewayStarted = true;
-    const { url } = await this.#gateway.start(this.#actors.telemetryHandler, () =>
-      this.#actors.syncChargers(),
-    );
-    this.#actors.syncChargers();
+    const { url } = await this.#gateway.start(this.actors.telemetryHandler, () => this.actors.syncChargers());
+    this.actors.syncChargers();
     return { mqttUrl: url };
-  }
-
-  /** False: another node may run by now. */
-  get mayAnswer(): boolean {
-    return this.#options.ownershipLease.mayAnswer();
-  }
-
-  get application(): Application {
-    return this.#actors.application;
   }
 
   get isBrokerHealthy(): boolean {
     return this.#gateway.isHealthy();
   }
 
-  /** Milliseconds by which the oldest waiting boundary is overdue. */
-  overdueMs(): number {
-    return this.#actors.overdueMs();
-  }
-
-  /** The processor is so short that read requests are refused. */
-  areReadsRefused(): boolean {
-    return this.#actors.areReadsRefused();
-  }
-
   async stop(): Promise<void> {
     if (this.#isGatewayStarted) await this.#quietly(() => this.#gateway.stop());
-    if (this.#areActorsStarted) await this.#quietly(() => this.#actors.stop());
+    if (this.#areActorsStarted) await this.#quietly(() => this.actors.stop());
   }
 
   async #quietly(step: () => Promise<void>): Promise<void> {

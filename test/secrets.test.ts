@@ -1,11 +1,11 @@
 // The stored form of a secret, and forbidden secrets.
 import { scryptSync } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
+import { isChosenSecretFit } from '../src/provisioning/field-schemas.js';
 import {
   generateSecret,
   hashPassword,
   hashSecret,
-  isChosenSecretFit,
   isGenerated,
   isHashOutdated,
   isPassword,

@@ -1,7 +1,7 @@
 // Records the inputs and the decisions of a running service, so that a replay can give it the same inputs again.
 import { isUtf8 } from 'node:buffer';
 import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
-import type { Application } from '../../src/application/application.js';
+import type { Application } from '../../src/features/application.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
@@ -10,17 +10,7 @@ import type { LimitPublisher, MessageBus } from '../../src/ports/telemetry.js';
 import type { Seams } from '../../src/service.js';
 import { VERSION } from '../../src/version.js';
 import { RecordingFile } from './log-file.js';
-import {
-  type DecidedLimit,
-  type Input,
-  type Life,
-  READS,
-  type ReadCall,
-  STORE_METHODS,
-  type StoreMethod,
-  WRITES,
-  type WriteCall,
-} from './recording.js';
+import { type DecidedLimit, type Input, type Life, STORE_METHODS, type StoreMethod } from './recording.js';
 
 type ActorOptions = Parameters<typeof createActorSystem>[0];
 
@@ -243,31 +233,18 @@ function recordedApplication(
 ): Application {
   let listeners = 0;
 
-  const writing = (call: WriteCall) =>
-    function write(tenantUuid: string, ...given: unknown[]): Promise<unknown> {
-      return new Promise((resolve, reject) => {
-        turnLater({ kind: 'call', call, tenantUuid, arguments: given.filter(isData) }, () => {
-          const answer: Promise<unknown> = Reflect.apply(application[call], application, [
-            tenantUuid,
-            ...given,
-          ]);
-          answer.then(resolve, reject);
-        });
-      });
-    };
-
-  // A read expires old readings of its location, so it is a turn, too. The read stays synchronous.
-  const reading = (call: ReadCall) =>
-    function read(tenantUuid: string, ...given: unknown[]): unknown {
-      return turn({ kind: 'read', call, tenantUuid, arguments: given.filter(isData) }, () =>
-        Reflect.apply(application[call], application, [tenantUuid, ...given]),
-      );
-    };
-
   return {
-    ...application,
-    ...Object.fromEntries(WRITES.map((call) => [call, writing(call)])),
-    ...Object.fromEntries(READS.map((call) => [call, reading(call)])),
+    answer(operation, asked) {
+      const { warn: _, ...told } = asked;
+      const input = { call: operation.operationId, ...told };
+      // A read expires old readings of its location, so it is a turn, too. The read stays synchronous.
+      if (operation.method === 'get')
+        return turn({ kind: 'read', ...input }, () => application.answer(operation, asked));
+      const write = async () => application.answer(operation, asked);
+      return new Promise((resolve, reject) =>
+        turnLater({ kind: 'call', ...input }, () => void write().then(resolve, reject)),
+      );
+    },
     subscribe(tenantUuid, locationId, listener) {
       const n = ++listeners;
       const about = { tenantUuid, ...(locationId === undefined ? {} : { locationId }) };
@@ -277,11 +254,6 @@ function recordedApplication(
       return () => turn({ kind: 'unlisten', n }, end);
     },
   };
-}
-
-/** Functions are callbacks for the answer, and not part of the request. */
-function isData(value: unknown): boolean {
-  return typeof value !== 'function';
 }
 
 /** Each call gets the next number. Recording delays each answer by one turn of the host's event loop. */

@@ -2,7 +2,9 @@
 // line of JSON: an input or a decision.
 import { z } from 'zod';
 import { LIMIT_REASONS } from '../../machines/ledger/grant.js';
-import { COMMANDS, QUERIES } from '../../src/application/application.js';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import type { Operation } from '../../src/actors/core.js';
+import { ENDPOINTS } from '../../src/features/endpoints.js';
 import { OperatorError } from '../../src/ports/operator-error.js';
 import { LogFile, type LogPart, partsOf } from './log-file.js';
 
@@ -17,19 +19,25 @@ export const STORE_METHODS = [
 ] as const;
 export type StoreMethod = (typeof STORE_METHODS)[number];
 
-export type WriteCall = keyof typeof COMMANDS;
-/** Calls of the application interface that change something; a replay makes them again. */
-export const WRITES = Object.keys(COMMANDS) as WriteCall[];
-
-export type ReadCall = keyof typeof QUERIES;
-/**
- * Calls of the application interface that only read. A replay makes them again, because a read expires old readings.
- */
-export const READS = Object.keys(QUERIES) as ReadCall[];
+const idOf = ({ operationId }: Operation) => operationId;
+const isRead = ({ method }: Operation) => method === 'get';
+/** Operations that change something. */
+const WRITES = ENDPOINTS.filter((operation) => !isRead(operation)).map(idOf);
+/** Operations that only read. A replay answers them again, because a read expires old readings. */
+const READS = ENDPOINTS.filter(isRead).map(idOf);
 
 const count = z.number().int().min(0);
 /** Wall clock and monotonic clock, ms: with both, a step of the wall clock is visible. */
 const instant = { at: z.number().int(), mono: z.number().min(0) };
+
+/** The input of an operation. */
+const asked = {
+  tenantUuid: z.string().transform((text) => text as TenantUuid),
+  requestId: z.string(),
+  path: z.record(z.string(), z.string()),
+  body: z.unknown().optional(),
+  query: z.unknown().optional(),
+};
 
 const lifeSchema = z.object({
   kind: z.literal('life'),
@@ -83,15 +91,13 @@ const inputSchema = z.discriminatedUnion('kind', [
     kind: z.literal('call'),
     ...instant,
     call: z.enum(WRITES),
-    tenantUuid: z.string(),
-    arguments: z.array(z.unknown()),
+    ...asked,
   }),
   z.object({
     kind: z.literal('read'),
     ...instant,
     call: z.enum(READS),
-    tenantUuid: z.string(),
-    arguments: z.array(z.unknown()),
+    ...asked,
   }),
   /** A listener of the event stream came or left: the service samples power while there is a listener. */
   z.object({

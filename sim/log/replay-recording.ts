@@ -3,7 +3,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { type ActorSystem, createActorSystem } from '../../src/actor-system.js';
-import type { Application } from '../../src/application/application.js';
+import type { Application } from '../../src/features/application.js';
+import { ENDPOINTS } from '../../src/features/endpoints.js';
+import { getLocationLive } from '../../src/features/live.js';
+import { type LocationLive, locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationListSchema } from '../../src/features/locations/contract.js';
+import { listLocations } from '../../src/features/locations/locations.js';
 import { Telemetry } from '../../src/inbound/mqtt/telemetry.js';
 import { createMetrics } from '../../src/metrics.js';
 import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
@@ -12,7 +17,6 @@ import type { Log } from '../../src/ports/log.js';
 import { type Store, StoreUnavailableError } from '../../src/ports/store.js';
 import type { LimitPublisher } from '../../src/ports/telemetry.js';
 import { toInstant } from '../../src/wire/instants.js';
-import type { LocationLive } from '../../src/wire/operator-locations.js';
 import {
   type DecidedLimit,
   type Input,
@@ -293,16 +297,14 @@ class ReplayedLife {
         this.#telemetry.receive(input.topic, payloadOf(input));
         break;
       case 'call':
-        make(this.#actors.application, input);
+      case 'read':
+        answerAgain(this.#actors.application, input);
         break;
       case 'listen':
         this.#listen(input);
         break;
       case 'unlisten':
         this.#listeners.get(input.n)?.();
-        break;
-      case 'read':
-        look(this.#actors.application, input);
         break;
     }
   }
@@ -322,38 +324,31 @@ function payloadOf({ text = '', base64 }: InputOf<'message'>): Buffer {
   return base64 === undefined ? Buffer.from(text) : Buffer.from(base64, 'base64');
 }
 
-/** The answer has no receiver in a replay; the effects of the call appear in later limits. */
-function make(application: Application, { call, tenantUuid, arguments: given }: InputOf<'call'>): void {
-  const answer: Promise<unknown> = Reflect.apply(application[call], application, [
-    tenantUuid,
-    ...given,
-    () => {},
-  ]);
-  answer.catch(() => {});
-}
-
-/** The answer is not compared. The recording does not hold the rows of the database, so a read of rows fails. */
-function look(application: Application, { call, tenantUuid, arguments: given }: InputOf<'read'>): void {
+/** The answer has no receiver in a replay, and is not compared; the effects appear in later limits. */
+function answerAgain(application: Application, { call, ...asked }: InputOf<'call' | 'read'>): void {
   try {
-    const answer: unknown = Reflect.apply(application[call], application, [tenantUuid, ...given]);
+    // The recording does not hold the rows of the database, so a read of rows fails.
+    const operation = ENDPOINTS.find(({ operationId }) => operationId === call);
+    const { body, query } = asked;
+    const answer = operation && application.answer(operation, { ...asked, body, query, warn() {} });
     if (answer instanceof Promise) answer.catch(() => {});
   } catch {
     // A read of a missing location was refused in the recording, too.
   }
 }
 
-function livesOf(
-  application: Application,
-  tenantUuid: Parameters<Application['listLocations']>[0],
-): LocationLive[] {
+function livesOf(application: Application, tenantUuid: TenantUuid): LocationLive[] {
+  const asked = { tenantUuid, requestId: '', body: undefined, warn() {} };
   const lives: LocationLive[] = [];
   let cursor: string | undefined;
   do {
-    const page = application.listLocations(tenantUuid, {
-      limit: PAGE,
-      ...(cursor === undefined ? {} : { cursor }),
-    });
-    lives.push(...page.locations.map(({ locationId }) => application.locationLive(tenantUuid, locationId)));
+    const query = { limit: PAGE, cursor };
+    const page = locationListSchema.parse(application.answer(listLocations, { ...asked, path: {}, query }));
+    for (const { locationId } of page.locations) {
+      const path = { locationId };
+      const live = application.answer(getLocationLive, { ...asked, path, query: undefined });
+      lives.push(locationLiveSchema.parse(live));
+    }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
   return lives;
@@ -401,12 +396,7 @@ function createReplayedStore(): ReplayedStore {
     ping: unrecorded,
     glanceAtTenant: unrecorded,
     close: async () => {},
-    alarms: unrecorded,
-    profileHistory: unrecorded,
-    profilesAt: unrecorded,
-    permanentLimitHistory: unrecorded,
-    powerHistory: unrecorded,
-    operatorEvents: unrecorded,
+    read: unrecorded,
     tenantCredentials: unrecorded,
     changeCredentials: unrecorded,
     noteCredentialUses: unrecorded,

@@ -1,8 +1,7 @@
 // Schema of a REST call in a scenario: an operation of the API by name, checked as far as possible before the run.
 import { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
-import { EXTENSION_ENDPOINTS } from '../../src/inbound/http/extension-endpoints.js';
+import { ENDPOINTS } from '../../src/features/endpoints.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import { GROUP_RULE, idSchema, textSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { suggest } from '../../src/provisioning/parse-yaml.js';
@@ -14,7 +13,7 @@ import { momentSchema, parseMoment, resolveMoment, type ScenarioSpan } from './m
 const TEXTS_RULE = 'must be a group of fields with texts';
 
 export const OPERATIONS: ReadonlyMap<string, EndpointDescription> = new Map(
-  [...ENDPOINTS, ...EXTENSION_ENDPOINTS].map((endpoint) => [endpoint.operationId, endpoint]),
+  ENDPOINTS.map((endpoint) => [endpoint.operationId, endpoint]),
 );
 
 const textsSchema = z.record(z.string(), textSchema(1000), TEXTS_RULE).default({});

@@ -123,7 +123,7 @@ class NodeStore {
       glanceAtTenant: (tenantUuid) => reach(() => store.glanceAtTenant(tenantUuid)),
       loadCredentials: () => reach(() => store.loadCredentials()),
       revisionSince: (since) => reach(() => store.revisionSince(since)),
-      powerHistory: (...asked) => reach(() => store.powerHistory(...asked)),
+      read: (question) => reach(() => store.read(question)),
       forgetPowerBefore: (beforeMs) => reach(() => store.forgetPowerBefore(beforeMs)),
       ping: () => reach(() => store.ping()),
       tenantCredentials: (tenantUuid) => reach(() => store.tenantCredentials(tenantUuid)),

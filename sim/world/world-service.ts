@@ -106,13 +106,9 @@ function mortalStore(
         await own.write();
         return store.loadTenant(tenantUuid);
       }),
-    async alarms(tenantUuid, filter) {
+    async read(question) {
       await own.write();
-      return store.alarms(tenantUuid, filter);
-    },
-    async powerHistory(tenantUuid, locationId, window, stepMs) {
-      await own.write();
-      return store.powerHistory(tenantUuid, locationId, window, stepMs);
+      return store.read(question);
     },
     forgetPowerBefore: (beforeMs) =>
       counted(async () => {

@@ -18,7 +18,6 @@ import type { ClusterId, ConnectorAddress, LocationId, TenantUuid } from '../../
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
 import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
-import type { LocationLimits } from '../wire/rest.js';
 import type { Scheduler } from './scheduler.js';
 
 // Entities of the directory: each location, cluster and organization with its actor system and its data.
@@ -34,7 +33,7 @@ export interface LocationEntity {
   /** Clusters that the location is a member of. */
   readonly clusters: Set<ClusterEntity>;
   /** The last limits view; dropped at every event, boundaries included. */
-  limitsView: LocationLimits | undefined;
+  limitsView: object | undefined;
   /** Open alarms by kind and connector. Only the alarm book writes them. */
   readonly alarms: Map<string, AlarmRecord>;
   /** Draw in the present minute. */
@@ -107,6 +106,18 @@ export function supervisorOf({ actor }: LocationEntity): LocationSupervisor {
 }
 
 /** A child of the location's actor. */
+/** Powers in kW. */
+export interface DrawnKw {
+  readonly actualKw: number;
+  /** Estimated part of it; null if everything is measured. */
+  readonly estimatedKw: number | null;
+}
+
+export function drawnKwOf(location: LocationEntity): DrawnKw {
+  const { actualW, estimatedW } = supervisorOf(location).draw.now;
+  return { actualKw: actualW / 1000, estimatedKw: estimatedW === undefined ? null : estimatedW / 1000 };
+}
+
 export function connectorActorOf(location: LocationEntity, key: string): ConnectorActor | undefined {
   return location.actor.getSnapshot().context.connectors.get(key);
 }

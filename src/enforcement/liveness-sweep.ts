@@ -56,11 +56,6 @@ export class LivenessSweep {
       this.#requestSync(location, ({ control }) => !control.account.isDescribed);
   }
 
-  expireReadings(location: LocationEntity, nowMs: number): void {
-    const { directory, enforcement } = this.#options;
-    expireReadings(directory, enforcement, location, nowMs);
-  }
-
   /** @param dueAtMs planned time of this call */
   #keepHouse(dueAtMs: number): void {
     const { clock, timing, directory, enforcement, overload } = this.#options;
@@ -68,7 +63,7 @@ export class LivenessSweep {
     overload.look(nowMs - dueAtMs, nowMs);
     const instant = { now: clock.nowMs(), nowMs };
     for (const location of this.#locations()) {
-      this.expireReadings(location, nowMs);
+      expireReadings(directory, enforcement, location, nowMs);
       confirmSiteReading(directory, location, instant);
     }
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {

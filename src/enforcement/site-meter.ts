@@ -1,4 +1,4 @@
-// Passes readings of a location's meter from any inbound path to the location, together with its chargers' reports.
+// Confirms a waiting reading of a location's meter by its chargers' reports, and derives the alarms of the meter.
 import type { SiteMeterReport } from '../../machines/limits/site-meter.machine.js';
 import type { Instant } from '../../machines/power/budget.js';
 import { chargersNowOf } from '../../machines/power/chargers-draw.js';
@@ -6,40 +6,9 @@ import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Directory } from '../actors/directory.js';
 import { buildingLoadOf, type LocationEntity, supervisorOf } from '../actors/directory.js';
-import type { SiteMeterMessage } from '../ports/telemetry.js';
 
-/** A sender's clock may be wrong by this much. An older reading was delayed, and does not describe the present. */
-const CLOCK_OFF_MS = 60_000;
 /** A meter without any reading is missed after this. */
 const MISSED_AFTER_MS = 60_000;
-
-/**
- * `outdated`: a newer reading was taken before, or the reading is too old to show anything. `ahead`: the sender's clock
- * is wrong.
- */
-export type SiteMeterVerdict = 'accepted' | 'outdated' | 'ahead';
-
-/** Undefined if the location has no meter. */
-export function receiveSiteMeter(
-  directory: Directory,
-  location: LocationEntity,
-  message: SiteMeterMessage,
-  instant: Instant,
-): SiteMeterVerdict | undefined {
-  const load = buildingLoadOf(location);
-  if (load === undefined) return undefined;
-  const { now } = instant;
-  if (message.atMs > now + CLOCK_OFF_MS) return 'ahead';
-  if (message.atMs < now - CLOCK_OFF_MS || !load.isNews(message)) return 'outdated';
-  const chargers = chargersNowOf(supervisorOf(location), instant);
-  directory.sendToLocation(location, {
-    type: 'siteMeter.event',
-    event: { type: 'reading.received', reading: message, chargers, now },
-  });
-  if (location.actor.getSnapshot().context.billedWindow !== undefined)
-    directory.sendToLocation(location, { type: 'import.due', ...instant });
-  return 'accepted';
-}
 
 /** Passes the chargers' reports since the last reading to the location, if a reading still waits for them. */
 export function confirmSiteReading(directory: Directory, location: LocationEntity, instant: Instant): void {

@@ -16,26 +16,34 @@ import { type DcUnit, gridWOfDcW, tenthsOfDcW } from '../../machines/values/unit
 import type { Directory } from '../actors/directory.js';
 import { type ConnectorEntity, type LocationEntity, supervisorOf } from '../actors/directory.js';
 import type { Clock } from '../ports/clock.js';
-import type {
-  ChargerState,
-  ConnectorMeter,
-  OperatorMessage,
-  SiteMeterMessage,
-  TelemetryHandler,
-} from '../ports/telemetry.js';
+import type { ChargerState, ConnectorMeter, TelemetryHandler } from '../ports/telemetry.js';
+import type { SiteKind } from '../wire/topics.js';
 import type { Enforcement } from './enforcement.js';
-import { receiveOperator } from './grid-operator.js';
-import { receiveSiteMeter } from './site-meter.js';
+
+/** Passes a message about a whole location to its feature. */
+type ReceiveSite = (
+  kind: SiteKind,
+  location: LocationEntity,
+  message: unknown,
+) => 'accepted' | 'outdated' | 'ahead' | undefined;
 
 export class ConnectorTelemetryHandler implements TelemetryHandler {
   readonly #directory: Directory;
   readonly #enforcement: Enforcement;
   readonly #clock: Clock;
 
-  constructor(directory: Directory, enforcement: Enforcement, clock: Clock) {
-    this.#directory = directory;
-    this.#enforcement = enforcement;
-    this.#clock = clock;
+  readonly #receiveSite: ReceiveSite;
+
+  constructor(parts: {
+    readonly directory: Directory;
+    readonly enforcement: Enforcement;
+    readonly clock: Clock;
+    readonly receiveSite: ReceiveSite;
+  }) {
+    this.#directory = parts.directory;
+    this.#enforcement = parts.enforcement;
+    this.#clock = parts.clock;
+    this.#receiveSite = parts.receiveSite;
   }
 
   connectorMeter(
@@ -50,26 +58,14 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     return new Meter(connector, this.#directory, this.#enforcement);
   }
 
-  recordOperator(
+  recordSite(
+    kind: SiteKind,
     tenantUuid: TenantUuid,
     locationId: LocationId,
-    message: OperatorMessage,
+    message: unknown,
   ): RecordResult | undefined {
     const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
-    const verdict = location && receiveOperator(this.#directory, location, message, this.#clock.nowMs());
-    return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
-  }
-
-  recordSiteMeter(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    message: SiteMeterMessage,
-  ): RecordResult | undefined {
-    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
-    if (location === undefined) return undefined;
-    const instant = { now: this.#clock.nowMs(), nowMs: this.#clock.monotonicMs() };
-    expireReadings(this.#directory, this.#enforcement, location, instant.nowMs);
-    const verdict = receiveSiteMeter(this.#directory, location, message, instant);
+    const verdict = location && this.#receiveSite(kind, location, message);
     return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
   }
 

@@ -21,13 +21,8 @@ import type {
   TenantRecord,
 } from './records.js';
 
-/** `mqttSecretHash` undefined keeps the stored password. */
-export interface ProvisionedOperator extends OperatorRecord {
-  readonly mqttSecretHash: string | undefined;
-}
-
-/** `mqttSecretHash` undefined keeps the stored password. */
-export interface ProvisionedSiteMeter extends SiteMeterRecord {
+/** Undefined keeps the stored password. */
+interface WithLogin {
   readonly mqttSecretHash: string | undefined;
 }
 
@@ -39,18 +34,16 @@ export interface ProvisionedTenant extends TenantRecord {
     LocationRecord,
     'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'connection' | 'feeders'
   > & {
-    readonly operator: ProvisionedOperator | null;
+    readonly operator: (OperatorRecord & WithLogin) | null;
     /** Left out without a site meter. */
-    readonly siteMeter?: ProvisionedSiteMeter | null;
+    readonly siteMeter?: (SiteMeterRecord & WithLogin) | null;
     /** Left out without rules. */
     readonly limitRules?: LimitRules;
     /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];
-    readonly chargers: readonly {
+    readonly chargers: readonly (WithLogin & {
       readonly controllerUuid: ControllerUuid;
-      /** undefined keeps the stored password. */
-      readonly mqttSecretHash: string | undefined;
       /** Left out for a charger directly on the connection. */
       readonly feeder?: string | null;
       /** Left out if heartbeat and lease follow the service's settings. */
@@ -60,14 +53,16 @@ export interface ProvisionedTenant extends TenantRecord {
         'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'
       > &
         Partial<Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'>>)[];
-    }[];
+    })[];
   })[];
-  readonly gateways: readonly {
+  readonly gateways: readonly (WithLogin & {
     readonly gatewayId: string;
-    readonly mqttSecretHash: string | undefined;
     readonly controllers: readonly ControllerUuid[];
-  }[];
+  })[];
 }
+
+/** A location of such a tenant. */
+export type ProvisionedLocation = ProvisionedTenant['locations'][number];
 
 export interface ProvisioningAction {
   readonly action: 'created' | 'updated' | 'removed' | 'unchanged';

@@ -63,9 +63,13 @@ export interface CredentialUse {
   readonly usedAtMs: EpochMs;
 }
 
-/** A credential in text: `apiKey:a1b2c3d4` or `client:backend`. */
-export function credentialRef({ kind, id }: Pick<CredentialRecord, 'kind' | 'id'>): string {
-  return `${kind}:${id}`;
+/** The credential of the request, with the rights that it may pass on. */
+export interface Grantor {
+  readonly kind: CredentialKind;
+  readonly id: string;
+  readonly tenantUuid: TenantUuid;
+  readonly scopes: readonly Scope[];
+  readonly expiresAtMs: EpochMs | null;
 }
 
 /** A login of a charger, of a gateway for several, of a grid operator, or of a site meter. */

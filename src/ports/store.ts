@@ -1,8 +1,9 @@
 // The durable state: its changes and its queries.
 
+import type { Knex } from 'knex';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../machines/values/ids.js';
-import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
+import type { EpochMs } from '../../machines/values/time.js';
 import type { CredentialChange, CredentialRecord, CredentialSet, CredentialUse } from './credentials.js';
 import type { Ownership } from './ownership.js';
 import type {
@@ -10,10 +11,7 @@ import type {
   BilledWindowRecord,
   ClusterRecord,
   OperatorEventRecord,
-  PermanentLimitHistoryRecord,
   PowerRecord,
-  PowerStep,
-  ProfileHistoryRecord,
   ProfileTarget,
   ReservationRecord,
   TenantState,
@@ -54,6 +52,17 @@ export type Change =
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; a second write replaces it. */
   | { readonly kind: 'power.put'; readonly locationId: LocationId; readonly minute: PowerRecord };
+
+/** Changes of some kinds, with their tenant. */
+export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }> & {
+  readonly tenantUuid: TenantUuid;
+};
+
+/** Changes of one caller, written all or none. */
+export interface Submission {
+  readonly tenantUuid: TenantUuid;
+  readonly changes: readonly Change[];
+}
 
 /** The store cannot read or write now (locked, full, unreachable). Becomes 503. */
 export class StoreUnavailableError extends Error {
@@ -108,60 +117,8 @@ export interface Store {
   loadTenant(tenantUuid: TenantUuid): Promise<TenantState>;
   /** The same rows as of this moment, for callers that do not run the tenant. It waits for no writer. */
   glanceAtTenant(tenantUuid: TenantUuid): Promise<TenantState>;
-  /**
-   * Every profile ever submitted for the target whose window overlaps `window`, in the order of
-   * submission. Later rows come last, so pages stay stable.
-   */
-  profileHistory(
-    tenantUuid: TenantUuid,
-    target: ProfileTarget,
-    window: TimeWindow,
-    page?: Page,
-  ): Promise<ProfileHistoryRecord[]>;
-  /**
-   * The profiles that held a slot of the target at `atMs`: submitted by
-   * then and not superseded. In order of submission.
-   */
-  profilesAt(tenantUuid: TenantUuid, target: ProfileTarget, atMs: EpochMs): Promise<ProfileHistoryRecord[]>;
-  /**
-   * In the order in which they were set: the one in force at the start of `window`,
-   * and those set inside it; without a window all.
-   */
-  permanentLimitHistory(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    window?: TimeWindow,
-    page?: Page,
-  ): Promise<PermanentLimitHistoryRecord[]>;
-  /**
-   * Alarms that were open at any time inside `window`, the newest first, at most `count`; of one location or of all.
-   */
-  alarms(
-    tenantUuid: TenantUuid,
-    filter: {
-      readonly locationId: LocationId | undefined;
-      readonly window: TimeWindow;
-      readonly count: number;
-    },
-  ): Promise<AlarmRecord[]>;
-  /** States of a location's grid operator limit inside `window`, the one at its start first, in order. */
-  operatorEvents(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    window: TimeWindow,
-    page?: Page,
-  ): Promise<OperatorEventRecord[]>;
-  /**
-   * Power of a location in steps of `stepMs` (whole minutes) counted from `window.startsAtMs`, oldest first. A step
-   * without a stored minute is left out. Currents are those of the whole location, or of `feeder`.
-   */
-  powerHistory(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    window: TimeWindow,
-    stepMs: number,
-    feeder?: string,
-  ): Promise<PowerStep[]>;
+  /** Answers a question about the history by rows, all as of one instant. It waits for no writer. */
+  read<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T>;
   /** Deletes minutes of power before `beforeMs`, of all tenants; no other history is ever deleted. */
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */

@@ -10,7 +10,6 @@ import type {
   TenantUuid,
 } from '../../machines/values/ids.js';
 import type { SessionState } from '../../machines/values/session-state.js';
-import type { EpochMs } from '../../machines/values/time.js';
 
 /** Messages in both directions, through any broker. */
 export interface MessageBus {
@@ -124,31 +123,6 @@ export interface ChargerState {
     | undefined;
 }
 
-/** A message of the grid operator's side for a location. */
-export interface OperatorMessage {
-  /** Name of the sender, in the operator's own words. */
-  readonly source: string;
-  /** undefined: a heartbeat. */
-  readonly isActive?: boolean | undefined;
-  readonly limitKw?: number | undefined;
-  /** From `sentAtMs` on, s; undefined: until it is withdrawn. */
-  readonly durationS?: number | undefined;
-  /** By the sender's clock. */
-  readonly sentAtMs: EpochMs;
-}
-
-/** A reading of a location's meter. */
-export interface SiteMeterMessage {
-  readonly hb?: number | undefined;
-  /** By the sender's clock. */
-  readonly atMs: EpochMs;
-  /** Positive: import. */
-  readonly powerW: number;
-  /** Of L1, L2 and L3. */
-  readonly currentA?: readonly [number, number, number] | undefined;
-  readonly energyWh?: number | undefined;
-}
-
 /** Telemetry handler: receives reports of chargers. No function throws or waits. */
 export interface TelemetryHandler {
   /** undefined for an unknown connector of that charger, location and tenant. */
@@ -158,17 +132,14 @@ export interface TelemetryHandler {
     controllerUuid: ControllerUuid,
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined;
-  /** From the grid operator of the location; undefined if none is provisioned. */
-  recordOperator(
+  /**
+   * From the grid operator or the meter of the location, already checked; undefined if it has none.
+   */
+  recordSite(
+    kind: 'operator' | 'siteMeter',
     tenantUuid: TenantUuid,
     locationId: LocationId,
-    message: OperatorMessage,
-  ): RecordResult | undefined;
-  /** From the meter of the location; undefined if it has none. */
-  recordSiteMeter(
-    tenantUuid: TenantUuid,
-    locationId: LocationId,
-    message: SiteMeterMessage,
+    message: unknown,
   ): RecordResult | undefined;
   /** For every connector of the charger; undefined for an unknown charger. */
   recordState(

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { PhaseCurrents } from '../../machines/power/fuses.js';
 import { isId } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
-import { CHOSEN_SECRET_RULE, isChosenSecretFit } from '../secrets.js';
+
 import { isStorable, LIMIT_KW_RULE, MOST_LIMIT_KW, STORABLE_RULE } from '../wire/rest.js';
 
 export const GROUP_RULE = 'must be a group of fields';
@@ -20,6 +20,40 @@ export function idSchema<T extends string>() {
 export function textSchema(max: number) {
   const rule = `must be text of 1 to ${max} characters`;
   return z.string(rule).min(1, rule).max(max, rule).refine(isStorable, STORABLE_RULE);
+}
+
+const SHORTEST_CHOSEN = 12;
+
+const LONGEST_CHOSEN = 256;
+
+const DIFFERENT_CHARACTERS = 5;
+
+/** Rule for chosen secrets, for messages. */
+export const CHOSEN_SECRET_RULE = `must be text of ${SHORTEST_CHOSEN} to ${LONGEST_CHOSEN} characters, at least ${DIFFERENT_CHARACTERS} of them different, no short piece repeated and no sequence like abcdef`;
+
+// Digits and letters in order, forward or backward.
+const SEQUENCES = ['01234567890', 'abcdefghijklmnopqrstuvwxyza'].flatMap((sequence) => [
+  sequence,
+  [...sequence].reverse().join(''),
+]);
+
+/** A chosen secret that is neither short nor regular: `CHOSEN_SECRET_RULE`. */
+export function isChosenSecretFit(secret: string): boolean {
+  const characters = [...secret.toLowerCase()];
+  if (characters.length < SHORTEST_CHOSEN || characters.length > LONGEST_CHOSEN) return false;
+  if (new Set(characters).size < DIFFERENT_CHARACTERS) return false;
+  const isSequence = characters
+    .slice(1)
+    .every((next, i) => SEQUENCES.some((sequence) => sequence.includes(`${characters[i]}${next}`)));
+  return !isSequence && !isRepeated(characters);
+}
+
+/** The whole text repeats one piece that would be too short by itself. */
+function isRepeated(characters: readonly string[]): boolean {
+  const longest = Math.min(SHORTEST_CHOSEN - 1, Math.floor(characters.length / 2));
+  return Array.from({ length: longest }, (_, i) => i + 1).some((piece) =>
+    characters.every((character, i) => character === characters[i % piece]),
+  );
 }
 
 /** A password or client secret that a person chose. */

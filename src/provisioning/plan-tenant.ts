@@ -1,5 +1,7 @@
 // Turns a tenant of a provisioning file into rows: hashes preset secrets, and generates missing ones.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
+import type { ProvisionedOperator } from '../features/operator-limit/contract.js';
+import type { ProvisionedSiteMeter } from '../features/site-meter/contract.js';
 import type { PasswordSeal, ProvisionedTenant } from '../ports/administration.js';
 import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
 import {
@@ -16,7 +18,6 @@ import {
   secretIdOf,
 } from '../secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
-import type { OperatorEntry, SiteMeterEntry } from './site-schema.js';
 
 // Hashes the preset secrets of a provisioning file. A stored hash of the same secret stays, unless it is out of date.
 
@@ -251,7 +252,7 @@ export function planTenant(
     }));
 
   const planOperator = (
-    { mqttPassword: _, failsafeKw, ...operator }: OperatorEntry,
+    { mqttPassword: _, failsafeKw, ...operator }: ProvisionedOperator,
     chargingPoints: number,
   ) => ({
     ...operator,
@@ -259,7 +260,7 @@ export function planTenant(
     mqttSecretHash: plan.login('operator', operator.operatorUuid),
   });
 
-  const planSiteMeter = ({ mqttPassword: _, ...siteMeter }: SiteMeterEntry) => ({
+  const planSiteMeter = ({ mqttPassword: _, ...siteMeter }: ProvisionedSiteMeter) => ({
     ...siteMeter,
     mqttSecretHash: plan.login('siteMeter', siteMeter.meterUuid),
   });

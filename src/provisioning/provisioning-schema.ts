@@ -1,28 +1,29 @@
 // The shape of the provisioning file, with bounds and defaults. Each error has the rule.
 import { z } from 'zod';
+import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/values/ids.js';
+import { provisionedOperatorSchema } from '../features/operator-limit/contract.js';
+import { provisionedPeakShavingSchema } from '../features/peak-shaving/contract.js';
+import { provisionedSiteMeterSchema } from '../features/site-meter/contract.js';
 import { ENERGY_MANAGEMENT, SCOPES, USUAL_SCOPES } from '../ports/records.js';
-import { CHOSEN_SECRET_RULE, isChosenSecretFit, parseApiKey } from '../secrets.js';
+import { parseApiKey } from '../secrets.js';
 import { fromInstant } from '../wire/instants.js';
 import { instantSchema } from '../wire/rest.js';
 import { chargerSchema, timingFields, timingOf, withTiming } from './charger-schema.js';
 import {
+  CHOSEN_SECRET_RULE,
+  FEEDER_RULE,
   GROUP_RULE,
   idSchema,
+  isChosenSecretFit,
   listSchema,
+  numberSchema,
+  phaseCurrentsSchema,
   powerSchema,
   secretSchema,
   statusSchema,
   textSchema,
 } from './field-schemas.js';
-import {
-  connectionSchema,
-  feederSchema,
-  limitRuleFields,
-  operatorSchema,
-  siteMeterSchema,
-  withLimitRules,
-} from './site-schema.js';
 
 const KEY_RULE = 'must be hr_<8 characters>_<16 to 128 characters>, all of A-Z a-z 0-9';
 const KEY_SECRET_RULE = `after hr_<8 characters>_ it ${CHOSEN_SECRET_RULE}; leave the key out to have one made`;
@@ -54,6 +55,34 @@ const clientSchema = z.strictObject(
   GROUP_RULE,
 );
 
+const connectionSchema = z.strictObject(
+  {
+    currentA: phaseCurrentsSchema(),
+    voltageV: numberSchema(50, 1000, 'V between phase and neutral').default(230),
+  },
+  GROUP_RULE,
+);
+
+const feederSchema = z.strictObject(
+  {
+    name: idSchema<string>(),
+    currentA: phaseCurrentsSchema(),
+    parent: z.string(FEEDER_RULE).optional(),
+  },
+  GROUP_RULE,
+);
+
+/** Fields of a location with the rules of its further limits. */
+const limitRuleFields = {
+  peakShaving: provisionedPeakShavingSchema.optional(),
+} satisfies Readonly<Record<keyof LimitRules, z.ZodType>>;
+
+/** Joins these fields of a location. */
+function withLimitRules<L extends LimitRules>({ peakShaving, ...location }: L) {
+  const limitRules: Required<LimitRules> = { peakShaving };
+  return { ...location, limitRules };
+}
+
 const locationSchema = z
   .strictObject(
     {
@@ -62,8 +91,8 @@ const locationSchema = z
       status: statusSchema(),
       permanentLimitKw: powerSchema(),
       gridLimitKw: powerSchema().optional(),
-      operator: operatorSchema.optional(),
-      siteMeter: siteMeterSchema.optional(),
+      operator: provisionedOperatorSchema.optional(),
+      siteMeter: provisionedSiteMeterSchema.optional(),
       ...limitRuleFields,
       connection: connectionSchema.optional(),
       feeders: listSchema(feederSchema).default([]),

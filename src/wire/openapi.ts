@@ -18,7 +18,7 @@ export interface EndpointDescription {
   /** Undefined if no credential is needed. */
   readonly scope: string | undefined;
   readonly requestSchema?: z.ZodType | undefined;
-  readonly querySchema?: z.ZodObject;
+  readonly querySchema?: z.ZodObject | undefined;
   /** An addition of this service beyond the contract. */
   readonly isExtension?: boolean;
   /** Media types of the request body; JSON by default. */

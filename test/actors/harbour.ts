@@ -146,7 +146,12 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     onDue: (due, now) => directory.tellBoundaries([...due], now),
   });
   recovery.reconcile(HARBOUR, rows, clock.nowMs());
-  const sink = new ConnectorTelemetryHandler(directory, enforcement, clock);
+  const sink = new ConnectorTelemetryHandler({
+    directory,
+    enforcement,
+    clock,
+    receiveSite: () => undefined,
+  });
   return {
     clock,
     directory,

@@ -7,10 +7,10 @@ const sources = readSources(['web'], /\.tsx?$/);
 
 const PACKAGES = /^(preact|preact\/hooks|uplot|uplot\/dist\/uPlot\.min\.css)$/;
 const IN_TREE = /^(web|machines)\//;
-const TYPES_ONLY = /^src\/wire\//;
+const TYPES_ONLY = /^src\/(wire\/|features\/.*contract\.ts$)/;
 /** The data of reports, for their page alone: it belongs to no service. */
 const OF_REPORTS = /^sim\/report\/(compared-figures|connector-account|legend|report-data|summary)\.ts$/;
-const VALUES_OF_WIRE = /(?:^|\n)import (?!type )[^;]*?from '[^']*\/src\/wire\//;
+const VALUES_OF_WIRE = /(?:^|\n)import (?!type )[^;]*?from '[^']*\/src\/(?:wire|features)\//;
 
 function importBreaches(files: readonly Source[]): readonly string[] {
   return files.flatMap((file) => {
@@ -56,8 +56,8 @@ describe('The rules of the dashboard', () => {
   it.each([
     "import { z } from 'zod';",
     "import { toInstant } from '../../src/wire/rest.js';",
-    "import { type ProfileView, toInstant } from '../../src/wire/rest.js';",
-    "import type { Core } from '../../src/application/core.js';",
+    "import { type ProfileView, profileViewSchema } from '../../src/features/profiles/contract.js';",
+    "import type { Core } from '../../src/actors/core.js';",
     "import { Service } from '../../src/service.js';",
   ])('refuse %s', (text) => {
     expect(importBreaches([{ path: 'web/ui/a.tsx', text }])).not.toEqual([]);
@@ -65,7 +65,7 @@ describe('The rules of the dashboard', () => {
 
   it.each([
     "import { useState } from 'preact/hooks';",
-    "import type { ProfileView } from '../../src/wire/rest.js';",
+    "import type { ProfileView } from '../../src/features/profiles/contract.js';",
     "import { statusAt } from '../../machines/values/time.js';",
     "import './locations.css';",
   ])('let in %s', (text) => {

@@ -50,6 +50,25 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
 /** The layers of `machines/`, lowest first. No layer imports one above it. */
 const MACHINES = ['values', 'limits', 'ledger', 'power', 'session'];
 
+/** Every folder of `src/features/`. Its own files import it as one of their shared parts. */
+const EACH_FEATURE = 'features/*';
+/** A feature imports the domain and shared parts, and never another feature. Lists directly in `src/features/` do. */
+const OF_FEATURES = [
+  'actors',
+  'enforcement',
+  ...MACHINES,
+  'ports',
+  'wire',
+  'secrets',
+  'src/inbound/http/endpoint.ts',
+  'src/outbound/knex/engine.ts',
+  'src/outbound/knex/json-rows.ts',
+  'src/provisioning/field-schemas.ts',
+  'zod',
+  'zod-openapi',
+  'knex',
+];
+
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: [...MACHINES, 'xstate'],
   values: ['values'],
@@ -57,21 +76,51 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ledger: ['values', 'ledger'],
   power: ['values', 'limits', 'ledger', 'power', 'xstate'],
   session: ['values', 'ledger', 'power', 'session', 'xstate'],
-  ports: ['ports', ...MACHINES],
-  wire: ['wire', ...MACHINES, 'zod', 'zod-openapi'],
+  ports: ['ports', ...MACHINES, 'knex'],
+  wire: ['wire', ...MACHINES, 'ports', 'zod', 'zod-openapi'],
   actors: ['actors', ...MACHINES, 'ports', 'wire', 'xstate', 'flatqueue', 'node:util'],
   enforcement: ['enforcement', 'actors', ...MACHINES, 'ports', 'wire', 'metrics', 'rare-log'],
-  application: ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'secrets', 'node:util'],
-  'actor-system': ['application', 'actors', 'enforcement', ...MACHINES, 'ports', 'wire', 'metrics'],
-  inbound: ['inbound', 'application', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  outbound: ['outbound', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
+  features: ['features', EACH_FEATURE, 'outbound', ...OF_FEATURES],
+  [EACH_FEATURE]: OF_FEATURES,
+  'actor-system': [
+    'features',
+    EACH_FEATURE,
+    'actors',
+    'enforcement',
+    ...MACHINES,
+    'ports',
+    'wire',
+    'metrics',
+  ],
+  inbound: [
+    'inbound',
+    'features',
+    EACH_FEATURE,
+    'actors',
+    'wire',
+    'ports',
+    ...MACHINES,
+    ...SHARED_BY_WAYS_IN_AND_OUT,
+    PACKAGES,
+  ],
+  outbound: [
+    'outbound',
+    'features',
+    EACH_FEATURE,
+    'wire',
+    'ports',
+    ...MACHINES,
+    ...SHARED_BY_WAYS_IN_AND_OUT,
+    PACKAGES,
+  ],
   // The gateway is a process of its own. It acts as chargers and reaches the service over the wire only.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  provisioning: ['provisioning', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
+  provisioning: ['provisioning', EACH_FEATURE, 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
   nodes: ['nodes', 'values', 'ports', 'rare-log'],
   term: [
     'actor-system',
-    'application',
+    'features',
+    EACH_FEATURE,
     'inbound',
     'outbound',
     'wire',
@@ -82,7 +131,9 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   'service-node': [
     'term',
-    'application',
+    'actor-system',
+    'features',
+    EACH_FEATURE,
     'actors',
     'nodes',
     'inbound',
@@ -106,6 +157,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   cli: [
     'cli',
+    'features',
+    EACH_FEATURE,
     'front',
     'service',
     'gateway',
@@ -127,7 +180,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'inbound',
     'outbound',
     'actor-system',
-    'application',
+    'features',
+    EACH_FEATURE,
     'enforcement',
     'actors',
     'ports',
@@ -150,7 +204,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'inbound',
     'outbound',
     'actor-system',
-    'application',
+    'features',
+    EACH_FEATURE,
     'enforcement',
     'actors',
     'wire',
@@ -164,11 +219,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** A folder, or a single file directly in src. */
+/** A folder, a feature, or a single file directly in src. */
 function partOf(path: string): string {
-  const [top = '', below = ''] = path.split('/');
+  const [top = '', below = '', feature = '', inside] = path.split('/');
+  if (below === 'features' && inside !== undefined) return `features/${feature}`;
   const isInside = top === 'src' || (top === 'machines' && !below.endsWith('.ts'));
   return isInside ? below.replace(/\.ts$/, '') : top;
+}
+
+function ruleOf(part: string): string {
+  return part.startsWith('features/') ? EACH_FEATURE : part;
 }
 
 function isInTree(target: string): boolean {
@@ -178,11 +238,14 @@ function isInTree(target: string): boolean {
 export function importBreaches(sources: readonly Source[]): readonly Breach[] {
   return sources.flatMap((source) => {
     const part = partOf(source.path);
-    const allowed = ALLOWED[part];
+    const allowed = ALLOWED[ruleOf(part)];
     if (allowed === undefined) return [`${source.path}: "${part}" has no import rule`];
     return importsOf(source)
       .filter((target) => {
-        if (isInTree(target)) return !allowed.includes(partOf(target));
+        if (isInTree(target)) {
+          const other = partOf(target);
+          return other !== part && !allowed.includes(ruleOf(other)) && !allowed.includes(target);
+        }
         return !allowed.includes(PACKAGES) && !allowed.includes(target);
       })
       .map((target) => `${source.path} imports ${target}`);

@@ -69,7 +69,9 @@ describe('headroom serve --record', () => {
       'gateway-secret',
     ])
       expect(text).not.toContain(secret);
-    expect(text).toContain(`"call":"setPermanentLimit","tenantUuid":"${TENANT}","arguments":["quay-1",7]`);
+    const call = linesIn(recording).find((line) => line.includes('"call":"setPermanentLimit"')) ?? '{}';
+    const path = { locationId: 'quay-1' };
+    expect(JSON.parse(call)).toMatchObject({ tenantUuid: TENANT, path, body: { limitKw: 7 } });
 
     const lines = [...linesIn(recording)];
     const limit = lines.findIndex((line) => line.startsWith('{"kind":"limit"'));

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/features/asyncapi.js';
 import type { PacketFault } from '../../src/outbound/mqtt/packet-guard.js';
 import type { RefusalReason } from '../../src/outbound/mqtt/session.js';
-import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { asyncApiSchema } from '../wire/asyncapi-document.js';
 import { ROOT } from './document.js';
 

@@ -5,8 +5,7 @@ import { Command } from 'commander';
 import { describe, expect, it } from 'vitest';
 import { COMMANDS } from '../../cli/commands.js';
 import { ROLLBACK_VARIABLE, SETTINGS } from '../../src/config.js';
-import { ENDPOINTS } from '../../src/inbound/http/endpoints.js';
-import { EXTENSION_ENDPOINTS } from '../../src/inbound/http/extension-endpoints.js';
+import { ENDPOINTS } from '../../src/features/endpoints.js';
 import { readSources } from '../architecture/sources.js';
 import { type Document, ROOT, readDocuments } from './document.js';
 
@@ -107,9 +106,7 @@ describe('A reference in the documents', () => {
 
   it('names an existing endpoint', () => {
     const others = ['POST /v1/oauth/token', 'GET /v1/stream', 'GET /v1/health', 'GET /health'];
-    const known = [...ENDPOINTS, ...EXTENSION_ENDPOINTS].map(
-      ({ method, path }) => `${method.toUpperCase()} ${path}`,
-    );
+    const known = ENDPOINTS.map(({ method, path }) => `${method.toUpperCase()} ${path}`);
     const patterns = [...known, ...others].map(
       (endpoint) => new RegExp(`^${endpoint.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     );

@@ -1,6 +1,7 @@
 // Reads the state of a service and of its rows as slots of the ledger, and checks the rows against each other.
 
 import { systemClock } from '../../src/clock.js';
+import { readPermanentLimits, readProfileHistory } from '../../src/features/profiles/rows.js';
 import { createMetrics } from '../../src/metrics.js';
 import { createStore } from '../../src/outbound/knex/store.js';
 import type { ProfileHistoryRecord, ProfileTarget } from '../../src/ports/records.js';
@@ -122,7 +123,7 @@ export async function observeHistory(store: Store, tenants: readonly Tenant[] = 
       ),
     ];
     for (const target of targets) {
-      const rows = await store.profileHistory(tenant, target, ALL_TIME);
+      const rows = await store.read((trx) => readProfileHistory(trx, tenant, target, ALL_TIME));
       for (const priority of new Set(rows.map((row) => row.priority))) {
         const name = slotOf(tenant, target, priority);
         const slotRows = rows.filter((row) => row.priority === priority);
@@ -135,7 +136,7 @@ export async function observeHistory(store: Store, tenants: readonly Tenant[] = 
       }
     }
     for (const { locationId } of locations) {
-      const rows = await store.permanentLimitHistory(tenant, locationId);
+      const rows = await store.read((trx) => readPermanentLimits(trx, tenant, locationId));
       limits.set(
         slot.permanentLimit(tenant, locationId),
         rows.map(({ limitKw }) => String(limitKw)),

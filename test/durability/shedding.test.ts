@@ -1,7 +1,9 @@
 // More writes than the journal takes. The service refuses some with a time to retry, and all others are on disk.
+
 import { expect, it, onTestFinished } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';
+import { readPermanentLimits } from '../../src/features/profiles/rows.js';
 import { HARBOUR, runService, site, tenantWith } from '../service/running-service.js';
 import { withRows } from './observed.js';
 
@@ -26,7 +28,7 @@ it('a full journal answers 503 SERVICE_UNAVAILABLE with Retry-After, and writes 
     expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
   }
   const history = await withRows(databaseUrlOf(service.config), (store) =>
-    store.permanentLimitHistory(HARBOUR, 'quay-1' as LocationId),
+    store.read((trx) => readPermanentLimits(trx, HARBOUR, 'quay-1' as LocationId)),
   );
   expect(history.map(({ limitKw }) => limitKw).sort((a, b) => a - b)).toEqual([0.5, ...written]);
   const { body } = await service.call('GET', '/locations/quay-1/limits');

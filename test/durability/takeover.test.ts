@@ -1,9 +1,11 @@
 // Two real processes on one PostgreSQL. The newer one takes over from any state of the older one, without losing an
 // acknowledged write.
+
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { loadConfig } from '../../src/config.js';
+import { readPermanentLimits } from '../../src/features/profiles/rows.js';
 import { type Running, serve, start, temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { needing } from '../needs.js';
@@ -162,7 +164,7 @@ async function freezeInTransaction(pid: number, databaseUrl: string): Promise<vo
 async function expectAllWritten(databaseUrl: string, limitsKw: readonly number[]): Promise<void> {
   expect(limitsKw.length).toBeGreaterThan(0);
   const history = await withRows(databaseUrl, (store) =>
-    store.permanentLimitHistory(HARBOUR, 'quay-1' as LocationId),
+    store.read((trx) => readPermanentLimits(trx, HARBOUR, 'quay-1' as LocationId)),
   );
   const written = new Set(history.map(({ limitKw }) => limitKw));
   expect(limitsKw.filter((limitKw) => !written.has(limitKw))).toEqual([]);

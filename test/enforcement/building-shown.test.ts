@@ -1,7 +1,7 @@
 // The history of a building that takes power from the chargers: its power and its reserve, minute by minute.
 import { afterEach, expect, it } from 'vitest';
+import { locationPowerSchema } from '../../src/features/power-history/contract.js';
 import { hashSecret } from '../../src/secrets.js';
-import { locationPowerSchema } from '../../src/wire/operator-history.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

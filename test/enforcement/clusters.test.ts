@@ -1,6 +1,6 @@
 // The cap of a cluster in enforcement: all members together never exceed it while shares move between them.
 import { afterEach, describe, expect, it } from 'vitest';
-import { clusterSchema } from '../../src/wire/rest.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import type { Measure } from './measure.js';

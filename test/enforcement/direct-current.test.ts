@@ -2,7 +2,7 @@
 // 6 A minimum.
 import { afterEach, describe, expect, it } from 'vitest';
 import { tenthsOfDcW } from '../../machines/values/units.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

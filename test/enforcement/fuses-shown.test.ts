@@ -1,7 +1,7 @@
 // Fuses in the operator's view: the current of each phase, the full phase, and the sentence that names it.
 import { afterEach, describe, expect, it } from 'vitest';
-import { locationPowerSchema } from '../../src/wire/operator-history.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationPowerSchema } from '../../src/features/power-history/contract.js';
 import { bodyOf, refusalOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

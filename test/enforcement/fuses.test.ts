@@ -1,7 +1,7 @@
 // The fuse of a location's connection, from the provisioning file to the draw: through a cut, a restart and a changed
 // rating.
 import { afterEach, expect, it } from 'vitest';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import { connectNaiveCharger } from './naive-charger.js';

@@ -1,7 +1,7 @@
 // Locked connectors keep their limit until all unlocked ones are at 0, and never fall below 6 A (R13, R16, R17).
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 
 const KW_OF_6_A = 6 * 0.69;

@@ -1,7 +1,7 @@
 // Unused phases on a whole service: reallocated if grants end with the session, shown, and kept over a restart.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

@@ -1,7 +1,7 @@
 // A charger that kept no lease for a while and keeps leases again. The end of its limits from that time is unknown
 // (R41).
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 import { connectNaiveCharger, type NaiveCharger } from './naive-charger.js';

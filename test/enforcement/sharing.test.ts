@@ -1,7 +1,7 @@
 // Other chargers use the power that one charger leaves, every car charges, and few messages are needed.
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY, type Traffic } from '../../sim/charger/traffic.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { onlyInCi } from '../seeds.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';

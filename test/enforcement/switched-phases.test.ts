@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import type { ChargerTraits } from '../../sim/charger/traits.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

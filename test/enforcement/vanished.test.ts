@@ -1,8 +1,9 @@
 // A charger that vanishes while its car charges counts with its possible draw at most, and is marked as an estimate.
 import { afterEach, describe, expect, it } from 'vitest';
-import { locationPowerSchema } from '../../src/wire/operator-history.js';
-import { locationListSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationListSchema } from '../../src/features/locations/contract.js';
+import { locationPowerSchema } from '../../src/features/power-history/contract.js';
 import { bodyOf } from '../service/answers.js';
 import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
 

@@ -1,7 +1,8 @@
 // Bounds that the contract leaves open, with messages that a caller understands, for every number and instant.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { locationTimelineSchema } from '../../src/wire/operator-locations.js';
-import { clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationTimelineSchema } from '../../src/features/locations/contract.js';
+import { locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type OperatedService, runOperatedService } from './operator-answers.js';
 import { profileAt } from './profiles.js';

@@ -1,16 +1,16 @@
 // Extension: a cancelled profile ends at once, and its record stays (sections 1 and 3.1).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { locationHistorySchema } from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import {
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
-  clusterDetailSchema,
-  clusterSchema,
+  connectorSchedulesSchema,
+  locationHistorySchema,
   locationLimitsSchema,
   organizationLimitsSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
 import { eventually } from '../eventually.js';
 import { readEvents } from '../inbound/http/event-reader.js';
 import { bodyOf, refusalOf } from './answers.js';

@@ -1,11 +1,11 @@
 // Endpoint 13: one request for every member of a cluster, each of which succeeds or fails on its own.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
 import {
   clusterScheduleSchema,
-  clusterSchema,
   locationLimitsSchema,
   locationScheduleSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { MINUTE_MS, profile } from './profiles.js';
 import { HARBOUR, type RunningService, runService, site, tenantWith } from './running-service.js';

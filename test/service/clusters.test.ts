@@ -5,8 +5,8 @@ import {
   clusterDetailSchema,
   clusterListSchema,
   clusterSchema,
-  locationLimitsSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/clusters/contract.js';
+import { locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { profile } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';

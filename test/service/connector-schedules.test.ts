@@ -1,6 +1,6 @@
 // Endpoint 1: a connector's profile is a lock, replaced per priority, from the beginning to the end of its window.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectorScheduleSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { connectorScheduleSchema, locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { recordEffects } from './effects.js';
 import { HOUR_MS, MINUTE_MS, profile, profileWithoutPriority } from './profiles.js';

@@ -2,8 +2,8 @@
 // Prometheus.
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
 import { toJson } from '../../src/inbound/http/exchange.js';
-import { clusterSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { readEvents } from '../inbound/http/event-reader.js';
 import { bodyOf } from './answers.js';

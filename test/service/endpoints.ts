@@ -1,7 +1,12 @@
 // The endpoints that act on a tenant, one row each, for the rules that hold for all of them.
 import type { z } from 'zod';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { Scope } from '../../src/ports/records.js';
+import {
+  clusterDeletedSchema,
+  clusterDetailSchema,
+  clusterListSchema,
+  clusterSchema,
+} from '../../src/features/clusters/contract.js';
 import {
   apiKeyListSchema,
   apiKeySchema,
@@ -9,29 +14,25 @@ import {
   issuedOauthClientSchema,
   oauthClientListSchema,
   oauthClientSchema,
-} from '../../src/wire/credentials.js';
-import {
-  connectorHistorySchema,
-  locationHistorySchema,
-  organizationHistorySchema,
-} from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema, locationSummarySchema } from '../../src/wire/operator-locations.js';
+} from '../../src/features/credentials/contract.js';
+import { locationSummarySchema } from '../../src/features/locations/contract.js';
 import {
   cancelledConnectorScheduleSchema,
   cancelledLocationScheduleSchema,
   cancelledOrganizationScheduleSchema,
-  clusterDeletedSchema,
-  clusterDetailSchema,
-  clusterListSchema,
   clusterScheduleSchema,
-  clusterSchema,
+  connectorHistorySchema,
   connectorScheduleSchema,
+  connectorSchedulesSchema,
+  locationHistorySchema,
   locationLimitsSchema,
   locationScheduleSchema,
+  organizationHistorySchema,
   organizationLimitsSchema,
   organizationScheduleSchema,
   permanentLimitSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
+import type { Scope } from '../../src/ports/records.js';
 import { profile } from './profiles.js';
 import { HARBOUR, spareOf } from './running-service.js';
 

@@ -1,7 +1,7 @@
 // The enforced limit of a location: the smallest of its own limit, its share in each ACTIVE cluster, and its
 // connection.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { clusterSchema } from '../../src/wire/rest.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
 import { bodyOf } from './answers.js';
 import { recordEffects } from './effects.js';
 import { profile } from './profiles.js';

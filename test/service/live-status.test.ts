@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { eventually } from '../eventually.js';
 import { bodyOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';

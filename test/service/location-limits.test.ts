@@ -1,12 +1,12 @@
 // Endpoints 2, 3 and 4: a location's priority profiles, its permanent limit, and the view of both.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toInstant } from '../../src/wire/instants.js';
 import {
   locationLimitsSchema,
   locationScheduleSchema,
   type ProfileRequest,
   permanentLimitSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { HOUR_MS, MINUTE_MS, profile, profileWithoutPriority } from './profiles.js';
 import { HARBOUR, type RunningService, runService, site, tenantWith } from './running-service.js';

@@ -2,14 +2,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
-import type { Log } from '../../src/ports/log.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
 import {
   clusterScheduleSchema,
-  clusterSchema,
   connectorScheduleSchema,
   locationScheduleSchema,
   permanentLimitSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
+import type { Log } from '../../src/ports/log.js';
 import { bodyOf } from './answers.js';
 import { at, NOW_MS, runOperatedService } from './operator-answers.js';
 import { MINUTE_MS } from './profiles.js';

@@ -1,11 +1,8 @@
 // Lists show ids in their natural order, and one location of a list can be read alone.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
-import {
-  locationListSchema,
-  locationLiveSchema,
-  locationSummarySchema,
-} from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationListSchema, locationSummarySchema } from '../../src/features/locations/contract.js';
 import { refusalOf } from './answers.js';
 import { type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';

@@ -4,17 +4,15 @@ import { expect, it } from 'vitest';
 import type { z } from 'zod';
 import { createVirtualClock, type VirtualClock } from '../../sim/virtual-clock.js';
 import { createActorSystem } from '../../src/actor-system.js';
+import { clusterDetailSchema, clusterListSchema } from '../../src/features/clusters/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationListSchema } from '../../src/features/locations/contract.js';
+import { locationPowerSchema } from '../../src/features/power-history/contract.js';
+import { connectorSchedulesSchema, locationLimitsSchema } from '../../src/features/profiles/contract.js';
+import type { StreamEvent } from '../../src/features/stream-contract.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { ChargerGateway } from '../../src/ports/telemetry.js';
 import { toInstant } from '../../src/wire/instants.js';
-import { locationPowerSchema } from '../../src/wire/operator-history.js';
-import {
-  connectorSchedulesSchema,
-  locationListSchema,
-  locationLiveSchema,
-} from '../../src/wire/operator-locations.js';
-import type { StreamEvent } from '../../src/wire/operator-stream.js';
-import { clusterDetailSchema, clusterListSchema, locationLimitsSchema } from '../../src/wire/rest.js';
 import { eventually } from '../eventually.js';
 import { casesOf } from '../seeds.js';
 import { bodyOf } from './answers.js';

@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { AlarmKind } from '../../machines/ledger/grant.js';
 import type { LocationId } from '../../machines/values/ids.js';
+import { alarmListSchema } from '../../src/features/alarms/contract.js';
+import { locationPowerSchema } from '../../src/features/power-history/contract.js';
 import type { AlarmRecord } from '../../src/ports/records.js';
-import { alarmListSchema, locationPowerSchema } from '../../src/wire/operator-history.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { at, NOW, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, RIVAL, site, tenantWith } from './running-service.js';

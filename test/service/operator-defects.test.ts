@@ -2,9 +2,9 @@
 // the chargers alone.
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { operatorLimitSchema } from '../../src/features/operator-limit/contract.js';
 import { hashSecret } from '../../src/secrets.js';
-import { operatorLimitSchema } from '../../src/wire/grid-operator.js';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { connectOnce } from '../mqtt-client.js';
 import { type OperatedService, runOperatedService } from './operator-answers.js';

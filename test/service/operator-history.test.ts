@@ -1,8 +1,10 @@
 // Extension: limits as of any instant and every submission, from rows that are never deleted (section 1).
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { locationHistorySchema } from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema } from '../../src/wire/operator-locations.js';
-import { locationLimitsSchema } from '../../src/wire/rest.js';
+import {
+  connectorSchedulesSchema,
+  locationHistorySchema,
+  locationLimitsSchema,
+} from '../../src/features/profiles/contract.js';
 import { refusalOf } from './answers.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';

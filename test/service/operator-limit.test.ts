@@ -1,9 +1,10 @@
 // Extension: the grid operator limits a location over REST and MQTT, despite all other settings, and no order is lost.
 import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationTimelineSchema } from '../../src/features/locations/contract.js';
+import { operatorHistorySchema, operatorLimitSchema } from '../../src/features/operator-limit/contract.js';
 import { hashSecret } from '../../src/secrets.js';
-import { operatorHistorySchema, operatorLimitSchema } from '../../src/wire/grid-operator.js';
-import { locationLiveSchema, locationTimelineSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { connectOnce } from '../mqtt-client.js';
 import { bodyOf } from './answers.js';

@@ -1,8 +1,9 @@
 // Extension: all locations at a glance, and one live, with each connector's entitlement, draw and reason.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { alarmListSchema } from '../../src/wire/operator-history.js';
-import { locationListSchema, locationLiveSchema } from '../../src/wire/operator-locations.js';
-import { clusterSchema } from '../../src/wire/rest.js';
+import { alarmListSchema } from '../../src/features/alarms/contract.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationListSchema } from '../../src/features/locations/contract.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';

@@ -1,11 +1,11 @@
 // Extension: events of limits, windows, locks and power in the stream while the service runs.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { locationLiveSchema } from '../../src/wire/operator-locations.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import {
   type StreamEventData,
   type StreamEventName,
   streamEventSchema,
-} from '../../src/wire/operator-stream.js';
+} from '../../src/features/stream-contract.js';
 import { eventually } from '../eventually.js';
 import { type EventReader, readEvents } from '../inbound/http/event-reader.js';
 import { connectCharger } from './charger-client.js';

@@ -1,8 +1,8 @@
 // Extension: the limits to which a location will be held over time, and the rule that sets each.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { LocationId } from '../../machines/values/ids.js';
-import { locationTimelineSchema } from '../../src/wire/operator-locations.js';
-import { clusterDetailSchema, clusterSchema } from '../../src/wire/rest.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationTimelineSchema } from '../../src/features/locations/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { at, NOW_MS, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';

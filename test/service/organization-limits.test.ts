@@ -4,7 +4,7 @@ import {
   locationLimitsSchema,
   organizationLimitsSchema,
   organizationScheduleSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
 import { bodyOf } from './answers.js';
 import { HOUR_MS, profile } from './profiles.js';
 import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';

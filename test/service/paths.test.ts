@@ -1,7 +1,8 @@
 // Unknown paths and methods, and malicious identifiers in paths.
 import { request as httpRequest } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { endpointsOn } from './endpoints.js';
 import { profile } from './profiles.js';

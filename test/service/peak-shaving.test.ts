@@ -1,8 +1,9 @@
 // Extension: the average import that a tariff bills stays below its target, over windows from the clock's quarters of
 // an hour.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationTimelineSchema } from '../../src/features/locations/contract.js';
 import { hashSecret } from '../../src/secrets.js';
-import { locationLiveSchema, locationTimelineSchema } from '../../src/wire/operator-locations.js';
 import { eventually } from '../eventually.js';
 import { at, type OperatedService, runOperatedService } from './operator-answers.js';
 import { HARBOUR, site, tenantWith } from './running-service.js';

@@ -1,15 +1,14 @@
 // The main flow once more on PostgreSQL, with a restart; skipped with a reason if its binaries are missing.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { clusterDetailSchema, clusterSchema } from '../../src/features/clusters/contract.js';
 import {
-  clusterDetailSchema,
   clusterScheduleSchema,
-  clusterSchema,
   connectorScheduleSchema,
   locationLimitsSchema,
   locationScheduleSchema,
   organizationLimitsSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
 import { eventually } from '../eventually.js';
 import { needing } from '../needs.js';
 import type { DatabaseServer } from '../outbound/knex/database-server.js';

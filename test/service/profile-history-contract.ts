@@ -2,14 +2,14 @@
 // profiles. One test file for each engine runs it.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import {
   connectorHistorySchema,
+  connectorSchedulesSchema,
   organizationHistorySchema,
+  organizationLimitsSchema,
   type Submission,
-} from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema } from '../../src/wire/operator-locations.js';
-import { organizationLimitsSchema } from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
+import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { at, NOW_MS, type OperatedService } from './operator-answers.js';
 import { MINUTE_MS } from './profiles.js';

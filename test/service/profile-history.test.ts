@@ -1,7 +1,6 @@
 // Replaced and cancelled locks, and the organization's former profiles, stay queryable (section 1): on SQLite.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { connectorHistorySchema } from '../../src/wire/operator-history.js';
-import { connectorSchedulesSchema } from '../../src/wire/operator-locations.js';
+import { connectorHistorySchema, connectorSchedulesSchema } from '../../src/features/profiles/contract.js';
 import { at, type OperatedService, runOperatedService } from './operator-answers.js';
 import { describeProfileHistory } from './profile-history-contract.js';
 import { HARBOUR, provision, site, tenantWith } from './running-service.js';

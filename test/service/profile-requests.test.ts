@@ -1,11 +1,7 @@
 // The limit profile request (2.1) of endpoints 1, 2, 5 and 13: the same rules and messages for all of them.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  clusterListSchema,
-  clusterSchema,
-  locationLimitsSchema,
-  organizationLimitsSchema,
-} from '../../src/wire/rest.js';
+import { clusterListSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLimitsSchema, organizationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { HOUR_MS, MINUTE_MS, profile } from './profiles.js';
 import {

@@ -1,7 +1,7 @@
 // Limit profile requests relative to now.
 import { systemClock } from '../../src/clock.js';
+import type { ProfileRequest } from '../../src/features/profiles/contract.js';
 import { toInstant } from '../../src/wire/instants.js';
-import type { ProfileRequest } from '../../src/wire/rest.js';
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;

@@ -1,10 +1,11 @@
 // Extension: a meter reports the building's load on the connection, and the chargers keep to the remaining capacity.
 import type { MqttClient } from 'mqtt';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { alarmListSchema } from '../../src/features/alarms/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { locationTimelineSchema } from '../../src/features/locations/contract.js';
+import { siteMeterSchema } from '../../src/features/site-meter/contract.js';
 import { hashSecret } from '../../src/secrets.js';
-import { alarmListSchema } from '../../src/wire/operator-history.js';
-import { locationLiveSchema, locationTimelineSchema } from '../../src/wire/operator-locations.js';
-import { siteMeterSchema } from '../../src/wire/site-meter.js';
 import { eventually } from '../eventually.js';
 import { connectOnce } from '../mqtt-client.js';
 import { bodyOf } from './answers.js';

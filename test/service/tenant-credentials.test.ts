@@ -5,11 +5,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { databaseUrlOf } from '../../src/config.js';
-import { openDatabase } from '../../src/outbound/knex/connection.js';
-import type { Log } from '../../src/ports/log.js';
-import { SCOPES, type Scope, USUAL_SCOPES } from '../../src/ports/records.js';
-import type { Store } from '../../src/ports/store.js';
-import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import {
   type ApiKeyList,
   apiKeyListSchema,
@@ -18,7 +13,12 @@ import {
   issuedOauthClientSchema,
   oauthClientListSchema,
   oauthClientSchema,
-} from '../../src/wire/credentials.js';
+} from '../../src/features/credentials/contract.js';
+import { openDatabase } from '../../src/outbound/knex/connection.js';
+import type { Log } from '../../src/ports/log.js';
+import { SCOPES, type Scope, USUAL_SCOPES } from '../../src/ports/records.js';
+import type { Store } from '../../src/ports/store.js';
+import { formatApiKey, hashSecret } from '../../src/secrets.js';
 import { tokenResponseSchema } from '../../src/wire/oauth.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';

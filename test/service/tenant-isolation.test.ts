@@ -1,7 +1,8 @@
 // Section 1: one tenant can neither read nor change another's objects, nor learn that they exist.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { clusterListSchema, clusterSchema, locationLimitsSchema } from '../../src/wire/rest.js';
+import { clusterListSchema, clusterSchema } from '../../src/features/clusters/contract.js';
+import { locationLimitsSchema } from '../../src/features/profiles/contract.js';
 import { bodyOf } from './answers.js';
 import { endpointsOn, titleOf } from './endpoints.js';
 import { HOUR_MS, profile } from './profiles.js';

@@ -5,11 +5,13 @@ import {
   clusterDetailSchema,
   clusterListSchema,
   clusterSchema,
+} from '../../src/features/clusters/contract.js';
+import {
   connectorScheduleSchema,
   locationLimitsSchema,
   locationScheduleSchema,
   organizationLimitsSchema,
-} from '../../src/wire/rest.js';
+} from '../../src/features/profiles/contract.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { recordEffects } from './effects.js';
 import { HOUR_MS, MINUTE_MS, profileAt } from './profiles.js';

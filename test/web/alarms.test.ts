@@ -1,7 +1,7 @@
 // Alarms in the browser: they begin and end by themselves, and past ones can be looked up, page by page.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { AlarmView } from '../../src/wire/operator-history.js';
+import type { AlarmView } from '../../src/features/alarms/contract.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';

@@ -1,7 +1,7 @@
 // Clusters in the browser: a cap that begins to bind, changes, members that leave, and schedules that some refuse.
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterList } from '../../src/wire/rest.js';
+import type { ClusterList } from '../../src/features/clusters/contract.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, site, tenantWith } from '../service/running-service.js';
 import { expectAccessible } from './accessibility.js';

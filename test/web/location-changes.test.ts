@@ -1,7 +1,7 @@
 // Changing limits on the page of a location: preview, warning, and refusal at the field.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { LocationTimeline } from '../../src/wire/operator-locations.js';
+import type { LocationTimeline } from '../../src/features/locations/contract.js';
 import { eventually } from '../eventually.js';
 import { expectAccessible } from './accessibility.js';
 import { createDashboardRig, type DashboardRig, ON_PAGES } from './dashboard-rig.js';

@@ -2,8 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import { databaseUrlOf } from '../../src/config.js';
+import { putPowerMinutes } from '../../src/features/power-history/rows.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
-import { putPowerMinutes } from '../../src/outbound/knex/power-minutes.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
 import { eventually } from '../eventually.js';
 import { HARBOUR, provisionAt, site, tenantWith } from '../service/running-service.js';

@@ -3,7 +3,7 @@ import specs from '@asyncapi/specs';
 import { Ajv, type SchemaObject } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
-import { CHARGER_TRAFFIC, createAsyncApiDocument, SITE_TRAFFIC } from '../../src/wire/asyncapi.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument, SITE_TRAFFIC } from '../../src/features/asyncapi.js';
 import { buildTopic, directionOf, siteTopicOf } from '../../src/wire/topics.js';
 import { createRig, type Rig } from '../inbound/http/http-rig.js';
 import { ADDRESS } from '../sim/charger-rig.js';

@@ -1,9 +1,11 @@
 // Breaks a cluster repeatedly while clients write and cars charge, and counts violations.
+
 import { Command } from 'commander';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { mersenne } from 'pure-rand/generator/mersenne';
 import { SHARDS, shardOf } from '../../machines/values/shards.js';
 import { systemClock } from '../../src/clock.js';
+import { readProfileHistory } from '../../src/features/profiles/rows.js';
 import { createMetrics } from '../../src/metrics.js';
 import { createStore } from '../../src/outbound/knex/store.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -153,7 +155,9 @@ async function countLost(cluster: Cluster, { acknowledged }: Writers): Promise<n
   const written = new Set<string>();
   for (const { tenantUuid, locationId } of cluster.sites) {
     const allTime = { startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
-    const rows = await store.profileHistory(tenantUuid, { kind: 'location', locationId }, allTime);
+    const rows = await store.read((trx) =>
+      readProfileHistory(trx, tenantUuid, { kind: 'location', locationId }, allTime),
+    );
     for (const { limitKw } of rows) written.add(`${locationId} ${limitKw}`);
   }
   await store.close();

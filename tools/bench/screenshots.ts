@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type BrowserContextOptions, chromium } from 'playwright-core';
 import { systemClock } from '../../src/clock.js';
+import type { ClusterList } from '../../src/features/clusters/contract.js';
 import { toInstant } from '../../src/wire/instants.js';
-import type { ClusterList } from '../../src/wire/rest.js';
 import { writePast } from './past-of-demo.js';
 
 const CHROMIUM = '/usr/bin/chromium';

@@ -1,6 +1,6 @@
 // Dialog that creates a credential. It shows the secret once, and no part of the page keeps it.
 import { useRef, useState } from 'preact/hooks';
-import type { IssuedApiKey, IssuedOauthClient } from '../../src/wire/credentials.js';
+import type { IssuedApiKey, IssuedOauthClient } from '../../src/features/credentials/contract.js';
 import { fromLocalInput } from '../location/local-input.js';
 import { messagesByField } from '../location/profile-draft.js';
 import { SubmissionForm } from '../location/submission-form.js';

@@ -1,5 +1,5 @@
 // Gives API keys and OAuth clients a common shape as rows.
-import type { ApiKeyView, OauthClientView } from '../../src/wire/credentials.js';
+import type { ApiKeyView, OauthClientView } from '../../src/features/credentials/contract.js';
 
 export type CredentialKind = 'apiKey' | 'client';
 

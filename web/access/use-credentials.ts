@@ -1,6 +1,6 @@
 // Reads the credentials of the tenant, and the limits of new credentials that the signed-in one may create.
 import { useMemo } from 'preact/hooks';
-import type { ApiKeyList, OauthClientList } from '../../src/wire/credentials.js';
+import type { ApiKeyList, OauthClientList } from '../../src/features/credentials/contract.js';
 import type { ApiError } from '../api/api-error.js';
 import { useResource } from '../api/resource.js';
 import { useEvery } from '../location/server-clock.js';

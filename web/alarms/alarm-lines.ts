@@ -1,7 +1,7 @@
 // Groups alarms into lines of a list. Chargers of a location that never connected share a line: separate lines would
 // hide other alarms.
 import { NEVER_CONNECTED } from '../../machines/power/link-reasons.js';
-import type { AlarmView } from '../../src/wire/operator-history.js';
+import type { AlarmView } from '../../src/features/alarms/contract.js';
 
 export interface AlarmLine {
   /** The only alarm of the line, or the oldest one. */

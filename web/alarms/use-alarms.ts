@@ -1,6 +1,6 @@
 // Reads open alarms, and past ones page by page; the stream keeps both up to date.
 import { useState } from 'preact/hooks';
-import type { AlarmList, AlarmView } from '../../src/wire/operator-history.js';
+import type { AlarmList, AlarmView } from '../../src/features/alarms/contract.js';
 import { type ApiError, asApiError } from '../api/api-error.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';

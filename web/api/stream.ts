@@ -1,6 +1,6 @@
 // The event stream of the service. It opens before pages read data, reopens after a loss, and delivers events once a
 // frame.
-import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
+import type { StreamEventData, StreamEventName } from '../../src/features/stream-contract.js';
 import { type ApiError, asApiError } from './api-error.js';
 import type { ApiClient } from './client.js';
 

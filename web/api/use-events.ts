@@ -1,6 +1,6 @@
 // Subscribes to the stream as long as a component is rendered.
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { StreamEventData, StreamEventName } from '../../src/wire/operator-stream.js';
+import type { StreamEventData, StreamEventName } from '../../src/features/stream-contract.js';
 import { useSession } from '../session/session.js';
 
 /** Calls the newest `handler`, at most once a frame, with the events of that name since the last call. */

@@ -1,5 +1,5 @@
 // Badges for the status of a cluster, and for the compliance of its members with the cap.
-import type { Cluster } from '../../src/wire/rest.js';
+import type { Cluster } from '../../src/features/clusters/contract.js';
 import { Badge } from '../ui/badge.js';
 
 export function StatusBadge({ status }: Pick<Cluster, 'status'>) {

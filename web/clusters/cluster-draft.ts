@@ -1,5 +1,5 @@
 // A cluster in a form: each field is text until the service accepts or refuses it.
-import type { Cluster } from '../../src/wire/rest.js';
+import type { Cluster } from '../../src/features/clusters/contract.js';
 import { kwOf } from '../location/profile-draft.js';
 
 export interface ClusterDraft {

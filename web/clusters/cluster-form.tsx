@@ -1,8 +1,8 @@
 // Form that creates or changes a cluster: name, cap and members, with the service's message for each field.
 import { useId, useMemo, useState } from 'preact/hooks';
 import { compareNaturally } from '../../machines/values/natural-order.js';
-import type { LocationSummary } from '../../src/wire/operator-locations.js';
-import type { Cluster } from '../../src/wire/rest.js';
+import type { Cluster } from '../../src/features/clusters/contract.js';
+import type { LocationSummary } from '../../src/features/locations/contract.js';
 import type { ApiClient, Written } from '../api/client.js';
 import { messagesByField } from '../location/profile-draft.js';
 import { SubmissionForm } from '../location/submission-form.js';

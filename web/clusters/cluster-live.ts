@@ -1,6 +1,6 @@
 // Power and effective limits of the members of a cluster by the rule of the contract (section 2.8), updated by events.
 import { clusterScale } from '../../machines/limits/cluster-shares.js';
-import type { ClusterDetail } from '../../src/wire/rest.js';
+import type { ClusterDetail } from '../../src/features/clusters/contract.js';
 import { sumOfEstimates } from '../ui/drawn.js';
 
 type Member = ClusterDetail['liveStatus']['locations'][number];

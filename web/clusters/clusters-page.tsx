@@ -2,7 +2,7 @@
 import './clusters.css';
 import { useState } from 'preact/hooks';
 import { kw } from '../../machines/values/figures.js';
-import type { Cluster } from '../../src/wire/rest.js';
+import type { Cluster } from '../../src/features/clusters/contract.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';

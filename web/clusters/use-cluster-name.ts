@@ -1,5 +1,5 @@
 // Reads the name of a cluster, for sentences that would otherwise show its id.
-import type { Cluster } from '../../src/wire/rest.js';
+import type { Cluster } from '../../src/features/clusters/contract.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 

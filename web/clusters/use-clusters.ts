@@ -1,7 +1,7 @@
 // Reads the clusters of the tenant, each with the current total power of its members.
 import { useMemo } from 'preact/hooks';
-import type { LocationSummary } from '../../src/wire/operator-locations.js';
-import type { Cluster, ClusterList } from '../../src/wire/rest.js';
+import type { Cluster, ClusterList } from '../../src/features/clusters/contract.js';
+import type { LocationSummary } from '../../src/features/locations/contract.js';
 import type { ApiError } from '../api/api-error.js';
 import { useResource } from '../api/resource.js';
 import { useEvery } from '../location/server-clock.js';

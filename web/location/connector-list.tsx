@@ -1,6 +1,6 @@
 // The connectors of a location: limit, power and reason of each; a dialog shows one in detail.
 import { useMemo, useState } from 'preact/hooks';
-import type { LocationLive } from '../../src/wire/operator-locations.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import { Field } from '../ui/field.js';
 import { Table } from '../ui/table.js';
 import { connectorColumns, nameOf, type ReadConnector } from './connector-columns.js';

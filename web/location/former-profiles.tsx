@@ -1,8 +1,12 @@
 // Replaced or cancelled profiles, collapsed below the current ones, and read after the user expands them.
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
-import type { ConnectorHistory, OrganizationHistory, Submission } from '../../src/wire/operator-history.js';
-import type { ProfileView } from '../../src/wire/rest.js';
+import type {
+  ConnectorHistory,
+  OrganizationHistory,
+  ProfileView,
+  Submission,
+} from '../../src/features/profiles/contract.js';
 import { type ApiClient, path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 import { ErrorNotice } from '../ui/notice.js';

@@ -3,7 +3,7 @@
 // minute, the mean of this minute may be 29 kW. Therefore steps come from lines with known steps, if these agree with
 // the roll-up.
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationPower } from '../../src/wire/operator-history.js';
+import type { LocationPower } from '../../src/features/power-history/contract.js';
 import { combined, continued, type Step, type StepLine, since, valueAt } from './step-line.js';
 
 export interface LimitInForce {

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationLimits } from '../../src/wire/rest.js';
+import type { LocationLimits } from '../../src/features/profiles/contract.js';
 import { path } from '../api/client.js';
 import { announce } from '../ui/announce.js';
 import { Button } from '../ui/button.js';

@@ -1,6 +1,6 @@
 // Current state of a location: its power, its limits and their causes, and its open alarms.
 import { kwText } from '../../machines/values/figures.js';
-import type { LocationLive } from '../../src/wire/operator-locations.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import { useClusterName } from '../clusters/use-cluster-name.js';
 import { hrefOf } from '../route.js';
 import { EstimateNote } from '../ui/drawn.js';

@@ -1,11 +1,11 @@
 // Page of one location: live, over time, by connector, and at any past instant.
-import type { FuseLive, LocationLive } from '../../src/wire/operator-locations.js';
+import type { FuseLive, LocationLive } from '../../src/features/live-contract.js';
 import './location.css';
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { PeakShavingView } from '../../src/wire/operator-locations.js';
-import type { SiteMeterView } from '../../src/wire/site-meter.js';
+import type { PeakShavingView } from '../../src/features/peak-shaving/contract.js';
+import type { SiteMeterView } from '../../src/features/site-meter/contract.js';
 import type { Resource } from '../api/resource.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationTimeline } from '../../src/wire/operator-locations.js';
+import type { LocationTimeline } from '../../src/features/locations/contract.js';
 import type { ApiError } from '../api/api-error.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';

@@ -1,7 +1,7 @@
 // Past currents on each phase of the connection and of each feeder, in the chosen minute.
 import { GRID_PHASES } from '../../machines/power/fuses.js';
-import type { LocationPower } from '../../src/wire/operator-history.js';
-import type { FuseLive } from '../../src/wire/operator-locations.js';
+import type { FuseLive } from '../../src/features/live-contract.js';
+import type { LocationPower } from '../../src/features/power-history/contract.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 import { ErrorNotice } from '../ui/notice.js';

@@ -9,8 +9,8 @@ import {
   type TimelineSegment,
 } from '../../machines/limits/profile-stack.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
-import type { LocationTimeline } from '../../src/wire/operator-locations.js';
-import type { ProfileView } from '../../src/wire/rest.js';
+import type { LocationTimeline } from '../../src/features/locations/contract.js';
+import type { ProfileView } from '../../src/features/profiles/contract.js';
 
 const DAY_MS = 86_400_000;
 

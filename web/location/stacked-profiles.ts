@@ -1,7 +1,7 @@
 // Profiles at an instant, with their statuses and the deciding one.
 import { activeProfileAt } from '../../machines/limits/profile-stack.js';
 import { type EpochMs, type ProfileStatus, statusAt } from '../../machines/values/time.js';
-import type { ProfileView } from '../../src/wire/rest.js';
+import type { ProfileView } from '../../src/features/profiles/contract.js';
 import { profileOf, stackOf } from './preview.js';
 
 export interface StackedProfile extends ProfileView {

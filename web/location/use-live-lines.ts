@@ -1,7 +1,7 @@
 // Newest end of the chart's lines: values of events since the page opened.
 import { useRef } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationLive } from '../../src/wire/operator-locations.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import { useFeedState } from '../session/session.js';
 import type { StepLine } from './step-line.js';
 

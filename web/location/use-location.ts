@@ -1,6 +1,6 @@
 // One location, kept up to date: its current state, and its own profiles.
-import type { ConnectorLive, LocationLive } from '../../src/wire/operator-locations.js';
-import type { LocationLimits } from '../../src/wire/rest.js';
+import type { ConnectorLive, LocationLive } from '../../src/features/live-contract.js';
+import type { LocationLimits } from '../../src/features/profiles/contract.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';

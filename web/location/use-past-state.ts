@@ -1,8 +1,8 @@
 // State of a location at a past instant: the limits at that instant, and the power of its minute.
 import { useEffect, useState } from 'preact/hooks';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { LocationPower } from '../../src/wire/operator-history.js';
-import type { LocationLimits } from '../../src/wire/rest.js';
+import type { LocationPower } from '../../src/features/power-history/contract.js';
+import type { LocationLimits } from '../../src/features/profiles/contract.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 

@@ -1,5 +1,5 @@
 import { kw } from '../../machines/values/figures.js';
-import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import type { LocationSummary } from '../../src/features/locations/contract.js';
 import { hrefOf } from '../route.js';
 import { Badge, type Tone } from '../ui/badge.js';
 import { DrawnKw, estimateText } from '../ui/drawn.js';

@@ -2,7 +2,7 @@
 import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
 import { kw } from '../../machines/values/figures.js';
-import type { LocationSummary } from '../../src/wire/operator-locations.js';
+import type { LocationSummary } from '../../src/features/locations/contract.js';
 import { useTitle } from '../shell/title.js';
 import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
 import { Field } from '../ui/field.js';

@@ -1,6 +1,6 @@
 // Reads the locations of the tenant; the stream keeps them up to date.
 import { useEffect } from 'preact/hooks';
-import type { LocationList, LocationSummary } from '../../src/wire/operator-locations.js';
+import type { LocationList, LocationSummary } from '../../src/features/locations/contract.js';
 import { type ApiClient, path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';

@@ -1,7 +1,7 @@
 // Page of the organization's profiles. It first states that they are recorded and not enforced.
 import '../location/location.css';
 import { useState } from 'preact/hooks';
-import type { OrganizationLimits } from '../../src/wire/rest.js';
+import type { OrganizationLimits } from '../../src/features/profiles/contract.js';
 import { useResource } from '../api/resource.js';
 import { CancellableProfiles } from '../location/cancellable-profiles.js';
 import { FormerProfiles } from '../location/former-profiles.js';

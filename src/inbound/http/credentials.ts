@@ -2,19 +2,19 @@
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
-import {
-  type ApiKeyRecord,
-  type CredentialChange,
-  type CredentialKind,
-  type CredentialRecord,
-  type CredentialSet,
-  type CredentialUse,
-  credentialRef,
-  type OauthClientRecord,
+import type {
+  ApiKeyRecord,
+  CredentialChange,
+  CredentialKind,
+  CredentialRecord,
+  CredentialSet,
+  CredentialUse,
+  OauthClientRecord,
 } from '../../ports/credentials.js';
 import type { Log } from '../../ports/log.js';
 import { ENERGY_MANAGEMENT } from '../../ports/records.js';
 import type { Store } from '../../ports/store.js';
+import { credentialRef } from '../../secrets.js';
 
 export interface CredentialDirectory {
   /**

@@ -1,257 +1,51 @@
-// An endpoint is one table row for OpenAPI and for the route. Its handler checks
-// credential, feature, scope, query and body, in this order.
-import express, { type Request, type Response } from 'express';
+// An endpoint: an operation of a feature with its description. One row serves the route and OpenAPI.
 import type { z } from 'zod';
-import { DomainError } from '../../../machines/values/errors.js';
-import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { Application } from '../../application/application.js';
-import type { Grantor, TenantCredentials } from '../../application/tenant-credentials.js';
+import type { Asked, Core, Operation, ParametersOf } from '../../actors/core.js';
 import type { Scope } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
-import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
-import { type Access, type Caller, credentialOf } from './access.js';
-import { type Answer, sendJson, toJson } from './exchange.js';
-import { type Headers, NO_HEADERS } from './refusal.js';
 
-// Reads and checks a body. A refusal names the field and the rule.
-const JSON_TYPES = ['application/json', '+json'];
-const FORM_TYPE = 'application/x-www-form-urlencoded';
-const ISSUES_SHOWN = 5;
-
-/** Reads a request's body as plain data; a request without one gives an empty object. */
-export type BodyReader = (request: Request, response: Response) => Promise<unknown>;
-
-/** A reader of JSON, and with `form` of forms too. @throws DomainError UNSUPPORTED_MEDIA_TYPE */
-export function createBodyReader(options: {
-  readonly limitBytes: number;
-  readonly form: boolean;
-}): BodyReader {
-  const always = () => true;
-  const limit = options.limitBytes;
-  const readJson = express.json({ limit, strict: false, type: always });
-  const readForm = express.urlencoded({ limit, extended: false, type: always });
-
-  return (request, response) => {
-    if (!hasBody(request)) return Promise.resolve({});
-    const isForm = options.form && Boolean(request.is(FORM_TYPE));
-    if (!isForm && !request.is(JSON_TYPES)) {
-      const accepted = options.form ? `${FORM_TYPE} or application/json` : 'application/json';
-      throw new DomainError('UNSUPPORTED_MEDIA_TYPE', `Content-Type must be ${accepted}.`);
-    }
-    return new Promise((resolve, reject) => {
-      (isForm ? readForm : readJson)(request, response, (error?: unknown) =>
-        error === undefined ? resolve(request.body) : reject(error),
-      );
-    });
-  };
-}
-
-function hasBody(request: Request): boolean {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  return encoding !== undefined || (length !== undefined && Number(length) > 0);
-}
-
-/** The body by `schema`, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
-export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  return parsed(schema, body, (place, rule) => `${place === '' ? 'body' : place}: ${rule}`);
-}
-
-/** The same for other data. `describe` makes the message of one issue; its place is empty for the whole. */
-function parsed<S extends z.ZodType>(
-  schema: S,
-  data: unknown,
-  describe: (place: string, rule: string) => string,
-): z.output<S> {
-  const result = schema.safeParse(data, { error: plainRule });
-  if (result.success) return result.data;
-  const shown = result.error.issues
-    .slice(0, ISSUES_SHOWN)
-    .map((issue) => describe(issue.path.join('.'), issue.message));
-  throw new DomainError('INVALID_REQUEST_BODY', shown.join('; '));
-}
-
-// Reads and checks the parameters of a query. A refusal names the parameter.
-
-/** The parameters of `schema`; others are ignored. @throws DomainError INVALID_REQUEST_BODY naming each. */
-export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.output<S> {
-  const given = new URLSearchParams(text);
-  const known: Record<string, string> = {};
-  for (const name of Object.keys(schema.shape)) {
-    const values = given.getAll(name);
-    if (values.length > 1) {
-      throw wrongParameter(name, 'given more than once; give it once');
-    }
-    for (const value of values) known[name] = value;
-  }
-  return parsed(schema, known, parameterMessage);
-}
-
-/** The text after `?` in a request's target. */
-export function queryOf(target: string): string {
-  const mark = target.indexOf('?');
-  return mark === -1 ? '' : target.slice(mark + 1);
-}
-
-/** Input of a handler: the tenant of the credential and the raw text of the path's parameters. */
-export interface Call {
-  readonly application: Application;
-  readonly credentials: TenantCredentials;
-  readonly tenantUuid: TenantUuid;
-  /** The credential of the request. */
-  readonly caller: Grantor;
-  readonly requestId: string;
-  param(name: string): string;
-  /** The text after `?`, empty without one. */
-  query(): string;
-  /** The parsed body; an empty object without one. */
-  body(): Promise<unknown>;
-  /** Adds a `Warning` header to the success. */
-  warn(text: string): void;
-}
-
-export interface Endpoint extends EndpointDescription {
+export interface Endpoint<Context = Core> extends EndpointDescription, Operation<Context> {
   readonly scope: Scope;
-  /** The handler returns the same object until the answer changes, so its serialized form may be cached. */
+  /** The operation returns the same object until the answer changes, so its serialized form may be cached. */
   readonly isAnswerStable?: boolean;
   /** Advice in the answer to a DELETE of the whole resource. */
   readonly insteadOfDelete?: string;
-  readonly handle: (call: Call) => object | Promise<object>;
 }
 
-type Description = Omit<Endpoint, 'handle' | 'requestSchema' | 'querySchema' | 'status'> & {
+/** An answer has the shape that OpenAPI describes. */
+type AnswerBy<View extends z.ZodType> = z.output<View> & object;
+
+interface Definition<
+  Context,
+  Path extends string,
+  Body extends z.ZodType,
+  Query extends z.ZodObject,
+  View extends z.ZodType,
+> extends Omit<
+    Endpoint<Context>,
+    'handle' | 'path' | 'requestSchema' | 'querySchema' | 'responseSchema' | 'status'
+  > {
+  readonly path: Path;
   readonly status?: 201;
-};
-
-export function withoutBody(
-  description: Description,
-  handle: (call: Call) => object | Promise<object>,
-): Endpoint {
-  return { status: 200, ...description, handle };
+  readonly requestSchema?: Body;
+  /** Every parameter may be left out. */
+  readonly querySchema?: Query;
+  readonly responseSchema: View;
+  handle(
+    context: Context,
+    asked: Asked<ParametersOf<Path>, z.output<Body>, z.output<Query>>,
+  ): AnswerBy<View> | Promise<AnswerBy<View>>;
 }
 
-export function withBody<S extends z.ZodType>(
-  description: Description,
-  requestSchema: S,
-  handle: (call: Call, body: z.output<S>) => Promise<object>,
-): Endpoint {
-  return {
-    status: 200,
-    ...description,
-    requestSchema,
-    handle: async (call) => handle(call, parseBody(requestSchema, await call.body())),
-  };
+export function endpoint<
+  Path extends string,
+  Body extends z.ZodType,
+  Query extends z.ZodObject,
+  View extends z.ZodType,
+  Context = Core,
+>(definition: Definition<Context, Path, Body, Query, View>): Endpoint<Context> {
+  return { status: 200, ...definition };
 }
 
-/** Every parameter of `querySchema` may be left out. */
-export function withQuery<S extends z.ZodObject>(
-  description: Description,
-  querySchema: S,
-  handle: (call: Call, query: z.output<S>) => object | Promise<object>,
-): Endpoint {
-  const unasked = querySchema.parse({});
-  return {
-    status: 200,
-    ...description,
-    querySchema,
-    handle(call) {
-      const text = call.query();
-      return handle(call, text === '' ? unasked : parseQuery(querySchema, text));
-    },
-  };
-}
-
-export type Handler = (request: Request, response: Answer) => void | Promise<void>;
-
-/** Answers for a tenant: calls `handle` with this node's application, or forwards to the node that owns the tenant. */
-export type WithApplication = (
-  tenantUuid: TenantUuid,
-  request: Request,
-  response: Answer,
-  handle: (application: Application) => void | Promise<void>,
-) => void | Promise<void>;
-
-export interface EndpointParts {
-  readonly withApplication: WithApplication;
-  readonly access: Access;
-  readonly readBody: BodyReader;
-  readonly tenantCredentials: TenantCredentials;
-}
-
-export function createEndpointHandler(
-  endpoint: Endpoint,
-  { withApplication, access, readBody, tenantCredentials }: EndpointParts,
-): Handler {
-  const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
-  return (request, response) => {
-    const caller = authenticate(request, response, access, endpoint.scope);
-    const { tenantUuid } = caller;
-    return withApplication(tenantUuid, request, response, (application) => {
-      let warning: string | undefined;
-      const view = endpoint.handle({
-        application,
-        credentials: tenantCredentials,
-        tenantUuid,
-        caller: credentialOf(caller),
-        requestId: response.locals.requestId,
-        // Express gives a list only for a wildcard in the pattern. No path here has one.
-        param: (name) => String(request.params[name] ?? ''),
-        query: () => queryOf(request.url),
-        body: () => readBody(request, response),
-        warn(text) {
-          warning = text;
-        },
-      });
-      const send = (answer: object) =>
-        sendJson(response, endpoint.status, serialize(answer), headersOf(endpoint, answer, warning));
-      return view instanceof Promise ? view.then(send) : send(view);
-    });
-  };
-}
-
-/** @throws Refusal and DomainError if the caller is unknown, or lacks the right. */
-export function authenticate(request: Request, response: Answer, access: Access, scope: Scope): Caller {
-  const caller = access.authenticate(request);
-  response.locals.tenantUuid = caller.tenantUuid;
-  access.authorize(caller, scope);
-  return caller;
-}
-
-/** `Location` of a created resource, and the `Warning` of a success. */
-function headersOf({ status, path }: Endpoint, answer: object, warning: string | undefined): Headers {
-  if (status !== 201 && warning === undefined) return NO_HEADERS;
-  return {
-    ...(status === 201 && { location: `${path}/${idOf(answer)}` }),
-    ...(warning !== undefined && { warning: warningOf(warning) }),
-  };
-}
-
-const ID_FIELDS = ['clusterId', 'keyId', 'clientId'];
-
-/** The id of a created resource. */
-function idOf(answer: object): string {
-  const [, id] = Object.entries(answer).find(([field]) => ID_FIELDS.includes(field)) ?? [];
-  return String(id);
-}
-
-/** A longer warning would not fit the headers of some proxies. */
-const LONGEST_WARNING = 600;
-
-/** RFC 7234 section 5.5: `Warning: 199 headroom "text"`, in printable ASCII, cut if it is too long. */
-function warningOf(text: string): string {
-  const printable = text.replace(/[^ -~]/g, '?');
-  const isTooLong = printable.length > LONGEST_WARNING;
-  const cut = isTooLong ? `${printable.slice(0, LONGEST_WARNING - 3)}...` : printable;
-  return `199 headroom "${cut.replace(/["\\]/g, '\\$&')}"`;
-}
-
-/** Serializes each object once, and keeps the text for as long as the object exists. */
-function createStableSerializer(): (view: object) => string {
-  const texts = new WeakMap<object, string>();
-  return (view) => {
-    const held = texts.get(view);
-    if (held !== undefined) return held;
-    const text = toJson(view);
-    texts.set(view, text);
-    return text;
-  };
-}
+/** Fields of the extensions for operators. */
+export const EXTENSION = { tag: 'operators', isExtension: true } as const;

@@ -1,23 +1,28 @@
 // The Express app of a node: all middleware and routes, in the order that a request passes them.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
-import type { TenantCredentials } from '../../application/tenant-credentials.js';
+import { createAsyncApiDocument } from '../../features/asyncapi.js';
+import type { TenantCredentials } from '../../features/credentials/credentials.js';
+import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
+import { ENDPOINTS } from '../../features/endpoints.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import { SignInLog } from '../../sign-in-log.js';
-import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
 import { Access, FailedSignIns } from './access.js';
 import type { CredentialDirectory, CredentialUses } from './credentials.js';
-import { createBodyReader, createEndpointHandler, type Handler, type WithApplication } from './endpoint.js';
-import { ENDPOINTS } from './endpoints.js';
+import {
+  createBodyReader,
+  createEndpointHandler,
+  type Handler,
+  type WithApplication,
+} from './endpoint-handler.js';
 import { createErrorHandler } from './error-handler.js';
 import { type Answer, createReception, type Exchanges } from './exchange.js';
-import { CREDENTIAL_ENDPOINTS, EXTENSION_ENDPOINTS } from './extension-endpoints.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
@@ -76,7 +81,11 @@ const STOPPING_WAIT_MS = 5000;
 const SECRET_CHECKS_AT_ONCE = 1;
 const OVERLOADED_WAIT_MS = 10_000;
 
-const INSTEAD_OF_DELETE = new Map(ENDPOINTS.map(({ path, insteadOfDelete }) => [path, insteadOfDelete]));
+const INSTEAD_OF_DELETE = new Map(
+  ENDPOINTS.flatMap(({ path, insteadOfDelete }) =>
+    insteadOfDelete === undefined ? [] : [[path, insteadOfDelete]],
+  ),
+);
 
 const HEALTH_PATH = '/health';
 const OWN_PATHS = new Set([HEALTH_PATH, HEALTH_ENDPOINT.path, METRICS_PATH]);
@@ -143,7 +152,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const { withApplication } = parts;
   const ratePerS = config.httpRatePerS;
   const access = new Access({ credentials, tokens, failedSignIns, clock, ratePerS, uses });
-  const readBody = createBodyReader({ limitBytes, form: false });
+  const checks = { withApplication, access, readBody: createBodyReader({ limitBytes, form: false }) };
   const health = createHealthHandler(parts.health);
   const token = createTokenHandler({
     tokens,
@@ -154,15 +163,33 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, access });
-  const endpoints = [...ENDPOINTS, ...EXTENSION_ENDPOINTS, ...CREDENTIAL_ENDPOINTS];
-  const described = [...endpoints, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
+  const described = [...ENDPOINTS, ...CREDENTIAL_ENDPOINTS, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
 
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
-    ...endpoints.map((row) => {
-      const handler = createEndpointHandler(row, { withApplication, access, readBody, tenantCredentials });
-      const whileAble = row.method === 'get' ? whileReadsAreAnswered(handler, parts) : handler;
-      return [row.method, row.path, whileAble] as const;
+    ...ENDPOINTS.map((row) => {
+      const answer = createEndpointHandler(
+        row,
+        (application, asked) => application.answer(row, asked),
+        checks,
+      );
+      return [
+        row.method,
+        row.path,
+        row.method === 'get' ? whileReadsAreAnswered(answer, parts) : answer,
+      ] as const;
+    }),
+    ...CREDENTIAL_ENDPOINTS.map((row) => {
+      const answer = createEndpointHandler(
+        row,
+        (_, asked, caller) => row.handle({ credentials: tenantCredentials, caller }, asked),
+        checks,
+      );
+      return [
+        row.method,
+        row.path,
+        row.method === 'get' ? whileReadsAreAnswered(answer, parts) : answer,
+      ] as const;
     }),
     [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, whileReadsAreAnswered(stream, parts)],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],

@@ -4,14 +4,13 @@ import type { z } from 'zod';
 import type { RecordResult } from '../../../machines/power/meter-ledger.js';
 import type { ChargerAddress } from '../../../machines/values/ids.js';
 import { boundedCache } from '../../bounded-cache.js';
+import { SITE_MESSAGES } from '../../features/site-messages.js';
 import type { Metrics, Tally } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, TelemetryHandler } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
-import { operatorMessageSchema } from '../../wire/grid-operator.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
-import { siteReadingSchema } from '../../wire/site-meter.js';
 import {
   PREFIX_LEVELS,
   parseSiteTopic,
@@ -110,23 +109,16 @@ export class Telemetry {
     else this.#acceptedAcks.inc();
   }
 
-  #readOperator({ tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
-    const { data, error } = operatorMessageSchema.safeParse(parseJson(payload));
-    if (error !== undefined) this.#drop(topic, 'operator', error);
-    else this.#count('operator', resultOf(this.#sink.recordOperator(tenantUuid, locationId, data)));
-  }
-
-  #readSiteMeter({ tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
-    const { data, error } = siteReadingSchema.safeParse(parseJson(payload));
-    if (error !== undefined) this.#drop(topic, 'siteMeter', error);
-    else this.#count('siteMeter', resultOf(this.#sink.recordSiteMeter(tenantUuid, locationId, data)));
+  #readSite({ kind, tenantUuid, locationId }: SiteTopic, topic: string, payload: Buffer): void {
+    const { data, error } = SITE_MESSAGES[kind].schema.safeParse(parseJson(payload));
+    if (error !== undefined) this.#drop(topic, kind, error);
+    else this.#count(kind, resultOf(this.#sink.recordSite(kind, tenantUuid, locationId, data)));
   }
 
   #read(topic: string, payload: Buffer): void {
     const ofSite = parseSiteTopic(topic);
     if (ofSite !== undefined) {
-      if (ofSite.kind === 'operator') this.#readOperator(ofSite, topic, payload);
-      else this.#readSiteMeter(ofSite, topic, payload);
+      this.#readSite(ofSite, topic, payload);
       return;
     }
     const parsed = parseTopic(topic);

@@ -3,6 +3,19 @@
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import {
+  apiKeyRow,
+  loadApiKeys,
+  loadCredentialHistory,
+  loadMqttLogins,
+  loadOauthClients,
+  loadTenants,
+  oauthClientRow,
+  provisionApiKeys,
+  provisionGateways,
+  provisionOauthClients,
+  type TenantRow,
+} from '../../features/credentials/rows.js';
+import {
   type Administration,
   AdministrationError,
   type CredentialOrigin,
@@ -11,21 +24,10 @@ import {
   type ProvisioningAction,
 } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
-import {
-  apiKeyRow,
-  loadApiKeys,
-  loadCredentialHistory,
-  loadMqttLogins,
-  loadOauthClients,
-  loadTenants,
-  oauthClientRow,
-  type TenantRow,
-} from './credentials.js';
 import { Database } from './database.js';
 import { actionOf } from './json-rows.js';
-import { provisionApiKeys, provisionGateways, provisionOauthClients } from './provision-credentials.js';
-import { provisionSites } from './provision-sites.js';
 import { markChanged, nextRevision } from './revisions.js';
+import { provisionSites } from './sites.js';
 import { inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
 

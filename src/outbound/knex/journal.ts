@@ -1,9 +1,8 @@
 // Group commit: writes that arrive during one commit share the next one.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import { type Change, StoreUnavailableError } from '../../ports/store.js';
+import { StoreUnavailableError, type Submission } from '../../ports/store.js';
 import { asUnavailable, isUnavailable } from './unavailable.js';
 
 const MAX_BATCH = 500;
@@ -13,12 +12,6 @@ const MAX_PENDING = 10_000;
 const MAX_CHANGES = 5000;
 // With a database that takes seconds for each commit, callers get an error instead of a long wait.
 const MAX_WAIT_MS = 5000;
-
-/** Changes of one caller, written all or none. */
-export interface Submission {
-  readonly tenantUuid: TenantUuid;
-  readonly changes: readonly Change[];
-}
 
 interface Waiting {
   readonly sinceMs: number;

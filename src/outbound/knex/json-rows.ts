@@ -1,7 +1,12 @@
 // Passes many rows through one binding: the SQL is constant for any number of
 // rows, and takes little work on the main thread.
 import type { Knex } from 'knex';
-import type { ProvisioningAction } from '../../ports/administration.js';
+import type { LocationId } from '../../../machines/values/ids.js';
+import type {
+  ProvisionedLocation,
+  ProvisionedTenant,
+  ProvisioningAction,
+} from '../../ports/administration.js';
 import { type Engine, engineOf, exactDouble } from './engine.js';
 
 export type Cell = string | number | null;
@@ -72,4 +77,45 @@ export function actionOf(
   if (stored === undefined) return 'created';
   const before = new Map<string, unknown>(Object.entries(stored));
   return Object.entries(row).every(([column, cell]) => before.get(column) === cell) ? 'unchanged' : 'updated';
+}
+
+/**
+ * Stores the row of each location that the file gives one, and deletes those of the others. Each has a login.
+ * @returns the action for each location with a row, before or now
+ */
+export async function provisionOfLocations<C extends Columns>(
+  trx: Knex.Transaction,
+  table: KeyedTable<C>,
+  asked: {
+    readonly kind: string;
+    readonly idColumn: keyof C & string;
+    readonly tenant: ProvisionedTenant;
+    readonly rowOf: (location: ProvisionedLocation, storedHash: Cell) => RowOf<C> | null;
+  },
+): Promise<ReadonlyMap<LocationId, ProvisioningAction>> {
+  const { kind, idColumn, tenant, rowOf } = asked;
+  const { tenantUuid, locations } = tenant;
+  const held: Readonly<Record<string, Cell>>[] = await trx(table.name)
+    .where('tenant_uuid', tenantUuid)
+    .select(...Object.keys(table.columns));
+  const stored = new Map(held.map((row) => [row.location_id, row]));
+  const actions = new Map<LocationId, ProvisioningAction>();
+  const changed: RowOf<C>[] = [];
+  const removed: LocationId[] = [];
+  for (const location of locations) {
+    const { locationId } = location;
+    const before = stored.get(locationId);
+    const row = rowOf(location, before?.mqtt_secret_hash ?? null);
+    if (row !== null) {
+      const action = actionOf(before, row);
+      actions.set(locationId, { action, kind, id: String(row[idColumn]) });
+      if (action !== 'unchanged') changed.push(row);
+    } else if (before !== undefined) {
+      actions.set(locationId, { action: 'removed', kind, id: String(before[idColumn]) });
+      removed.push(locationId);
+    }
+  }
+  await trx(table.name).where('tenant_uuid', tenantUuid).whereIn('location_id', removed).delete();
+  await putRows(trx, table, changed);
+  return actions;
 }

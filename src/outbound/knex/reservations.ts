@@ -7,6 +7,7 @@ import {
   type TenantUuid,
 } from '../../../machines/values/ids.js';
 import type { ReservationRecord } from '../../ports/records.js';
+import type { ChangeOf } from '../../ports/store.js';
 import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
 
 interface ReservationRow {
@@ -40,7 +41,7 @@ const RESERVATIONS = {
 /** Replaces the reservations of these connectors; the last of each counts. Those of unknown connectors are left out. */
 export async function putReservations(
   trx: Knex.Transaction,
-  puts: readonly { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[],
+  puts: readonly ChangeOf<'reservation.put'>[],
 ): Promise<void> {
   const newest = new Map(
     puts.map(({ tenantUuid, reservation }) => [

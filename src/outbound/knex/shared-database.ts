@@ -2,11 +2,11 @@
 // store for each shard with its own owner and fence.
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { ALL_SHARDS, type Shard, shardOf } from '../../../machines/values/shards.js';
+import { loadTenants } from '../../features/credentials/rows.js';
 import type { Clock } from '../../ports/clock.js';
 import type { SharedDatabase } from '../../ports/shared-database.js';
 import type { Store } from '../../ports/store.js';
 import { openDatabase } from './connection.js';
-import { loadTenants } from './credentials.js';
 import { Database } from './database.js';
 import { DatabaseClock } from './database-clock.js';
 import type { OwnNode } from './database-ownership.js';

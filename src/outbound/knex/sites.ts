@@ -1,25 +1,33 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
-import type { MeterCovers } from '../../../machines/limits/building-load.js';
 import type { LimitRules } from '../../../machines/limits/limit-rules.js';
 import type { Connection, Feeder, PhaseRotation } from '../../../machines/power/fuses.js';
-import type { ConnectorId, ControllerUuid, LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import {
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../../machines/values/ids.js';
 import type { DcRating } from '../../../machines/values/units.js';
-import type {
-  ConnectorRecord,
-  LocationRecord,
-  OperatingStatus,
-  OperatorRecord,
-  SiteMeterRecord,
-} from '../../ports/records.js';
-import type { Columns, KeyedTable } from './json-rows.js';
+import { loadOperators, provisionOperators } from '../../features/operator-limit/rows.js';
+import { type PermanentLimitChange, setPermanentLimits } from '../../features/profiles/rows.js';
+import { loadSiteMeters, provisionSiteMeters } from '../../features/site-meter/rows.js';
+import {
+  AdministrationError,
+  type ProvisionedLocation,
+  type ProvisionedTenant,
+  type ProvisioningAction,
+} from '../../ports/administration.js';
+import type { ConnectorRecord, LocationRecord, OperatingStatus } from '../../ports/records.js';
+import { actionOf, type Columns, type KeyedTable, putRows, type RowOf } from './json-rows.js';
 
 /** JSON of each rule of a location's further limits; null without it. */
-export interface RuleCells {
+interface RuleCells {
   readonly peak_shaving: string | null;
 }
 
-export interface LocationRow extends RuleCells {
+interface LocationRow extends RuleCells {
   readonly location_id: LocationId;
   readonly name: string;
   readonly status: OperatingStatus;
@@ -32,7 +40,7 @@ export interface LocationRow extends RuleCells {
   readonly feeders: string | null;
 }
 
-export interface ChargerRow {
+interface ChargerRow {
   readonly controller_uuid: ControllerUuid;
   readonly location_id: LocationId;
   readonly mqtt_secret_hash: string | null;
@@ -42,7 +50,7 @@ export interface ChargerRow {
   readonly lease_ttl_ms: number | null;
 }
 
-export interface ConnectorRow {
+interface ConnectorRow {
   readonly controller_uuid: ControllerUuid;
   readonly connector_id: ConnectorId;
   readonly status: OperatingStatus;
@@ -57,7 +65,7 @@ export interface ConnectorRow {
   readonly operator_may_pause: 0 | 1;
 }
 
-export const LOCATIONS = {
+const LOCATIONS = {
   name: 'locations',
   key: ['tenant_uuid', 'location_id'],
   columns: {
@@ -74,58 +82,7 @@ export const LOCATIONS = {
   },
 } as const satisfies KeyedTable<Columns>;
 
-export interface OperatorRow {
-  readonly location_id: LocationId;
-  readonly operator_uuid: string;
-  readonly mqtt_secret_hash: string | null;
-  readonly failsafe_kw: number;
-  readonly failsafe_min_ms: number;
-  readonly missing_after_ms: number;
-}
-
-export const OPERATORS = {
-  name: 'operators',
-  key: ['tenant_uuid', 'location_id'],
-  columns: {
-    tenant_uuid: 'text',
-    location_id: 'text',
-    operator_uuid: 'text',
-    mqtt_secret_hash: 'text',
-    failsafe_kw: 'double precision',
-    failsafe_min_ms: 'bigint',
-    missing_after_ms: 'bigint',
-  },
-} as const satisfies KeyedTable<Columns>;
-
-export interface SiteMeterRow {
-  readonly location_id: LocationId;
-  readonly meter_uuid: string;
-  readonly mqtt_secret_hash: string | null;
-  readonly covers: MeterCovers;
-  readonly max_building_kw: number;
-  readonly reserve_least_kw: number;
-  readonly reserve_most_kw: number;
-  /** 0 or 1. */
-  readonly pv_raises_headroom: number;
-}
-
-export const SITE_METERS = {
-  name: 'site_meters',
-  key: ['tenant_uuid', 'location_id'],
-  columns: {
-    tenant_uuid: 'text',
-    location_id: 'text',
-    meter_uuid: 'text',
-    mqtt_secret_hash: 'text',
-    covers: 'text',
-    max_building_kw: 'double precision',
-    reserve_least_kw: 'double precision',
-    reserve_most_kw: 'double precision',
-    pv_raises_headroom: 'integer',
-  },
-} as const satisfies KeyedTable<Columns>;
-
-export const CHARGERS = {
+const CHARGERS = {
   name: 'chargers',
   key: ['tenant_uuid', 'controller_uuid'],
   columns: {
@@ -139,7 +96,7 @@ export const CHARGERS = {
   },
 } as const satisfies KeyedTable<Columns>;
 
-export const CONNECTORS = {
+const CONNECTORS = {
   name: 'connectors',
   key: ['tenant_uuid', 'controller_uuid', 'connector_id'],
   columns: {
@@ -179,10 +136,8 @@ export async function loadLocations(
     .where('tenant_uuid', tenantUuid)
     .select(...CONNECTOR_COLUMNS)
     .orderBy(['controller_uuid', 'connector_id']);
-  const operators: OperatorRow[] = await trx('operators').where('tenant_uuid', tenantUuid);
-  const operatorAt = new Map(operators.map((row) => [row.location_id, operatorOf(row)]));
-  const siteMeters: SiteMeterRow[] = await trx('site_meters').where('tenant_uuid', tenantUuid);
-  const siteMeterAt = new Map(siteMeters.map((row) => [row.location_id, siteMeterOf(row)]));
+  const operatorAt = await loadOperators(trx, tenantUuid);
+  const siteMeterAt = await loadSiteMeters(trx, tenantUuid);
   const atLocation = new Map<LocationId, ConnectorRecord[]>(locations.map((row) => [row.location_id, []]));
   const byController = new Map(chargers.map((row) => [row.controller_uuid, row]));
   for (const row of connectors) {
@@ -204,7 +159,7 @@ export async function loadLocations(
   }));
 }
 
-export function ruleCellsOf({ peakShaving }: LimitRules): RuleCells {
+function ruleCellsOf({ peakShaving }: LimitRules): RuleCells {
   return { peak_shaving: cellOf(peakShaving) };
 }
 
@@ -219,25 +174,6 @@ function cellOf(rule: object | undefined): string | null {
 /** The rule that `cellOf` wrote. */
 function ruleIn<Rule>(cell: string | null): Rule | undefined {
   return cell === null ? undefined : (JSON.parse(cell) as Rule);
-}
-
-function operatorOf(row: OperatorRow): OperatorRecord {
-  return {
-    operatorUuid: row.operator_uuid,
-    failsafeKw: row.failsafe_kw,
-    failsafeMinMs: row.failsafe_min_ms,
-    missingAfterMs: row.missing_after_ms,
-  };
-}
-
-function siteMeterOf(row: SiteMeterRow): SiteMeterRecord {
-  return {
-    meterUuid: row.meter_uuid,
-    covers: row.covers,
-    maxBuildingKw: row.max_building_kw,
-    reserveKw: [row.reserve_least_kw, row.reserve_most_kw],
-    pvRaisesHeadroom: row.pv_raises_headroom === 1,
-  };
 }
 
 function connectorOf(
@@ -259,4 +195,160 @@ function connectorOf(
     feeder,
     timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },
   };
+}
+
+// Compares the sites of a provisioning file with the stored ones, and writes the differences.
+
+type ProvisionedCharger = ProvisionedLocation['chargers'][number];
+
+interface StoredSites {
+  readonly locations: ReadonlyMap<string, LocationRow>;
+  readonly chargers: ReadonlyMap<string, ChargerRow>;
+  readonly connectors: ReadonlyMap<string, ConnectorRow>;
+}
+
+interface SitePlan {
+  readonly locations: RowOf<typeof LOCATIONS.columns>[];
+  readonly permanentLimits: PermanentLimitChange[];
+  readonly chargers: RowOf<typeof CHARGERS.columns>[];
+  readonly connectors: RowOf<typeof CONNECTORS.columns>[];
+}
+
+/** Writes the locations of `tenant` with their content. @returns the action for each, in the order of the file */
+export async function provisionSites(
+  trx: Knex.Transaction,
+  tenant: ProvisionedTenant,
+  atMs: number,
+): Promise<ProvisioningAction[]> {
+  const stored = await loadStored(trx, tenant.tenantUuid);
+  const plan: SitePlan = { locations: [], permanentLimits: [], chargers: [], connectors: [] };
+  const { tenantUuid } = tenant;
+  const ofLocations = tenant.locations.map((location) =>
+    planLocation(plan, stored, tenantUuid, location, atMs),
+  );
+  await putRows(trx, LOCATIONS, plan.locations);
+  await setPermanentLimits(trx, plan.permanentLimits);
+  const operators = await provisionOperators(trx, tenant);
+  const siteMeters = await provisionSiteMeters(trx, tenant);
+  const actions = tenant.locations.flatMap((location, i) => [
+    ...ofLocations.slice(i, i + 1),
+    ...[operators, siteMeters].flatMap((ofParts) => ofParts.get(location.locationId) ?? []),
+    ...location.chargers.flatMap((charger) => planCharger(plan, stored, tenantUuid, location, charger)),
+  ]);
+  await putRows(trx, CHARGERS, plan.chargers);
+  await putRows(trx, CONNECTORS, plan.connectors);
+  return actions;
+}
+
+async function loadStored(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<StoredSites> {
+  const locations: LocationRow[] = await rowsOf(trx, LOCATIONS, tenantUuid);
+  const chargers: ChargerRow[] = await rowsOf(trx, CHARGERS, tenantUuid);
+  const connectors: ConnectorRow[] = await rowsOf(trx, CONNECTORS, tenantUuid);
+  return {
+    locations: new Map(locations.map((row) => [row.location_id, row])),
+    chargers: new Map(chargers.map((row) => [row.controller_uuid, row])),
+    connectors: new Map(
+      connectors.map((row) => [
+        connectorKey({ controllerUuid: row.controller_uuid, connectorId: row.connector_id }),
+        row,
+      ]),
+    ),
+  };
+}
+
+function rowsOf(
+  trx: Knex.Transaction,
+  table: { readonly name: string; readonly columns: Columns },
+  tenantUuid: TenantUuid,
+) {
+  return trx(table.name)
+    .where('tenant_uuid', tenantUuid)
+    .select(...Object.keys(table.columns));
+}
+
+function planLocation(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  location: ProvisionedLocation,
+  atMs: number,
+): ProvisioningAction {
+  const { locationId } = location;
+  const before = stored.locations.get(locationId);
+  // Three values count: of the last file, of this file, and of the API since. The API's stays if the file is unchanged.
+  const isFileUnchanged = before?.provisioned_permanent_limit_kw === location.permanentLimitKw;
+  const limitKw = isFileUnchanged ? before.permanent_limit_kw : location.permanentLimitKw;
+  const row = {
+    tenant_uuid: tenantUuid,
+    location_id: locationId,
+    name: location.name,
+    status: location.status,
+    permanent_limit_kw: limitKw,
+    provisioned_permanent_limit_kw: location.permanentLimitKw,
+    grid_limit_kw: location.gridLimitKw,
+    ...fuseCells(location),
+    ...ruleCellsOf(location.limitRules ?? {}),
+  };
+  const action = actionOf(before, row);
+  if (action !== 'unchanged') plan.locations.push(row);
+  if (before?.permanent_limit_kw !== limitKw) {
+    plan.permanentLimits.push({ tenantUuid, locationId, limitKw, atMs });
+  }
+  return { action, kind: 'location', id: locationId };
+}
+
+/** The JSON is the same each time, so that the same file changes nothing. */
+function fuseCells({ connection = null, feeders = [] }: ProvisionedLocation) {
+  return {
+    connection: connection === null ? null : JSON.stringify(connection),
+    feeders: feeders.length === 0 ? null : JSON.stringify(feeders),
+  };
+}
+
+function planCharger(
+  plan: SitePlan,
+  stored: StoredSites,
+  tenantUuid: TenantUuid,
+  location: ProvisionedLocation,
+  charger: ProvisionedCharger,
+): ProvisioningAction[] {
+  const { controllerUuid } = charger;
+  const before = stored.chargers.get(controllerUuid);
+  if (before !== undefined && before.location_id !== location.locationId) {
+    throw new AdministrationError(
+      `charger ${controllerUuid} belongs to location ${before.location_id} already, not to ${location.locationId}`,
+    );
+  }
+  const row = {
+    tenant_uuid: tenantUuid,
+    controller_uuid: controllerUuid,
+    location_id: location.locationId,
+    mqtt_secret_hash: charger.mqttSecretHash ?? before?.mqtt_secret_hash ?? null,
+    feeder: charger.feeder ?? null,
+    heartbeat_ms: charger.timing?.heartbeatMs ?? null,
+    lease_ttl_ms: charger.timing?.ttlMs ?? null,
+  };
+  const action = actionOf(before, row);
+  if (action !== 'unchanged') plan.chargers.push(row);
+  const ofConnectors = charger.connectors.map((connector) => {
+    const connectorRow = {
+      tenant_uuid: tenantUuid,
+      controller_uuid: controllerUuid,
+      connector_id: connector.connectorId,
+      status: connector.status,
+      phases: connector.phases,
+      voltage_v: connector.voltageV,
+      max_current_a: connector.maxCurrentA,
+      failsafe_a: connector.failsafeA,
+      rotation: connector.rotation ?? null,
+      never_pause: connector.neverPause === true ? 1 : 0,
+      operator_may_pause: connector.operatorMayPause === true ? 1 : 0,
+      direct_current: connector.dc == null ? null : JSON.stringify(connector.dc),
+    };
+    const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });
+    const connectorAction = actionOf(stored.connectors.get(id), connectorRow);
+    if (connectorAction !== 'unchanged') plan.connectors.push(connectorRow);
+    return { action: connectorAction, kind: 'connector', id };
+  });
+  return [{ action, kind: 'charger', id: controllerUuid }, ...ofConnectors];
 }

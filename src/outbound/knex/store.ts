@@ -1,157 +1,31 @@
 // Implements the Store port over one SQLite or PostgreSQL database.
 import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
-import type { LocationId, TenantUuid } from '../../../machines/values/ids.js';
+import type { TenantUuid } from '../../../machines/values/ids.js';
+import {
+  loadCredentials,
+  loadTenantCredentials,
+  noteUses,
+  writeCredentialChanges,
+} from '../../features/credentials/rows.js';
+import { forgetSomePower } from '../../features/power-history/rows.js';
+import { readTenant, writeChanges } from '../../features/store-rows.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { Ownership } from '../../ports/ownership.js';
-import type { BilledWindowRecord, PowerRecord, ReservationRecord, TenantState } from '../../ports/records.js';
-import { type Change, type Store, StoreUnavailableError } from '../../ports/store.js';
+import type { TenantState } from '../../ports/records.js';
+import { type Store, StoreUnavailableError, type Submission } from '../../ports/store.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
-import {
-  type AlarmBegin,
-  type AlarmChange,
-  type AlarmEnd,
-  beginAlarms,
-  changeAlarms,
-  endAlarms,
-  listAlarms,
-  loadOpenAlarms,
-} from './alarms.js';
-import { loadBilledWindows, putBilledWindows } from './billed-windows.js';
-import { deleteCluster, loadClusters, putCluster } from './clusters.js';
 import { openDatabase } from './connection.js';
-import { loadCredentials, loadTenantCredentials, noteUses, writeCredentialChanges } from './credentials.js';
 import { Database } from './database.js';
 import { DatabaseClock } from './database-clock.js';
 import { DatabaseOwnership, type OwnNode } from './database-ownership.js';
-import { Journal, type Submission } from './journal.js';
-import {
-  loadOperatorEvents,
-  type OperatorChange,
-  operatorEvents,
-  putOperatorEvents,
-} from './operator-limits.js';
+import { Journal } from './journal.js';
 import { countCommit, type OwnedRow, type Position, WHOLE_DATABASE } from './ownership.js';
-import { type PermanentLimitChange, permanentLimitHistory, setPermanentLimits } from './permanent-limits.js';
-import { forgetSomePower, powerHistory, putPowerMinutes } from './power-minutes.js';
-import { loadProfiles, type ProfileChange, profileHistory, profilesAt, writeProfiles } from './profiles.js';
-import { loadReservations, putReservations } from './reservations.js';
 import { markChanged, nextRevision, revisionSince } from './revisions.js';
-import { loadLocations } from './sites.js';
-import { awaitWriters, inSnapshot, inTransaction, lockTenants } from './transaction.js';
+import { awaitWriters, inSnapshot, inTransaction } from './transaction.js';
 import { orUnavailable } from './unavailable.js';
-
-// Writes the changes of one commit, from all its callers, in as few statements as their kinds allow.
-
-/** Changes by the statements that write them. */
-interface Sorted {
-  readonly profiles: ProfileChange[];
-  readonly permanentLimits: PermanentLimitChange[];
-  readonly clusters: ((trx: Knex.Transaction) => Promise<void>)[];
-  readonly reservations: { readonly tenantUuid: TenantUuid; readonly reservation: ReservationRecord }[];
-  readonly alarmBegins: AlarmBegin[];
-  readonly alarmChanges: AlarmChange[];
-  readonly alarmEnds: AlarmEnd[];
-  readonly operatorEvents: OperatorChange[];
-  readonly billedWindows: { readonly tenantUuid: TenantUuid; readonly billedWindow: BilledWindowRecord }[];
-  readonly powerMinutes: {
-    readonly tenantUuid: TenantUuid;
-    readonly locationId: LocationId;
-    readonly minute: PowerRecord;
-  }[];
-}
-
-/**
- * Writes all submissions, in order within each kind of change. Kinds are independent, except that an
- * alarm's end needs its begin. Clusters change rarely and are written one by one. Every other kind takes
- * one or two statements, for any number of changes.
- */
-async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
-  const sorted = sort(submissions);
-  await lockTenants(
-    trx,
-    submissions.map(({ tenantUuid }) => tenantUuid),
-  );
-  await write(trx, sorted.profiles, writeProfiles);
-  await write(trx, sorted.permanentLimits, setPermanentLimits);
-  for (const writeCluster of sorted.clusters) await writeCluster(trx);
-  await write(trx, sorted.reservations, putReservations);
-  await write(trx, sorted.alarmBegins, beginAlarms);
-  await write(trx, sorted.alarmChanges, changeAlarms);
-  await write(trx, sorted.alarmEnds, endAlarms);
-  await write(trx, sorted.operatorEvents, putOperatorEvents);
-  await write(trx, sorted.billedWindows, putBilledWindows);
-  await write(trx, sorted.powerMinutes, putPowerMinutes);
-}
-
-/** Most commits have changes of one kind: no statement runs for the others. */
-async function write<C>(
-  trx: Knex.Transaction,
-  changes: readonly C[],
-  writer: (trx: Knex.Transaction, changes: readonly C[]) => Promise<void>,
-): Promise<void> {
-  if (changes.length > 0) await writer(trx, changes);
-}
-
-function sort(submissions: readonly Submission[]): Sorted {
-  const sorted: Sorted = {
-    profiles: [],
-    permanentLimits: [],
-    clusters: [],
-    reservations: [],
-    alarmBegins: [],
-    alarmChanges: [],
-    alarmEnds: [],
-    operatorEvents: [],
-    billedWindows: [],
-    powerMinutes: [],
-  };
-  for (const { tenantUuid, changes } of submissions) {
-    for (const change of changes) add(sorted, tenantUuid, change);
-  }
-  return sorted;
-}
-
-function add(sorted: Sorted, tenantUuid: TenantUuid, change: Change): void {
-  switch (change.kind) {
-    case 'profile.put':
-    case 'profile.cancel':
-      sorted.profiles.push({ tenantUuid, change });
-      break;
-    case 'permanentLimit.set':
-      sorted.permanentLimits.push({ tenantUuid, ...change });
-      break;
-    case 'cluster.put':
-      sorted.clusters.push((trx) => putCluster(trx, tenantUuid, change.cluster));
-      break;
-    case 'cluster.delete':
-      sorted.clusters.push((trx) => deleteCluster(trx, tenantUuid, change.clusterId));
-      break;
-    case 'reservation.put':
-      sorted.reservations.push({ tenantUuid, reservation: change.reservation });
-      break;
-    case 'alarm.begin':
-      sorted.alarmBegins.push({ tenantUuid, alarm: change.alarm });
-      break;
-    case 'alarm.change':
-      sorted.alarmChanges.push({ tenantUuid, alarmId: change.alarmId, reason: change.reason });
-      break;
-    case 'alarm.end':
-      sorted.alarmEnds.push({ tenantUuid, alarmId: change.alarmId, atMs: change.atMs });
-      break;
-    case 'operator.put':
-      sorted.operatorEvents.push({ tenantUuid, event: change.event });
-      break;
-    case 'billedWindow.put':
-      sorted.billedWindows.push({ tenantUuid, billedWindow: change.billedWindow });
-      break;
-    case 'power.put':
-      sorted.powerMinutes.push({ tenantUuid, locationId: change.locationId, minute: change.minute });
-      break;
-  }
-}
 
 // On a nearly full disk this small write may succeed although callers' larger ones are refused.
 const REFUSED_LATELY_MS = 5000;
@@ -254,16 +128,7 @@ class KnexStore implements Store {
   readonly noteCredentialUses: Store['noteCredentialUses'] = (uses) =>
     this.#inTurn(() => inTransaction(this.#knex, (trx) => noteUses(trx, uses)));
   readonly revisionSince: Store['revisionSince'] = (since) => this.#ask((trx) => revisionSince(trx, since));
-  readonly profileHistory: Store['profileHistory'] = (...asked) =>
-    this.#ask((trx) => profileHistory(trx, ...asked));
-  readonly profilesAt: Store['profilesAt'] = (...asked) => this.#ask((trx) => profilesAt(trx, ...asked));
-  readonly permanentLimitHistory: Store['permanentLimitHistory'] = (...asked) =>
-    this.#ask((trx) => permanentLimitHistory(trx, ...asked));
-  readonly alarms: Store['alarms'] = (...asked) => this.#ask((trx) => listAlarms(trx, ...asked));
-  readonly operatorEvents: Store['operatorEvents'] = (...asked) =>
-    this.#ask((trx) => operatorEvents(trx, ...asked));
-  readonly powerHistory: Store['powerHistory'] = (...asked) =>
-    this.#ask((trx) => powerHistory(trx, ...asked));
+  readonly read: Store['read'] = (question) => this.#ask(question);
   readonly forgetPowerBefore: Store['forgetPowerBefore'] = async (beforeMs) => {
     const forgetSome = () => inTransaction(this.#knex, (trx) => forgetSomePower(trx, beforeMs));
     // In turns with the writers, which would otherwise wait for the whole deletion.
@@ -375,16 +240,4 @@ class KnexStore implements Store {
 async function loadTenant(knex: Knex, tenantUuid: TenantUuid): Promise<TenantState> {
   await awaitWriters(knex, tenantUuid);
   return inSnapshot(knex, (trx) => readTenant(trx, tenantUuid));
-}
-
-async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<TenantState> {
-  return {
-    locations: await loadLocations(trx, tenantUuid),
-    clusters: await loadClusters(trx, tenantUuid),
-    profiles: await loadProfiles(trx, tenantUuid),
-    reservations: await loadReservations(trx, tenantUuid),
-    openAlarms: await loadOpenAlarms(trx, tenantUuid),
-    operatorEvents: await loadOperatorEvents(trx, tenantUuid),
-    billedWindows: await loadBilledWindows(trx, tenantUuid),
-  };
 }

@@ -199,6 +199,6 @@ describe('a credential over time (section 5)', () => {
       body: { ...WINDOW, tenantUuid: TENANT },
     });
     expect(answer.status).toBe(404);
-    expect(rig.asked).toEqual([['submitLocationProfile', OTHER_TENANT, 'quay-1', { ...WINDOW }]]);
+    expect(rig.asked).toEqual([['scheduleLocation', OTHER_TENANT, 'quay-1', { ...WINDOW }]]);
   });
 });

@@ -21,13 +21,13 @@ afterEach(() => {
 /** An application that holds deletions of clusters, in order of arrival, until the test releases them. */
 function heldDeletions() {
   const held: { readonly clusterId: string; readonly letGo: () => void }[] = [];
-  const application: NonNullable<RigOptions['application']> = {
-    deleteCluster: (_, clusterId) =>
+  const answers: NonNullable<RigOptions['answers']> = {
+    deleteCluster: ({ path: { clusterId = '' } }) =>
       new Promise((resolve) => {
         held.push({ clusterId, letGo: () => resolve({ deleted: true, clusterId }) });
       }),
   };
-  return { application, held };
+  return { answers, held };
 }
 
 const deletion = (clusterId: string) => requestText('DELETE', `/v1/clusters/${clusterId}`, KEY);
@@ -52,8 +52,8 @@ async function clients(count: number, localAddress?: string): Promise<readonly R
 
 describe('requests that are sent without waiting for answers', () => {
   it('are worked on one after another, and answered in their order', async () => {
-    const { application, held } = heldDeletions();
-    rig = await createRig({ application });
+    const { answers, held } = heldDeletions();
+    rig = await createRig({ answers });
     const client = await rawClient(rig.url);
     client.send(deletion('c-1') + deletion('c-2') + HEALTH);
     await eventually(() => expect(held).toHaveLength(1));
@@ -75,8 +75,8 @@ describe('requests that are sent without waiting for answers', () => {
   });
 
   it('cut their connection when they are more, and waiting ones are never begun', async () => {
-    const { application, held } = heldDeletions();
-    rig = await createRig({ application });
+    const { answers, held } = heldDeletions();
+    rig = await createRig({ answers });
     const client = await rawClient(rig.url);
     client.send(deletion('c').repeat(2 + WAITING_AT_MOST));
     expect(await client.over).toBe('');
@@ -89,8 +89,8 @@ describe('requests that are sent without waiting for answers', () => {
   });
 
   it('are forgotten when their client leaves', async () => {
-    const { application, held } = heldDeletions();
-    rig = await createRig({ application });
+    const { answers, held } = heldDeletions();
+    rig = await createRig({ answers });
     const client = await rawClient(rig.url);
     client.send(deletion('c-1') + deletion('c-2'));
     await eventually(() => expect(held).toHaveLength(1));
@@ -102,8 +102,8 @@ describe('requests that are sent without waiting for answers', () => {
   });
 
   it('wait a thousand at once, at any number of connections, and again once those are gone', async () => {
-    const { application, held } = heldDeletions();
-    rig = await createRig({ application });
+    const { answers, held } = heldDeletions();
+    rig = await createRig({ answers });
     const full = Math.floor(1000 / WAITING_AT_MOST);
     const crowd = await clients(full + 1);
     for (const client of crowd) client.send(deletion('c').repeat(1 + WAITING_AT_MOST));
@@ -129,8 +129,8 @@ describe('a connection whose client does nothing', () => {
 
   it('is cut when its answer stays unread', async () => {
     // More than the sockets' own buffers hold.
-    const locationLimits = () => ({ ...LIMITS_VIEW, locationId: 'x'.repeat(20_000_000) });
-    rig = await createRig({ silentAtMostMs: 300, application: { locationLimits } });
+    const getLocationLimits = () => ({ ...LIMITS_VIEW, locationId: 'x'.repeat(20_000_000) });
+    rig = await createRig({ silentAtMostMs: 300, answers: { getLocationLimits } });
     const client = await rawClient(rig.url, { isReading: false });
     client.send(requestText('GET', '/v1/locations/quay-1/limits', KEY));
     await eventually(async () => expect(await refusals()).toEqual({ silent: 1 }));
@@ -167,8 +167,8 @@ describe('too many connections', () => {
   });
 
   it('are refused where something is worked on for each of them, and these are answered', async () => {
-    const { application, held } = heldDeletions();
-    rig = await createRig({ application, settings: { httpConnections: 2 } });
+    const { answers, held } = heldDeletions();
+    rig = await createRig({ answers, settings: { httpConnections: 2 } });
     const busy = await clients(2);
     for (const client of busy) client.send(deletion('c-1'));
     await eventually(() => expect(held).toHaveLength(2));

@@ -3,8 +3,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ERROR_CODES } from '../../../machines/values/errors.js';
-import { ENDPOINTS } from '../../../src/inbound/http/endpoints.js';
-import { EXTENSION_ENDPOINTS } from '../../../src/inbound/http/extension-endpoints.js';
+import { ENDPOINTS } from '../../../src/features/endpoints.js';
 import { HTTP_STATUS } from '../../../src/wire/error-envelope.js';
 import { API_KEY, CLIENT, createRig, type Rig, WELL } from './http-rig.js';
 import { EVERY_SAMPLE, EXTENSION_SAMPLES, SAMPLES } from './sample-requests.js';
@@ -185,7 +184,7 @@ describe('/v1/openapi.json', () => {
     for (const code of ERROR_CODES) {
       // These two codes answer unknown paths and methods, which are no part of the document.
       if (['NOT_FOUND', 'METHOD_NOT_ALLOWED'].includes(code)) continue;
-      const told = [...ENDPOINTS, ...EXTENSION_ENDPOINTS].some(({ method, path }) =>
+      const told = ENDPOINTS.some(({ method, path }) =>
         operationOf(method, path).responses[HTTP_STATUS[code]]?.description.split(', ').includes(code),
       );
       expect([code, told]).toEqual([code, true]);

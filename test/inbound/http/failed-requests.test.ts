@@ -5,8 +5,8 @@ import { API_KEY, createRig } from './http-rig.js';
 
 it('have at most a hundred lines at once, of 4,096 bytes, without the key in their path, and all are counted', async () => {
   const rig = await createRig({
-    application: {
-      locationLimits: (_tenant, locationId) => {
+    answers: {
+      getLocationLimits: ({ path: { locationId } }) => {
         throw new Error(`there is nothing at ${`/${locationId}`.repeat(100)}`);
       },
     },

@@ -1,12 +1,20 @@
 // An application in memory that records the calls of the REST side and gives it answers.
 import { DomainError } from '../../../machines/values/errors.js';
 import type { ClusterId, LocationId, TenantUuid } from '../../../machines/values/ids.js';
-import type { Application } from '../../../src/application/application.js';
-import type { OperatorLimitView } from '../../../src/wire/grid-operator.js';
-import type { LocationLive } from '../../../src/wire/operator-locations.js';
-import type { StreamEvent } from '../../../src/wire/operator-stream.js';
-import type { Cluster, ProfileRequest } from '../../../src/wire/rest.js';
-import type { SiteMeterView } from '../../../src/wire/site-meter.js';
+import type { Asked } from '../../../src/actors/core.js';
+import type { Application } from '../../../src/features/application.js';
+import type { Cluster } from '../../../src/features/clusters/contract.js';
+import { createClusterRequestSchema } from '../../../src/features/clusters/contract.js';
+import type { LocationLive } from '../../../src/features/live-contract.js';
+import type { OperatorLimitView } from '../../../src/features/operator-limit/contract.js';
+import { powerQuerySchema } from '../../../src/features/power-history/contract.js';
+import type { ProfileRequest } from '../../../src/features/profiles/contract.js';
+import {
+  permanentLimitRequestSchema,
+  profileRequestSchema,
+} from '../../../src/features/profiles/contract.js';
+import type { SiteMeterView } from '../../../src/features/site-meter/contract.js';
+import type { StreamEvent } from '../../../src/features/stream-contract.js';
 
 export const TENANT = '0b6cf0c4-6d0f-4e0e-9f0a-5f6c3b1d2a10' as TenantUuid;
 export const OTHER_TENANT = '4f0f8f0e-13a1-4e57-bb0b-7d6e3f0c1b22' as TenantUuid;
@@ -16,17 +24,20 @@ export const CLUSTER = 'c-1' as ClusterId;
 const INSTANT = '2026-06-01T12:00:00.000Z';
 
 /** Calls in order: name, tenant and the rest. */
-export type Asked = readonly [name: string, tenantUuid: string, ...rest: unknown[]];
+export type AskedAs = readonly [name: string, tenantUuid: string, ...rest: unknown[]];
 
 export interface FakeApplication {
   readonly application: Application;
-  readonly asked: Asked[];
+  readonly asked: AskedAs[];
   /** Listeners to the event stream, of any tenant. */
   readonly listeners: ReadonlySet<(event: StreamEvent) => void>;
 }
 
-export function createFakeApplication(): FakeApplication {
-  const asked: Asked[] = [];
+/** By `operationId`. */
+export type Answers = Readonly<Record<string, (asked: Asked) => object | Promise<object>>>;
+
+export function createFakeApplication(overrides: Answers = {}): FakeApplication {
+  const asked: AskedAs[] = [];
   const listeners = new Set<(event: StreamEvent) => void>();
   const limits = { locationId: LOCATION, permanentLimitKw: 50, effectiveLimitKw: 50, profiles: [] };
 
@@ -124,154 +135,118 @@ export function createFakeApplication(): FakeApplication {
     reserveBoundsKw: [2, 5],
     pvRaisesHeadroom: false,
   };
-  const application: Application = {
-    listLocations(tenantUuid, page) {
-      asked.push(['listLocations', tenantUuid, page]);
+  const answers: Answers = {
+    listLocations() {
       return { locations: [summary], count: 1, nextCursor: null };
     },
-    locationSummary(tenantUuid, locationId) {
-      asked.push(['locationSummary', tenantUuid, locationId]);
+    getLocation({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return summary;
     },
-    operatorLimit(tenantUuid, locationId) {
-      asked.push(['operatorLimit', tenantUuid, locationId]);
+    getOperatorLimit({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return operatorLimit;
     },
-    async setOperatorLimit(tenantUuid, locationId, message) {
-      asked.push(['setOperatorLimit', tenantUuid, locationId, message]);
+    async setOperatorLimit({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return operatorLimit;
     },
-    siteMeter(tenantUuid, locationId) {
-      asked.push(['siteMeter', tenantUuid, locationId]);
+    getSiteMeter({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return siteMeter;
     },
-    async putSiteReading(tenantUuid, locationId, message) {
-      asked.push(['putSiteReading', tenantUuid, locationId, message]);
+    async putSiteReading({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return siteMeter;
     },
-    async operatorLimitHistory(tenantUuid, locationId, query) {
-      asked.push(['operatorLimitHistory', tenantUuid, locationId, query]);
+    async getOperatorLimitHistory({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return { locationId: 'quay-1', ...span, events: [], nextCursor: null };
     },
-    locationLive(tenantUuid, locationId) {
-      asked.push(['locationLive', tenantUuid, locationId]);
+    getLocationLive({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return live;
     },
-    async locationLimitsAt(tenantUuid, locationId, at) {
-      asked.push(['locationLimitsAt', tenantUuid, locationId, at]);
-      knownLocation(tenantUuid, locationId);
-      return limits;
-    },
-    locationTimeline(tenantUuid, locationId, query) {
-      asked.push(['locationTimeline', tenantUuid, locationId, query]);
+    getLocationTimeline({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return { locationId, ...span, nextFrom: null, segments: [] };
     },
-    async locationHistory(tenantUuid, locationId, query) {
-      asked.push(['locationHistory', tenantUuid, locationId, query]);
+    async getLocationHistory({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return { locationId, ...span, submissions: [], permanentLimits: [], nextCursor: null };
     },
-    async locationPower(tenantUuid, locationId, query) {
-      asked.push(['locationPower', tenantUuid, locationId, query]);
+    async getLocationPower({ tenantUuid, query, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
-      return { locationId, ...span, stepSeconds: query.step, feeder: null, points: [] };
+      return {
+        locationId,
+        ...span,
+        stepSeconds: powerQuerySchema.parse(query).step,
+        feeder: null,
+        points: [],
+      };
     },
-    async listAlarms(tenantUuid, locationId, query) {
-      asked.push(['listAlarms', tenantUuid, locationId, query]);
-      if (locationId !== undefined) knownLocation(tenantUuid, locationId);
+    async listAlarms() {
       return { ...span, alarms: [], nextCursor: null };
     },
-    connectorSchedules(tenantUuid, controllerUuid, connectorId) {
-      asked.push(['connectorSchedules', tenantUuid, controllerUuid, connectorId]);
+    getConnectorSchedules({ path: { controllerUuid = '', connectorId = '' } }) {
       knownConnector(controllerUuid, connectorId);
       return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };
     },
-    async connectorSchedulesAt(tenantUuid, controllerUuid, connectorId, at) {
-      asked.push(['connectorSchedulesAt', tenantUuid, controllerUuid, connectorId, at]);
-      knownConnector(controllerUuid, connectorId);
-      return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };
-    },
-    async connectorHistory(tenantUuid, controllerUuid, connectorId, query) {
-      asked.push(['connectorHistory', tenantUuid, controllerUuid, connectorId, query]);
+    async getConnectorHistory({ path: { controllerUuid = '', connectorId = '' } }) {
       knownConnector(controllerUuid, connectorId);
       const about = { controllerUuid, connectorId, locationId: LOCATION };
       return { ...about, ...span, submissions: [], nextCursor: null };
     },
-    async organizationLimitsAt(tenantUuid, at) {
-      asked.push(['organizationLimitsAt', tenantUuid, at]);
-      return { tenantUuid, profiles: [], note: 'recorded' };
-    },
-    async organizationHistory(tenantUuid, query) {
-      asked.push(['organizationHistory', tenantUuid, query]);
+    async getOrganizationHistory({ tenantUuid }) {
       return { tenantUuid, ...span, submissions: [], nextCursor: null, note: 'recorded' };
     },
-    subscribe(tenantUuid, locationId, listener) {
-      asked.push(['subscribe', tenantUuid, locationId]);
-      if (locationId !== undefined) knownLocation(tenantUuid, locationId);
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-    async submitConnectorProfile(tenantUuid, controllerUuid, connectorId, request) {
-      asked.push(['submitConnectorProfile', tenantUuid, controllerUuid, connectorId, request]);
+    async scheduleConnector({ body, path: { controllerUuid = '', connectorId = '' } }) {
       knownConnector(controllerUuid, connectorId);
-      const { priority: _, ...rest } = profile(request);
+      const { priority: _, ...rest } = profile(profileRequestSchema.parse(body));
       return { controllerUuid, connectorId, ...rest };
     },
-    async submitLocationProfile(tenantUuid, locationId, request) {
-      asked.push(['submitLocationProfile', tenantUuid, locationId, request]);
+    async scheduleLocation({ tenantUuid, body, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
-      return { locationId, ...profile(request), permanentLimitKw: 50, effectiveLimitKw: 50 };
+      return {
+        locationId,
+        ...profile(profileRequestSchema.parse(body)),
+        permanentLimitKw: 50,
+        effectiveLimitKw: 50,
+      };
     },
-    async setPermanentLimit(tenantUuid, locationId, limitKw) {
-      asked.push(['setPermanentLimit', tenantUuid, locationId, limitKw]);
+    async setPermanentLimit({ tenantUuid, body, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
+      const { limitKw } = permanentLimitRequestSchema.parse(body);
       return { locationId, permanentLimitKw: limitKw, effectiveLimitKw: limitKw };
     },
-    locationLimits(tenantUuid, locationId) {
-      asked.push(['locationLimits', tenantUuid, locationId]);
+    getLocationLimits({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return limits;
     },
-    async submitOrganizationProfile(tenantUuid, request) {
-      asked.push(['submitOrganizationProfile', tenantUuid, request]);
-      return { tenantUuid, ...profile(request), note: 'recorded' };
+    async scheduleOrganization({ tenantUuid, body }) {
+      return { tenantUuid, ...profile(profileRequestSchema.parse(body)), note: 'recorded' };
     },
-    async cancelConnectorProfile(tenantUuid, controllerUuid, connectorId, priority) {
-      asked.push(['cancelConnectorProfile', tenantUuid, controllerUuid, connectorId, priority]);
+    async cancelConnectorSchedule({ path: { controllerUuid = '', connectorId = '', priority = '' } }) {
       knownConnector(controllerUuid, connectorId);
-      return { controllerUuid, connectorId, ...cancelled(priority) };
+      return { controllerUuid, connectorId, ...cancelled(Number(priority)) };
     },
-    async cancelLocationProfile(tenantUuid, locationId, priority) {
-      asked.push(['cancelLocationProfile', tenantUuid, locationId, priority]);
+    async cancelLocationSchedule({ tenantUuid, path: { locationId = '', priority = '' } }) {
       knownLocation(tenantUuid, locationId);
-      return { locationId, ...cancelled(priority), permanentLimitKw: 50, effectiveLimitKw: 50 };
+      return { locationId, ...cancelled(Number(priority)), permanentLimitKw: 50, effectiveLimitKw: 50 };
     },
-    async cancelOrganizationProfile(tenantUuid, priority) {
-      asked.push(['cancelOrganizationProfile', tenantUuid, priority]);
-      return { tenantUuid, ...cancelled(priority), note: 'recorded' };
+    async cancelOrganizationSchedule({ tenantUuid, path: { priority = '' } }) {
+      return { tenantUuid, ...cancelled(Number(priority)), note: 'recorded' };
     },
-    organizationLimits(tenantUuid) {
-      asked.push(['organizationLimits', tenantUuid]);
+    getOrganizationLimits({ tenantUuid }) {
       return { tenantUuid, profiles: [], note: 'recorded' };
     },
-    async createCluster(tenantUuid, request) {
-      asked.push(['createCluster', tenantUuid, request]);
-      return { ...knownCluster(tenantUuid, CLUSTER), name: request.name };
+    async createCluster({ tenantUuid, body }) {
+      return { ...knownCluster(tenantUuid, CLUSTER), name: createClusterRequestSchema.parse(body).name };
     },
-    listClusters(tenantUuid) {
-      asked.push(['listClusters', tenantUuid]);
+    listClusters({ tenantUuid }) {
       return { clusters: [knownCluster(tenantUuid, CLUSTER)], count: 1 };
     },
-    clusterDetail(tenantUuid, clusterId) {
-      asked.push(['clusterDetail', tenantUuid, clusterId]);
+    getCluster({ tenantUuid, path: { clusterId = '' } }) {
       return {
         ...knownCluster(tenantUuid, clusterId),
         liveStatus: {
@@ -283,27 +258,46 @@ export function createFakeApplication(): FakeApplication {
         },
       };
     },
-    async updateCluster(tenantUuid, clusterId, request) {
-      asked.push(['updateCluster', tenantUuid, clusterId, request]);
+    async updateCluster({ tenantUuid, path: { clusterId = '' } }) {
       return knownCluster(tenantUuid, clusterId);
     },
-    async deleteCluster(tenantUuid, clusterId) {
-      asked.push(['deleteCluster', tenantUuid, clusterId]);
+    async deleteCluster({ tenantUuid, path: { clusterId = '' } }) {
       knownCluster(tenantUuid, clusterId);
       return { deleted: true, clusterId };
     },
-    async removeClusterMember(tenantUuid, clusterId, locationId) {
-      asked.push(['removeClusterMember', tenantUuid, clusterId, locationId]);
+    async removeClusterMember({ tenantUuid, path: { clusterId = '', locationId = '' } }) {
       const cluster = knownCluster(tenantUuid, clusterId);
       knownLocation(tenantUuid, locationId);
       return cluster;
     },
-    async submitClusterProfile(tenantUuid, clusterId, request, requestId) {
-      asked.push(['submitClusterProfile', tenantUuid, clusterId, request]);
+    async scheduleCluster({ tenantUuid, requestId, path: { clusterId = '' } }) {
       knownCluster(tenantUuid, clusterId);
       const error = { error: { code: 'TARGET_INACTIVE' as const, message: 'Not active.', requestId } };
       return { clusterId, applied: [], errors: [{ locationId: LOCATION, error }], totalLocations: 1 };
     },
+    async listLocationAlarms({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return { ...span, alarms: [], nextCursor: null };
+    },
   };
-  return { application, asked, listeners };
+  return {
+    asked,
+    listeners,
+    application: {
+      answer(operation, given) {
+        const { operationId } = operation;
+        const { tenantUuid, path, body } = given;
+        asked.push([operationId, tenantUuid, ...Object.values(path), ...(body === undefined ? [] : [body])]);
+        const answer = overrides[operationId] ?? answers[operationId];
+        if (answer === undefined) throw new Error(`the test has no answer to ${operationId}`);
+        return answer(given);
+      },
+      subscribe(tenantUuid, locationId, listener) {
+        asked.push(['subscribe', tenantUuid, locationId]);
+        if (locationId !== undefined) knownLocation(tenantUuid, locationId);
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+    },
+  };
 }

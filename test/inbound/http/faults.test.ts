@@ -17,12 +17,12 @@ const SCHEDULES = '/v1/locations/quay-1/schedules';
 let rig: Rig;
 afterEach(() => rig.stop());
 
-function fails(error: Error): NonNullable<RigOptions['application']> {
+function fails(error: Error): NonNullable<RigOptions['answers']> {
   return {
-    locationLimits: () => {
+    getLocationLimits: () => {
       throw error;
     },
-    submitLocationProfile: () => Promise.reject(error),
+    scheduleLocation: () => Promise.reject(error),
   };
 }
 
@@ -33,14 +33,14 @@ function heldDeletion() {
   const asked = new Promise<void>((resolve) => {
     wasAsked = resolve;
   });
-  const application: NonNullable<RigOptions['application']> = {
-    deleteCluster: (_, clusterId) =>
+  const answers: NonNullable<RigOptions['answers']> = {
+    deleteCluster: ({ path: { clusterId } }) =>
       new Promise((resolve) => {
         answer = () => resolve({ deleted: true, clusterId });
         wasAsked();
       }),
   };
-  return { application, asked, answerNow: () => answer() };
+  return { answers, asked, answerNow: () => answer() };
 }
 
 function logged(requestId: unknown): Record<string, unknown>[] {
@@ -54,7 +54,7 @@ describe('a defect', () => {
   ])(
     'behind %s %s answers 500 without details; the log has the stack under the same requestId',
     async (method, path) => {
-      rig = await createRig({ application: fails(new TypeError('secret of the house')) });
+      rig = await createRig({ answers: fails(new TypeError('secret of the house')) });
       const answer = await rig.call(method, path, {
         headers: KEY,
         body: method === 'POST' ? WINDOW : undefined,
@@ -76,7 +76,7 @@ describe('a defect', () => {
   );
 
   it('leaves the service running', async () => {
-    rig = await createRig({ application: fails(new Error('once')) });
+    rig = await createRig({ answers: fails(new Error('once')) });
     await rig.call('GET', LIMITS, { headers: KEY });
     expect((await rig.call('GET', '/v1/clusters', { headers: KEY })).status).toBe(200);
   });
@@ -84,7 +84,7 @@ describe('a defect', () => {
 
 describe('a store that cannot write', () => {
   it('answers 503 with Retry-After, and only the log has the reason', async () => {
-    rig = await createRig({ application: fails(new StoreUnavailableError('disk full at /var/lib')) });
+    rig = await createRig({ answers: fails(new StoreUnavailableError('disk full at /var/lib')) });
     const answer = await rig.call('POST', SCHEDULES, { headers: KEY, body: WINDOW });
     const { error } = errorEnvelopeSchema.parse(await answer.json());
     expect([answer.status, error.code, answer.headers.get('retry-after')]).toEqual([
@@ -120,7 +120,7 @@ describe('the log', () => {
   });
 
   it('never shows a secret, in any part of a request', async () => {
-    rig = await createRig({ application: fails(new Error('defect')) });
+    rig = await createRig({ answers: fails(new Error('defect')) });
     const token = bearer(rig).authorization ?? '';
     const secrets = [
       API_KEY,
@@ -187,8 +187,8 @@ describe('the figures', () => {
 
 describe('a client that leaves before its answer', () => {
   it('is noticed and harms nobody', async () => {
-    const { application, asked, answerNow } = heldDeletion();
-    rig = await createRig({ application });
+    const { answers, asked, answerNow } = heldDeletion();
+    rig = await createRig({ answers });
     const sent = request(`${rig.url}/v1/clusters/c-1`, { method: 'DELETE', headers: KEY });
     sent.on('error', () => undefined);
     sent.end();
@@ -201,8 +201,8 @@ describe('a client that leaves before its answer', () => {
 });
 describe('stopping', () => {
   it('finishes accepted requests, takes no new ones, and closes idle connections', async () => {
-    const { application, asked, answerNow } = heldDeletion();
-    rig = await createRig({ application });
+    const { answers, asked, answerNow } = heldDeletion();
+    rig = await createRig({ answers });
     const { hostname, port } = new URL(rig.url);
     const idle = connect(Number(port), hostname);
     await once(idle, 'connect');
@@ -224,8 +224,8 @@ describe('stopping', () => {
   });
 
   it('answers 503 to a request that still arrives on an open connection', async () => {
-    const { application, asked, answerNow } = heldDeletion();
-    rig = await createRig({ application });
+    const { answers, asked, answerNow } = heldDeletion();
+    rig = await createRig({ answers });
     const { hostname, port } = new URL(rig.url);
     const slow = rig.call('DELETE', '/v1/clusters/c-1', { headers: KEY });
     await asked;
@@ -251,8 +251,8 @@ describe('stopping', () => {
   });
 
   it('does not wait longer than ten seconds for an answer', async () => {
-    const { application, asked } = heldDeletion();
-    rig = await createRig({ application });
+    const { answers, asked } = heldDeletion();
+    rig = await createRig({ answers });
     const lost = rig.call('DELETE', '/v1/clusters/c-1', { headers: KEY });
     await asked;
     const stopped = rig.server.stop();

@@ -3,8 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClock } from '@sinonjs/fake-timers';
-import type { Application } from '../../../src/application/application.js';
-import { TenantCredentials } from '../../../src/application/tenant-credentials.js';
+import { TenantCredentials } from '../../../src/features/credentials/credentials.js';
 import {
   type CredentialDirectory,
   CredentialUses,
@@ -32,7 +31,7 @@ import { ENERGY_MANAGEMENT, SCOPES } from '../../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../../src/secrets.js';
 import type { Health } from '../../../src/wire/health.js';
 import { fetchOnce } from '../../fetch-once.js';
-import { createFakeApplication, OTHER_TENANT, TENANT } from './fake-application.js';
+import { type Answers, createFakeApplication, OTHER_TENANT, TENANT } from './fake-application.js';
 
 export const NOW_MS = Date.parse('2026-06-01T12:00:00Z');
 const KEY_SECRET = '3vQmTq8XbW0yZr5sLk2JdN7cHf1GpA9uEoViBxSt';
@@ -100,7 +99,8 @@ export function credentialSet(overrides: Partial<CredentialSet> = {}): Credentia
 
 export interface RigOptions {
   readonly settings?: Partial<ServerSettings & HttpSettings>;
-  readonly application?: Partial<Application>;
+  /** Answers of operations instead of those of the fake. */
+  readonly answers?: Answers;
   readonly health?: () => Health;
   /** Keys of an earlier rig, for a restart. */
   readonly dataDir?: string;
@@ -131,7 +131,7 @@ export async function createRig(options: RigOptions = {}) {
   credentials.replace(credentialSet());
   const tokenKeys = createTokenKeys({ tokenKeys: undefined, dataDir });
   const tokens = createTokens({ keys: tokenKeys, clock });
-  const fake = createFakeApplication();
+  const fake = createFakeApplication(options.answers);
   const config = { ...SETTINGS, ...options.settings };
   const server = new HttpServer({
     config,
@@ -149,8 +149,7 @@ export async function createRig(options: RigOptions = {}) {
       credentials,
       ...administrationOf({ clock, log, credentials, asked: fake.asked }),
       tokens,
-      withApplication: (_tenant, _request, _response, handle) =>
-        handle({ ...fake.application, ...options.application }),
+      withApplication: (_tenant, _request, _response, handle) => handle(fake.application),
       health: options.health ?? (() => WELL),
       areReadsRefused: () => false,
       version: '0.1.0',

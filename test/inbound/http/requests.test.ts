@@ -92,14 +92,14 @@ describe('a limit profile request (section 2.1)', () => {
     const { priority: _, ...rest } = { ...WINDOW, startTime: '2026-06-01T17:00:00+00:00' };
     const answer = await rig.call('POST', SCHEDULES, { headers: KEY, body: rest });
     expect(answer.status).toBe(200);
-    expect(rig.asked).toEqual([['submitLocationProfile', TENANT, 'quay-1', { ...rest, priority: 0 }]]);
+    expect(rig.asked).toEqual([['scheduleLocation', TENANT, 'quay-1', { ...rest, priority: 0 }]]);
   });
 
   it('ignores unknown fields of any name', async () => {
     const body = `{"__proto__":{"limitKw":1},"constructor":1,"tenantUuid":"x",${JSON.stringify(WINDOW).slice(1)}`;
     const answer = await rig.call('POST', SCHEDULES, { headers: KEY, body });
     expect(answer.status).toBe(200);
-    expect(rig.asked).toEqual([['submitLocationProfile', TENANT, 'quay-1', WINDOW]]);
+    expect(rig.asked).toEqual([['scheduleLocation', TENANT, 'quay-1', WINDOW]]);
   });
 });
 
@@ -219,7 +219,7 @@ describe('a path (decisions on HTTP)', () => {
       rig.asked.length = 0;
       const { status, text } = await rawGet(`/v1/locations/${written}/limits`);
       expect([written, status, JSON.parse(text).error.code]).toEqual([written, 404, 'LOCATION_NOT_FOUND']);
-      expect(rig.asked).toEqual([['locationLimits', TENANT, id]]);
+      expect(rig.asked).toEqual([['getLocationLimits', TENANT, id]]);
     }
   });
 

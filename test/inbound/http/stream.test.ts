@@ -1,9 +1,9 @@
 // The event stream as a connection: permission, number, duration, and the cost of a slow client.
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { StreamEvent } from '../../../src/features/stream-contract.js';
 import type { Scope } from '../../../src/ports/records.js';
 import { hashSecret } from '../../../src/secrets.js';
-import type { StreamEvent } from '../../../src/wire/operator-stream.js';
 import { eventually } from '../../eventually.js';
 import { type EventReader, readEvents } from './event-reader.js';
 import { LOCATION, TENANT } from './fake-application.js';

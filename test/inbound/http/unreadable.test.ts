@@ -146,8 +146,8 @@ describe('a request that breaks off', () => {
     await stop();
     let answerNow: (() => void) | undefined;
     rig = await createRig({
-      application: {
-        deleteCluster: (_, clusterId) =>
+      answers: {
+        deleteCluster: ({ path: { clusterId } }) =>
           new Promise((resolve) => {
             answerNow = () => resolve({ deleted: true, clusterId });
           }),

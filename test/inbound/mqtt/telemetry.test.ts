@@ -57,8 +57,7 @@ function sinkOf(): TelemetryHandler {
       if (!isOurs(tenantUuid, locationId, controllerUuid)) return undefined;
       return ledger.recordState(slot, { online, boot }, 0);
     },
-    recordOperator: () => undefined,
-    recordSiteMeter: () => undefined,
+    recordSite: () => undefined,
   };
 }
 

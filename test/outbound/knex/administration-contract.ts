@@ -1,6 +1,8 @@
 // Changes by the command line, on every engine, and their effect on a running service.
+
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import { readPermanentLimits } from '../../../src/features/profiles/rows.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import {
@@ -276,7 +278,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
       expect(await permanentLimitKw()).toBe(33.3);
       await provision(quayWith({ permanentLimitKw: 40 }), { atMs: 5 });
       expect(await permanentLimitKw()).toBe(40);
-      expect(await store.permanentLimitHistory(HARBOUR, QUAY)).toEqual([
+      expect(await store.read((trx) => readPermanentLimits(trx, HARBOUR, QUAY))).toEqual([
         { limitKw: 50, setAtMs: 1 },
         { limitKw: 33.3, setAtMs: 2 },
         { limitKw: 40, setAtMs: 5 },

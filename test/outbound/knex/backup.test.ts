@@ -1,7 +1,9 @@
 // `headroom backup` of a live database makes a complete copy, or none.
+
 import { readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { readProfileHistory } from '../../../src/features/profiles/rows.js';
 import { backupDatabase } from '../../../src/outbound/knex/backup.js';
 import { AdministrationError } from '../../../src/ports/administration.js';
 import {
@@ -41,7 +43,7 @@ it('a backup copies all writes acknowledged before its start, completely, while 
   await store.close();
 
   const { store: copy } = await openStore(`sqlite:${inDirectory('live.backup')}`);
-  const history = await copy.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+  const history = await copy.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
   expect(history.length).toBeGreaterThanOrEqual(before);
   expect(history.map(({ limitKw }) => limitKw)).toEqual(history.map((_, i) => i + 1));
   expect((await copy.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: history.length }]);

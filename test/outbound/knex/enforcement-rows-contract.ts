@@ -1,6 +1,9 @@
 // The contract of every database for reservations, alarms and minutes of power: one test file for each engine runs it.
+
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import { readAlarms } from '../../../src/features/alarms/rows.js';
+import { readPowerHistory } from '../../../src/features/power-history/rows.js';
 import type { ReservationRecord } from '../../../src/ports/records.js';
 import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
@@ -71,11 +74,13 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
 
   async function alarmIds(over: { locationId?: LocationId; window?: typeof ALL_TIME; count?: number } = {}) {
     const { locationId, window = ALL_TIME, count = 100 } = over;
-    return (await store.alarms(HARBOUR, { locationId, window, count })).map(({ alarmId }) => alarmId);
+    return (await store.read((trx) => readAlarms(trx, HARBOUR, { locationId, window, count }))).map(
+      ({ alarmId }) => alarmId,
+    );
   }
 
   const powerOf = (locationId = QUAY, window = ALL_TIME, stepMs = MINUTE_MS) =>
-    store.powerHistory(HARBOUR, locationId, window, stepMs);
+    store.read((trx) => readPowerHistory(trx, HARBOUR, locationId, window, stepMs));
 
   describe('The store of reservations', () => {
     it('returns the last reservation of each connector after a restart', async () => {
@@ -235,7 +240,9 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
         alarm('older', { beganAtMs: NOON_MS, reason: "It's 充電 ?" }),
         alarm('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
       ]);
-      expect(await store.alarms(HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 })).toEqual([
+      expect(
+        await store.read((trx) => readAlarms(trx, HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 })),
+      ).toEqual([
         alarm('newer', { ...ofConnector, beganAtMs: NOON_MS + 1 }),
         alarm('over', { beganAtMs: NOON_MS, endedAtMs: NOON_MS + 5 }),
         alarm('older', { beganAtMs: NOON_MS, reason: "It's 充電 ?" }),
@@ -250,9 +257,11 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [end('a', 4000)]);
       await store.append(HARBOUR, [begin('a', { beganAtMs: 5000 })]);
       expect((await store.loadTenant(HARBOUR)).openAlarms).toEqual([]);
-      expect(await store.alarms(HARBOUR, { locationId: undefined, window: ALL_TIME, count: 9 })).toEqual([
-        alarm('a', { endedAtMs: 2000 }),
-      ]);
+      expect(
+        await store.read((trx) =>
+          readAlarms(trx, HARBOUR, { locationId: undefined, window: ALL_TIME, count: 9 }),
+        ),
+      ).toEqual([alarm('a', { endedAtMs: 2000 })]);
     });
 
     it('gives an open alarm another reason and keeps its first one', async () => {
@@ -266,7 +275,9 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
       await store.append(HARBOUR, [change('Last.'), end('a', 2000), change('Late.')]);
       await store.append(HARBOUR, [change('Too late.')]);
-      const [ended] = await store.alarms(HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 });
+      const [ended] = await store.read((trx) =>
+        readAlarms(trx, HARBOUR, { locationId: QUAY, window: ALL_TIME, count: 9 }),
+      );
       expect(ended).toMatchObject({ firstReason, endedAtMs: 2000 });
       expect(ended?.reason).not.toBe('Too late.');
     });
@@ -418,7 +429,7 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
       ]);
       const window = { startsAtMs: NOON_MS, endsAtMs: NOON_MS + 3 * MINUTE_MS };
       const currentsOf = async (feeder: string) =>
-        (await store.powerHistory(HARBOUR, QUAY, window, 3 * MINUTE_MS, feeder)).map(
+        (await store.read((trx) => readPowerHistory(trx, HARBOUR, QUAY, window, 3 * MINUTE_MS, feeder))).map(
           ({ currents }) => currents,
         );
       expect(await currentsOf('hall')).toEqual([{ meanTenthsA: [15, 0, 1], maxTenthsA: [320, 0, 2] }]);

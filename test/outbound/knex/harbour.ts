@@ -1,4 +1,5 @@
 // Two tenants with the same ids wherever possible, and short functions to write and read their rows.
+
 import type {
   ClusterId,
   ConnectorId,
@@ -7,6 +8,9 @@ import type {
   TenantUuid,
 } from '../../../machines/values/ids.js';
 import { systemClock } from '../../../src/clock.js';
+import { readAlarms } from '../../../src/features/alarms/rows.js';
+import { readPowerHistory } from '../../../src/features/power-history/rows.js';
+import { readPermanentLimits, readProfileHistory } from '../../../src/features/profiles/rows.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { createAdministration } from '../../../src/outbound/knex/administration.js';
 import { createStore, type StoreOptions } from '../../../src/outbound/knex/store.js';
@@ -208,12 +212,14 @@ export async function everything(store: Store) {
   const read = (tenantUuid: TenantUuid) =>
     Promise.all([
       store.loadTenant(tenantUuid),
-      store.profileHistory(tenantUuid, QUAY_TARGET, ALL_TIME),
-      store.profileHistory(tenantUuid, CRANE_TARGET, ALL_TIME),
-      store.profileHistory(tenantUuid, ORGANIZATION, ALL_TIME),
-      store.permanentLimitHistory(tenantUuid, QUAY),
-      store.alarms(tenantUuid, { locationId: undefined, window: ALL_TIME, count: 1000 }),
-      store.powerHistory(tenantUuid, QUAY, ALL_TIME, 60_000),
+      store.read((trx) => readProfileHistory(trx, tenantUuid, QUAY_TARGET, ALL_TIME)),
+      store.read((trx) => readProfileHistory(trx, tenantUuid, CRANE_TARGET, ALL_TIME)),
+      store.read((trx) => readProfileHistory(trx, tenantUuid, ORGANIZATION, ALL_TIME)),
+      store.read((trx) => readPermanentLimits(trx, tenantUuid, QUAY)),
+      store.read((trx) =>
+        readAlarms(trx, tenantUuid, { locationId: undefined, window: ALL_TIME, count: 1000 }),
+      ),
+      store.read((trx) => readPowerHistory(trx, tenantUuid, QUAY, ALL_TIME, 60_000)),
     ]);
   return {
     harbour: await read(HARBOUR),

@@ -1,9 +1,12 @@
 // The store and the administration on real SQLite files, and faults that only SQLite has.
+
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Knex } from 'knex';
 import { afterAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.js';
+import { readAlarms } from '../../../src/features/alarms/rows.js';
+import { readPowerHistory } from '../../../src/features/power-history/rows.js';
 import { createMetrics } from '../../../src/metrics.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrateDatabase } from '../../../src/outbound/knex/database.js';
@@ -102,9 +105,13 @@ describe('SQLite', () => {
     ]);
     await store.loadTenant(HARBOUR);
     for (const locationId of [QUAY, undefined]) {
-      await store.alarms(HARBOUR, { locationId, window: { startsAtMs: 1, endsAtMs: 2 }, count: 9 });
+      await store.read((trx) =>
+        readAlarms(trx, HARBOUR, { locationId, window: { startsAtMs: 1, endsAtMs: 2 }, count: 9 }),
+      );
     }
-    await store.powerHistory(HARBOUR, QUAY, { startsAtMs: 0, endsAtMs: 60_000 }, 60_000);
+    await store.read((trx) =>
+      readPowerHistory(trx, HARBOUR, QUAY, { startsAtMs: 0, endsAtMs: 60_000 }, 60_000),
+    );
     await store.forgetPowerBefore(60_000);
     const statements = asked.filter(({ sql }) => /\b(reservations|alarms|power_minutes)\b/.test(sql));
     expect(statements).toHaveLength(10);

@@ -1,7 +1,13 @@
 // The contract of every database behind the Store port: one test file for each engine runs it.
+
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
+import {
+  readPermanentLimits,
+  readProfileHistory,
+  readProfilesAt,
+} from '../../../src/features/profiles/rows.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { MIGRATIONS } from '../../../src/outbound/knex/migrations.js';
@@ -282,7 +288,7 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 20, atMs: 200 })]);
       const { profiles } = await store.loadTenant(HARBOUR);
       expect(profiles.map(({ limitKw }) => limitKw)).toEqual([20]);
-      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      const history = await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
       expect(history).toMatchObject([
         { limitKw: 10, submittedAtMs: 100, supersededAtMs: 200 },
         { limitKw: 20, submittedAtMs: 200, supersededAtMs: null },
@@ -293,7 +299,9 @@ export function describeStore(server: () => DatabaseServer): void {
       const three = [10, 20, 30].map((limitKw) => put(QUAY_TARGET, { limitKw, atMs: limitKw }));
       await store.append(HARBOUR, three);
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 30 }]);
-      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).toMatchObject([
+      expect(
+        await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME)),
+      ).toMatchObject([
         { limitKw: 10, supersededAtMs: 20 },
         { limitKw: 20, supersededAtMs: 30 },
         { limitKw: 30, supersededAtMs: null },
@@ -307,7 +315,7 @@ export function describeStore(server: () => DatabaseServer): void {
         limits.map((limitKw) => store.append(HARBOUR, [put(QUAY_TARGET, { limitKw, atMs: limitKw })])),
       );
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 100 }]);
-      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      const history = await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
       expect(history.map(({ limitKw, supersededAtMs }) => [limitKw, supersededAtMs])).toEqual([
         [999, 1],
         ...limits.map((limitKw) => [limitKw, limitKw === 100 ? null : limitKw + 1]),
@@ -321,7 +329,7 @@ export function describeStore(server: () => DatabaseServer): void {
       );
       await Promise.all(puts);
       await other.close();
-      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      const history = await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
       expect(history).toHaveLength(puts.length);
       expect(history.filter(({ supersededAtMs }) => supersededAtMs === null)).toHaveLength(1);
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
@@ -343,16 +351,22 @@ export function describeStore(server: () => DatabaseServer): void {
         { target: CRANE_TARGET, priority: 0 },
         { target: QUAY_TARGET, priority: 1 },
       ]);
-      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).toMatchObject([
+      expect(
+        await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME)),
+      ).toMatchObject([
         { limitKw: 10, submittedAtMs: 100, supersededAtMs: 200 },
         { priority: 1, supersededAtMs: null },
       ]);
-      expect((await store.profilesAt(HARBOUR, QUAY_TARGET, 199)).map(({ priority }) => priority)).toEqual([
-        0, 1,
-      ]);
-      expect((await store.profilesAt(HARBOUR, QUAY_TARGET, 200)).map(({ priority }) => priority)).toEqual([
-        1,
-      ]);
+      expect(
+        (await store.read((trx) => readProfilesAt(trx, HARBOUR, QUAY_TARGET, 199))).map(
+          ({ priority }) => priority,
+        ),
+      ).toEqual([0, 1]);
+      expect(
+        (await store.read((trx) => readProfilesAt(trx, HARBOUR, QUAY_TARGET, 200))).map(
+          ({ priority }) => priority,
+        ),
+      ).toEqual([1]);
       expect((await store.loadTenant(RIVAL)).profiles).toHaveLength(1);
       await store.append(HARBOUR, [cancel(CRANE_TARGET), cancel(ORGANIZATION)]);
       expect((await store.loadTenant(HARBOUR)).profiles).toHaveLength(1);
@@ -370,7 +384,7 @@ export function describeStore(server: () => DatabaseServer): void {
           [cancel(QUAY_TARGET, 9, 9)],
         ].map((changes) => store.append(HARBOUR, changes)),
       );
-      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      const history = await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
       expect(history.map(({ limitKw, supersededAtMs }) => [limitKw, supersededAtMs])).toEqual([
         [1, 2],
         [4, 5],
@@ -387,7 +401,9 @@ export function describeStore(server: () => DatabaseServer): void {
         put(QUAY_TARGET, { limitKw: 3, startsAtMs: 3000, endsAtMs: 4000 }),
         put(QUAY_TARGET, { limitKw: 4, startsAtMs: 500, endsAtMs: 5000 }),
       ]);
-      const met = await store.profileHistory(HARBOUR, QUAY_TARGET, { startsAtMs: 2000, endsAtMs: 3000 });
+      const met = await store.read((trx) =>
+        readProfileHistory(trx, HARBOUR, QUAY_TARGET, { startsAtMs: 2000, endsAtMs: 3000 }),
+      );
       expect(met.map(({ limitKw }) => limitKw)).toEqual([2, 4]);
     });
 
@@ -396,7 +412,7 @@ export function describeStore(server: () => DatabaseServer): void {
         ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
       await store.append(HARBOUR, [set(30, 10), set(20, 20)]);
       await store.append(HARBOUR, [set(40, 30)]);
-      expect(await store.permanentLimitHistory(HARBOUR, QUAY)).toEqual([
+      expect(await store.read((trx) => readPermanentLimits(trx, HARBOUR, QUAY))).toEqual([
         { limitKw: 50, setAtMs: 1 },
         { limitKw: 30, setAtMs: 10 },
         { limitKw: 20, setAtMs: 20 },
@@ -412,13 +428,15 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 20, priority: 1, atMs: 200 })]);
       await store.append(HARBOUR, [put(CRANE_TARGET, { limitKw: 99, atMs: 100 })]);
       const limitsAt = async (atMs: number) =>
-        (await store.profilesAt(HARBOUR, QUAY_TARGET, atMs)).map(({ limitKw }) => limitKw);
+        (await store.read((trx) => readProfilesAt(trx, HARBOUR, QUAY_TARGET, atMs))).map(
+          ({ limitKw }) => limitKw,
+        );
       expect(await limitsAt(99)).toEqual([]);
       expect(await limitsAt(100)).toEqual([10]);
       expect(await limitsAt(199)).toEqual([10, 7]);
       expect(await limitsAt(200)).toEqual([7, 20]);
       expect(await limitsAt(Number.MAX_SAFE_INTEGER)).toEqual([7, 20]);
-      expect(await store.profilesAt(RIVAL, QUAY_TARGET, 199)).toEqual([]);
+      expect(await store.read((trx) => readProfilesAt(trx, RIVAL, QUAY_TARGET, 199))).toEqual([]);
     });
 
     it('returns history page by page', async () => {
@@ -431,15 +449,13 @@ export function describeStore(server: () => DatabaseServer): void {
         ]),
       );
       const page = { offset: 2, count: 2 };
-      expect(await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME, page)).toMatchObject([
-        { limitKw: 3 },
-        { limitKw: 4 },
-      ]);
+      expect(
+        await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME, page)),
+      ).toMatchObject([{ limitKw: 3 }, { limitKw: 4 }]);
       // The provisioned limit comes first.
-      expect(await store.permanentLimitHistory(HARBOUR, QUAY, ALL_TIME, page)).toMatchObject([
-        { limitKw: 2 },
-        { limitKw: 3 },
-      ]);
+      expect(
+        await store.read((trx) => readPermanentLimits(trx, HARBOUR, QUAY, ALL_TIME, page)),
+      ).toMatchObject([{ limitKw: 2 }, { limitKw: 3 }]);
     });
 
     it('returns the permanent limits of a span, and the one in force at its begin', async () => {
@@ -447,7 +463,7 @@ export function describeStore(server: () => DatabaseServer): void {
         ({ kind: 'permanentLimit.set', locationId: QUAY, limitKw, atMs }) as const;
       await store.append(HARBOUR, [set(30, 10), set(20, 20), set(40, 30)]);
       const between = async (startsAtMs: number, endsAtMs: number) =>
-        (await store.permanentLimitHistory(HARBOUR, QUAY, { startsAtMs, endsAtMs })).map(
+        (await store.read((trx) => readPermanentLimits(trx, HARBOUR, QUAY, { startsAtMs, endsAtMs }))).map(
           ({ limitKw }) => limitKw,
         );
       expect(await between(15, 30)).toEqual([30, 20]);
@@ -523,8 +539,8 @@ export function describeStore(server: () => DatabaseServer): void {
         operatorEvents: [],
         billedWindows: [],
       });
-      expect(await store.profileHistory(nobody, QUAY_TARGET, ALL_TIME)).toEqual([]);
-      expect(await store.permanentLimitHistory(nobody, QUAY)).toEqual([]);
+      expect(await store.read((trx) => readProfileHistory(trx, nobody, QUAY_TARGET, ALL_TIME))).toEqual([]);
+      expect(await store.read((trx) => readPermanentLimits(trx, nobody, QUAY))).toEqual([]);
       await expect(store.append(nobody, [put(ORGANIZATION)])).rejects.toThrow();
     });
   });
@@ -645,7 +661,7 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(HARBOUR)).profiles).toMatchObject([{ limitKw: 1 }]);
       await store.append(HARBOUR, [put(QUAY_TARGET, { limitKw: 4 })]);
       await store.ping();
-      const history = await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME);
+      const history = await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME));
       expect(history.map(({ limitKw }) => limitKw)).toEqual([1, 4]);
     });
   });

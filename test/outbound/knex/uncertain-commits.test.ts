@@ -1,6 +1,8 @@
 // The store while PostgreSQL or its connection fails around a commit; real server, real connections.
+
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { readProfileHistory } from '../../../src/features/profiles/rows.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import type { Store } from '../../../src/ports/store.js';
 import { eventually } from '../../eventually.js';
@@ -76,7 +78,9 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
 
   /** The limits of the quay's one slot, in order of submission. */
   async function history(store: Store): Promise<readonly number[]> {
-    return (await store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME)).map(({ limitKw }) => limitKw);
+    return (await store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME))).map(
+      ({ limitKw }) => limitKw,
+    );
   }
 
   /** Waits until one of the store's sessions waits for a lock in such a statement. @returns its process id */
@@ -189,7 +193,7 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
       asked.store.append(HARBOUR, [AFTER]),
       asked.store.loadTenant(HARBOUR),
       asked.store.loadCredentials(),
-      asked.store.profileHistory(HARBOUR, QUAY_TARGET, ALL_TIME),
+      asked.store.read((trx) => readProfileHistory(trx, HARBOUR, QUAY_TARGET, ALL_TIME)),
       asked.store.ping(),
     ];
     const outcomes = Promise.allSettled([append, ...questions]);
@@ -219,7 +223,8 @@ describe('PostgreSQL', needing(missingPostgres()), () => {
         }),
       );
       for (const target of [QUAY_TARGET, ORGANIZATION]) {
-        const rows = (await stores[0]?.profileHistory(HARBOUR, target, ALL_TIME)) ?? [];
+        const rows =
+          (await stores[0]?.read((trx) => readProfileHistory(trx, HARBOUR, target, ALL_TIME))) ?? [];
         expect(new Set(rows.map(({ limitKw }) => limitKw)).size).toBe(50);
         expect(rows.map(({ supersededAtMs }) => supersededAtMs)).toEqual([
           ...rows.slice(1).map(({ submittedAtMs }) => submittedAtMs),

@@ -163,7 +163,11 @@ describe('A recording of a running service', () => {
 
   it('stores calls with tenant and body, and charger messages with their instant', () => {
     const call = linesOf('call').find((line) => line.includes('setPermanentLimit'));
-    expect(JSON.parse(call ?? '')).toMatchObject({ tenantUuid: HARBOUR, arguments: ['quay', 24] });
+    expect(JSON.parse(call ?? '')).toMatchObject({
+      tenantUuid: HARBOUR,
+      path: { locationId: 'quay' },
+      body: { limitKw: 24 },
+    });
     const state = linesOf('message').find((line) => line.includes('/state'));
     expect(JSON.parse(state ?? '')).toMatchObject({
       at: expect.any(Number),

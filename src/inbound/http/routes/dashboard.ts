@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
-import type { Handler } from '../endpoint.js';
+import type { Handler } from '../endpoint-handler.js';
 import type { Answer } from '../exchange.js';
 import { DASHBOARD_SECURITY_HEADERS } from '../security-headers.js';
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { DomainError } from '../../../../machines/values/errors.js';
-import type { Handler } from '../endpoint.js';
+import type { Handler } from '../endpoint-handler.js';
 import type { Answer } from '../exchange.js';
 import { DOCS_SECURITY_HEADERS } from '../security-headers.js';
 import { OPENAPI_PATH } from './documents.js';

@@ -1,7 +1,7 @@
 // `GET /health`: for probes, without a credential.
 import { type Health, healthSchema } from '../../../wire/health.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
-import type { Handler } from '../endpoint.js';
+import type { Handler } from '../endpoint-handler.js';
 import { sendJson, toJson } from '../exchange.js';
 
 export const HEALTH_ENDPOINT = {

@@ -1,14 +1,19 @@
 // `GET /v1/stream`: events of the caller's locations as server-sent events, until the caller loses the right.
 
 import { DomainError } from '../../../../machines/values/errors.js';
-import type { Application } from '../../../application/application.js';
+import type { Application } from '../../../features/application.js';
+import { type StreamEvent, streamEventSchema, streamQuerySchema } from '../../../features/stream-contract.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
 import type { EndpointDescription } from '../../../wire/openapi.js';
-import { streamQuerySchema } from '../../../wire/operator-queries.js';
-import { type StreamEvent, streamEventSchema } from '../../../wire/operator-stream.js';
 import type { Access, Caller } from '../access.js';
-import { authenticate, type Handler, parseQuery, queryOf, type WithApplication } from '../endpoint.js';
+import {
+  authenticate,
+  type Handler,
+  parseQuery,
+  queryOf,
+  type WithApplication,
+} from '../endpoint-handler.js';
 import type { Answer } from '../exchange.js';
 import { toJson } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';

@@ -18,7 +18,7 @@ import {
 import type { EndpointDescription } from '../../../wire/openapi.js';
 import { type FailedSignIns, tooManyFailures } from '../access.js';
 import type { CredentialDirectory, CredentialUses } from '../credentials.js';
-import { type BodyReader, type Handler, parseBody } from '../endpoint.js';
+import { type BodyReader, type Handler, parseBody } from '../endpoint-handler.js';
 import { sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
 import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';

@@ -1,0 +1,156 @@
+// Dependencies and input of every operation, and the look-up of its target.
+
+import { DomainError } from '../../machines/values/errors.js';
+import {
+  asId,
+  type ConnectorId,
+  type ControllerUuid,
+  connectorKey,
+  type LocationId,
+  type TenantUuid,
+} from '../../machines/values/ids.js';
+import type { Clock } from '../ports/clock.js';
+import type { Log } from '../ports/log.js';
+import type { Store } from '../ports/store.js';
+import type { Assembly } from './assembly.js';
+import type { ClusterEntity, ConnectorEntity, Directory, LocationEntity, Tenant } from './directory.js';
+
+// One command at a time per entity, so that a command's checks still hold after its write has reached the disk.
+interface EntityQueue {
+  /** Runs `work` after all earlier work under `key` has ended, well or badly. @returns the result of `work` */
+  run<T>(key: string, work: () => Promise<T>): Promise<T>;
+}
+
+export function createEntityQueue(): EntityQueue {
+  const tails = new Map<string, Promise<unknown>>();
+  return {
+    async run(key, work) {
+      const before = tails.get(key) ?? Promise.resolve();
+      const mine = before.then(work, work);
+      tails.set(key, mine);
+      try {
+        return await mine;
+      } finally {
+        if (tails.get(key) === mine) tails.delete(key);
+      }
+    },
+  };
+}
+
+export interface Core {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly store: Pick<Store, 'append'>;
+  /** Resolves once all earlier changes of the tenant are on disk; rejects if the database does not take them now. */
+  readonly written: (tenantUuid: TenantUuid) => Promise<void>;
+  /** Reads rows, all as of one instant. */
+  readonly read: Store['read'];
+  /** Readings of the location that are too old stop counting, however late the next sweep is. */
+  readonly expireReadings: (location: LocationEntity) => void;
+  readonly directory: Directory;
+  readonly assembly: Assembly;
+  /** One command at a time per cluster, so that its checks still hold at its write. */
+  readonly clusterQueue: EntityQueue;
+  readonly newId: () => string;
+}
+
+type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | NamesIn<Rest>
+  : never;
+
+/** The parameters of a path pattern as raw text: an invalid identifier counts as unknown. */
+export type ParametersOf<Path extends string> = { readonly [Name in NamesIn<Path>]: string };
+
+/** The input of an operation. The tenant comes from the credential alone. */
+export interface Asked<Path = Readonly<Record<string, string>>, Body = unknown, Query = unknown> {
+  readonly tenantUuid: TenantUuid;
+  readonly requestId: string;
+  readonly path: Path;
+  /** Checked by the schema of the operation. */
+  readonly body: Body;
+  readonly query: Query;
+  /** Advises of a shortage of power that the operation leads to; called before the answer. */
+  readonly warn: Advise;
+}
+
+/** Passes the consequences of a write to its caller. */
+export type Advise = (advice: string) => void;
+
+/**
+ * A command or query of a feature. It fails with DomainError if the contract refuses it, and with StoreUnavailableError
+ * if nothing could be written.
+ */
+export interface Operation<Context = Core> {
+  readonly operationId: string;
+  readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
+  handle(context: Context, asked: Asked): object | Promise<object>;
+}
+
+// Finds the entity that the raw text of a path names, caught up with the clock. Another tenant's id is as unknown as an
+// id that never existed.
+
+/** @throws DomainError LOCATION_NOT_FOUND */
+export function findLocation(directory: Directory, tenantUuid: TenantUuid, text: string): LocationEntity {
+  const locationId = asId<LocationId>(text);
+  const location = locationId && findTenant(directory, tenantUuid).locations.get(locationId);
+  if (!location) throw new DomainError('LOCATION_NOT_FOUND', `No such location: ${text.slice(0, 128)}`);
+  directory.catchUp([location]);
+  return location;
+}
+
+/** @throws DomainError CHARGER_NOT_FOUND */
+export function findConnector(
+  directory: Directory,
+  tenantUuid: TenantUuid,
+  text: { readonly controllerUuid: string; readonly connectorId: string },
+): ConnectorEntity {
+  const controllerUuid = asId<ControllerUuid>(text.controllerUuid);
+  const connectorId = asId<ConnectorId>(text.connectorId);
+  const key = controllerUuid && connectorId && connectorKey({ controllerUuid, connectorId });
+  const connector = key && findTenant(directory, tenantUuid).connectors.get(key);
+  if (!connector)
+    throw new DomainError(
+      'CHARGER_NOT_FOUND',
+      `No such connector: ${text.controllerUuid.slice(0, 128)} / ${text.connectorId.slice(0, 128)}`,
+    );
+  directory.catchUp([connector.location]);
+  return connector;
+}
+
+/** @throws DomainError CLUSTER_NOT_FOUND */
+export function findCluster(directory: Directory, tenantUuid: TenantUuid, clusterId: string): ClusterEntity {
+  const cluster = findTenant(directory, tenantUuid).clusters.get(clusterId);
+  if (cluster === undefined)
+    throw new DomainError('CLUSTER_NOT_FOUND', `No such cluster: ${clusterId.slice(0, 128)}`);
+  directory.catchUp(cluster.members);
+  return cluster;
+}
+
+/** @throws DomainError SERVICE_UNAVAILABLE while the actors of a new tenant are still being built. */
+export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
+  const tenant = directory.tenant(tenantUuid);
+  if (tenant === undefined)
+    throw new DomainError('SERVICE_UNAVAILABLE', 'The organization is being set up; try again.');
+  return tenant;
+}
+
+/** @throws DomainError TARGET_INACTIVE */
+export function requireActiveLocation(location: LocationEntity): void {
+  if (location.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The location is not active; activate it before changing its limits.',
+    );
+  }
+}
+
+/** @throws DomainError TARGET_INACTIVE if the connector or its location is inactive. */
+export function requireActiveConnector(connector: ConnectorEntity): void {
+  requireActiveLocation(connector.location);
+  if (connector.record.status !== 'ACTIVE') {
+    throw new DomainError(
+      'TARGET_INACTIVE',
+      'The connector is not active; activate it before changing its limits.',
+    );
+  }
+}

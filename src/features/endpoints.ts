@@ -1,0 +1,71 @@
+// All operations of the API, in the order of the contract, then of its extensions: one list for routes and OpenAPI.
+import type { Endpoint } from '../inbound/http/endpoint.js';
+import { listAlarms, listLocationAlarms } from './alarms/alarms.js';
+import {
+  createCluster,
+  deleteCluster,
+  getCluster,
+  listClusters,
+  removeClusterMember,
+  updateCluster,
+} from './clusters/clusters.js';
+import { getLocationLive } from './live.js';
+import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
+import {
+  getOperatorLimit,
+  getOperatorLimitHistory,
+  setOperatorLimit,
+} from './operator-limit/operator-limit.js';
+import { getLocationPower } from './power-history/power-history.js';
+import {
+  cancelConnectorSchedule,
+  cancelLocationSchedule,
+  cancelOrganizationSchedule,
+  getConnectorHistory,
+  getConnectorSchedules,
+  getLocationHistory,
+  getLocationLimits,
+  getOrganizationHistory,
+  getOrganizationLimits,
+  scheduleCluster,
+  scheduleConnector,
+  scheduleLocation,
+  scheduleOrganization,
+  setPermanentLimit,
+} from './profiles/profiles.js';
+import { getSiteMeter, putSiteReading } from './site-meter/site-meter.js';
+
+export const ENDPOINTS: readonly Endpoint[] = [
+  scheduleConnector,
+  scheduleLocation,
+  setPermanentLimit,
+  getLocationLimits,
+  scheduleOrganization,
+  getOrganizationLimits,
+  createCluster,
+  listClusters,
+  getCluster,
+  updateCluster,
+  deleteCluster,
+  removeClusterMember,
+  scheduleCluster,
+  listLocations,
+  getLocation,
+  getLocationLive,
+  getLocationTimeline,
+  getLocationHistory,
+  getLocationPower,
+  listLocationAlarms,
+  listAlarms,
+  getConnectorSchedules,
+  getConnectorHistory,
+  getOrganizationHistory,
+  getOperatorLimit,
+  setOperatorLimit,
+  getOperatorLimitHistory,
+  getSiteMeter,
+  putSiteReading,
+  cancelConnectorSchedule,
+  cancelLocationSchedule,
+  cancelOrganizationSchedule,
+];

@@ -1,0 +1,73 @@
+// The rows of all features: the statement for each kind of change, and the rows from which a tenant's actors are built.
+import type { Knex } from 'knex';
+import type { TenantUuid } from '../../machines/values/ids.js';
+import { loadReservations, putReservations } from '../outbound/knex/reservations.js';
+import { loadLocations } from '../outbound/knex/sites.js';
+import { lockTenants } from '../outbound/knex/transaction.js';
+import type { TenantState } from '../ports/records.js';
+import type { Change, ChangeOf, Submission } from '../ports/store.js';
+import { beginAlarms, changeAlarms, endAlarms, loadOpenAlarms } from './alarms/rows.js';
+import { loadClusters, writeClusters } from './clusters/rows.js';
+import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js';
+import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
+import { putPowerMinutes } from './power-history/rows.js';
+import { loadProfiles, setPermanentLimits, writeProfiles } from './profiles/rows.js';
+
+interface Writer<Kind extends Change['kind']> {
+  write(trx: Knex.Transaction, changes: readonly ChangeOf<Kind>[]): Promise<void>;
+}
+type Write<Kind extends Change['kind'] = Change['kind']> = Writer<Kind>['write'];
+
+/**
+ * In the order of writing. Kinds are independent, except that the end of an alarm needs its begin. Each takes one or two
+ * statements for any number of changes; clusters change rarely, and are written one by one.
+ */
+const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
+  'profile.put': writeProfiles,
+  'profile.cancel': writeProfiles,
+  'permanentLimit.set': setPermanentLimits,
+  'cluster.put': writeClusters,
+  'cluster.delete': writeClusters,
+  'reservation.put': putReservations,
+  'alarm.begin': beginAlarms,
+  'alarm.change': changeAlarms,
+  'alarm.end': endAlarms,
+  'operator.put': putOperatorEvents,
+  'billedWindow.put': putBilledWindows,
+  'power.put': putPowerMinutes,
+};
+const IN_ORDER = new Set<Write>(Object.values(WRITES));
+
+/** Writes the changes of one commit, from all its callers, in order within each statement. */
+export async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
+  const sorted = new Map<Write, ChangeOf<Change['kind']>[]>();
+  for (const { tenantUuid, changes } of submissions) {
+    for (const change of changes) {
+      const write: Write = WRITES[change.kind];
+      const alike = sorted.get(write);
+      const ofTenant = { ...change, tenantUuid };
+      if (alike === undefined) sorted.set(write, [ofTenant]);
+      else alike.push(ofTenant);
+    }
+  }
+  await lockTenants(
+    trx,
+    submissions.map(({ tenantUuid }) => tenantUuid),
+  );
+  for (const write of IN_ORDER) {
+    const changes = sorted.get(write);
+    if (changes !== undefined) await write(trx, changes);
+  }
+}
+
+export async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<TenantState> {
+  return {
+    locations: await loadLocations(trx, tenantUuid),
+    clusters: await loadClusters(trx, tenantUuid),
+    profiles: await loadProfiles(trx, tenantUuid),
+    reservations: await loadReservations(trx, tenantUuid),
+    openAlarms: await loadOpenAlarms(trx, tenantUuid),
+    operatorEvents: await loadOperatorEvents(trx, tenantUuid),
+    billedWindows: await loadBilledWindows(trx, tenantUuid),
+  };
+}
