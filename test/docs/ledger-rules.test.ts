@@ -12,7 +12,7 @@ const { PLANTS } = (await import(new URL('../planted/plants.js', import.meta.url
   readonly PLANTS: readonly Plant[];
 };
 const machines = readSources(['machines']);
-const checks = readSources(['sim/checks']).map(withoutComments).join('\n');
+const checks = readSources(['sim']).map(withoutComments).join('\n');
 const { text = '' } = readDocuments().find(({ path }) => path === 'docs/power-safety.md') ?? {};
 const [, table = ''] = text.split('\n## Rules of the ledger\n');
 const rows = [...table.matchAll(/^\| (R.*?) \| `(\w+)` \| (P\d+) \| `([\w-]+)` \|$/gm)].map(
