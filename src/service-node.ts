@@ -186,9 +186,9 @@ export class ServiceNode {
   /** All requests belong to the only shard: a node that does not run it needs no tenant to forward them. */
   readonly #forwardElsewhere = (request: Request, response: Answer): Promise<void> | undefined => {
     const shard = this.#whole ?? 0;
-    const held = this.#held.get(shard);
-    if (held === undefined) return this.#forward(shard, request, response);
-    held.due.take(response);
+    const running = this.#runningHere(shard);
+    if (running === undefined) return this.#forward(shard, request, response);
+    running.due.take(response);
     return undefined;
   };
 
@@ -207,8 +207,7 @@ export class ServiceNode {
 
   #forward(shard: Shard, request: Request, response: Answer): Promise<void> {
     const { nodeId, forwarding } = this.#options;
-    const isOverdue = this.#whole !== undefined && this.#held.has(shard);
-    if (forwarding === undefined || isOverdue) throw vacant();
+    if (forwarding === undefined) throw vacant();
     return forwarding.forward(request, response, {
       // It may be this node, if the shard comes here while the request waits.
       findHolder: async () => {

@@ -115,6 +115,32 @@ describe('A node that is cut off from the other nodes', () => {
   });
 });
 
+describe('A node that stands by for others', () => {
+  const TENANT = '00000000-6d0f-4e0e-9f0a-5f6c3b1d2a10';
+  const CUT_MS = 20_000;
+  const STEP_MS = 50;
+
+  it('forwards at once after a lost ownership, before it can read that loss from the database', async () => {
+    const locations = [{ locationId: 'quay', name: 'Quay', permanentLimitKw: 50 }];
+    const tenant = { tenantUuid: TENANT, name: 'Tenant', features: ['energy-management'], locations };
+    const parsed = provisioningSchema.parse({ tenants: [tenant] });
+    const world = await createWorld({ ...parsed, seed: 1, startMs: 0, nodes: 3, visitorsOf: () => HUNGRY });
+    await world.advance(30_000);
+    world.strikeNode('nodeCutFromDatabase', 'active', CUT_MS, 1);
+    await world.advance(CUT_MS - STEP_MS);
+    const statuses: number[] = [];
+    for (let nth = 0; nth < 60; nth++) {
+      if (nth % 3 === 0) await world.advance(STEP_MS);
+      const body = { limitKw: 40 + (nth % 3) };
+      statuses.push((await world.call('PUT', '/locations/quay/limit', body, TENANT)).status);
+    }
+    expect(statuses).toContain(200);
+    expect(statuses.filter((status) => status >= 500)).toEqual([]);
+    expect(world.violations).toEqual([]);
+    await world.close();
+  });
+});
+
 describe('The writer watch', () => {
   function watched() {
     const found: string[] = [];
