@@ -20,7 +20,7 @@ interface Ended {
 function bench(content: string | Buffer, ...options: readonly string[]): Promise<Ended> {
   const path = join(folder, 'sessions.csv');
   writeFileSync(path, content);
-  const words = ['dist/tools/bench/main.js', 'energy', `--sessions=${path}`, ...SHORT, ...options];
+  const words = ['tools/bench.js', '--no-build', 'energy', `--sessions=${path}`, ...SHORT, ...options];
   return new Promise((resolve) =>
     execFile(process.execPath, words, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : error.code, stdout, stderr }),

@@ -18,7 +18,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
 }
 
-/** Prints the figures, one JSON line each; `tools/bench/main.ts` collects them. */
+/** Prints the figures, one JSON line each; `tools/bench.js` collects them. */
 export function report(figures: readonly Figure[]): void {
   for (const figure of figures) process.stdout.write(`${JSON.stringify({ figure })}\n`);
 }
