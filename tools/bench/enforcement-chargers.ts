@@ -14,6 +14,8 @@ import { controllerUuidOf, locationIdOf, MQTT_SECRET, TENANT } from './site.js';
 export interface FleetPlan {
   readonly locations: number;
   readonly chargersEach: number;
+  /** Current that every car always takes, A; if omitted, cars come and go. */
+  readonly steadyA?: number;
 }
 
 /** Counts since the last `begin`. */
@@ -29,6 +31,8 @@ export interface FleetReport {
   readonly maxMs: number;
   /** Lag of the fleet's own event loop, which is part of every wait. */
   readonly ownLagP99Ms: number;
+  /** Receipts of higher limits, with the first and the last instant of them, epoch ms; 0 if there is none. */
+  readonly raises: { readonly count: number; readonly firstAtMs: number; readonly lastAtMs: number };
 }
 
 export interface FleetClients {
@@ -54,7 +58,7 @@ function connectCharger(url: URL, plan: FleetPlan, nth: number, tally: Tally): P
     controllerUuid,
   };
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
-  const charger = new FleetCharger(address, socket, mersenne(nth), tally);
+  const charger = new FleetCharger(address, socket, mersenne(nth), tally, plan.steadyA);
   return new Promise((resolve) => {
     const read = createPacketReader((type, body) => {
       if (kindOf(type) === KIND.publish) {
@@ -80,7 +84,13 @@ function connectCharger(url: URL, plan: FleetPlan, nth: number, tally: Tally): P
 async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
   const waits = createHistogram();
   const lag = monitorEventLoopDelay({ resolution: 10 });
+  const noRaise = { count: 0, firstAtMs: 0, lastAtMs: 0 };
+  let raises = noRaise;
   const tally: Tally = {
+    onRaise() {
+      const now = systemClock.nowMs();
+      raises = { count: raises.count + 1, firstAtMs: raises.firstAtMs || now, lastAtMs: now };
+    },
     heartbeats: 0,
     limits: 0,
     changes: 0,
@@ -113,6 +123,7 @@ async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
       p99Ms: waits.percentile(99) / MICROS,
       maxMs: waits.max / MICROS,
       ownLagP99Ms: lag.percentile(99) / 1e6,
+      raises,
     };
   }
 
@@ -122,6 +133,7 @@ async function runFleet(url: URL, plan: FleetPlan): Promise<void> {
     } else {
       Object.assign(tally, { heartbeats: 0, limits: 0, changes: 0, broken: 0 });
       waits.reset();
+      raises = noRaise;
       lag.reset();
       lag.enable();
     }

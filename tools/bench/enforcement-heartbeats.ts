@@ -22,7 +22,9 @@ const PAUSE_MS = 5_000;
 const DEFAULT_MINUTES = 2;
 const SAMPLE_MS = 10_000;
 const LAG_RESOLUTION_MS = 10;
-const GOALS = { grantMs: 250, lagMs: 50, growth: 0.02 };
+const GOALS = { grantMs: 250, lagMs: 50, growth: 0.02, cpuUs: 150, connectorsEachCore: 25_000 };
+/** A core that is busy for this share of the time still answers in time. */
+const BUSY_SHARE = 0.7;
 
 const { values } = parseArgs({ options: { minutes: { type: 'string' } } });
 const minutes = Number(values.minutes ?? DEFAULT_MINUTES);
@@ -120,7 +122,21 @@ remark(
     `${mb(after.residentBytes)}, meanwhile ${residentMb.join(' ')} MB`,
 );
 const isSound = fleet.broken === 0 && failed === 0;
+const cpuUs = (user + system) / fleet.heartbeats;
+const connectorsEachCore = (CONNECTORS * BUSY_SHARE) / ((user + system) / 1e6 / elapsedS);
 report([
+  {
+    name: `Processor time for each of ${fleet.heartbeats} heartbeats, limits, acknowledgements and rows included`,
+    measured: `${cpuUs.toFixed(0)} µs`,
+    goal: `≤ ${GOALS.cpuUs} µs`,
+    met: isSound && cpuUs <= GOALS.cpuUs,
+  },
+  {
+    name: `… connectors that keep one core busy for ${percent(BUSY_SHARE)}`,
+    measured: connectorsEachCore.toFixed(0),
+    goal: `≥ ${GOALS.connectorsEachCore}`,
+    met: isSound && connectorsEachCore >= GOALS.connectorsEachCore,
+  },
   {
     name: `Heartbeat to grant with ${CONNECTORS} connectors at ${PLAN.locations} locations, p99`,
     measured: `${fleet.p99Ms.toFixed(0)} ms`,

@@ -18,6 +18,8 @@ export interface Tally {
   broken: number;
   /** Called with the time that a charger waited for a grant, ms. */
   onAnswer(waitedMs: number): void;
+  /** A charger received a higher limit than before. */
+  onRaise(): void;
 }
 
 /** Times of the contract. A changed limit or demand is reported after a second. */
@@ -49,6 +51,8 @@ export class FleetCharger {
   #epoch = 0;
   #seq = 0;
   #limitA = FAILSAFE_A;
+  /** Current that the car at the connector always takes, A; if undefined, cars come and go. */
+  readonly #steadyA: number | undefined;
   /** 0 without a car. */
   #wantedA = 0;
   #energyWh = 0;
@@ -57,7 +61,13 @@ export class FleetCharger {
   /** Instant at which the heartbeat left that is due an answer. */
   #owedSinceMs: number | undefined;
 
-  constructor(address: ChargerAddress, socket: Socket, random: RandomGenerator, tally: Tally) {
+  constructor(
+    address: ChargerAddress,
+    socket: Socket,
+    random: RandomGenerator,
+    tally: Tally,
+    steadyA?: number,
+  ) {
     const connector = { ...address, connectorId: CONNECTOR_ID };
     this.limitTopic = buildTopic({ ...connector, kind: 'limit' });
     this.#meterTopic = buildTopic({ ...connector, kind: 'meter' });
@@ -67,6 +77,7 @@ export class FleetCharger {
     this.#socket = socket;
     this.#random = random;
     this.#tally = tally;
+    this.#steadyA = steadyA;
   }
 
   /** Publishes its state, and reports from now on, at an offset of its own. */
@@ -100,6 +111,7 @@ export class FleetCharger {
     this.#sendSurely(this.#ackTopic, ack);
     if (limitA === this.#limitA) return;
     this.#tally.changes++;
+    if (limitA > this.#limitA) this.#tally.onRaise();
     this.#limitA = limitA;
     this.#reportSoon();
   }
@@ -150,6 +162,10 @@ export class FleetCharger {
   }
 
   #changeMind(): void {
+    if (this.#steadyA !== undefined) {
+      this.#wantedA = this.#steadyA;
+      return;
+    }
     this.#wantedA = this.#between(0, 1) < CAR_SHARE ? Math.round(this.#between(8, MAX_A)) : 0;
     this.#reportSoon();
     this.#wait(this.#between(MIND_MS.least, MIND_MS.most), () => this.#changeMind());

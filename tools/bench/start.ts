@@ -1,7 +1,8 @@
-// Start of the real process with 10,000 locations, 20,000 connectors and 100,000 profiles: time to ready, memory after
-// it.
+// Start of the real process with 10,000 locations, 20,000 connectors and 100,000 profiles: time until it is ready and
+// calm, and its memory then.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/clock.js';
@@ -25,7 +26,33 @@ function windowOf(priority: number, nowMs: number) {
   return { startsAtMs, endsAtMs: startsAtMs + (priority >= 3 ? 2 : 1) * DAY_MS };
 }
 
-async function startOnce(environment: NodeJS.ProcessEnv): Promise<{ readyMs: number; bytes: number }> {
+/** The process is calm once it uses less than a tenth of a core for this time. */
+const CALM_MS = 300;
+const TICK_US = 10_000;
+
+/** Processor time of a process so far, µs (Linux counts it in ticks of 10 ms). */
+function processorUs(pid: number): number {
+  const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ');
+  const fields = rest.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * TICK_US;
+}
+
+async function untilCalm(pid: number): Promise<void> {
+  for (let before = processorUs(pid); ; ) {
+    await new Promise<void>((resolve) => systemClock.after(CALM_MS, resolve));
+    const now = processorUs(pid);
+    if (now - before < CALM_MS * 100) return;
+    before = now;
+  }
+}
+
+interface Start {
+  readonly readyMs: number;
+  readonly calmMs: number;
+  readonly bytes: number;
+}
+
+async function startOnce(environment: NodeJS.ProcessEnv): Promise<Start> {
   const startedMs = performance.now();
   const child = spawn(process.execPath, [BIN, 'serve'], {
     env: environment,
@@ -33,10 +60,12 @@ async function startOnce(environment: NodeJS.ProcessEnv): Promise<{ readyMs: num
   });
   await once(createInterface(child.stdout), 'line');
   const readyMs = performance.now() - startedMs;
+  await untilCalm(child.pid ?? 0);
+  const calmMs = performance.now() - startedMs - CALM_MS;
   const bytes = residentBytes(child.pid ?? 0);
   child.kill('SIGTERM');
   await once(child, 'exit');
-  return { readyMs, bytes };
+  return { readyMs, calmMs, bytes };
 }
 
 async function measure(connectorsEach: number) {
@@ -52,10 +81,11 @@ async function measure(connectorsEach: number) {
     HEADROOM_DATABASE_URL: databaseUrlOf(site.config),
     HEADROOM_LOG_LEVEL: 'warn',
   };
-  const runs = [];
+  const runs: Start[] = [];
   for (let run = 0; run < RUNS; run++) runs.push(await startOnce(environment));
   site.remove();
-  return { readyMs: median(runs.map((run) => run.readyMs)), bytes: median(runs.map((run) => run.bytes)) };
+  const middle = (figure: keyof Start) => median(runs.map((run) => run[figure]));
+  return { readyMs: middle('readyMs'), calmMs: middle('calmMs'), bytes: middle('bytes') };
 }
 
 const base = await measure(2);
@@ -72,14 +102,20 @@ report([
   {
     name: 'Start with 10,000 locations, 20,000 connectors, 100,000 profiles',
     measured: `${(base.readyMs / 1000).toFixed(2)} s`,
-    goal: '≤ 5 s',
-    met: base.readyMs <= 5_000,
+    goal: '≤ 1.5 s',
+    met: base.readyMs <= 1_500,
+  },
+  {
+    name: '… until it is calm',
+    measured: `${(base.calmMs / 1000).toFixed(2)} s`,
+    goal: '≤ 1.5 s',
+    met: base.calmMs <= 1_500,
   },
   {
     name: 'Resident memory after it',
     measured: `${(base.bytes / 1e6).toFixed(0)} MB`,
-    goal: '≤ 600 MB',
-    met: base.bytes <= 600e6,
+    goal: '≤ 300 MB',
+    met: base.bytes <= 300e6,
   },
   {
     name: 'Resident memory per additional connector',
