@@ -20,6 +20,8 @@ const BENCHMARKS = {
   'large-site':
     'one site of 500 to 5,000 connectors, and 1 × 1,000 against 20 × 50; --sizes --decisions --slices',
   'enforcement-heartbeats': '10,000 connectors over TCP, from heartbeat to limit, rows included; --minutes',
+  starved:
+    '5,000 connectors on a service with 40 % of a core, from heartbeat to limit; --connectors --seconds --share',
   'ocpp-gateway': '1,000 OCPP chargers on one gateway, against the service; --chargers --seconds --heartbeat',
   dashboard: 'a site of 200 connectors in headless Chromium: first view, frames, size',
   simulation:
