@@ -45,7 +45,7 @@ const LAST: Slices = { fromMinute: 24 * 60 - 5, minutesEach: 5, count: 1 };
 const SITES = { locations: 20, connectorsEach: 50, transport: 'inProcess', slices: [QUIET, BUSY] } as const;
 /** Readings a second, two threads. */
 const GOALS = { quiet: 200_000, busy: 150_000 };
-/** As many readings as of ten times the connectors, so that both run compiled code. */
+/** Equal numbers of readings let both sizes run compiled code. */
 const SAME_READINGS = 10;
 
 interface Contestant {
