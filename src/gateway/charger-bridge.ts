@@ -185,7 +185,7 @@ export class ChargerBridge<State extends ProtocolState = ProtocolState> implemen
     this.#live = undefined;
     this.#cancelWake();
     this.session.closed(this.#parts.clock.monotonicMs());
-    this.#say(live, { kind: 'state', body: this.session.lastWill() });
+    this.#publish(live, { kind: 'state', body: this.session.lastWill() });
     live.uplink.detach(this.address);
     return true;
   }
@@ -247,8 +247,8 @@ export class ChargerBridge<State extends ProtocolState = ProtocolState> implemen
     const isKept = this.#remember();
     this.#renewWill(live);
     const isReceived = isKept && live.uplink.isListening;
-    if (isReceived) for (const message of this.session.takeMessages(nowMs)) this.#say(live, message);
-    this.#tellNotes();
+    if (isReceived) for (const message of this.session.takeMessages(nowMs)) this.#publish(live, message);
+    this.#reportNotes();
     const dueInMs = Math.ceil(this.session.nextDueMs(nowMs, isReceived) - nowMs);
     const mostMs = isKept ? Math.max(LONGEST_SLEEP_MS, this.heartbeatMs) : WRITES_AGAIN_MS;
     const sleepMs = Math.min(mostMs, Math.max(SHORTEST_SLEEP_MS, dueInMs));
@@ -297,7 +297,7 @@ export class ChargerBridge<State extends ProtocolState = ProtocolState> implemen
     uplink.setWill(this.lastWill());
   }
 
-  #say({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {
+  #publish({ uplink }: Live, message: GatewayMessage<ConnectorId>): void {
     const { kind, body } = message;
     this.#parts.monitor?.sent(message);
     uplink.publish(topicUnder(this.#topicPrefix, message), body, {
@@ -323,7 +323,7 @@ export class ChargerBridge<State extends ProtocolState = ProtocolState> implemen
     return true;
   }
 
-  #tellNotes(): void {
+  #reportNotes(): void {
     const { log, metrics } = this.#parts;
     const { controllerUuid } = this.address;
     for (const { connectorId, state, whyNot } of this.session.connectors()) {

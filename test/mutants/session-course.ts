@@ -241,7 +241,7 @@ class Course {
         break;
       case 'time': {
         const mayReceiveTime = charger.asksTime(() => this.#grant());
-        this.#tell(`may receive the time: ${mayReceiveTime}`);
+        this.#emit(`may receive the time: ${mayReceiveTime}`);
         if (mayReceiveTime && dice.isOneIn(2)) charger.ownOffsetMs += 1000 * (dice.below(40) - 20);
         break;
       }
@@ -335,15 +335,15 @@ class Course {
   #record(): void {
     const { requests, said, notes, session, nowMs } = this.#charger;
     for (const request of requests.slice(this.#read.requests))
-      this.#tell(`request ${JSON.stringify(request)}`);
-    for (const message of said.slice(this.#read.said)) this.#tell(`message ${JSON.stringify(message)}`);
-    for (const note of notes.slice(this.#read.notes)) this.#tell(`note ${note}`);
+      this.#emit(`request ${JSON.stringify(request)}`);
+    for (const message of said.slice(this.#read.said)) this.#emit(`message ${JSON.stringify(message)}`);
+    for (const note of notes.slice(this.#read.notes)) this.#emit(`note ${note}`);
     this.#read = { requests: requests.length, said: said.length, notes: notes.length };
-    this.#tell(`wake ${session.nextDueMs(nowMs) - nowMs}`);
-    for (const { state } of session.connectors()) this.#tell(state, 'state');
+    this.#emit(`wake ${session.nextDueMs(nowMs) - nowMs}`);
+    for (const { state } of session.connectors()) this.#emit(state, 'state');
   }
 
-  #tell(line: string, about: About = 'effect'): void {
+  #emit(line: string, about: About = 'effect'): void {
     this.isEnough ||= !this.#onLine(line, about);
   }
 }

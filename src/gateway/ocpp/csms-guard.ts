@@ -177,7 +177,7 @@ export function clearSent(
  * Topic of a call that a CSMS which was away receives later: the
  * charger's start, and the last status of each connector.
  */
-export function topicToTell(method: string, placeOf: () => number | undefined): string | undefined {
+export function topicToForward(method: string, placeOf: () => number | undefined): string | undefined {
   if (method === 'BootNotification') return method;
   const place = method === 'StatusNotification' ? placeOf() : undefined;
   return place === undefined ? undefined : `${method} ${place}`;

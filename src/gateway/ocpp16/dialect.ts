@@ -23,7 +23,7 @@ import {
   soonEnough,
   startWithout,
   takeSent,
-  topicToTell,
+  topicToForward,
 } from '../ocpp/csms-guard.js';
 import { type Call, type Guard, type Guarded, type OcppEvents, read } from '../ocpp/ocpp-dialect.js';
 import { meteredValues } from '../ocpp/sampled-values.js';
@@ -200,7 +200,7 @@ export class Ocpp16Guard implements Guard {
   }
 
   topicOf(method: string, params: unknown): string | undefined {
-    return topicToTell(method, () => statusSchema.safeParse(params).data?.connectorId);
+    return topicToForward(method, () => statusSchema.safeParse(params).data?.connectorId);
   }
 
   /** The charger must go on reporting as its lease needs, and must keep the lease offline. Keys ignore case. */

@@ -29,7 +29,7 @@ import {
   soonEnough,
   startWithout,
   takeSent,
-  topicToTell,
+  topicToForward,
 } from '../ocpp/csms-guard.js';
 import {
   type Call,
@@ -254,7 +254,7 @@ export class Ocpp201Guard implements Guard {
   }
 
   topicOf(method: string, params: unknown): string | undefined {
-    return topicToTell(method, () => statusSchema.safeParse(params).data?.evseId);
+    return topicToForward(method, () => statusSchema.safeParse(params).data?.evseId);
   }
 
   /** The charger must go on reporting as its lease needs, and must keep the lease offline. */
