@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EMPTY_STACK, effectiveLimitKwAt, putProfile } from '../../machines/limits/profile-stack.js';
 import { GRID_PHASES } from '../../machines/power/fuses.js';
-import { limitInForce, lowerOf, thenPlanned } from '../../web/location/limit-in-force.js';
 import {
   bridged,
   columnsOf,
@@ -15,7 +14,13 @@ import {
   valueAt,
 } from '../../web/location/step-line.js';
 import { moved, showing, spanOf, stepSecondsOf, zoomed } from '../../web/location/time-view.js';
-import { effectiveHistory, pastLines } from '../../web/location/use-chart-lines.js';
+import {
+  effectiveHistory,
+  limitInForce,
+  lowerOf,
+  pastLines,
+  thenPlanned,
+} from '../../web/location/use-chart-lines.js';
 import { limitKw, profileWithin } from '../machines/arbitraries.js';
 
 const ERA = Date.UTC(2026, 5, 1);

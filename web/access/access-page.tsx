@@ -5,16 +5,96 @@ import { useMemo, useState } from 'preact/hooks';
 import { path } from '../api/client.js';
 import { ConfirmDialog } from '../clusters/confirm-dialog.js';
 import { useTitle } from '../shell/title.js';
+import { Badge, type Tone } from '../ui/badge.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
 import { ErrorNotice, Notice } from '../ui/notice.js';
-import { Table } from '../ui/table.js';
+import { type Column, Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { CreateCredential } from './create-credential.js';
-import { credentialColumns, StateBadge } from './credential-columns.js';
 import { type CredentialKind, type CredentialRow, KINDS, labelOf, refOf } from './credential-rows.js';
 import { scopeWords } from './scope-words.js';
 import { type Credentials, useCredentials } from './use-credentials.js';
+
+const TONES: Readonly<Record<CredentialRow['state'], Tone>> = {
+  active: 'good',
+  expired: 'warning',
+  revoked: 'neutral',
+  disabled: 'neutral',
+};
+
+function StateBadge({ state }: Pick<CredentialRow, 'state'>) {
+  return <Badge tone={TONES[state]}>{state}</Badge>;
+}
+
+function credentialColumns(onOpen: (row: CredentialRow) => void): readonly Column<CredentialRow>[] {
+  return [
+    {
+      key: 'name',
+      header: 'Name',
+      isRowHeader: true,
+      class: 'name',
+      cell: (row) => (
+        <>
+          {labelOf(row)} {row.isCaller && <span class="quiet small">(signed in)</span>}
+        </>
+      ),
+      sortValue: labelOf,
+    },
+    {
+      key: 'id',
+      header: 'Id',
+      class: 'id',
+      isWideOnly: true,
+      cell: ({ id }) => <code title={id}>{id}</code>,
+      sortValue: ({ id }) => id,
+    },
+    {
+      key: 'scopes',
+      header: 'Scopes',
+      class: 'scopes',
+      isWideOnly: true,
+      cell: ({ scopes }) => <span title={scopes.join(' ')}>{scopes.join(' ')}</span>,
+    },
+    {
+      key: 'expires',
+      header: 'Expires',
+      class: 'instant',
+      isWideOnly: true,
+      cell: ({ expiresAt }) => (expiresAt === null ? 'Never' : <Time at={expiresAt} />),
+      sortValue: ({ expiresAt }) => expiresAt ?? '9',
+    },
+    {
+      key: 'used',
+      header: 'Last use',
+      class: 'instant',
+      isWideOnly: true,
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? '–' : <Time at={lastUsedAt} isShort />),
+      sortValue: ({ lastUsedAt }) => lastUsedAt ?? '',
+    },
+    {
+      key: 'state',
+      header: 'State',
+      class: 'state',
+      cell: ({ state }) => <StateBadge state={state} />,
+      sortValue: ({ state }) => state,
+    },
+    {
+      key: 'details',
+      header: 'Details',
+      class: 'details',
+      cell: (row) => (
+        <Button
+          kind="plain"
+          label={`Details of the ${KINDS[row.kind].noun} ${labelOf(row)}`}
+          onClick={() => onOpen(row)}
+        >
+          Details…
+        </Button>
+      ),
+    },
+  ];
+}
 
 // Dialog with all details of one credential; a second click confirms its end.
 function CredentialDetails({

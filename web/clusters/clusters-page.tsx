@@ -1,13 +1,18 @@
 // Page of all clusters: the power of each against its cap, and a button to create one.
 import './clusters.css';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { kw } from '../../machines/values/figures.js';
-import type { Cluster } from '../../src/features/clusters/contract.js';
+import type { Cluster, ClusterList } from '../../src/features/clusters/contract.js';
+import type { LocationSummary } from '../../src/features/locations/contract.js';
+import type { ApiError } from '../api/api-error.js';
+import { useResource } from '../api/resource.js';
+import { useEvery } from '../location/server-clock.js';
+import { useLocations } from '../locations/use-locations.js';
 import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
 import { Button } from '../ui/button.js';
 import { Dialog } from '../ui/dialog.js';
-import { DrawnKw, estimateText } from '../ui/drawn.js';
+import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
 import { MeterBar, shareOf } from '../ui/meter-bar.js';
 import { ErrorNotice } from '../ui/notice.js';
 import { type Column, Table } from '../ui/table.js';
@@ -15,7 +20,47 @@ import { CapBadge, StatusBadge } from './cluster-badges.js';
 import { creationOf, NEW_CLUSTER } from './cluster-draft.js';
 import { ClusterForm } from './cluster-form.js';
 import { isWithin } from './cluster-live.js';
-import { type ListedCluster, useClusters } from './use-clusters.js';
+
+// Reads the clusters of the tenant, each with the current total power of its members.
+
+interface ListedCluster extends Cluster {
+  readonly actualTotalKw: number;
+  /** Estimated part of the total; null if all of it was measured. */
+  readonly estimatedTotalKw: number | null;
+}
+
+interface Clusters {
+  /** Newest first. */
+  readonly clusters: readonly ListedCluster[] | undefined;
+  readonly locations: readonly LocationSummary[] | undefined;
+  readonly error: ApiError | undefined;
+  reread(): void;
+}
+
+/** The stream has no events about changes of clusters by others. */
+const EVERY_MS = 30_000;
+
+function useClusters(): Clusters {
+  const { value: locations, error: locationsError } = useLocations();
+  const { value, error, reread } = useResource(
+    (client, signal) => client.get<ClusterList>('/clusters', signal),
+    [],
+  );
+  useEvery(EVERY_MS, () => reread());
+  const clusters = useMemo(() => {
+    if (value === undefined || locations === undefined) return undefined;
+    const byId = new Map(locations.map((location) => [location.locationId, location]));
+    return value.clusters.map((cluster) => {
+      const members = cluster.locationIds.map((id) => byId.get(id));
+      return {
+        ...cluster,
+        actualTotalKw: members.reduce((sum, member) => sum + (member?.actualKw ?? 0), 0),
+        estimatedTotalKw: sumOfEstimates(members.map((member) => member?.estimatedKw)),
+      };
+    });
+  }, [value, locations]);
+  return { clusters, locations, error: error ?? locationsError, reread: () => reread() };
+}
 
 const NO_CAP = -1;
 

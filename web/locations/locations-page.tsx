@@ -3,18 +3,82 @@ import './locations.css';
 import { useMemo, useState } from 'preact/hooks';
 import { kw } from '../../machines/values/figures.js';
 import type { LocationSummary } from '../../src/features/locations/contract.js';
+import { hrefOf } from '../route.js';
 import { useTitle } from '../shell/title.js';
+import { Badge, type Tone } from '../ui/badge.js';
 import { DrawnKw, estimateText, sumOfEstimates } from '../ui/drawn.js';
 import { Field } from '../ui/field.js';
-import { isAbove, MeterBar } from '../ui/meter-bar.js';
+import { isAbove, MeterBar, shareOf } from '../ui/meter-bar.js';
 import { ErrorNotice } from '../ui/notice.js';
-import { Table } from '../ui/table.js';
-import { LOCATION_COLUMNS } from './location-columns.js';
+import { type Column, Table } from '../ui/table.js';
 import { useLocations } from './use-locations.js';
 
-// The sums over all locations, in large figures.
+const LOCATION_COLUMNS: readonly Column<LocationSummary>[] = [
+  {
+    key: 'name',
+    header: 'Location',
+    isRowHeader: true,
+    class: 'name',
+    cell: ({ locationId, name, status }) => (
+      <>
+        <a href={hrefOf('locations', locationId)} title={name}>
+          {name}
+        </a>{' '}
+        {status === 'INACTIVE' && <Badge>Inactive</Badge>}
+      </>
+    ),
+    sortValue: ({ name }) => name,
+  },
+  {
+    key: 'actualKw',
+    header: 'Power kW',
+    align: 'end',
+    class: 'figure',
+    cell: ({ actualKw, estimatedKw }) => <DrawnKw actualKw={actualKw} estimate={estimateText(estimatedKw)} />,
+    sortValue: ({ actualKw }) => actualKw,
+  },
+  {
+    key: 'use',
+    header: 'Use',
+    class: 'use',
+    cell: ({ actualKw, gridLimitKw }) => <MeterBar value={actualKw} limit={gridLimitKw} />,
+    sortValue: ({ actualKw, gridLimitKw }) => shareOf(actualKw, gridLimitKw),
+  },
+  {
+    key: 'gridLimitKw',
+    header: 'Limit kW',
+    align: 'end',
+    class: 'figure',
+    cell: ({ gridLimitKw }) => kw(gridLimitKw),
+    sortValue: ({ gridLimitKw }) => gridLimitKw,
+  },
+  count('connectors', 'Connectors', 'neutral', true),
+  count('lockedConnectors', 'Locked', 'lock', true),
+  count('silentConnectors', 'Silent', 'warning', true),
+  count('openAlarms', 'Alarms', 'bad', false),
+];
+
 type Count = 'connectors' | 'lockedConnectors' | 'silentConnectors' | 'openAlarms';
 
+function count(key: Count, header: string, tone: Tone, isWideOnly: boolean): Column<LocationSummary> {
+  return {
+    key,
+    header,
+    align: 'end',
+    class: 'count',
+    isWideOnly,
+    cell: ({ [key]: value }) => <CountCell value={value} tone={tone} />,
+    sortValue: ({ [key]: value }) => value,
+  };
+}
+
+/** A zero is not highlighted. */
+function CountCell({ value, tone }: { readonly value: number; readonly tone: Tone }) {
+  if (value === 0) return <span class="quiet">0</span>;
+  return tone === 'neutral' ? value : <Badge tone={tone}>{value}</Badge>;
+}
+
+// The sums over all locations, in large figures.
 function Totals({ locations }: { readonly locations: readonly LocationSummary[] }) {
   const sum = (figure: (location: LocationSummary) => number) =>
     locations.reduce((total, location) => total + figure(location), 0);
