@@ -1,12 +1,54 @@
 // `--junit FILE` of the simulator's commands: the result of a run, or of each seed, for a CI server.
-
 import { writeFileSync } from 'node:fs';
 import { counted } from '../machines/values/counted.js';
-import { type JunitCase, junitXml } from '../sim/report/junit.js';
 import { formatFailure } from '../sim/run/expectation-judge.js';
 import type { RunResult } from '../sim/run/run-account.js';
 import type { SeedOutcome } from '../sim/run/seed-pool.js';
 import { toInstant } from '../src/wire/instants.js';
+
+// Writes the results of runs as JUnit XML, which every CI server can show: a suite of passed and failed cases.
+
+interface JunitCase {
+  readonly name: string;
+  /** The problem as text; undefined if the case passed. */
+  readonly problem: string | undefined;
+  /** The command that repeats the case. */
+  readonly again: string;
+}
+
+interface JunitSuite {
+  readonly name: string;
+  /** The scenario file. */
+  readonly path: string;
+  readonly elapsedMs: number;
+  readonly cases: readonly JunitCase[];
+}
+
+/** In the form that GitLab, GitHub Actions, Jenkins and Azure read: `testsuites` with one `testsuite`. */
+function junitXml({ name, path, elapsedMs, cases }: JunitSuite): string {
+  const failures = cases.filter(({ problem }) => problem !== undefined).length;
+  const totals = `tests="${cases.length}" failures="${failures}" errors="0" time="${(elapsedMs / 1000).toFixed(3)}"`;
+  const lines = cases.map((each) => {
+    const head = `    <testcase classname="${escaped(path)}" name="${escaped(each.name)}"`;
+    if (each.problem === undefined) return `${head}/>`;
+    return `${head}>\n      <failure message="${escaped(each.problem)}">${escaped(`again: ${each.again}`)}</failure>\n    </testcase>`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites ${totals}>
+  <testsuite name="${escaped(name)}" ${totals}>
+${lines.join('\n')}
+  </testsuite>
+</testsuites>
+`;
+}
+
+/** Drops characters that XML 1.0 cannot represent. */
+function escaped(text: string): string {
+  return [...text]
+    .filter((character) => /[\t\n\r\u0020-\ud7ff\ue000-\ufffd]/.test(character) || character.length > 1)
+    .map((character) => (/[&<>"'\n\r\t]/.test(character) ? `&#${character.charCodeAt(0)};` : character))
+    .join('');
+}
 
 /** Fails before the run if the file cannot be written. @throws the error of the file system */
 export function claimJunit(file: string | undefined): void {

@@ -1,17 +1,22 @@
 // A simulated world: the production service on a virtual clock, its chargers, the wires between them, and the checks.
-
 import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
-import { longestLeaseMsOf } from '../../machines/ledger/grant.js';
+import { horizonMsOf, longestLeaseMsOf } from '../../machines/ledger/grant.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type { Config } from '../../src/config.js';
+import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
+import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
 import { createMetrics } from '../../src/metrics.js';
+import { createAdministration } from '../../src/outbound/knex/administration.js';
 import type { Log } from '../../src/ports/log.js';
+import { SCOPES } from '../../src/ports/records.js';
 import type { Change } from '../../src/ports/store.js';
+import { provisionFile } from '../../src/provisioning/provision-file.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
+import { formatApiKey } from '../../src/secrets.js';
 import type { Seams } from '../../src/service.js';
+import type { PerPhase } from '../charger/car.js';
 import type { ChargerTraits } from '../charger/traits.js';
 import type { Visitors } from '../charger/virtual-connector.js';
 import { Checks } from '../checks/checks.js';
@@ -26,7 +31,7 @@ import { createVirtualClock, type VirtualClock } from '../virtual-clock.js';
 import type { Agenda } from './agenda.js';
 import { BridgedCharger } from './bridged-charger.js';
 import { BROKER_ENVIRONMENT, BrokerCarrier } from './broker-carrier.js';
-import { SiteImports } from './building.js';
+import { kwAt, SiteImports } from './building.js';
 import { type BookEvents, CallBook } from './call-book.js';
 import type { Carrier, CarrierEvents } from './carrier.js';
 import type { ChargerRun } from './charger-run.js';
@@ -37,13 +42,11 @@ import { LimitReadings } from './limit-readings.js';
 import { Outstanding, Pace } from './pace.js';
 import { type FuseLoad, type PowerWatch, SitePower } from './power-watch.js';
 import type { Question, RestAnswer } from './rest-client.js';
-import { Supply } from './supply.js';
 import { type OcppOf, WorldChargers } from './world-chargers.js';
 import { makeWorldFolder } from './world-folder.js';
 import { WorldGateway } from './world-gateway.js';
 import { type NodeFault, WorldNodes } from './world-nodes.js';
-import { configOf, keysOf, longestHorizonMs, provisionWorld } from './world-provision.js';
-import { type Report, type Violation, WorldRecord } from './world-record.js';
+import { type Report, type Tracer, type Violation, WorldRecord } from './world-record.js';
 import {
   authorityOf,
   BOOKKEEPING,
@@ -52,6 +55,149 @@ import {
   type ServiceHost,
   WorldService,
 } from './world-service.js';
+
+// Feeds chargers from lines of the grid whose voltage sags under load, so that amperes and watts differ.
+
+type PhaseRotation = ChargerRun['charger']['connectors'][number]['rotation'];
+
+/** Interval at which the voltage follows the load. */
+const STEP_MS = 1_000;
+const PHASES = [0, 1, 2] as const;
+const LETTERS = 'RST';
+
+/**
+ * Phase-to-neutral voltages at the end of `line`, in V to a tenth: U = U0 − R · I on each phase. All loads have a
+ * power factor of 1 (the approximate line segment in W. H. Kersting, Distribution System Modeling and Analysis).
+ * The draw of others is spread over the phases, and counted at the voltage of the source.
+ * @param currentA draw of the chargers
+ */
+export function voltagesOf(line: GridLine, baseKw: number, currentA: PerPhase): PerPhase {
+  const { sourceVoltageV, resistanceOhm } = line;
+  const baseA = (1000 * baseKw) / (PHASES.length * sourceVoltageV);
+  const sagged = (phaseA: number) => {
+    const voltageV = sourceVoltageV - resistanceOhm * (baseA + phaseA);
+    return Math.round(10 * Math.max(0, voltageV)) / 10;
+  };
+  return [sagged(currentA[0]), sagged(currentA[1]), sagged(currentA[2])];
+}
+
+interface SupplyOptions {
+  readonly runs: readonly ChargerRun[];
+  readonly agenda: Agenda;
+  readonly tracer: Tracer | undefined;
+}
+
+/** One line, with the chargers of its locations. */
+class Supply {
+  readonly #line: GridLine;
+  readonly #runs: readonly ChargerRun[];
+  readonly #agenda: Agenda;
+  readonly #tracer: Tracer | undefined;
+  #voltagesV: PerPhase | undefined;
+
+  constructor(line: GridLine, { runs, agenda, tracer }: SupplyOptions) {
+    this.#line = line;
+    this.#runs = runs.filter(({ charger }) => line.locationIds.includes(charger.address.locationId));
+    this.#agenda = agenda;
+    this.#tracer = tracer;
+  }
+
+  /** The voltage follows the load from now on. */
+  begin(): void {
+    const atMs = this.#agenda.monotonicMs();
+    this.#follow(atMs);
+    this.#agenda.after(STEP_MS, () => this.begin());
+  }
+
+  #follow(atMs: number): void {
+    const voltagesV = voltagesOf(this.#line, kwAt(this.#line.base, this.#agenda.nowMs()), this.#drawnA(atMs));
+    if (PHASES.every((phase) => this.#voltagesV?.[phase] === voltagesV[phase])) return;
+    this.#voltagesV = voltagesV;
+    this.#tracer?.voltage(this.#line.name, voltagesV);
+    for (const run of this.#runs) {
+      run.charger.connectors.forEach(({ rotation }, i) => {
+        const [first, second, third] = phasesOf(rotation);
+        run.charger.supply(i, [voltagesV[first], voltagesV[second], voltagesV[third]], atMs);
+      });
+      run.wake();
+    }
+  }
+
+  /** By phase of the grid. */
+  #drawnA(atMs: number): PerPhase {
+    const sumA: [number, number, number] = [0, 0, 0];
+    for (const { charger } of this.#runs) {
+      charger.advance(atMs);
+      charger.outlets.forEach((outlet, i) => {
+        const currentA = outlet.physicalCurrentA();
+        phasesOf(charger.connectors[i]?.rotation).forEach((phase, own) => {
+          sumA[phase] += currentA[own] ?? 0;
+        });
+      });
+    }
+    return sumA;
+  }
+}
+
+type Phase = (typeof PHASES)[number];
+
+/** Grid phases that feed L1, L2 and L3 of a connector; without a provisioned rotation, the same ones. */
+function phasesOf(rotation: PhaseRotation): readonly [Phase, Phase, Phase] {
+  const placeOf = (letter: string | undefined, otherwise: Phase) =>
+    PHASES.find((phase) => LETTERS[phase] === letter) ?? otherwise;
+  const [first, second, third] = rotation ?? LETTERS;
+  return [placeOf(first, 0), placeOf(second, 1), placeOf(third, 2)];
+}
+
+// Preparation of a world: settings, tenants and keys for the first start of its service.
+
+/** One API key per tenant, always the same. */
+function keysOf(tenants: readonly TenantEntry[]): ReadonlyMap<string, string> {
+  return new Map(
+    tenants.map(({ tenantUuid }, i) => [
+      tenantUuid as string,
+      formatApiKey(`world${i}`.padEnd(8, '0'), `secret${i}`.padEnd(43, '0')),
+    ]),
+  );
+}
+
+function configOf(dataDir: string, environment: Readonly<Record<string, string>> = {}): Config {
+  return loadConfig(
+    {},
+    {
+      HEADROOM_HTTP_PORT: '0',
+      HEADROOM_MQTT_PORT: '0',
+      HEADROOM_DATA_DIR: dataDir,
+      // The keys are given directly: the service would look at a file every virtual second.
+      HEADROOM_TOKEN_KEYS: newTokenKeys(),
+      ...environment,
+    },
+  );
+}
+
+async function provisionWorld(
+  config: Config,
+  tenants: readonly TenantEntry[],
+  keys: ReadonlyMap<string, string>,
+): Promise<void> {
+  const administration = await createAdministration({ databaseUrl: databaseUrlOf(config) });
+  const entries = tenants.map((tenant) => {
+    const key = keys.get(tenant.tenantUuid);
+    return key === undefined
+      ? tenant
+      : { ...tenant, apiKeys: [{ key, scopes: [...SCOPES] }, ...tenant.apiKeys] };
+  });
+  for await (const _ of provisionFile(administration, { tenants: entries }, { dryRun: false, atMs: 0 }));
+  await administration.close();
+}
+
+/** Reach of the longest lease that a charger of the world may have, ms. */
+function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS }: Config): number {
+  const own = tenants.flatMap(({ locations }) =>
+    locations.flatMap(({ chargers }) => chargers.map(({ timing }) => timing?.ttlMs ?? 0)),
+  );
+  return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
+}
 
 const CONNECT_SPREAD_MS = 5_000;
 

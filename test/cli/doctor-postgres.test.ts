@@ -1,6 +1,6 @@
 // `headroom doctor` on a PostgreSQL: its owner, its clock, and settings that lose writes.
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { judgeRoundTrip, judgeServer } from '../../cli/doctor/database-checks.js';
+import { judgeRoundTrip, judgeServer } from '../../cli/doctor/checkup.js';
 import { systemClock } from '../../src/clock.js';
 import { createMetrics } from '../../src/metrics.js';
 import { migrate } from '../../src/outbound/knex/database.js';

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { TIME_ZONE_RULE, TimeZone } from '../../sim/scenario/moment.js';
-import type { SessionEnergy } from '../../sim/sessions/session-file.js';
-import { type RecordedSession, readSessionFile } from '../../sim/sessions/session-file.js';
+import type { SessionEnergy } from '../../sim/sessions/sessions-of.js';
+import { type RecordedSession, readSessionFile } from '../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 
 /** A session for an algorithm on a grid of steps: from step `from` to before step `to`. Energy in kWh. */

@@ -1,7 +1,7 @@
 // Energy delivered on recorded sessions: by the service without and with faults, next to algorithms and the optimum.
 import { Worker } from 'node:worker_threads';
 import Table from 'cli-table3';
-import type { RecordedSession } from '../../sim/sessions/session-file.js';
+import type { RecordedSession } from '../../sim/sessions/sessions-of.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { systemClock } from '../../src/clock.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { describe, expect, it } from 'vitest';
+import { connectorsCsv, sessionsCsv } from '../../../cli/sim-tables.js';
 import { invariantName, LEGEND } from '../../../sim/report/legend.js';
-import { connectorsCsv, sessionsCsv } from '../../../sim/report/run-tables.js';
 import { SummaryFold } from '../../../sim/report/summary.js';
 
 const START_MS = Date.parse('2026-06-01T12:00:00Z');

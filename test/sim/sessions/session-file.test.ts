@@ -6,8 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
 import { TimeZone } from '../../../sim/scenario/moment.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
-import { readSessionFile } from '../../../sim/sessions/session-file.js';
-import { sessionsOf } from '../../../sim/sessions/sessions-of.js';
+import { readSessionFile, sessionsOf } from '../../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
 import { needing } from '../../needs.js';
 

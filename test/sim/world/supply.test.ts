@@ -5,7 +5,7 @@ import { rehearse } from '../../../sim/run/rehearse.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import type { GridLine } from '../../../sim/scenario/scenario.js';
 import { kwAt } from '../../../sim/world/building.js';
-import { voltagesOf } from '../../../sim/world/supply.js';
+import { voltagesOf } from '../../../sim/world/world.js';
 
 const LINE: GridLine = {
   name: 'street',
