@@ -129,7 +129,7 @@ export const SETTINGS = {
     positive.default(90),
     'days that measured power is kept, a row per location and minute; nothing else is ever deleted',
   ),
-  httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(100_000), 'largest request body, bytes'),
+  httpBodyLimitBytes: setting('HTTP_BODY_LIMIT_BYTES', count.default(500_000), 'largest request body, bytes'),
   httpHeaderTimeoutS: setting(
     'HTTP_HEADER_TIMEOUT_S',
     positive.default(10),

@@ -28,6 +28,17 @@ export interface ClusterMember {
   readonly reserved: ReservedPower;
 }
 
+const GATHERS_ABOVE = 50;
+const GATHERS_MS = 250;
+
+/**
+ * Time for which a cluster gathers changes of its members' entitlements and needs before it shares again, ms. With many
+ * members each change would otherwise cost a division among all. Until then the shares stay, so no member rises (R45).
+ */
+export function gathersForMs(members: number): number {
+  return members <= GATHERS_ABOVE ? 0 : GATHERS_MS;
+}
+
 export function scaleOf(limitKw: number | null, members: Iterable<ClusterMember>): number {
   let sumKw = 0;
   for (const { setLimitKw } of members) sumKw += setLimitKw;

@@ -130,6 +130,9 @@ function onGridPhases(connector: Connector): GridTenthsA {
   return counted;
 }
 
+/** Change of a location's reservation and need for its clusters, since the decision before. */
+export type ReservedChange = 'none' | 'other' | 'beyondShare';
+
 // Power that a location's chargers take of its clusters' caps, and the changes since the last decision.
 class LocationReservedPower implements ReservedPower {
   readonly #ledger: Ledger;
@@ -174,24 +177,22 @@ class LocationReservedPower implements ReservedPower {
   }
 
   /**
-   * Records a decision; true if the clusters have to divide their caps again. That is so if the reservation fell or
-   * exceeds the share, which a lock's minimum may cause. It is also so if the need or `isReleasing` changed.
-   * @param isLettingGo some connectors may still draw more than their new limits
+   * Records a decision. The clusters have to divide their caps again if the reservation fell, or the need or
+   * `isReleasing` changed, and at once if the reservation exceeds the share, which a lock's minimum may cause (R47).
    */
   noteDecision(
     { lockedW, heldW, uncontrolledW }: PowerNeed,
     { shareW, isReleasing }: { readonly shareW: number; readonly isReleasing: boolean },
-  ): boolean {
+  ): ReservedChange {
     const neededW = lockedW + heldW + uncontrolledW;
+    const isRise = this.#isRise(shareW);
     const isOther =
-      this.reservedW < this.#countedW ||
-      this.#isRise(shareW) ||
-      neededW !== this.#neededW ||
-      isReleasing !== this.#isLettingGo;
+      this.reservedW < this.#countedW || neededW !== this.#neededW || isReleasing !== this.#isLettingGo;
     this.#countedW = this.reservedW;
     this.#neededW = neededW;
     this.#isLettingGo = isReleasing;
-    return isOther;
+    if (isRise) return 'beyondShare';
+    return isOther ? 'other' : 'none';
   }
 
   #isRise(shareW: number): boolean {
@@ -212,8 +213,7 @@ export interface Decision {
   readonly nextAtMs: number;
   /** Reason that no grants can keep the limit; undefined if the limit can be kept. */
   readonly unattainable: string | undefined;
-  /** The reservation or the need differs from the previous decision, so that clusters divide their caps again. */
-  readonly isReservedOtherwise: boolean;
+  readonly reservedChange: ReservedChange;
 }
 
 export interface SupervisorOptions {
@@ -459,7 +459,7 @@ export class LocationSupervisor {
     return {
       grants,
       turns: turnsOf(controlled, nowMs),
-      isReservedOtherwise: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
+      reservedChange: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
       nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortageOf(need, budget.limitW, connectors, fuses),
     };

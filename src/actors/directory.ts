@@ -267,15 +267,13 @@ export class Directory {
   noteReserved(location: LocationEntity): void {
     const shareW = leastShareWOf(location.actor.getSnapshot().context.sources);
     if (shareW === Number.POSITIVE_INFINITY) return;
-    if (supervisorOf(location).reserved.noteRise(shareW)) this.shareReserved(location);
+    if (!supervisorOf(location).reserved.noteRise(shareW)) return;
+    for (const cluster of location.clusters) this.shareAgain(cluster);
   }
 
-  /**
-   * The location's reservation fell or exceeds its share, or its need changed. Its clusters divide their caps again, and
-   * report any change of its share.
-   */
-  shareReserved({ clusters }: LocationEntity): void {
-    for (const cluster of clusters) cluster.actor.send({ type: 'reserved.changed' });
+  /** The reservation or need of members changed, so the cluster divides its cap again, unless it was dropped. */
+  shareAgain({ actor, tenant, record }: ClusterEntity): void {
+    if (tenant.clusters.get(record.clusterId)?.actor === actor) actor.send({ type: 'reserved.changed' });
   }
 
   /** The location was built or rebuilt, so its boundaries and its limit count. */

@@ -1,18 +1,29 @@
 // Makes the chargers keep to their locations' limits: readings and limits come in, one point decides, grants go out.
 
 import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../../machines/ledger/grant.js';
+import { gathersForMs } from '../../machines/limits/cluster-shares.js';
 import { type Connector, linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { DecisionOutcome } from '../../machines/power/location.machine.js';
-import type { Decision, LocationSupervisor } from '../../machines/power/location-supervisor.js';
+import type {
+  Decision,
+  LocationSupervisor,
+  ReservedChange,
+} from '../../machines/power/location-supervisor.js';
 import { fitsStill, isNewest } from '../../machines/power/location-supervisor.js';
 import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import type { TenantUuid } from '../../machines/values/ids.js';
 import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Directory, Effect } from '../actors/directory.js';
-import { type ConnectorEntity, type LocationEntity, supervisorOf, type Tenant } from '../actors/directory.js';
+import {
+  type ClusterEntity,
+  type ConnectorEntity,
+  type LocationEntity,
+  supervisorOf,
+  type Tenant,
+} from '../actors/directory.js';
 import type { Overload } from '../actors/overload.js';
 import { Scheduler } from '../actors/scheduler.js';
 import type { Metrics, Tally } from '../metrics.js';
@@ -29,7 +40,7 @@ interface EnforcementOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
-  readonly directory: Pick<Directory, 'catchUp' | 'noteReserved' | 'shareReserved'>;
+  readonly directory: Pick<Directory, 'catchUp' | 'noteReserved' | 'shareAgain'>;
   readonly timing: GrantTiming;
   readonly overload: Pick<Overload, 'areRaisesWaiting'>;
   readonly publisher: LimitPublisher;
@@ -57,7 +68,8 @@ export class Enforcement {
   readonly #rareLog: RareLog;
   readonly #grantsBy: GrantTallies;
   /** The next decision of each location. */
-  readonly #scheduler: Scheduler<LocationEntity>;
+  /** Decisions of locations, and shares of clusters that gather changes. */
+  readonly #scheduler: Scheduler<LocationEntity | ClusterEntity>;
   #isStopped = false;
 
   constructor(options: EnforcementOptions) {
@@ -73,7 +85,10 @@ export class Enforcement {
       atMost: DECISIONS_AT_ONCE,
       lookEveryMs: LOOK_EVERY_MS,
       onDue: (due, nowMs) => {
-        for (const location of due) this.#decide(location, nowMs);
+        for (const entity of due) {
+          if (entity.kind === 'location') this.#decide(entity, nowMs);
+          else this.#options.directory.shareAgain(entity);
+        }
       },
     });
   }
@@ -221,13 +236,22 @@ export class Enforcement {
   }
 
   #grant(location: LocationEntity, decision: Decision): void {
-    const { clock, directory, reservations, alarms, timing } = this.#options;
+    const { clock, reservations, alarms, timing } = this.#options;
     this.#scheduler.scheduleBy(location, Math.max(decision.nextAtMs, location.decidedAtMs + DECIDE_EVERY_MS));
     this.#send(location, this.#affordable(location, decision.grants));
     reservations.tidy(location, () => this.#decideIn(location, timing.heartbeatMs));
     alarms.set(location, 'LIMIT_UNATTAINABLE', undefined, decision.unattainable);
     this.#estimate(location, clock.monotonicMs());
-    if (decision.isReservedOtherwise) directory.shareReserved(location);
+    this.#share(location, decision.reservedChange);
+  }
+
+  #share({ clusters, decidedAtMs }: LocationEntity, change: ReservedChange): void {
+    if (change === 'none') return;
+    for (const cluster of clusters) {
+      const gatherMs = change === 'beyondShare' ? 0 : gathersForMs(cluster.members.size);
+      if (gatherMs === 0) this.#options.directory.shareAgain(cluster);
+      else this.#scheduler.scheduleBy(cluster, decidedAtMs + gatherMs);
+    }
   }
 
   /** While the processor is short, a raise that needs a write waits for a heartbeat, or for the end of the shortage. */

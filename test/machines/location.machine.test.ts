@@ -338,7 +338,7 @@ describe('A location decides', () => {
       outcome: 'decided',
       limitKw: 50,
       grants: [{ connector: { key: KEY }, grant: { seq: 1, limitTenthsA: 320 } }],
-      isReservedOtherwise: true,
+      reservedChange: 'other',
     });
     expect(effects).toEqual([]);
     expect(supervisor.draw.now).toEqual({ actualW: 9_000, estimatedW: undefined });
@@ -349,7 +349,7 @@ describe('A location decides', () => {
     const { actor, supervisor } = decided([3_000]);
     supervisor.keepOnly(new Set());
     actor.send({ type: 'decision.due', now: 4_000, nowMs: 4_000 });
-    expect(actor.getSnapshot().context.decision).toMatchObject({ grants: [], isReservedOtherwise: true });
+    expect(actor.getSnapshot().context.decision).toMatchObject({ grants: [], reservedChange: 'other' });
   });
 
   it('and a defect in that ends the earlier decisions, and nothing else', () => {

@@ -9,8 +9,8 @@ const clusterNameSchema = textSchema(200);
 const clusterStatusSchema = z.enum(['ACTIVE', 'INACTIVE'], mustBeText('ACTIVE or INACTIVE'));
 
 const memberIdsSchema = z
-  .array(z.string(mustBeText('the id of a location')), mustBe('a list of 1 to 1000 ids of locations'))
-  .max(1000);
+  .array(z.string(mustBeText('the id of a location')), mustBe('a list of 1 to 10,000 ids of locations'))
+  .max(10_000);
 
 const capSchema = powerSchema(`${LIMIT_KW_RULE}, or null for no cap`);
 

@@ -141,6 +141,9 @@ function createForwarder(
   };
 }
 
+/** A request for a token has no credential yet, so nobody else bounds its body. */
+const MOST_TOKEN_BYTES = 100_000;
+
 /** Every path with its methods. */
 function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const { clock, metrics, credentials, tenantCredentials, credentialUses: uses, tokens } = parts;
@@ -156,7 +159,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const health = createHealthHandler(parts.health);
   const token = createTokenHandler({
     tokens,
-    readBody: createBodyReader({ limitBytes, form: true }),
+    readBody: createBodyReader({ limitBytes: Math.min(limitBytes, MOST_TOKEN_BYTES), form: true }),
     clock,
     authenticateClient: createAuthenticateClient({ credentials, passwordCheck, failedSignIns, clock, uses }),
   });

@@ -52,3 +52,41 @@ describe('A scenario of the library', () => {
     expect(failures).toEqual([expect.stringContaining(`${path}:${line}:`)]);
   });
 });
+
+/** Large clusters gather the changes of their members. */
+const LARGE_CLUSTER = `name: Large cluster
+start: 2026-06-01T08:00:00Z
+duration: 40m
+sites: { count: 60, chargers: 1, connectors: 1, permanentLimitKw: 20 }
+sessions:
+  visits:
+${Array.from({ length: 60 }, (_, i) => `    - { connector: site-${i + 1}-c1/1, arrives: +1m, energyKwh: 500 }`).join('\n')}
+vehicles:
+  - { name: bus, maxKw: 22, phases: 3, taper: none }
+actions:
+  - at: +5m
+    call: createCluster
+    body: { name: Town, locationIds: [${Array.from({ length: 60 }, (_, i) => `site-${i + 1}`).join(', ')}], limitKw: 600 }
+${Array.from(
+  { length: 30 },
+  (_, i) => `  - at: +6m
+    call: scheduleLocation
+    params: { locationId: site-${i + 1} }
+    body: { startTime: +15m, endTime: +25m, limitKw: 5, priority: 2 }`,
+).join('\n')}
+expect:
+  - { at: +12m, location: site-1, gridLimitKw: { atLeast: 9.9, atMost: 10 } }
+  - { at: +20m, location: site-1, gridLimitKw: { atMost: 4 } }
+  - { at: +20m, location: site-60, gridLimitKw: { atLeast: 15.9 } }
+  - { at: +20m, connector: site-60-c1/1, limitA: { atLeast: 22 } }
+  - { at: +26m, location: site-1, gridLimitKw: { atLeast: 9.9, atMost: 10 } }
+  - { at: +30m, connector: site-1-c1/1, limitA: { atLeast: 13 } }
+  - { from: +7m, until: +40m, powerKw: { atMost: 600 } }
+  - { at: +30m, powerKw: { atLeast: 560 } }
+`;
+
+describe('A cluster of 60 members', () => {
+  it('keeps its cap, and gives a member its share back once the others have made room', async () => {
+    expect(await outcomeOf(LARGE_CLUSTER, 'large-cluster.yaml')).toEqual({ failures: [], violations: 0 });
+  });
+});
