@@ -71,20 +71,24 @@ export function followSession(
     beginSession(connector, reading.session);
     if (!isFromBefore || !mayReallocate(connector)) return wasReallocating;
     account.useOn(granted.stored.phases);
+    followReallocated(connector, reading, nowMs);
     return true;
   }
-  if (isReallocating(connector)) {
-    if (!mayReallocate(connector)) return endReallocation(connector);
-    // Until a charger has switched, earlier grants let its car use more phases.
-    const allowed = isSwitched(connector) ? phasesLoaded(account.entitled) : 1;
-    const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);
-    if (!isBeyond && !hasEndedEarly(connector, reading, nowMs)) return false;
-    forbidReallocation(connector);
-    // Current beyond the grants counts on every phase from now on, regardless of the charger's reports.
-    if (isBeyond) account.widen();
-    return true;
-  }
-  return learn(connector, reading, nowMs);
+  if (!isReallocating(connector)) return learn(connector, reading, nowMs);
+  return mayReallocate(connector) ? followReallocated(connector, reading, nowMs) : endReallocation(connector);
+}
+
+/** Ends the reallocation if the reading shows that the charger or its car left the grant. True if it did. */
+function followReallocated(connector: Written, reading: MeterReading, nowMs: number): boolean {
+  const { account } = connector;
+  // Until a charger has switched, earlier grants let its car use more phases.
+  const allowed = isSwitched(connector) ? phasesLoaded(account.entitled) : 1;
+  const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);
+  if (!isBeyond && !hasEndedEarly(connector, reading, nowMs)) return false;
+  forbidReallocation(connector);
+  // Current beyond the grants counts on every phase from now on, regardless of the charger's reports (R34).
+  if (isBeyond) account.widen();
+  return true;
 }
 
 /** Another session begins, or the charger restarted. New grants are for all phases. */

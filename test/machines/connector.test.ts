@@ -1,8 +1,10 @@
-// Effect of a connector's reported voltage on the power reserved for its current (R11).
+// Effect of a connector's reported voltage on the power reserved for its current (R11), and of its first report to a new
+// service on its phases (R34).
 import { expect, it } from 'vitest';
 import { Ledger } from '../../machines/ledger/ledger.js';
 import { createConnector } from '../../machines/power/connector.js';
 import { applyReading } from '../../machines/power/connector-readings.js';
+import { ConnectorRegistry } from '../../machines/power/connector-registry.js';
 import { NO_FUSES } from '../../machines/power/fuses.js';
 import { MeterLedger } from '../../machines/power/meter-ledger.js';
 import { createConnectorActor } from './connector-actor.js';
@@ -50,4 +52,18 @@ it('takes a voltage that cannot be one for no measurement: it makes no room for 
 
 it('accepts no more than 15 % above the nominal voltage', () => {
   expect(reservedW([400, 400, 400])).toEqual([265 * 18]);
+});
+
+it('is reserved on all phases by the first report to a new service that shows current on another phase (R34)', () => {
+  const registry = new ConnectorRegistry(new Ledger(TIMING), new MeterLedger(30_000), TIMING);
+  const boundsWith = (key: string, currentA: readonly number[]) => {
+    const promised = { limitTenthsA: 200, thenTenthsA: 0, lease: 'heartbeat', phases: 1 } as const;
+    const spec = { ...SPEC, failsafeA: 0 };
+    const connector = registry.place({ key, spec, promised }, createConnectorActor(key), 0);
+    const held = { boot: 'b', hb: 1, session: 's', epoch: 1, seq: 7, limitA: 20 };
+    applyReading(connector, { ...held, powerW: 4_600, currentA }, 2, 1_000);
+    return connector.account.bounds;
+  };
+  expect(boundsWith('crane/1', [20, 0, 0])).toEqual([200, 0, 0]);
+  expect(boundsWith('crane/2', [20, 20, 20])).toEqual([200, 200, 200]);
 });
