@@ -296,19 +296,34 @@ class ConnectorEntitlements {
     return wattsOfTenths(tenthsA, milliwattsOnPhase);
   }
 
-  /** Bound from `atMs` on without a new grant, W. Limits that end before that do not count. */
+  /** Bound from `atMs` on without a new grant. Limits that end before that do not count. */
+  boundsFrom(atMs: number): OwnPhases {
+    if (this.isWorstCase) return this.bounds;
+    const lasting = this.#mostOf((record) => this.#endOf(record) > atMs);
+    return cappedAt(largerOf(this.failsafes, lasting), this.maxTenthsA);
+  }
+
+  /** The same in W. */
   boundWFrom(atMs: number): number {
-    return this.wattsOn(this.#boundsFrom(atMs));
+    return this.wattsOn(this.boundsFrom(atMs));
   }
 
   /** Load per phase from `atMs` on without a new grant. */
   loadsFrom(atMs: number): OwnPhases {
-    return this.#loadsAt(this.#boundsFrom(atMs));
+    return this.#loadsAt(this.boundsFrom(atMs));
   }
 
-  /** Certain now: the part of the bound that is in force in any case. A grant within that part adds nothing (R2). */
+  /**
+   * Certain now: the part of the bound that is in force in any case. A grant within that part adds nothing (R2). Any
+   * other adds to the grants on other phases (R32).
+   */
   get certain(): OwnPhases {
     return smallerOf(this.bounds, largerOf(this.#lasting(), this.#certainRecords()));
+  }
+
+  /** The same from `atMs` on without a new grant. */
+  certainFrom(atMs: number): OwnPhases {
+    return smallerOf(this.boundsFrom(atMs), largerOf(this.#lasting(atMs), this.#certainRecords(atMs)));
   }
 
   /** Highest current on all used phases that a grant may have by the newest sent grant alone (R2). */
@@ -691,12 +706,6 @@ class ConnectorEntitlements {
     return largerOf(bounds, onFirst(this.alwaysCarriedTenthsA, ALL_PHASES));
   }
 
-  #boundsFrom(atMs: number): OwnPhases {
-    if (this.isWorstCase) return this.bounds;
-    const lasting = this.#mostOf((record) => this.#endOf(record) > atMs);
-    return cappedAt(largerOf(this.failsafes, lasting), this.maxTenthsA);
-  }
-
   /** Highest current of any such record on each phase. */
   #mostOf(isMeant?: (record: Entitlement) => boolean): OwnPhases {
     let [first, second, third] = NO_CURRENT;
@@ -715,9 +724,12 @@ class ConnectorEntitlements {
     return this.#mostOf((record) => record.source !== 'fallback' && this.#awaitedUntilMs(record) > nowMs);
   }
 
-  #certainRecords(): OwnPhases {
+  /** @param atMs if omitted, all records count */
+  #certainRecords(atMs = Number.NEGATIVE_INFINITY): OwnPhases {
     let most = NO_CURRENT;
-    for (const { certain } of this.#records) if (!isWithin(certain, most)) most = largerOf(most, certain);
+    for (const record of this.#records)
+      if (!isWithin(record.certain, most) && this.#endOf(record) > atMs)
+        most = largerOf(most, record.certain);
     return most;
   }
 
@@ -843,7 +855,10 @@ class ConnectorEntitlements {
     return undefined;
   }
 
-  /** Adds the fallback of the newest grant. */
+  /**
+   * Adds the fallback of the newest grant. Earlier ones count until a grant is acknowledged, because the charger may
+   * restart with them (R25).
+   */
   #fallBackTo(seq: number, tenthsA: number): void {
     const newest = this.#fallbackOf(seq);
     if (newest !== undefined && isOnFirst(newest.currents, tenthsA, this.usedPhases)) return;

@@ -31,12 +31,19 @@ function wattsBeside(connector: Entitlements, tenthsA: number): number {
   return connector.wattsOn([tenthsA, usedPhases > 1 ? tenthsA : own, usedPhases > 2 ? tenthsA : own]);
 }
 
-/** Highest grant within `roomW` on the used phases: the inverse of `wattsBeside`. */
-function tenthsWithin(connector: Entitlements, roomW: number): number {
-  const { phases, milliwattsOnPhase, bounds, ownFailsafeTenthsA, grantedPhases: used } = connector;
+/**
+ * Highest grant within `roomW` on the used phases: the inverse of `wattsBeside`.
+ * @param counted bound and its certain part at the time that `roomW` is for
+ */
+function tenthsWithin(
+  connector: Entitlements,
+  roomW: number,
+  { bounds, certain }: Pick<Entitlements, 'bounds' | 'certain'>,
+): number {
+  const { phases, milliwattsOnPhase, ownFailsafeTenthsA, grantedPhases: used } = connector;
   const roomTenthsA = Math.floor((Math.max(0, roomW) * 1000) / milliwattsOnPhase);
   const freeTenthsA = Math.floor((roomTenthsA - (phases - used) * ownFailsafeTenthsA) / used);
-  let mostTenthsA = Math.max(0, Math.min(freeTenthsA, mostOnFirst(connector.certain, used)));
+  let mostTenthsA = Math.max(0, Math.min(freeTenthsA, mostOnFirst(certain, used)));
   // A grant above the bound of the last used phase raises that phase alone first. A higher one raises the phase before
   // it as well.
   for (let raised = 1; raised <= used; raised++) {
@@ -151,7 +158,13 @@ export class Ledger {
    */
   fittingTenthsA(connector: Entitlements, budgetW: number, uncounted?: CircuitLoads): number {
     const roomW = budgetW - (this.#totalW - connector.boundW);
-    return Math.min(tenthsWithin(connector, roomW), this.carriableTenthsA(connector, uncounted));
+    return Math.min(tenthsWithin(connector, roomW, connector), this.carriableTenthsA(connector, uncounted));
+  }
+
+  /** The same within `roomW` from `atMs` on. Limits that end before that neither cover the grant nor count (R3, R32). */
+  fittingFromTenthsA(connector: Entitlements, roomW: number, atMs: number): number {
+    const counted = { bounds: connector.boundsFrom(atMs), certain: connector.certainFrom(atMs) };
+    return Math.min(tenthsWithin(connector, roomW, counted), this.carriableTenthsA(connector));
   }
 
   /**

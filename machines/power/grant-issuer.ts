@@ -346,6 +346,7 @@ export class GrantIssuer {
   #outlastingTenthsA(connector: Connector, { fromMs, leftW }: LimitAhead): number {
     const { account } = connector;
     const roomW = leftW + outlastingW(connector, fromMs);
+    if (hasKnownEnd(connector)) return this.#ledger.fittingFromTenthsA(account, roomW, fromMs);
     return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);
   }
 

@@ -479,6 +479,20 @@ describe('The memory of a ledger (P13)', () => {
   });
 });
 
+describe('A grant for fewer phases that outlasts the begin of a lower limit', () => {
+  it('fits beside the limits on all phases that outlast it too, and those that end before do not cover it (R3, R32)', () => {
+    const { ledger, account } = ledgerWith({ failsafeTenthsA: 0, circuitPhasesOfPhases: [[], [], []] });
+    grant(account, 94, { thenTenthsA: 0 });
+    grant(account, 65, { thenTenthsA: 0 });
+    account.acknowledge(2, 1_000);
+    account.useOn(1);
+    expect(account.boundWFrom(11_000)).toBe(4_485);
+    expect(ledger.fittingTenthsA(account, 4_485)).toBe(94);
+    expect(ledger.fittingFromTenthsA(account, 4_485, 11_000)).toBe(65);
+    expect(ledger.fittingFromTenthsA(account, 5_152, 11_000)).toBe(94);
+  });
+});
+
 describe('The least that a lock is owed, W', () => {
   const THREE_PHASES = { failsafeTenthsA: 0, circuitPhasesOfPhases: [[], [], []] };
 
