@@ -163,6 +163,7 @@ class CarSession {
   }
 
   onMorePhases(): void {
+    if (this.#options.traits.misbehaviours.includes('keep-phases')) return;
     if ((this.#holder.applied.reallocated?.phases ?? 3) < this.#outlet().phases) this.#end();
   }
 

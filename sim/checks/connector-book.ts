@@ -89,6 +89,8 @@ interface NewlyGranted extends Numbered {
 
 interface Promised extends NewlyGranted {
   overAtMs: number;
+  /** Number of phases that it counts on: more than it is for, once the charger has failed its duty (R34). */
+  countedPhases: number;
   /**
    * The service received at `atMs` that the limit may last longer. Until then it counted on the end at `endedAtMs`.
    */
@@ -110,17 +112,27 @@ class OutstandingGrantRecord {
     let kept = 0;
     for (const each of all) {
       const isOver = each.overAtMs <= nowMs;
-      const isMore = each.limitA > limitA || each.phases > phases;
+      const isMore = each.limitA > limitA || each.countedPhases > phases;
       if (!isOver && (isMore || each.overAtMs > overAtMs)) all[kept++] = each;
     }
-    all[kept++] = { epoch, seq, limitA, phases, leaseMs, overAtMs, opened: undefined };
+    all[kept++] = {
+      epoch,
+      seq,
+      limitA,
+      phases,
+      leaseMs,
+      overAtMs,
+      countedPhases: phases,
+      opened: undefined,
+    };
     all.length = kept;
   }
 
   /** The connector was at `limitA` until now, by no limit that can be applied anew. */
   leave(limitA: number, phases: number, epoch: number, nowMs: number): void {
     const overAtMs = nowMs + this.#settleMs;
-    this.#all.unshift({ epoch, seq: 0, limitA, phases, leaseMs: 0, overAtMs, opened: undefined });
+    const left = { epoch, seq: 0, limitA, phases, leaseMs: 0, overAtMs };
+    this.#all.unshift({ ...left, countedPhases: phases, opened: undefined });
   }
 
   /**
@@ -148,9 +160,18 @@ class OutstandingGrantRecord {
     }
   }
 
-  /** The service died: reports of open ends since `storedUntilMs` may be on no disk. */
-  loseEnds(storedUntilMs: number): void {
+  /** The charger failed its duty: each limit counts on all phases. */
+  widen(): void {
+    for (const each of this.#all) each.countedPhases = ALL;
+  }
+
+  /**
+   * The service died: reports of open ends since `storedUntilMs` may be on no disk. The next service has to see anew
+   * that the charger fails its duty.
+   */
+  loseWords(storedUntilMs: number): void {
     for (const each of this.#all) {
+      each.countedPhases = each.phases;
       if (each.opened === undefined || each.opened.atMs < storedUntilMs) continue;
       each.overAtMs = Math.min(each.overAtMs, each.opened.endedAtMs);
       each.opened = undefined;
@@ -160,8 +181,8 @@ class OutstandingGrantRecord {
   /** Highest limit on its phase number `own`, or `leastA`. */
   mostA(leastA: number, nowMs: number, own: number): number {
     let mostA = leastA;
-    for (const { limitA, phases, overAtMs } of this.#all)
-      if (own < phases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
+    for (const { limitA, countedPhases, overAtMs } of this.#all)
+      if (own < countedPhases && overAtMs > nowMs && limitA > mostA) mostA = limitA;
     return mostA;
   }
 
@@ -352,7 +373,7 @@ export interface ConnectorFacts {
 const SILENT_AFTER_HEARTBEATS = 3;
 
 /** Newest limit that left the service. */
-type SentLimit = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'phases' | 'reason'>;
+type SentLimit = Pick<LimitMessage, 'epoch' | 'seq' | 'limitA' | 'thenA' | 'session' | 'phases' | 'reason'>;
 
 /** Limit after the lease, on this number of its phases. */
 interface Then {
@@ -518,10 +539,20 @@ export class ConnectorBook {
 
   /** The service died: reports of open ends or of a start since `storedUntilMs` may be on no disk. */
   loseWords(storedUntilMs: number): void {
-    this.#promised.loseEnds(storedUntilMs);
+    this.#promised.loseWords(storedUntilMs);
     const started = this.#started;
     if (started !== undefined && started.atMs >= storedUntilMs) this.#acknowledgedThen = started.before;
     this.#started = undefined;
+  }
+
+  /**
+   * The service received that the car of `session` draws current on that number of phases. No limit allows the last of
+   * them, so the charger failed its duty: outstanding limits count on all phases (R34).
+   */
+  drawOn(phases: number, session: string | undefined, nowMs: number): void {
+    const { sent } = this;
+    if (sent?.phases === undefined || phases <= sent.phases || session !== sent.session) return;
+    if (this.grantedA(nowMs, phases - 1) === 0) this.#promised.widen();
   }
 
   /** The service received a message about the connector. */
@@ -557,6 +588,11 @@ export class ConnectorBook {
   /** Its entitlement on its phase number `own`; its maximum if no grant binds it. */
   boundA(nowMs: number, own = 0): number {
     return this.isUnreliable ? this.facts.maxA : this.grantedA(nowMs, own);
+  }
+
+  /** Its entitlement at `atMs`. A grant without a known end is renewed until then, so it counts as now (R3). */
+  renewedA(atMs: number, nowMs: number): number {
+    return this.boundA(this.lease === 'heartbeat' ? atMs : nowMs);
   }
 
   get lease(): LeaseKind {

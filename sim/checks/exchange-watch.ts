@@ -164,7 +164,7 @@ export class ExchangeWatch {
   }
 
   #receiveMeter(book: ConnectorBook, meter: MeterMessage): void {
-    const { boot = '', hb, epoch = 0, seq = 0, isEndOpen } = meter;
+    const { boot = '', hb, epoch = 0, seq = 0, limitA = 0, isEndOpen } = meter;
     const nowMs = this.#world.monotonicMs();
     const isNewBoot = book.receivedBoot !== boot;
     const isOver = isNewBoot && book.received.isOver(boot);
@@ -179,6 +179,7 @@ export class ExchangeWatch {
     book.receive(nowMs, isNewBoot);
     book.draw(drawnA(book, meter), nowMs);
     book.sessions.note(boot, meter.session, phasesOf(meter));
+    if (seq > 0 && limitA > 0) book.drawOn(phasesOf(meter), meter.session, nowMs);
     if (seq > 0) this.#noteApplied(book, { epoch, seq });
     if (isEndOpen === true) book.openEnd(nowMs);
   }

@@ -172,7 +172,7 @@ export class GrantWatch {
     for (const startsAtMs of oracle.changesWithin(locationId, wallMs + noticeMs, wallMs + horizonMs)) {
       const atMs = nowMs + startsAtMs - wallMs;
       const mostA = Math.max(limit.thenA, book.doesOutlast(limit, atMs) ? limit.limitA : 0);
-      const keptA = Math.max(book.boundA(atMs), this.#lockFloorA(book, startsAtMs));
+      const keptA = Math.max(book.renewedA(atMs, nowMs), this.#lockFloorA(book, startsAtMs));
       if (mostA <= keptA + TOLERANCE_A) continue;
       const sumW = this.#sumWithW(book.site, book, { mostA, phases }, atMs);
       const limitW = oracle.limitW(locationId, startsAtMs);

@@ -182,6 +182,8 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
   const isForgetful = hasFailsafe && seed % 6 === 1;
   const isFused = seed % 10 === 7;
   const isReallocating = seed % 10 === 3;
+  const hasKeptPhases = isSwitching && seed % 40 === 33;
+  const hasReceipts = seed % 10 === 0;
   // With several nodes the order that the service received is unknown: another node may have answered.
   const isLimitedFromOutside = !hasNodes;
   const lendingLeastKw = isSwitching ? SWITCHING_LEAST_KW : LENDING_LEAST_KW;
@@ -194,6 +196,8 @@ function drawnBy(seed: number, chargers: number, { hasNodes = false }: Surroundi
     isFused,
     isReallocating,
     isSwitching,
+    hasKeptPhases,
+    hasReceipts,
     hasOperator: isLimitedFromOutside && seed % 5 === 4,
     isShaved: isLimitedFromOutside && seed % 10 === 5,
     leastKw: isFused ? FUSED_LEAST_KW : isReallocating ? lendingLeastKw : ownLeastKw,
@@ -213,6 +217,20 @@ function ownLocations(
   });
 }
 
+/** Less than 6 A on three phases for each of four chargers, so that each is on one phase as a rule. */
+const KEPT_PHASES_KW = 12;
+
+/** The location whose chargers break the contract, if the seed has one. */
+function yardOf(
+  seed: number,
+  speaksOcpp: boolean,
+  { failsafeA, hasKeptPhases }: ReturnType<typeof drawnBy>,
+): readonly object[] {
+  if (hasKeptPhases && !speaksOcpp)
+    return [{ ...plainLocation(YARD, 4, failsafeA), permanentLimitKw: KEPT_PHASES_KW }];
+  return seed % 4 === 0 || speaksOcpp ? [plainLocation(YARD, 2, failsafeA)] : [];
+}
+
 /**
  * The seed decides the kind of a site:
  * - An even seed has no fail-safes. An odd seed has fail-safes, and some chargers do not keep `thenA` over a
@@ -225,6 +243,8 @@ function ownLocations(
  * - A seed that ends with 3 has fuses, and most chargers reallocate phases until a session ends. With odd tens (13,
  *   33 and so on) these chargers also switch phases and have no fail-safes. Limits are then below 6 A on three phases
  *   for each.
+ * - With 33, 73, 113 and so on all chargers of one further location keep their phases connected, against their duty.
+ * - A seed that ends with 0 has chargers that count their leases from the receipt of a limit: half of them.
  * - A seed that ends with 4 or 9 has a grid operator. A seed that ends with 5 has an average that the tariff bills.
  *
  * On all other sites one charger in four reallocates phases. Half of these chargers also switch phases. Behind OCPP
@@ -241,6 +261,8 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     isFused,
     isReallocating,
     isSwitching,
+    hasKeptPhases,
+    hasReceipts,
     hasOperator,
     isShaved,
     leastKw,
@@ -253,7 +275,7 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     locations,
   });
   const own = ownLocations(chargers, drawn);
-  const yard = seed % 4 === 0 || speaksOcpp ? [plainLocation(YARD, 2, failsafeA)] : [];
+  const yard = yardOf(seed, speaksOcpp, drawn);
   const file = {
     tenants: [
       tenant(TENANT, 'Hostile', [...own, ...yard]),
@@ -274,7 +296,14 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     hasOperator,
     visitorsOf: () => (isFused ? MIXED : isReallocating ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
     traitsOf: (charger, random) =>
-      drawTraits(charger, random, { hasFailsafe, isForgetful, isReallocating, isSwitching }),
+      drawTraits(charger, random, {
+        hasFailsafe,
+        isForgetful,
+        isReallocating,
+        isSwitching,
+        hasKeptPhases,
+        hasReceipts,
+      }),
     ocppOf({ locationId, controllerUuid }, random) {
       if (!speaksOcpp || locationId === FAR) return undefined;
       // Only MQTT lets a charger declare that it reallocates or switches phases.
@@ -331,24 +360,32 @@ function drawTraits(
     isForgetful,
     isReallocating,
     isSwitching,
-  }: Readonly<Record<'hasFailsafe' | 'isForgetful' | 'isReallocating' | 'isSwitching', boolean>>,
+    hasKeptPhases,
+    hasReceipts,
+  }: Pick<
+    ReturnType<typeof drawnBy>,
+    'hasFailsafe' | 'isForgetful' | 'isReallocating' | 'isSwitching' | 'hasKeptPhases' | 'hasReceipts'
+  >,
 ): Partial<ChargerTraits> {
   const misbehaviours: Misbehaviour[] = ['late-reaction'];
   if (locationId === FAR) misbehaviours.push(oneOf(ODDEST, random));
   else if (uniformInt(random, 0, 3) === 0) misbehaviours.push(oneOf(ODD, random));
   // The fail-safe of such a charger is always reserved if it fits.
   if (isForgetful || (hasFailsafe && uniformInt(random, 0, 5) === 0)) misbehaviours.push('forget-then');
-  const isBroken = locationId === YARD && controllerUuid.endsWith('-0');
+  const keepsPhases = locationId === YARD && hasKeptPhases;
+  const isBroken = keepsPhases || (locationId === YARD && controllerUuid.endsWith('-0'));
   const lendsHere = isReallocating && uniformInt(random, 0, 3) > 0;
-  const drawnMisbehaviours = isBroken ? [oneOf(BROKEN, random)] : misbehaviours;
+  const brokenBy = () => (keepsPhases ? 'keep-phases' : oneOf(BROKEN, random));
+  const drawnMisbehaviours = isBroken ? [brokenBy()] : misbehaviours;
   const driftShare = uniformInt(random, -20, 20) / 1000;
   const pilotDelayMs = uniformInt(random, 0, 5_000);
   const endsWithSession = isReallocating ? lendsHere : uniformInt(random, 0, 3) === 0;
   const switchesPhases = isSwitching || uniformInt(random, 0, 1) === 0;
   return {
     misbehaviours: drawnMisbehaviours,
-    endsWithSession,
-    switchesPhases: endsWithSession && switchesPhases,
+    endsWithSession: endsWithSession || keepsPhases,
+    switchesPhases: (endsWithSession && switchesPhases) || keepsPhases,
+    ...(hasReceipts && uniformInt(random, 0, 1) === 0 && { lease: 'receipt' }),
     driftShare,
     pilotDelayMs,
   };

@@ -40,6 +40,26 @@ describe('Cars of one phase at connectors of three', () => {
     expect(rig.powerKw('quay')).toBeGreaterThan(13.4);
   });
 
+  it('are reserved on all phases once one uses more and its charger does not stop it', async () => {
+    const traffic = { ...HUNGRY, singlePhaseShare: 1, morePhasesShare: 1 };
+    const traits = { endsWithSession: true, misbehaviours: ['keep-phases'] } as const;
+    const failing = { phases: 3, failsafeA: 0, rotation: 'STR', traffic, traits } as const;
+    const chargers = [charger(true, 'RST'), failing];
+    rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 14, chargers }]);
+    // The charger keeps all phases closed against its duty, so its draw exceeds the limit for a time.
+    rig.limitOf('quay').becomes(1000);
+    await rig.pass(9);
+    expect((await live()).reservedKw).toBeLessThanOrEqual(14);
+    await rig.until('the car uses all phases', () => rig.powerKw('quay') > 15, 600);
+    await rig.pass(2);
+    expect((await live()).reservedKw).toBeGreaterThan(20);
+    await rig.pass(15);
+    const { connectors, reservedKw } = await live();
+    expect(reservedKw).toBeLessThanOrEqual(14);
+    expect(connectors).toMatchObject([{ limitPhases: 1 }, { limitPhases: null }]);
+    expect(rig.powerKw('quay')).toBeLessThanOrEqual(14);
+  });
+
   it('are reserved on all phases if their chargers do not report so', async () => {
     const chargers = [charger(false, 'RST'), charger(false, 'STR')];
     rig = await createEnforcementRig([{ locationId: 'quay', permanentLimitKw: 14, chargers }]);

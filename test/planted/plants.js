@@ -434,4 +434,49 @@ export const PLANTS = [
     seed: 23,
     invariant: 'P7',
   },
+  {
+    // A charger may restart with the `thenA` before.
+    name: 'fallback-replaced-on-send',
+    file: 'machines/ledger/entitlements.js',
+    within: 'this.#records.push(fallbackTo(seq, onFirst(tenthsA, this.usedPhases)))',
+    text: 'fallbackTo(seq, onFirst(tenthsA, this.usedPhases))',
+    bug: "((this.#records = this.#records.filter((each) => each.source !== 'fallback')), fallbackTo(seq, onFirst(tenthsA, this.usedPhases)))",
+    seed: 3,
+    invariant: 'P2',
+  },
+  {
+    name: 'grants-on-other-phases-forgotten',
+    file: 'machines/ledger/entitlements.js',
+    text: 'smallerOf(this.bounds, largerOf(this.#lasting(), this.#certainRecords()))',
+    bug: 'onFirst(this.maxTenthsA, ALL_PHASES)',
+    seed: 23,
+    invariant: 'P2',
+  },
+  {
+    // The chargers of one location keep all phases connected.
+    name: 'other-phase-not-reserved',
+    file: 'machines/power/reallocated-phases.js',
+    text: 'account.widen()',
+    bug: 'undefined',
+    seed: 153,
+    invariant: 'P2',
+  },
+  {
+    // The wider reservation counts as a grant that may be renewed on all phases.
+    name: 'other-phase-leads-to-a-grant',
+    file: 'machines/ledger/entitlements.js',
+    within: 'this.#sent = undefined;\n        this.#pending = undefined;\n        this.useOn(ALL_PHASES);',
+    text: 'this.#sent = undefined',
+    bug: 'undefined',
+    seed: 33,
+    invariant: 'P2',
+  },
+  {
+    name: 'receipt-ends-with-its-lease',
+    file: 'machines/ledger/entitlements.js',
+    text: "lease === 'heartbeat' ? heartbeatUntilMs : NEVER",
+    bug: 'lease ? heartbeatUntilMs : NEVER',
+    seed: 10,
+    invariant: 'P2',
+  },
 ];

@@ -264,4 +264,40 @@ describe('A connector', () => {
     expect(book.boundA(1_071_199)).toBe(20);
     expect(book.boundA(1_071_200)).toBe(0);
   });
+
+  it('counts a limit with a lease from receipt as renewed until later, also if that is taken (R3)', () => {
+    for (const [lease, renewedA] of [
+      ['receipt', 20],
+      ['heartbeat', 0],
+    ] as const) {
+      const book = bookOf();
+      book.receivedLeaseKind.receive(lease, 0);
+      book.give(limit(1, 20), 0, 0);
+      book.noteApplied({ epoch: 1, seq: 1 }, 0);
+      expect(book.renewedA(71_200, 1_000)).toBe(renewedA);
+    }
+  });
+
+  it('has its limits for fewer phases reserved on all after current on a phase that none allows (R34)', () => {
+    const book = bookOf();
+    book.give({ ...limit(1, 20), session: 's', phases: 1 }, 0, 0);
+    book.drawOn(1, 's', 1_000);
+    book.drawOn(3, 'another', 1_000);
+    expect([0, 1, 2].map((own) => book.boundA(1_000, own))).toEqual([20, 0, 0]);
+    book.drawOn(2, 's', 1_000);
+    expect([0, 1, 2].map((own) => book.boundA(1_000, own))).toEqual([20, 20, 20]);
+    // A limit that it may keep to for any car explains no failure, and neither does a limit of the next session.
+    book.give({ ...limit(2, 10), session: 't', phases: 1 }, 2_000, 2_000);
+    book.drawOn(3, 't', 2_000);
+    book.noteApplied({ epoch: 1, seq: 2 }, 2_000);
+    expect([0, 1, 2].map((own) => book.boundA(12_000, own))).toEqual([10, 0, 0]);
+  });
+
+  it('has its limits reserved on their own phases again if the service dies', () => {
+    const book = bookOf();
+    book.give({ ...limit(1, 20), session: 's', phases: 1 }, 0, 0);
+    book.drawOn(3, 's', 1_000);
+    book.loseWords(0);
+    expect([0, 1, 2].map((own) => book.boundA(2_000, own))).toEqual([20, 0, 0]);
+  });
 });
