@@ -26,7 +26,7 @@ import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemet
 import type { Application } from './features/application.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
-import { EventStream } from './features/stream.js';
+import { createEventStream } from './features/stream-views.js';
 import type { Metrics } from './metrics.js';
 import type { Clock } from './ports/clock.js';
 import type { CredentialSet } from './ports/credentials.js';
@@ -85,7 +85,7 @@ class LiveActorSystem implements ActorSystem {
   readonly #options: ActorSystemOptions;
   readonly #scheduler: Scheduler<TimedEntity>;
   readonly #directory: Directory;
-  readonly #events: EventStream;
+  readonly #events: ReturnType<typeof createEventStream>;
   readonly #bookkeeping: BatchedWrites;
   readonly #overload: Overload;
   readonly #enforcement: Enforcement;
@@ -100,7 +100,7 @@ class LiveActorSystem implements ActorSystem {
     this.#options = options;
     this.#scheduler = new Scheduler(clock, 'wall');
     this.#directory = new Directory(clock, this.#scheduler);
-    this.#events = new EventStream(clock);
+    this.#events = createEventStream(clock);
     this.#bookkeeping = new BatchedWrites({ clock, store, log });
     this.#overload = new Overload((state) => sendToOverload(options, state));
     this.#enforcement = this.#createEnforcement();

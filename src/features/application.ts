@@ -1,7 +1,7 @@
 // The operations and events of the tenants that run here. Inbound code reaches the actors only through them.
 import type { TenantUuid } from '../../machines/values/ids.js';
 import type { Asked, Operation } from '../actors/core.js';
-import type { Unsubscribe } from './stream.js';
+import type { Unsubscribe } from './stream/stream.js';
 import type { StreamEvent } from './stream-contract.js';
 
 export interface Application {

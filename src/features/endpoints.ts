@@ -9,7 +9,7 @@ import {
   removeClusterMember,
   updateCluster,
 } from './clusters/clusters.js';
-import { getLocationLive } from './live.js';
+import { getLocationLive } from './live-views.js';
 import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
 import {
   getOperatorLimit,

@@ -1,15 +1,15 @@
-// The messages over MQTT about a whole location: schema and receiver of each kind.
+// The messages over MQTT about a whole location: description, schema and receiver of each kind.
 import type { z } from 'zod';
 import type { Core } from '../actors/core.js';
 import type { LocationEntity } from '../actors/directory.js';
+import type { SiteTraffic } from '../wire/asyncapi.js';
 import type { SiteKind } from '../wire/topics.js';
-import { operatorMessageSchema } from './operator-limit/contract.js';
+import { operatorTraffic } from './operator-limit/contract.js';
 import { receiveOperator } from './operator-limit/operator-limit.js';
-import { siteReadingSchema } from './site-meter/contract.js';
+import { siteReadingTraffic } from './site-meter/contract.js';
 import { receiveSiteMeter } from './site-meter/site-meter.js';
 
-interface SiteMessage<Schema extends z.ZodType = z.ZodType> {
-  readonly schema: Schema;
+interface SiteMessage<Schema extends z.ZodType = z.ZodType> extends SiteTraffic<Schema> {
   /** Undefined if the location takes no such message. */
   receive(
     core: Core,
@@ -18,13 +18,13 @@ interface SiteMessage<Schema extends z.ZodType = z.ZodType> {
   ): 'accepted' | 'outdated' | 'ahead' | undefined;
 }
 
-const operator: SiteMessage<typeof operatorMessageSchema> = {
-  schema: operatorMessageSchema,
-  receive: receiveOperator,
-};
-const siteMeter: SiteMessage<typeof siteReadingSchema> = {
-  schema: siteReadingSchema,
+const siteMeter: SiteMessage<(typeof siteReadingTraffic)['schema']> = {
+  ...siteReadingTraffic,
   receive: receiveSiteMeter,
 };
+const operator: SiteMessage<(typeof operatorTraffic)['schema']> = {
+  ...operatorTraffic,
+  receive: receiveOperator,
+};
 
-export const SITE_MESSAGES: Readonly<Record<SiteKind, SiteMessage>> = { operator, siteMeter };
+export const SITE_MESSAGES: Readonly<Record<SiteKind, SiteMessage>> = { siteMeter, operator };

@@ -72,3 +72,12 @@ export function textSchema(most: number) {
 }
 
 export const operatingStatusSchema = z.enum(['ACTIVE', 'INACTIVE']);
+
+/** Power of a location in answers and events, with its estimated part. */
+export const drawnPowerShape = {
+  actualKw: z.number(),
+  estimatedKw: z.number().nullable().meta({
+    description:
+      'Estimated part of `actualKw`, for silent connectors, at most their entitlements; null if all is measured.',
+  }),
+};

@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
-import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/features/asyncapi.js';
+import { SITE_MESSAGES } from '../../src/features/site-messages.js';
 import type { PacketFault } from '../../src/outbound/mqtt/packet-guard.js';
 import type { RefusalReason } from '../../src/outbound/mqtt/session.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { asyncApiSchema } from '../wire/asyncapi-document.js';
 import { ROOT } from './document.js';
 
@@ -29,7 +30,9 @@ function rowsUnder(heading: string): readonly (readonly string[])[] {
 
 describe('docs/mqtt.md', () => {
   it('shows every topic with its direction, QoS, retain and fields', () => {
-    const { components } = asyncApiSchema.parse(JSON.parse(JSON.stringify(createAsyncApiDocument('1'))));
+    const { components } = asyncApiSchema.parse(
+      JSON.parse(JSON.stringify(createAsyncApiDocument(Object.values(SITE_MESSAGES), '1'))),
+    );
     const shown = rowsUnder('Topics').map(([topic = '', direction = '', delivery = '', payload = '']) => ({
       kind: /(\w+)`$/.exec(topic)?.[1],
       isFromCharger: direction.startsWith('from'),

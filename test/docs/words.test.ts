@@ -27,7 +27,7 @@ const documents = readDocuments().filter(({ path }) => path !== 'docs/decisions.
 const pages = [
   ...documents,
   ...readSources(['web', 'cli'], /\.tsx?$/),
-  { path: 'src/features/live.ts', text: textOf('src/features/live.ts') },
+  { path: 'src/features/live/live.ts', text: textOf('src/features/live/live.ts') },
   { path: 'src/metrics.ts', text: textOf('src/metrics.ts') },
 ];
 

@@ -1,7 +1,8 @@
 // From the state of a charger behind an OCPP gateway to GET …/live: shown to its tenant, and read by no decision.
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { SESSION_STATES } from '../../machines/values/session-state.js';
-import { type ConnectorLive, locationLiveSchema } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';

@@ -14,12 +14,12 @@ import {
   oauthClientListSchema,
   oauthClientSchema,
 } from '../../src/features/credentials/contract.js';
+import { tokenResponseSchema } from '../../src/features/tokens/contract.js';
 import { openDatabase } from '../../src/outbound/knex/connection.js';
 import type { Log } from '../../src/ports/log.js';
 import { SCOPES, type Scope, USUAL_SCOPES } from '../../src/ports/records.js';
 import type { Store } from '../../src/ports/store.js';
 import { formatApiKey, hashSecret } from '../../src/secrets.js';
-import { tokenResponseSchema } from '../../src/wire/oauth.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { HOUR_MS } from './profiles.js';

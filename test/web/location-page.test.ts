@@ -1,7 +1,7 @@
 // The live page of one location: a limit that begins to bind, the reason of each car's limit, and its time span.
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { ConnectorLive } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
 import { eventually } from '../eventually.js';
 import { testCases } from '../seeds.js';
 import { expectAccessible } from './accessibility.js';

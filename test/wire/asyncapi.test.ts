@@ -3,13 +3,15 @@ import specs from '@asyncapi/specs';
 import { Ajv, type SchemaObject } from 'ajv';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ConnectorId } from '../../machines/values/ids.js';
-import { CHARGER_TRAFFIC, createAsyncApiDocument, SITE_TRAFFIC } from '../../src/features/asyncapi.js';
+import { SITE_MESSAGES } from '../../src/features/site-messages.js';
+import { CHARGER_TRAFFIC, createAsyncApiDocument } from '../../src/wire/asyncapi.js';
 import { buildTopic, directionOf, siteTopicOf } from '../../src/wire/topics.js';
 import { createRig, type Rig } from '../inbound/http/http-rig.js';
 import { ADDRESS } from '../sim/charger-rig.js';
 import { asyncApiSchema, channelAt, unnamedFields, validatorsOf } from './asyncapi-document.js';
 
-const text = JSON.stringify(createAsyncApiDocument('1.2.3'));
+const SITE_TRAFFIC = Object.values(SITE_MESSAGES);
+const text = JSON.stringify(createAsyncApiDocument(SITE_TRAFFIC, '1.2.3'));
 const document = asyncApiSchema.parse(JSON.parse(text));
 const validators = validatorsOf(document);
 
@@ -116,7 +118,9 @@ describe('/v1/asyncapi.json', () => {
     const openapi = await rig.call('GET', '/v1/openapi.json');
     expect(answer.status).toBe(200);
     const served = await answer.text();
-    expect(served).toBe(JSON.stringify(createAsyncApiDocument(JSON.parse(served).info.version)));
+    expect(served).toBe(
+      JSON.stringify(createAsyncApiDocument(SITE_TRAFFIC, JSON.parse(served).info.version)),
+    );
     const headersOf = ({ headers }: Response) =>
       [...headers].filter(([name]) => !['content-length', 'date', 'x-request-id'].includes(name));
     expect(headersOf(answer)).toEqual(headersOf(openapi));

@@ -1,5 +1,5 @@
 // Counts the files and functions of Headroom that run for one request: V8's precise coverage of six ways through the service.
-// `--list` names the files of each way.
+// `--list` names the files and functions of each way; `--way=TEXT` selects the ways with this text in their names.
 import { Session } from 'node:inspector/promises';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,7 +23,9 @@ import {
   TENANT,
 } from './site.js';
 
-const { values: flags } = parseArgs({ options: { list: { type: 'boolean' } } });
+const { values: flags } = parseArgs({
+  options: { list: { type: 'boolean' }, way: { type: 'string', default: '' } },
+});
 
 const DIST = fileURLToPath(new URL('../..', import.meta.url));
 const LOCATION_ID = locationIdOf(0);
@@ -41,10 +43,10 @@ const SETTLES_MS = 1_500;
 const WINDOW_MS = 1_500;
 const BEFORE_BOUNDARY_MS = 60;
 
-/** Functions that ran, by file. */
-type Ran = ReadonlyMap<string, number>;
+/** Names of the functions that ran, by file. */
+type Ran = ReadonlyMap<string, readonly string[]>;
 
-const sumOf = (ran: Ran) => [...ran.values()].reduce((sum, count) => sum + count, 0);
+const sumOf = (ran: Ran) => [...ran.values()].reduce((sum, { length }) => sum + length, 0);
 
 function passes(ms: number): Promise<void> {
   return new Promise((resolve) => systemClock.after(ms, resolve));
@@ -163,13 +165,15 @@ async function submit(limitKw: number, lastsMs: number, locationId = LOCATION_ID
 /** The functions of `machines` and `src` that ran since coverage was taken last. */
 async function ranSince(): Promise<Ran> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const ran = new Map<string, number>();
+  const ran = new Map<string, readonly string[]>();
   for (const { url, functions } of result) {
     if (!url.startsWith('file:')) continue;
     const path = relative(DIST, fileURLToPath(url));
     if (!/^(src|machines)\//.test(path)) continue;
-    const count = functions.filter(({ ranges: [whole] }) => (whole?.count ?? 0) > 0).length;
-    if (count > 0) ran.set(path, count);
+    const names = functions
+      .filter(({ ranges: [whole] }) => (whole?.count ?? 0) > 0)
+      .map(({ functionName }) => functionName || '=>');
+    if (names.length > 0) ran.set(path, names);
   }
   return ran;
 }
@@ -251,7 +255,7 @@ const WAYS: readonly Way[] = [
   { name: 'GET live', go: () => request('GET', '/live') },
 ];
 
-for (const { name, prepare, go } of WAYS) {
+for (const { name, prepare, go } of WAYS.filter(({ name }) => name.includes(flags.way))) {
   let fewest: Ran | undefined;
   // Timers run meanwhile, too: the round with the fewest functions counts. The first rounds warm caches.
   for (let round = 0; round < (prepare === undefined ? QUICK_ROUNDS : ROUNDS); round++) {
@@ -264,7 +268,8 @@ for (const { name, prepare, go } of WAYS) {
   if (fewest === undefined) throw new Error('nothing was counted');
   remark(`${name}: ${fewest.size} files, ${sumOf(fewest)} functions`);
   if (flags.list)
-    for (const [path, count] of [...fewest].sort()) remark(`  ${String(count).padStart(3)} ${path}`);
+    for (const [path, names] of [...fewest].sort())
+      remark(`  ${String(names.length).padStart(3)} ${path}: ${names.join(' ')}`);
 }
 session.disconnect();
 await first.stop();

@@ -1,6 +1,6 @@
 // Requests to the service: adds the credential as a header, and converts refusals to `ApiError`.
 
-import type { TokenResponse } from '../../src/wire/oauth.js';
+import type { TokenResponse } from '../../src/features/tokens/contract.js';
 import type { Credential } from '../session/credential.js';
 import { ApiError, asApiError, errorOf } from './api-error.js';
 

@@ -1,5 +1,5 @@
 import { kw, kwText } from '../../machines/values/figures.js';
-import type { ConnectorLive } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
 import { Badge } from '../ui/badge.js';
 import { DrawnKw } from '../ui/drawn.js';
 import type { Column } from '../ui/table.js';

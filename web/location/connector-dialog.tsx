@@ -1,8 +1,8 @@
 // Dialog about one connector: its limit and the reason in a sentence, its figures, and its locks, if it can have one.
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';
-import type { GridLimitCause } from '../../src/features/locations/contract.js';
 import type { ConnectorSchedules } from '../../src/features/profiles/contract.js';
+import type { GridLimitCause } from '../../src/wire/limit-cause.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';
 import { useEvents } from '../api/use-events.js';

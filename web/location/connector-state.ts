@@ -1,6 +1,6 @@
 // State of a connector as a word for the activity of its car. The reason of the limit, next to it, explains a low
 // power.
-import type { ConnectorLive } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
 import type { ShownConnector } from './location-state.js';
 
 export interface ConnectorState {

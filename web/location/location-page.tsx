@@ -1,5 +1,6 @@
 // Page of one location: live, over time, by connector, and at any past instant.
-import type { FuseLive, LocationLive } from '../../src/features/live-contract.js';
+import type { FuseLive } from '../../src/features/live/contract.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import './location.css';
 import { useState } from 'preact/hooks';
 import { kwText } from '../../machines/values/figures.js';

@@ -1,7 +1,8 @@
 // Data that the views of a location show at an instant: of a running service, or of a recorded run.
 
 import type { AlarmView } from '../../src/features/alarms/contract.js';
-import type { ConnectorLive, LocationLive } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import type { OperatorLimitView } from '../../src/features/operator-limit/contract.js';
 
 export interface LocationState

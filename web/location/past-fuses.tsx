@@ -1,6 +1,6 @@
 // Past currents on each phase of the connection and of each feeder, in the chosen minute.
 import { GRID_PHASES } from '../../machines/power/fuses.js';
-import type { FuseLive } from '../../src/features/live-contract.js';
+import type { FuseLive } from '../../src/features/live/contract.js';
 import type { LocationPower } from '../../src/features/power-history/contract.js';
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';

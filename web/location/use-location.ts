@@ -1,5 +1,6 @@
 // One location, kept up to date: its current state, and its own profiles.
-import type { ConnectorLive, LocationLive } from '../../src/features/live-contract.js';
+import type { ConnectorLive } from '../../src/features/live/contract.js';
+import type { LocationLive } from '../../src/features/live-contract.js';
 import type { LocationLimits } from '../../src/features/profiles/contract.js';
 import { path } from '../api/client.js';
 import { type Resource, useResource } from '../api/resource.js';

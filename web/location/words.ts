@@ -1,6 +1,6 @@
 // Texts for the codes of a location: the cause of its limit, and the reason of each connector's limit.
 import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
-import type { GridLimitCause } from '../../src/features/locations/contract.js';
+import type { GridLimitCause } from '../../src/wire/limit-cause.js';
 import { localText } from '../ui/time.js';
 
 /** Cause of the limit in force as a sentence; `clusterName` names the cluster if its share is the cause. */

@@ -12,7 +12,7 @@ import type {
   Track,
 } from '../../sim/report/report-data.js';
 import type { LocationSummary } from '../../sim/report/summary.js';
-import type { GridLimitCause } from '../../src/features/locations/contract.js';
+import type { GridLimitCause } from '../../src/wire/limit-cause.js';
 import type { LocationState, ShownConnector } from '../location/location-state.js';
 import { combined, highestOfLast, type Step, type StepLine, valueAt } from '../location/step-line.js';
 import type { ChartLines } from '../location/use-chart-lines.js';

@@ -1,9 +1,10 @@
 // Locations with their main figures, and their limits in force over time.
 import { z } from 'zod';
-import { SINGLE_CAUSES } from '../../../machines/limits/limit-in-force.js';
 import { HIGHEST_PRIORITY } from '../../../machines/limits/profile-stack.js';
+import { gridLimitCauseSchema } from '../../wire/limit-cause.js';
 import { mustBeText } from '../../wire/plain-errors.js';
 import {
+  drawnPowerShape,
   instantSchema,
   LIMIT_KW_RULE,
   MOST_LIMIT_KW,
@@ -11,31 +12,6 @@ import {
   PRIORITY_RULE,
 } from '../../wire/rest.js';
 import { digits, spanParameters } from '../../wire/spans.js';
-
-/** Power of a location in answers and events, with its estimated part. */
-export const drawnPowerShape = {
-  actualKw: z.number(),
-  estimatedKw: z.number().nullable().meta({
-    description:
-      'Estimated part of `actualKw`, for silent connectors, at most their entitlements; null if all is measured.',
-  }),
-};
-
-/** The rule that sets a grid limit. */
-export const gridLimitCauseSchema = z
-  .discriminatedUnion('kind', [
-    z.object({ kind: z.literal('permanentLimit') }),
-    z.object({
-      kind: z.literal('profile'),
-      priority: z.number().int(),
-      startTime: instantSchema,
-      endTime: instantSchema,
-    }),
-    z.object({ kind: z.literal('clusterShare'), clusterId: z.string() }),
-    ...SINGLE_CAUSES.map((kind) => z.object({ kind: z.literal(kind) })),
-  ])
-  .meta({ id: 'GridLimitCause' });
-export type GridLimitCause = z.output<typeof gridLimitCauseSchema>;
 
 export const locationSummarySchema = z
   .object({

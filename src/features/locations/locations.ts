@@ -1,6 +1,6 @@
 // The tenant's locations with their main figures, page by page in the natural order of their ids; and the limits in
 // force at one over time, with their causes, also with an assumed change.
-import { type LimitCause, limitsInForce } from '../../../machines/limits/limit-in-force.js';
+import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { dropProfile, putProfile } from '../../../machines/limits/profile-stack.js';
 import { isId } from '../../../machines/values/ids.js';
 import { compareNaturally } from '../../../machines/values/natural-order.js';
@@ -10,10 +10,10 @@ import { drawnKwOf, type LocationEntity } from '../../actors/directory.js';
 import { type Assumption, clusterScales, sourcesAhead } from '../../actors/look-ahead.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import { brokenWindowRule, fromInstant, toInstant } from '../../wire/instants.js';
+import { viewOfCause } from '../../wire/limit-cause.js';
 import { wrongParameter } from '../../wire/plain-errors.js';
 import { askedFuture, pageQuerySchema, unknownCursor } from '../../wire/spans.js';
 import {
-  type GridLimitCause,
   type LocationSummary,
   locationListSchema,
   locationSummarySchema,
@@ -131,12 +131,6 @@ export const getLocationTimeline = endpoint({
     };
   },
 });
-
-export function viewOfCause(cause: LimitCause): GridLimitCause {
-  if (cause.kind !== 'profile') return cause;
-  const { priority, startsAtMs, endsAtMs } = cause.profile;
-  return { kind: 'profile', priority, startTime: toInstant(startsAtMs), endTime: toInstant(endsAtMs) };
-}
 
 /**
  * The location's limits with the profile or permanent limit of the query, or without a profile; undefined if the query

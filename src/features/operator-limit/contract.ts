@@ -8,6 +8,7 @@ import {
   secretSchema,
   wholeSchema,
 } from '../../provisioning/field-schemas.js';
+import type { SiteTraffic } from '../../wire/asyncapi.js';
 import { fromInstant } from '../../wire/instants.js';
 import { mustBe } from '../../wire/plain-errors.js';
 import { instantSchema, MOST_LIMIT_KW, textSchema } from '../../wire/rest.js';
@@ -73,6 +74,42 @@ export const operatorMessageSchema = z
     ],
   });
 export type OperatorMessage = z.output<typeof operatorMessageSchema>;
+
+/** Over MQTT. */
+export const operatorTraffic: SiteTraffic<typeof operatorMessageSchema> = {
+  kind: 'operator',
+  title: 'Order or heartbeat of the grid operator',
+  summary:
+    'Limits a location, ends the limit, or shows that the operator is alive. An order that is not newer than the last one is ignored.',
+  sender:
+    'User name {tenantUuid}/{operatorUuid} with the password of the operator; the client id is the operatorUuid.',
+  schema: operatorMessageSchema,
+  qos: 1,
+  retain: false,
+  examples: [
+    {
+      name: 'limit',
+      summary: '8.4 kW for an hour from sentAt on.',
+      payload: {
+        source: 'DSO control box 17',
+        isActive: true,
+        limitKw: 8.4,
+        durationS: 3600,
+        sentAt: '2026-06-01T12:00:00Z',
+      },
+    },
+    {
+      name: 'free',
+      summary: 'The limit is taken back.',
+      payload: { source: 'DSO control box 17', isActive: false, sentAt: '2026-06-01T12:30:00Z' },
+    },
+    {
+      name: 'heartbeat',
+      summary: 'The operator is alive; no limit changes.',
+      payload: { source: 'DSO control box 17', sentAt: '2026-06-01T12:31:00Z' },
+    },
+  ],
+};
 
 /** The states of EEBUS LPC, as answers write them. */
 export const OPERATOR_STATE_NAMES: Readonly<Record<OperatorState, string>> = {

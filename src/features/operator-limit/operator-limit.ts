@@ -1,7 +1,6 @@
 // The grid operator's limit of a location: its messages, by REST or MQTT, its present state, and its history.
 import {
   nextOperatorBoundary,
-  type OperatorActor,
   type OperatorEvent,
   type OperatorStanding,
   operatorStandingOf,
@@ -37,10 +36,8 @@ export const getOperatorLimit = endpoint({
   summary: "Read the state of the grid operator's limit of a location",
   responseSchema: operatorLimitSchema,
   errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
-  handle({ directory }, { tenantUuid, path }) {
-    const location = findLocation(directory, tenantUuid, path.locationId);
-    return viewOfOperatorLimit(location, requireOperator(location));
-  },
+  handle: ({ directory }, { tenantUuid, path }) =>
+    requireOperatorLimit(findLocation(directory, tenantUuid, path.locationId)),
 });
 
 /**
@@ -60,7 +57,7 @@ export const setOperatorLimit = endpoint({
   errors: ['LOCATION_NOT_FOUND', 'NOT_FOUND'],
   async handle(core, { tenantUuid, path, body }) {
     const location = findLocation(core.directory, tenantUuid, path.locationId);
-    const operator = requireOperator(location);
+    requireOperatorLimit(location);
     const verdict = receiveOperator(core, location, body);
     if (verdict === 'ahead')
       throw new DomainError(
@@ -73,7 +70,7 @@ export const setOperatorLimit = endpoint({
         'sentAt: must be later than that of the last order, and a heartbeat must be recent',
       );
     await core.written(tenantUuid);
-    return viewOfOperatorLimit(location, operator);
+    return requireOperatorLimit(location);
   },
 });
 
@@ -142,22 +139,25 @@ function eventOf(
 }
 
 /** @throws DomainError NOT_FOUND if no grid operator may limit the location */
-function requireOperator(location: LocationEntity): OperatorActor {
-  const { operator } = location.actor.getSnapshot().context;
-  if (operator === undefined)
+function requireOperatorLimit(location: LocationEntity): OperatorLimitView {
+  const view = viewOfOperatorLimit(location);
+  if (view === undefined)
     throw new DomainError(
       'NOT_FOUND',
       'No grid operator may limit this location; name one as "operator" of the location in the provisioning file.',
     );
-  return operator;
+  return view;
 }
 
-export function viewOfOperatorLimit(location: LocationEntity, operator: OperatorActor): OperatorLimitView {
+/** Undefined if no grid operator may limit the location. */
+export function viewOfOperatorLimit({ record, actor }: LocationEntity): OperatorLimitView | undefined {
+  const { operator } = actor.getSnapshot().context;
+  if (operator === undefined) return undefined;
   const { rule, receivedAtMs } = operator.getSnapshot().context;
   const nextChangeAtMs = nextOperatorBoundary(operator);
   return {
-    locationId: location.record.locationId,
-    operatorUuid: location.record.operator?.operatorUuid ?? '',
+    locationId: record.locationId,
+    operatorUuid: record.operator?.operatorUuid ?? '',
     ...viewOfStanding(operatorStandingOf(operator)),
     lastHeardAt: instantOrNull(receivedAtMs),
     nextChangeAt: nextChangeAtMs === Number.POSITIVE_INFINITY ? null : instantOrNull(nextChangeAtMs),

@@ -4,6 +4,7 @@ import { METER_COVERS } from '../../../machines/limits/building-load.js';
 import { RESERVE_QUANTILE } from '../../../machines/limits/rise-history.js';
 import { SITE_METER_STATES, type SiteMeterState } from '../../../machines/limits/site-meter.machine.js';
 import { GROUP_RULE, idSchema, numberSchema, secretSchema } from '../../provisioning/field-schemas.js';
+import type { SiteTraffic } from '../../wire/asyncapi.js';
 import { fromInstant } from '../../wire/instants.js';
 import { mustBe } from '../../wire/plain-errors.js';
 import { instantSchema, MOST_LIMIT_KW } from '../../wire/rest.js';
@@ -53,6 +54,38 @@ export const siteReadingSchema = z
   .transform(({ v: _version, at, ...reading }) => ({ ...reading, atMs: fromInstant(at) }))
   .meta({ id: 'SiteMeterReading' });
 export type SiteReading = z.output<typeof siteReadingSchema>;
+
+/** Over MQTT. */
+export const siteReadingTraffic: SiteTraffic<typeof siteReadingSchema> = {
+  kind: 'siteMeter',
+  title: 'Reading of the meter of a location',
+  summary:
+    'Sent at least once in each provisioned cadenceS. A reading that is not newer than the last one, or off by more than a minute, is ignored.',
+  sender:
+    'User name {tenantUuid}/{meterUuid} with the password of the meter; the client id is the meterUuid.',
+  schema: siteReadingSchema,
+  qos: 0,
+  retain: false,
+  examples: [
+    {
+      name: 'phases',
+      summary: 'The building and the chargers import 23.4 kW, unevenly.',
+      payload: {
+        v: 1,
+        hb: 17,
+        at: '2026-06-01T12:00:00Z',
+        powerW: 23_400,
+        currentA: [31.2, 28.4, 40.1],
+        energyWh: 18_204_500,
+      },
+    },
+    {
+      name: 'fedBack',
+      summary: '4.1 kW are fed back; a simple meter sends no more fields.',
+      payload: { at: '2026-06-01T12:00:01Z', powerW: -4100 },
+    },
+  ],
+};
 
 /** As answers write them. */
 export const SITE_METER_STATE_NAMES: Readonly<Record<SiteMeterState, string>> = {

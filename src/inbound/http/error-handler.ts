@@ -1,13 +1,13 @@
 // Turns every thrown error into an answer with the envelope and a status. It logs the service's own faults.
 import type { NextFunction, Request } from 'express';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
+import { toErrorDescription } from '../../features/tokens/contract.js';
+import { issueToken } from '../../features/tokens/tokens.js';
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
-import { toErrorDescription } from '../../wire/oauth.js';
 import { type Answer, sendJson, toJson } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
-import { TOKEN_ENDPOINT } from './routes/token.js';
 
 const STORE_WAIT_MS = 1000;
 
@@ -50,7 +50,7 @@ export function sendRefusal(
 ): void {
   const envelope = errorEnvelope(refusal.code, refusal.message, response.locals.requestId);
   const body =
-    response.req.path === TOKEN_ENDPOINT.path
+    response.req.path === issueToken.path
       ? { ...envelope, error_description: toErrorDescription(refusal.message) }
       : envelope;
   sendJson(response, status, toJson(body), headersOf(refusal));

@@ -1,16 +1,19 @@
 // The Express app of a node: all middleware and routes, in the order that a request passes them.
 import express, { type Express } from 'express';
 import { DomainError } from '../../../machines/values/errors.js';
-import { createAsyncApiDocument } from '../../features/asyncapi.js';
 import type { TenantCredentials } from '../../features/credentials/credentials.js';
 import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
 import { ENDPOINTS } from '../../features/endpoints.js';
+import { SITE_MESSAGES } from '../../features/site-messages.js';
+import { followEvents } from '../../features/stream-views.js';
+import { issueToken } from '../../features/tokens/tokens.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import { SignInLog } from '../../sign-in-log.js';
+import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
 import { createOpenApiDocument } from '../../wire/openapi.js';
 import { Access, FailedSignIns } from './access.js';
@@ -35,8 +38,8 @@ import {
   OPENAPI_PATH,
 } from './routes/documents.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
-import { createStreamHandler, STREAM_ENDPOINT } from './routes/stream.js';
-import { createAuthenticateClient, createTokenHandler, TOKEN_ENDPOINT } from './routes/token.js';
+import { createStreamHandler } from './routes/stream.js';
+import { createAuthenticateClient, createTokenHandler } from './routes/token.js';
 import type { Tokens } from './tokens.js';
 
 /** The settings of the REST side, units as in their names; `Config` has them. */
@@ -166,7 +169,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const dashboard = createDashboardHandlers(parts.pageDirectory);
   const docs = createDocsHandlers();
   const stream = createStreamHandler({ ...parts, access });
-  const described = [...ENDPOINTS, ...CREDENTIAL_ENDPOINTS, STREAM_ENDPOINT, HEALTH_ENDPOINT, TOKEN_ENDPOINT];
+  const described = [...ENDPOINTS, ...CREDENTIAL_ENDPOINTS, followEvents, HEALTH_ENDPOINT, issueToken];
 
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
@@ -194,12 +197,16 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
         row.method === 'get' ? whileReadsAreAnswered(answer, parts) : answer,
       ] as const;
     }),
-    [STREAM_ENDPOINT.method, STREAM_ENDPOINT.path, whileReadsAreAnswered(stream, parts)],
+    [followEvents.method, followEvents.path, whileReadsAreAnswered(stream, parts)],
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', HEALTH_PATH, health],
-    [TOKEN_ENDPOINT.method, TOKEN_ENDPOINT.path, token],
+    [issueToken.method, issueToken.path, token],
     ['get', OPENAPI_PATH, createDescriptionHandler(() => createOpenApiDocument(described, parts.version))],
-    ['get', ASYNCAPI_PATH, createDescriptionHandler(() => createAsyncApiDocument(parts.version))],
+    [
+      'get',
+      ASYNCAPI_PATH,
+      createDescriptionHandler(() => createAsyncApiDocument(Object.values(SITE_MESSAGES), parts.version)),
+    ],
     ['get', METRICS_PATH, createMetricsHandler(metrics, config.metricsToken)],
     ['get', DASHBOARD_PATH, dashboard.page],
     ['get', ASSET_PATH, dashboard.asset],

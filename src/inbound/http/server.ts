@@ -14,12 +14,12 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
+import { toErrorDescription } from '../../features/tokens/contract.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
-import { toErrorDescription } from '../../wire/oauth.js';
 import { type Connection, type ConnectionSettings, Connections, type Exchange } from './connections.js';
 import { sendRefusal } from './error-handler.js';
 import {

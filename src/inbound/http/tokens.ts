@@ -4,13 +4,11 @@ import { z } from 'zod';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import { boundedCache } from '../../bounded-cache.js';
+import { TOKEN_LIFETIME_S } from '../../features/tokens/tokens.js';
 import type { Clock } from '../../ports/clock.js';
 import { SCOPES, type Scope } from '../../ports/records.js';
 import { secretIdOf } from '../../secrets.js';
 import type { TokenKeys } from './token-keys.js';
-
-/** Seconds (contract section 5, rule 3). */
-export const TOKEN_LIFETIME_S = 3600;
 
 const ISSUER = 'headroom';
 const AUDIENCE = 'headroom';

@@ -4,7 +4,7 @@ import * as oauth from 'oauth4webapi';
 import * as openid from 'openid-client';
 import { ClientCredentials } from 'simple-oauth2';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { toErrorDescription, tokenErrorSchema } from '../../../src/wire/oauth.js';
+import { toErrorDescription, tokenErrorSchema } from '../../../src/features/tokens/contract.js';
 import { CLIENT, createRig, type Rig } from './http-rig.js';
 
 const SCOPE = 'locations:read clusters:read';

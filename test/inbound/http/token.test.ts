@@ -5,11 +5,11 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import jwt from 'jsonwebtoken';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { tokenErrorSchema, tokenResponseSchema } from '../../../src/features/tokens/contract.js';
 import { createTokenKeys, rotateTokenKeys, TokenKeysError } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { SCOPES, type Scope } from '../../../src/ports/records.js';
 import { generateSecret, hashPassword, hashSecret, secretIdOf } from '../../../src/secrets.js';
-import { tokenErrorSchema, tokenResponseSchema } from '../../../src/wire/oauth.js';
 import { TENANT } from './fake-application.js';
 import { API_KEY, CLIENT, clientRecord, createRig, credentialSet, NOW_MS, type Rig } from './http-rig.js';
 

@@ -1,7 +1,7 @@
 // Input that is no HTTP: answered in the envelope, in its turn, with a log line under the requestId of the answer.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { tokenErrorSchema } from '../../../src/wire/oauth.js';
+import { tokenErrorSchema } from '../../../src/features/tokens/contract.js';
 import { requestText, statusesOf } from '../../../tools/bench/http-bytes.js';
 import { eventually } from '../../eventually.js';
 import { API_KEY, createRig, type Rig } from './http-rig.js';

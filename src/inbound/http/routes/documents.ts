@@ -1,8 +1,8 @@
 // Serves the OpenAPI and AsyncAPI documents, and the metrics for Prometheus.
 
-import type { AsyncApiDocument } from '../../../features/asyncapi.js';
 import type { Metrics } from '../../../metrics.js';
 import { createBearerCheck } from '../../../secrets.js';
+import type { AsyncApiDocument } from '../../../wire/asyncapi.js';
 import type { OpenApiDocument } from '../../../wire/openapi.js';
 import type { Handler } from '../endpoint-handler.js';
 import { sendJson, toJson } from '../exchange.js';

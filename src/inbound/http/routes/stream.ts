@@ -1,11 +1,11 @@
-// `GET /v1/stream`: events of the caller's locations as server-sent events, until the caller loses the right.
+// The HTTP side of `GET /v1/stream`: events of the caller's locations as server-sent events, until the caller loses the right.
 
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { Application } from '../../../features/application.js';
-import { type StreamEvent, streamEventSchema, streamQuerySchema } from '../../../features/stream-contract.js';
+import type { StreamEvent } from '../../../features/stream-contract.js';
+import { followEvents } from '../../../features/stream-views.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
-import type { EndpointDescription } from '../../../wire/openapi.js';
 import type { Access, Caller } from '../access.js';
 import {
   authenticate,
@@ -19,22 +19,7 @@ import { toJson } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
 
-const SCOPE = 'locations:read';
-
-export const STREAM_ENDPOINT = {
-  operationId: 'followEvents',
-  method: 'get',
-  path: '/v1/stream',
-  tag: 'operators',
-  summary: 'Follow limits, profiles, locks, alarms and power as server-sent events',
-  scope: SCOPE,
-  isExtension: true,
-  querySchema: streamQuerySchema,
-  status: 200,
-  responseSchema: streamEventSchema,
-  produces: 'text/event-stream',
-  errors: ['LOCATION_NOT_FOUND'],
-} as const satisfies EndpointDescription;
+const { scope: SCOPE, querySchema } = followEvents;
 
 /** A client with more than this unread is too slow: it is disconnected, and may connect again. */
 const UNREAD_AT_MOST_BYTES = 4 * 1024 * 1024;
@@ -64,7 +49,7 @@ export function createStreamHandler(parts: StreamParts): Handler {
   return (request, response) => {
     const caller = authenticate(request, response, parts.access, SCOPE);
     return parts.withApplication(caller.tenantUuid, request, response, (application) => {
-      const { locationId } = parseQuery(streamQuerySchema, queryOf(request.url));
+      const { locationId } = parseQuery(querySchema, queryOf(request.url));
       if (request.method === 'HEAD') {
         response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
         return;

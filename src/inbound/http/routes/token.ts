@@ -1,42 +1,20 @@
-// `POST /v1/oauth/token`: the client-credentials grant of RFC 6749 section 4.4.
+// The HTTP side of `POST /v1/oauth/token`: it identifies the client, and hands the request over.
 
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { EpochMs } from '../../../../machines/values/time.js';
+import { clientCredentialSchema } from '../../../features/tokens/contract.js';
+import { issueToken } from '../../../features/tokens/tokens.js';
 import type { PasswordCheck } from '../../../password-check.js';
 import type { Clock } from '../../../ports/clock.js';
 import type { OauthClientRecord } from '../../../ports/credentials.js';
-import { SCOPES, type Scope } from '../../../ports/records.js';
-import {
-  clientCredentialSchema,
-  type TokenResponse,
-  tokenErrorSchema,
-  tokenRequestSchema,
-  tokenResponseSchema,
-} from '../../../wire/oauth.js';
-import type { EndpointDescription } from '../../../wire/openapi.js';
 import { type FailedSignIns, tooManyFailures } from '../access.js';
 import type { CredentialDirectory, CredentialUses } from '../credentials.js';
 import { type BodyReader, type Handler, parseBody } from '../endpoint-handler.js';
 import { sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
-import { TOKEN_LIFETIME_S, type Tokens } from '../tokens.js';
-
-export const TOKEN_ENDPOINT = {
-  operationId: 'issueToken',
-  method: 'post',
-  path: '/v1/oauth/token',
-  tag: 'credentials',
-  summary: 'Exchange client credentials for an access token',
-  scope: undefined,
-  requestSchema: tokenRequestSchema,
-  consumes: ['application/x-www-form-urlencoded', 'application/json'],
-  status: 200,
-  responseSchema: tokenResponseSchema,
-  errors: ['UNAUTHORIZED', 'INSUFFICIENT_SCOPE', 'RATE_LIMITED'],
-  errorSchema: tokenErrorSchema,
-} as const satisfies EndpointDescription;
+import type { Tokens } from '../tokens.js';
 
 export function createTokenHandler(options: {
   readonly tokens: Tokens;
@@ -48,34 +26,10 @@ export function createTokenHandler(options: {
   return async (request, response) => {
     const body = await readBody(request, response);
     const client = await authenticateClient(request, body);
-    const scopes = narrow(client.scopes, parseBody(tokenRequestSchema, body).scope);
-    const answer: TokenResponse = {
-      access_token: tokens.issue(client, scopes),
-      token_type: 'Bearer',
-      expires_in: lifetimeS(client, clock.nowMs()),
-      scope: scopes.join(' '),
-    };
-    sendJson(response, 200, toJson(answer), { pragma: 'no-cache' });
+    const asked = parseBody(issueToken.requestSchema, body);
+    const answer = issueToken.handle({ sign: tokens.issue, client, now: clock.nowMs() }, asked);
+    sendJson(response, issueToken.status, toJson(answer), { pragma: 'no-cache' });
   };
-}
-
-/** A token ends with its client, if that expires sooner. */
-function lifetimeS({ expiresAtMs }: OauthClientRecord, now: EpochMs): number {
-  if (expiresAtMs === null) return TOKEN_LIFETIME_S;
-  return Math.min(TOKEN_LIFETIME_S, Math.max(0, Math.floor((expiresAtMs - now) / 1000)));
-}
-
-/** The requested part of the client's scopes, or all of them. @throws DomainError INSUFFICIENT_SCOPE */
-function narrow(held: readonly Scope[], asked: string | undefined): readonly Scope[] {
-  const names = asked?.split(' ').filter((name) => name !== '') ?? [];
-  const lacking = names.find((name) => !held.some((scope) => scope === name));
-  if (lacking !== undefined) {
-    throw new DomainError(
-      'INSUFFICIENT_SCOPE',
-      `The client requests a scope that it lacks: it has ${held.join(' ') || 'none'}.`,
-    );
-  }
-  return SCOPES.filter((scope) => (names.length === 0 ? held : names).some((name) => name === scope));
 }
 
 // Identifies the OAuth client of a token request: by HTTP Basic or by the body, never both (RFC 6749 section 2.3).

@@ -1,7 +1,7 @@
 // The bodies of `POST /v1/oauth/token` (RFC 6749 section 4.4), errors in the common envelope.
 import { z } from 'zod';
 import 'zod-openapi';
-import { errorEnvelopeSchema } from './error-envelope.js';
+import { errorEnvelopeSchema } from '../../wire/error-envelope.js';
 
 // RFC 6749 section 3.2: a parameter without a value is treated as if it were left out.
 const optionalParameter = z
@@ -39,6 +39,8 @@ export const tokenRequestSchema = z
       ],
     },
   });
+
+export type TokenRequest = z.output<typeof tokenRequestSchema>;
 
 export const tokenResponseSchema = z
   .object({

@@ -1,30 +1,32 @@
 // Extension: one location now: its limit and the cause, and limit, draw and reason of every connector.
-
-import type { LimitReason } from '../../machines/ledger/grant.js';
-import type { LimitInForce } from '../../machines/limits/limit-in-force.js';
+import type { z } from 'zod';
+import type { LimitReason } from '../../../machines/ledger/grant.js';
+import type { LimitInForce } from '../../../machines/limits/limit-in-force.js';
 import {
   type Connector,
   floorWOf,
   linkOf,
   lockLimitKwOf,
   throttleOf,
-} from '../../machines/power/connector.js';
-import { type CircuitPhase, GRID_PHASES, nameOfCircuitPhase } from '../../machines/power/fuses.js';
-import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../machines/power/measured-draw.js';
-import { isReallocating, isSwitched } from '../../machines/power/reallocated-phases.js';
-import { kwText } from '../../machines/values/figures.js';
-import { compareNaturally } from '../../machines/values/natural-order.js';
-import { dcWOfTenths, wattsOfTenths } from '../../machines/values/units.js';
-import { findLocation } from '../actors/core.js';
-import { type ConnectorEntity, drawnKwOf, type LocationEntity, supervisorOf } from '../actors/directory.js';
-import { EXTENSION, endpoint } from '../inbound/http/endpoint.js';
-import { toInstant } from '../wire/instants.js';
-import { viewOfAlarm } from './alarms/alarms.js';
-import { type ConnectorLive, type FuseLive, locationLiveSchema } from './live-contract.js';
-import { viewOfCause } from './locations/locations.js';
-import { viewOfOperatorLimit } from './operator-limit/operator-limit.js';
-import { viewOfPeakShaving } from './peak-shaving/peak-shaving.js';
-import { viewOfSiteMeter } from './site-meter/site-meter.js';
+} from '../../../machines/power/connector.js';
+import { type CircuitPhase, GRID_PHASES, nameOfCircuitPhase } from '../../../machines/power/fuses.js';
+import { circuitPhaseLoadsOf, countedWOf, isEstimated } from '../../../machines/power/measured-draw.js';
+import { isReallocating, isSwitched } from '../../../machines/power/reallocated-phases.js';
+import { kwText } from '../../../machines/values/figures.js';
+import { compareNaturally } from '../../../machines/values/natural-order.js';
+import type { EpochMs } from '../../../machines/values/time.js';
+import { dcWOfTenths, wattsOfTenths } from '../../../machines/values/units.js';
+import { findLocation } from '../../actors/core.js';
+import {
+  type ConnectorEntity,
+  drawnKwOf,
+  type LocationEntity,
+  supervisorOf,
+} from '../../actors/directory.js';
+import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
+import { toInstant } from '../../wire/instants.js';
+import { viewOfCause } from '../../wire/limit-cause.js';
+import type { ConnectorLive, FuseLive } from './contract.js';
 
 // Explains the reason of a connector's limit to the operator in a sentence: "Why is this car slow?"
 interface Explained {
@@ -182,52 +184,62 @@ function namesOf(rotation: string | null | undefined, phases: number): string {
 
 /** Both clocks at the instant of the answer. */
 interface Instant {
-  readonly now: number;
+  readonly now: EpochMs;
   readonly monotonicMs: number;
 }
 
-export const getLocationLive = endpoint({
-  operationId: 'getLocationLive',
-  method: 'get',
-  path: '/v1/locations/{locationId}/live',
-  ...EXTENSION,
-  scope: 'locations:read',
-  summary: 'Read limits, power and reasons of a location, connector by connector',
-  responseSchema: locationLiveSchema,
-  errors: ['LOCATION_NOT_FOUND'],
-  handle(core, { tenantUuid, path }) {
-    const location = findLocation(core.directory, tenantUuid, path.locationId);
-    core.expireReadings(location);
-    const instant = { now: core.clock.nowMs(), monotonicMs: core.clock.monotonicMs() };
-    const { record, connectors, alarms } = location;
-    const supervisor = supervisorOf(location);
-    const { limit, permanentLimitKw, operator } = location.actor.getSnapshot().context;
-    return {
-      locationId: record.locationId,
-      name: record.name,
-      status: record.status,
-      at: toInstant(instant.now),
-      gridLimitKw: limit.limitKw,
-      gridLimitCause: viewOfCause(limit.cause),
-      operatorLimit: operator === undefined ? null : viewOfOperatorLimit(location, operator),
-      siteMeter: viewOfSiteMeter(location) ?? null,
-      peakShaving: viewOfPeakShaving(location) ?? null,
-      effectiveLimitKw: limit.effectiveLimitKw,
-      permanentLimitKw,
-      // A limit that just fell binds every grant from now on, even before the decision that follows.
-      budgetKw: supervisor.isUnconcerned ? limit.limitKw : Math.min(supervisor.budgetW / 1000, limit.limitKw),
-      reservedKw: supervisor.reservedW / 1000,
-      ...drawnKwOf(location),
-      fuses: viewOfFuses(location),
-      connectors: [...connectors.values()]
-        .sort(byConnector)
-        .map((connector) => liveOf(connector, limit, instant)),
-      alarms: [...alarms.values()]
-        .sort((a, b) => b.beganAtMs - a.beganAtMs)
-        .map((alarm) => viewOfAlarm(alarm)),
-    };
-  },
-});
+/** @param answer the whole answer, which has fields of several features */
+export function liveEndpoint<View extends z.ZodType>(
+  responseSchema: View,
+  answer: (location: LocationEntity, instant: Instant) => z.output<View> & object,
+) {
+  return endpoint({
+    operationId: 'getLocationLive',
+    method: 'get',
+    path: '/v1/locations/{locationId}/live',
+    ...EXTENSION,
+    scope: 'locations:read',
+    summary: 'Read limits, power and reasons of a location, connector by connector',
+    responseSchema,
+    errors: ['LOCATION_NOT_FOUND'],
+    handle({ directory, expireReadings, clock }, { tenantUuid, path }) {
+      const location = findLocation(directory, tenantUuid, path.locationId);
+      expireReadings(location);
+      return answer(location, { now: clock.nowMs(), monotonicMs: clock.monotonicMs() });
+    },
+  });
+}
+
+/** The fields of `limitShape`. */
+export function viewOfLimit({ record, actor }: LocationEntity, { now }: Instant) {
+  const { limit } = actor.getSnapshot().context;
+  return {
+    locationId: record.locationId,
+    name: record.name,
+    status: record.status,
+    at: toInstant(now),
+    gridLimitKw: limit.limitKw,
+    gridLimitCause: viewOfCause(limit.cause),
+  };
+}
+
+/** The fields of `divisionShape`. */
+export function viewOfDivision(location: LocationEntity, instant: Instant) {
+  const { limit, permanentLimitKw } = location.actor.getSnapshot().context;
+  const supervisor = supervisorOf(location);
+  return {
+    effectiveLimitKw: limit.effectiveLimitKw,
+    permanentLimitKw,
+    // A limit that just fell binds every grant from now on, even before the decision that follows.
+    budgetKw: supervisor.isUnconcerned ? limit.limitKw : Math.min(supervisor.budgetW / 1000, limit.limitKw),
+    reservedKw: supervisor.reservedW / 1000,
+    ...drawnKwOf(location),
+    fuses: viewOfFuses(location),
+    connectors: [...location.connectors.values()]
+      .sort(byConnector)
+      .map((connector) => liveOf(connector, limit, instant)),
+  };
+}
 
 function byConnector({ record: a }: ConnectorEntity, { record: b }: ConnectorEntity): number {
   return (

@@ -12,17 +12,8 @@ import {
   type SyncMessage,
   stateSchema,
   syncSchema,
-} from '../wire/mqtt.js';
-import {
-  buildTopic,
-  directionOf,
-  type SiteKind,
-  siteTopicOf,
-  type Topic,
-  type TopicKind,
-} from '../wire/topics.js';
-import { operatorMessageSchema } from './operator-limit/contract.js';
-import { siteReadingSchema } from './site-meter/contract.js';
+} from './mqtt.js';
+import { buildTopic, directionOf, type SiteKind, siteTopicOf, type Topic, type TopicKind } from './topics.js';
 
 // The five messages between chargers and the service, for charger makers: transport of each, with examples.
 interface ChargerTraffic<Message = unknown> {
@@ -346,10 +337,8 @@ const sync: ChargerTraffic<SyncMessage> = {
 /** In the order in which a charger needs them. */
 export const CHARGER_TRAFFIC: readonly ChargerTraffic[] = [state, meter, limit, ack, sync];
 
-// The two messages about a whole location, from its meter and from the grid operator: transport of each, with examples.
-
-/** One kind of message, sent to the service, which sends no answer. */
-interface SiteTraffic<S extends z.ZodType = z.ZodType> {
+/** One kind of message about a whole location, sent to the service, which sends no answer. A feature describes it. */
+export interface SiteTraffic<S extends z.ZodType = z.ZodType> {
   readonly kind: SiteKind;
   readonly title: string;
   readonly summary: string;
@@ -364,74 +353,6 @@ interface SiteTraffic<S extends z.ZodType = z.ZodType> {
     readonly payload: z.input<S>;
   }[];
 }
-
-const siteMeter: SiteTraffic<typeof siteReadingSchema> = {
-  kind: 'siteMeter',
-  title: 'Reading of the meter of a location',
-  summary:
-    'Sent at least once in each provisioned cadenceS. A reading that is not newer than the last one, or off by more than a minute, is ignored.',
-  sender:
-    'User name {tenantUuid}/{meterUuid} with the password of the meter; the client id is the meterUuid.',
-  schema: siteReadingSchema,
-  qos: 0,
-  retain: false,
-  examples: [
-    {
-      name: 'phases',
-      summary: 'The building and the chargers import 23.4 kW, unevenly.',
-      payload: {
-        v: 1,
-        hb: 17,
-        at: '2026-06-01T12:00:00Z',
-        powerW: 23_400,
-        currentA: [31.2, 28.4, 40.1],
-        energyWh: 18_204_500,
-      },
-    },
-    {
-      name: 'fedBack',
-      summary: '4.1 kW are fed back; a simple meter sends no more fields.',
-      payload: { at: '2026-06-01T12:00:01Z', powerW: -4100 },
-    },
-  ],
-};
-
-const operator: SiteTraffic<typeof operatorMessageSchema> = {
-  kind: 'operator',
-  title: 'Order or heartbeat of the grid operator',
-  summary:
-    'Limits a location, ends the limit, or shows that the operator is alive. An order that is not newer than the last one is ignored.',
-  sender:
-    'User name {tenantUuid}/{operatorUuid} with the password of the operator; the client id is the operatorUuid.',
-  schema: operatorMessageSchema,
-  qos: 1,
-  retain: false,
-  examples: [
-    {
-      name: 'limit',
-      summary: '8.4 kW for an hour from sentAt on.',
-      payload: {
-        source: 'DSO control box 17',
-        isActive: true,
-        limitKw: 8.4,
-        durationS: 3600,
-        sentAt: '2026-06-01T12:00:00Z',
-      },
-    },
-    {
-      name: 'free',
-      summary: 'The limit is taken back.',
-      payload: { source: 'DSO control box 17', isActive: false, sentAt: '2026-06-01T12:30:00Z' },
-    },
-    {
-      name: 'heartbeat',
-      summary: 'The operator is alive; no limit changes.',
-      payload: { source: 'DSO control box 17', sentAt: '2026-06-01T12:31:00Z' },
-    },
-  ],
-};
-
-export const SITE_TRAFFIC: readonly SiteTraffic[] = [siteMeter, operator];
 
 type Traffic = ChargerTraffic | SiteTraffic;
 
@@ -461,13 +382,10 @@ const PARAMETERS: Readonly<Record<string, { readonly description: string; readon
 };
 
 const byPassword = (description: string) => ({ type: 'userPassword', description });
-const SECURITY: Readonly<Record<string, object>> = {
-  charger: byPassword(
-    'User name {tenantUuid}/{controllerUuid} with the password of the charger; the client id is the controllerUuid. ' +
-      'A gateway logs in as {tenantUuid}/{gatewayId} with the gatewayId as client id.',
-  ),
-  ...Object.fromEntries(SITE_TRAFFIC.map(({ kind, sender }) => [kind, byPassword(sender)])),
-};
+const CHARGER_SECURITY = byPassword(
+  'User name {tenantUuid}/{controllerUuid} with the password of the charger; the client id is the controllerUuid. ' +
+    'A gateway logs in as {tenantUuid}/{gatewayId} with the gatewayId as client id.',
+);
 
 function addressOf(kind: TopicKind): string {
   if (kind === 'siteMeter' || kind === 'operator') return siteTopicOf({ ...ADDRESS, kind });
@@ -480,7 +398,7 @@ function capitalized(kind: TopicKind): string {
   return `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
 }
 
-/** The login for messages of the kind: a name of `SECURITY`. */
+/** The login for messages of the kind: a name of `securitySchemes`. */
 const senderOf = (kind: TopicKind) => (kind === 'siteMeter' || kind === 'operator' ? kind : 'charger');
 
 const operationNameOf = (kind: TopicKind) =>
@@ -539,7 +457,7 @@ function messageOf({ kind, title, summary, examples }: Traffic) {
   return { name: kind, title, summary, contentType: 'application/json', payload, examples };
 }
 
-function serverOf(lastWill: object) {
+function serverOf(lastWill: object, logins: readonly string[]) {
   return {
     host: '{host}:{port}',
     protocol: 'mqtt',
@@ -549,7 +467,7 @@ function serverOf(lastWill: object) {
       host: { default: '127.0.0.1', description: 'Address of the broker.' },
       port: { default: '1883', description: 'Its port; the operator may offer TLS on another.' },
     },
-    security: Object.keys(SECURITY).map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
+    security: logins.map((name) => ({ $ref: `#/components/securitySchemes/${name}` })),
     bindings: {
       mqtt: {
         clientId: ADDRESS.controllerUuid,
@@ -562,10 +480,20 @@ function serverOf(lastWill: object) {
   };
 }
 
-/** @param version of the software; the interface is version 1. */
-export function createAsyncApiDocument(version: string): AsyncApiDocument {
+/**
+ * @param siteTraffic messages about a whole location
+ * @param version of the software; the interface is version 1
+ */
+export function createAsyncApiDocument(
+  siteTraffic: readonly SiteTraffic[],
+  version: string,
+): AsyncApiDocument {
   const lastWill = { topic: addressOf('state'), qos: 1, retain: true, message: '{"v":1,"online":false}' };
-  const all: readonly Traffic[] = [...CHARGER_TRAFFIC, ...SITE_TRAFFIC];
+  const all: readonly Traffic[] = [...CHARGER_TRAFFIC, ...siteTraffic];
+  const securitySchemes = {
+    charger: CHARGER_SECURITY,
+    ...Object.fromEntries(siteTraffic.map(({ kind, sender }) => [kind, byPassword(sender)])),
+  };
   const each = <T>(build: (traffic: Traffic) => T, name: (kind: TopicKind) => string = String) =>
     Object.fromEntries(all.map((traffic) => [name(traffic.kind), build(traffic)]));
   return {
@@ -578,14 +506,14 @@ export function createAsyncApiDocument(version: string): AsyncApiDocument {
         "Messages over MQTT 3.1.1, JSON in UTF-8, as chargers, the meter of a location and the grid operator send and receive them. A charger subscribes to its exact topics before it sends state; a last will is a charger's alone.",
     },
     defaultContentType: 'application/json',
-    servers: { broker: serverOf(lastWill) },
+    servers: { broker: serverOf(lastWill, Object.keys(securitySchemes)) },
     channels: each(channelOf),
     operations: each(operationOf, operationNameOf),
     components: {
       messages: each(messageOf),
       schemas: each(({ schema }) => payloadSchemaOf(schema)),
       parameters: PARAMETERS,
-      securitySchemes: SECURITY,
+      securitySchemes,
     },
   };
 }
