@@ -7,7 +7,7 @@ import type { EpochMs } from '../machines/values/time.js';
 import { systemClock } from '../src/clock.js';
 import { databaseUrlOf } from '../src/config.js';
 import { CREDENTIAL_NAME_RULE, credentialNameSchema } from '../src/features/credentials/contract.js';
-import type { Administration, CredentialOrigin } from '../src/ports/administration.js';
+import type { Administration } from '../src/ports/administration.js';
 import type { CredentialKind } from '../src/ports/credentials.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { fromInstant, toInstant } from '../src/wire/instants.js';
@@ -86,7 +86,7 @@ export function nameOption(): Option {
   });
 }
 
-export function originOf({ name }: NewCredentialFlags): CredentialOrigin {
+export function originOf({ name }: NewCredentialFlags) {
   return { name: name ?? null, createdAtMs: systemClock.nowMs() };
 }
 

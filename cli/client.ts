@@ -2,7 +2,7 @@
 import { Command, InvalidArgumentError } from 'commander';
 import { isId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
-import type { OauthClientRecord } from '../src/ports/credentials.js';
+import type { NewCredential } from '../src/ports/administration.js';
 import { generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
 import {
   type AdministrationFlags,
@@ -31,16 +31,17 @@ type CreateFlags = AdministrationFlags & NewCredentialFlags & { readonly id?: st
 async function create(tenant: string, flags: CreateFlags): Promise<void> {
   const clientSecret = generateSecret();
   const expiresAtMs = flags.expires ?? null;
-  const { clientId, scopes } = await withAdministration(flags, async (administration) => {
-    const client: OauthClientRecord = {
-      clientId: flags.id ?? `client-${generateKeyId()}`,
+  const { id: clientId, scopes } = await withAdministration(flags, async (administration) => {
+    const client: NewCredential = {
+      kind: 'client',
+      id: flags.id ?? `client-${generateKeyId()}`,
       tenantUuid: await existingTenant(administration, tenant),
       secretHash: hashSecret(clientSecret),
       scopes: scopesOf(flags.scope),
       expiresAtMs,
-      disabledAtMs: null,
+      ...originOf(flags),
     };
-    await administration.addOauthClient(client, originOf(flags));
+    await administration.addCredential(client);
     return client;
   });
   const expiresAt = expiresAtMs === null ? null : formatInstant(expiresAtMs);
@@ -75,7 +76,7 @@ async function list(tenant: string | undefined, flags: AdministrationFlags): Pro
 
 async function disable(clientId: string, flags: AdministrationFlags): Promise<void> {
   await withAdministration(flags, (administration) =>
-    administration.disableOauthClient(clientId, systemClock.nowMs()),
+    administration.endCredential('client', clientId, systemClock.nowMs()),
   );
   if (flags.json) printJson({ clientId, state: 'disabled' });
   else printNote(`Client ${clientId} is disabled, with all its tokens.`);

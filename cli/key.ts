@@ -1,7 +1,7 @@
 // `headroom key issue|list|revoke`: the API keys of tenants. A secret is printed once, at issue.
 import { Command } from 'commander';
 import { systemClock } from '../src/clock.js';
-import type { ApiKeyRecord } from '../src/ports/credentials.js';
+import type { NewCredential } from '../src/ports/administration.js';
 import { formatApiKey, generateKeyId, generateSecret, hashSecret } from '../src/secrets.js';
 import {
   type AdministrationFlags,
@@ -25,16 +25,17 @@ type IssueFlags = AdministrationFlags & NewCredentialFlags;
 async function issue(tenant: string, flags: IssueFlags): Promise<void> {
   const secret = generateSecret();
   const expiresAtMs = flags.expires ?? null;
-  const { keyId, scopes } = await withAdministration(flags, async (administration) => {
-    const key: ApiKeyRecord = {
-      keyId: generateKeyId(),
+  const { id: keyId, scopes } = await withAdministration(flags, async (administration) => {
+    const key: NewCredential = {
+      kind: 'apiKey',
+      id: generateKeyId(),
       tenantUuid: await existingTenant(administration, tenant),
       secretHash: hashSecret(secret),
       scopes: scopesOf(flags.scope),
       expiresAtMs,
-      revokedAtMs: null,
+      ...originOf(flags),
     };
-    await administration.addApiKey(key, originOf(flags));
+    await administration.addCredential(key);
     return key;
   });
   const key = formatApiKey(keyId, secret);
@@ -70,7 +71,7 @@ async function list(tenant: string | undefined, flags: AdministrationFlags): Pro
 
 async function revoke(keyId: string, flags: AdministrationFlags): Promise<void> {
   await withAdministration(flags, (administration) =>
-    administration.revokeApiKey(keyId, systemClock.nowMs()),
+    administration.endCredential('apiKey', keyId, systemClock.nowMs()),
   );
   if (flags.json) printJson({ keyId, state: 'revoked' });
   else printNote(`Key ${keyId} is revoked.`);

@@ -50,7 +50,7 @@ export function frontConfigOf(config: Config): Config & { readonly busUrl: strin
 export class Front {
   readonly #config: ReturnType<typeof frontConfigOf>;
   readonly #common: { readonly clock: Clock; readonly log: Log; readonly metrics: Metrics };
-  readonly #logins = createMqttLogins({ tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] });
+  readonly #logins = createMqttLogins({ tenants: [], credentials: [], mqttLogins: [] });
   readonly #undo: (() => Promise<void>)[] = [];
   #flushLog = () => Promise.resolve();
   #starting: Promise<unknown> = Promise.resolve();

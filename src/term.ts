@@ -51,7 +51,7 @@ export interface TermOptions {
   readonly onCredentials: (set: CredentialSet) => void;
 }
 
-const NO_CREDENTIALS: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+const NO_CREDENTIALS: CredentialSet = { tenants: [], credentials: [], mqttLogins: [] };
 
 /**
  * Loads the client library for the chargers: otherwise the first term of a

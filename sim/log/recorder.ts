@@ -283,7 +283,7 @@ function recordedStore(store: Store, turnLater: TurnLater): Store {
 function withoutSecrets(method: StoreMethod, answer: unknown): unknown {
   if (method !== 'loadCredentials' || typeof answer !== 'object' || answer === null) return answer;
   const tenants: unknown = Reflect.get(answer, 'tenants');
-  return { tenants, apiKeys: [], oauthClients: [], mqttLogins: [] };
+  return { tenants, credentials: [], mqttLogins: [] };
 }
 
 function errorOf(error: unknown) {

@@ -5,13 +5,7 @@ import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import type {
-  ApiKeyRecord,
-  CredentialKind,
-  CredentialRecord,
-  MqttLoginRecord,
-  OauthClientRecord,
-} from './credentials.js';
+import type { CredentialKind, CredentialRecord, Grantor, MqttLoginRecord } from './credentials.js';
 import { OperatorError } from './operator-error.js';
 import type {
   ConnectorRecord,
@@ -28,8 +22,8 @@ interface WithLogin {
 
 /** A tenant of a provisioning file, secrets already hashed. Ids are validated and unique in the file. */
 export interface ProvisionedTenant extends TenantRecord {
-  readonly apiKeys: readonly Omit<ApiKeyRecord, 'tenantUuid' | 'revokedAtMs'>[];
-  readonly oauthClients: readonly Omit<OauthClientRecord, 'tenantUuid' | 'expiresAtMs' | 'disabledAtMs'>[];
+  readonly apiKeys: readonly Pick<CredentialRecord, 'id' | 'secretHash' | 'scopes' | 'expiresAtMs'>[];
+  readonly oauthClients: readonly Pick<CredentialRecord, 'id' | 'secretHash' | 'scopes'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
     'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'connection' | 'feeders'
@@ -79,8 +73,10 @@ export interface PasswordSeal {
   readonly hash: string;
 }
 
-/** The name of a new credential and the instant of its creation. */
-export type CredentialOrigin = Pick<CredentialRecord, 'name' | 'createdAtMs'>;
+/** A credential of the command line. */
+export type NewCredential = Grantor &
+  Pick<CredentialRecord, 'secretHash'> &
+  Partial<Pick<CredentialRecord, 'name' | 'createdAtMs'>>;
 
 /** The request of a command names something that does not exist or is taken; the message is for the operator. */
 export class AdministrationError extends OperatorError {}
@@ -102,13 +98,10 @@ export interface Administration {
     readonly (TenantRecord & { readonly locations: number; readonly connectors: number })[]
   >;
   setFeature(tenantUuid: TenantUuid, feature: string, enabled: boolean): Promise<void>;
-  addApiKey(key: ApiKeyRecord, origin?: CredentialOrigin): Promise<void>;
-  listApiKeys(tenantUuid?: TenantUuid): Promise<readonly ApiKeyRecord[]>;
-  revokeApiKey(keyId: string, atMs: EpochMs): Promise<void>;
-  addOauthClient(client: OauthClientRecord, origin?: CredentialOrigin): Promise<void>;
-  listOauthClients(tenantUuid?: TenantUuid): Promise<readonly OauthClientRecord[]>;
-  disableOauthClient(clientId: string, atMs: EpochMs): Promise<void>;
-  /** Of one tenant or of all: with their history, the oldest first. */
+  addCredential(credential: NewCredential): Promise<void>;
+  /** One that ended already keeps its instant. */
+  endCredential(kind: CredentialKind, id: string, atMs: EpochMs): Promise<void>;
+  /** Of one tenant or of all, the oldest first. */
   listCredentials(kind: CredentialKind, tenantUuid?: TenantUuid): Promise<readonly CredentialRecord[]>;
   /** Logins of the tenant that have a password already. */
   mqttLogins(tenantUuid: TenantUuid): Promise<readonly MqttLoginRecord[]>;

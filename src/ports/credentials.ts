@@ -3,34 +3,16 @@ import type { ControllerUuid, LocationId, TenantUuid } from '../../machines/valu
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Scope, TenantRecord } from './records.js';
 
-export interface ApiKeyRecord {
-  readonly keyId: string;
-  readonly tenantUuid: TenantUuid;
-  /** SHA-256 of the secret part, hex. */
-  readonly secretHash: string;
-  readonly scopes: readonly Scope[];
-  readonly expiresAtMs: EpochMs | null;
-  readonly revokedAtMs: EpochMs | null;
-}
-
-export interface OauthClientRecord {
-  readonly clientId: string;
-  readonly tenantUuid: TenantUuid;
-  readonly secretHash: string;
-  readonly scopes: readonly Scope[];
-  readonly expiresAtMs: EpochMs | null;
-  readonly disabledAtMs: EpochMs | null;
-}
-
 /** The two kinds of credential for the REST API. */
 export type CredentialKind = 'apiKey' | 'client';
 
-/** An API key or OAuth client with its history, for the administrators of its tenant. */
+/** An API key or OAuth client, with its history for the administrators of its tenant. */
 export interface CredentialRecord {
   readonly kind: CredentialKind;
   /** The key id or client id. */
   readonly id: string;
   readonly tenantUuid: TenantUuid;
+  /** Hash of the secret: of a key the SHA-256 of its secret part, hex. */
   readonly secretHash: string;
   readonly scopes: readonly Scope[];
   readonly expiresAtMs: EpochMs | null;
@@ -64,13 +46,7 @@ export interface CredentialUse {
 }
 
 /** The credential of the request, with the rights that it may pass on. */
-export interface Grantor {
-  readonly kind: CredentialKind;
-  readonly id: string;
-  readonly tenantUuid: TenantUuid;
-  readonly scopes: readonly Scope[];
-  readonly expiresAtMs: EpochMs | null;
-}
+export type Grantor = Pick<CredentialRecord, 'kind' | 'id' | 'tenantUuid' | 'scopes' | 'expiresAtMs'>;
 
 /** A login of a charger, of a gateway for several, of a grid operator, or of a site meter. */
 export interface MqttLoginRecord {
@@ -89,10 +65,9 @@ export interface MqttLoginRecord {
   readonly siteMeterOf?: LocationId | undefined;
 }
 
-/** All credentials of all tenants: small, held in memory, replaced whole when they change. */
+/** Credentials and logins of all tenants: small, held in memory, replaced whole when they change. */
 export interface CredentialSet {
   readonly tenants: readonly TenantRecord[];
-  readonly apiKeys: readonly ApiKeyRecord[];
-  readonly oauthClients: readonly OauthClientRecord[];
+  readonly credentials: readonly CredentialRecord[];
   readonly mqttLogins: readonly MqttLoginRecord[];
 }

@@ -3,7 +3,7 @@ import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedOperator } from '../features/operator-limit/contract.js';
 import type { ProvisionedSiteMeter } from '../features/site-meter/contract.js';
 import type { PasswordSeal, ProvisionedTenant } from '../ports/administration.js';
-import type { ApiKeyRecord, MqttLoginRecord, OauthClientRecord } from '../ports/credentials.js';
+import type { CredentialRecord, MqttLoginRecord } from '../ports/credentials.js';
 import {
   formatApiKey,
   generateChargerPassword,
@@ -137,8 +137,8 @@ export interface IssuedSecret {
 
 /** Stored credentials, of any tenant or of this one. */
 export interface HeldCredentials {
-  readonly apiKeys: readonly ApiKeyRecord[];
-  readonly oauthClients: readonly OauthClientRecord[];
+  readonly apiKeys: readonly CredentialRecord[];
+  readonly oauthClients: readonly CredentialRecord[];
   readonly mqttLogins: readonly MqttLoginRecord[];
 }
 
@@ -164,17 +164,17 @@ class SecretPlan {
 
   key({ key, scopes, expiresAt }: TenantEntry['apiKeys'][number], position: number) {
     const preset = key === undefined ? undefined : parseApiKey(key);
-    const keyId = preset?.keyId ?? generateKeyId(`${this.#tenantUuid}/${position}`);
-    const stored = this.#held.apiKeys.find((record) => record.keyId === keyId)?.secretHash;
+    const id = preset?.keyId ?? generateKeyId(`${this.#tenantUuid}/${position}`);
+    const stored = this.#held.apiKeys.find((record) => record.id === id)?.secretHash;
     const secretHash =
       preset === undefined
-        ? (stored ?? this.#issue('api-key', keyId, (secret) => formatApiKey(keyId, secret)))
+        ? (stored ?? this.#issue('api-key', id, (secret) => formatApiKey(id, secret)))
         : hashSecret(preset.secret);
-    return { keyId, secretHash, scopes, expiresAtMs: expiresAt ?? null };
+    return { id, secretHash, scopes, expiresAtMs: expiresAt ?? null };
   }
 
   client({ clientId, scopes }: TenantEntry['clients'][number]) {
-    return { clientId, secretHash: this.#password('client', clientId), scopes };
+    return { id: clientId, secretHash: this.#password('client', clientId), scopes };
   }
 
   /** undefined keeps the stored password. */
@@ -202,7 +202,7 @@ function ownerOf(kind: IssuedSecret['kind'], id: string): string {
 
 function storedOf({ oauthClients, mqttLogins }: HeldCredentials): Map<string, string> {
   return new Map([
-    ...oauthClients.map(({ clientId, secretHash }) => [ownerOf('client', clientId), secretHash] as const),
+    ...oauthClients.map(({ id, secretHash }) => [ownerOf('client', id), secretHash] as const),
     ...mqttLogins.map(({ clientId, secretHash }) => [ownerOf('charger', clientId), secretHash] as const),
   ]);
 }

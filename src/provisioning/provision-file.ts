@@ -71,8 +71,8 @@ class TenantRun {
   async #held(): Promise<HeldCredentials> {
     const { tenantUuid } = this.#entry;
     return {
-      apiKeys: await this.#administration.listApiKeys(tenantUuid),
-      oauthClients: await this.#administration.listOauthClients(tenantUuid),
+      apiKeys: await this.#administration.listCredentials('apiKey', tenantUuid),
+      oauthClients: await this.#administration.listCredentials('client', tenantUuid),
       mqttLogins: await this.#administration.mqttLogins(tenantUuid),
     };
   }

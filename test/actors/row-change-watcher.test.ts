@@ -22,8 +22,7 @@ const store = {
   revisionSince: async () => ({ revision: 1, tenants: [], credentialsChanged: false }),
   loadCredentials: async () => ({
     tenants: [{ tenantUuid: HARBOUR, name: 'Harbour', features: [] }],
-    apiKeys: [],
-    oauthClients: [],
+    credentials: [],
     mqttLogins: [],
   }),
   loadTenant: async () => NOTHING,

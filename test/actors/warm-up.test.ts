@@ -29,8 +29,7 @@ describe('a rehearsal', () => {
       store: {
         loadCredentials: async () => ({
           tenants: [{ tenantUuid: HARBOUR, name: 'Harbour', features: [] }],
-          apiKeys: [],
-          oauthClients: [],
+          credentials: [],
           mqttLogins: [],
         }),
         glanceAtTenant: () => {

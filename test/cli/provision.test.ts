@@ -25,8 +25,8 @@ async function stored(environment: { readonly HEADROOM_DATABASE_URL: string }) {
   const [tenant] = tenants;
   const found = {
     tenants,
-    keys: await administration.listApiKeys(),
-    clients: await administration.listOauthClients(),
+    keys: await administration.listCredentials('apiKey'),
+    clients: await administration.listCredentials('client'),
     logins: tenant === undefined ? [] : await administration.mqttLogins(tenant.tenantUuid),
   };
   await administration.close();
@@ -112,7 +112,7 @@ describe('headroom provision', () => {
     expect(first.issued.map(({ kind }) => kind)).toEqual(['api-key', 'client', 'charger', 'gateway']);
     const { keys, clients, logins } = await stored(environment);
     const [key, client, ...passwords] = first.issued.map(({ secret }) => secret);
-    expect(parseApiKey(key ?? '')?.keyId).toBe(keys[0]?.keyId);
+    expect(parseApiKey(key ?? '')?.keyId).toBe(keys[0]?.id);
     expect(isSecret(parseApiKey(key ?? '')?.secret ?? '', keys[0]?.secretHash ?? '')).toBe(true);
     expect(isSecret(client ?? '', clients[0]?.secretHash ?? '')).toBe(true);
     expect(logins.map(({ secretHash }, i) => isSecret(passwords[i] ?? '', secretHash))).toEqual([true, true]);

@@ -36,14 +36,14 @@ function keyWith(keyId: string, scopes: readonly Scope[], expiresAtMs: number | 
   const secret = 'anotherSecretOfThisTenant';
   return {
     text: formatApiKey(keyId, secret),
-    record: { keyId, secretHash: hashSecret(secret), scopes, expiresAtMs },
+    record: { id: keyId, secretHash: hashSecret(secret), scopes, expiresAtMs },
   };
 }
 
 const READER = keyWith('reader00', ['locations:read']);
 const CLOSED_OUT = keyWith('closed00', ['org:write']);
 const SHORT_LIVED = keyWith('passing0', SCOPES, KEY_EXPIRES_AT_MS);
-const LIMITED_CLIENT = { clientId: 'limited-client', scopes: ['clusters:read', 'locations:read'] as Scope[] };
+const LIMITED_CLIENT = { id: 'limited-client', scopes: ['clusters:read', 'locations:read'] as Scope[] };
 
 function harbour(): ProvisionedTenant {
   const tenant = tenantWith(HARBOUR, [

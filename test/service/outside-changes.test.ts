@@ -176,7 +176,7 @@ describe('a credential', () => {
     const { access_token } = bodyOf(await tokenOf(NEWCOMER), tokenResponseSchema);
     const headers = { authorization: `Bearer ${access_token}` };
     expect((await service.send('GET', '/clusters', { headers })).status).toBe(200);
-    await administration.disableOauthClient(`client-${NEWCOMER.slice(0, 8)}`, clock.nowMs());
+    await administration.endCredential('client', `client-${NEWCOMER.slice(0, 8)}`, clock.nowMs());
     await seen(
       async () => void refusalOf(await service.send('GET', '/clusters', { headers }), 'UNAUTHORIZED'),
     );
@@ -186,7 +186,7 @@ describe('a credential', () => {
   it('that was revoked opens nothing, and no provisioning brings it back', async () => {
     const read = () => service.call('GET', '/clusters', undefined, NEWCOMER);
     expect((await read()).status).toBe(200);
-    await administration.revokeApiKey(NEWCOMER.slice(0, 8), clock.nowMs());
+    await administration.endCredential('apiKey', NEWCOMER.slice(0, 8), clock.nowMs());
     await seen(async () => void refusalOf(await read(), 'UNAUTHORIZED'));
     await provision(tenantWith(NEWCOMER, [site('quay-1', { permanentLimitKw: 6 })]));
     await provision(harbour({ 'quay-3': { permanentLimitKw: 29 } }));

@@ -71,14 +71,14 @@ export function tenantWith(
     tenantUuid,
     name: 'A tenant',
     features: [ENERGY_MANAGEMENT],
-    apiKeys: [tenantUuid.slice(0, 8), spareOf(tenantUuid)].map((keyId) => ({
-      keyId,
+    apiKeys: [tenantUuid.slice(0, 8), spareOf(tenantUuid)].map((id) => ({
+      id,
       secretHash,
       scopes: [...SCOPES],
       expiresAtMs: null,
     })),
-    oauthClients: [`client-${tenantUuid.slice(0, 8)}`, spareOf(tenantUuid)].map((clientId) => ({
-      clientId,
+    oauthClients: [`client-${tenantUuid.slice(0, 8)}`, spareOf(tenantUuid)].map((id) => ({
+      id,
       secretHash: hashSecret('client secret'),
       scopes: [...SCOPES],
     })),

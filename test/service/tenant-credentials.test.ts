@@ -46,7 +46,7 @@ let service: RunningService;
 let lines: [object, string][];
 
 function keyWith(keyId: string, scopes: readonly Scope[], expiresAtMs: number | null = null) {
-  return { keyId, secretHash: hashSecret(SECRET), scopes, expiresAtMs };
+  return { id: keyId, secretHash: hashSecret(SECRET), scopes, expiresAtMs };
 }
 
 beforeEach(async () => {

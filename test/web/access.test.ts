@@ -22,8 +22,8 @@ const SECRET = 'anotherSecretOfThisTenant';
 const HOSTILE = `<img src=x onerror="document.title='run'"><b>bold</b>"'&amp;`;
 
 const harbour = tenantWith(HARBOUR, [site('quay-1')]);
-const keyWith = (keyId: string, scopes: readonly (typeof USUAL_SCOPES)[number][]) => ({
-  keyId,
+const keyWith = (id: string, scopes: readonly (typeof USUAL_SCOPES)[number][]) => ({
+  id,
   secretHash: hashSecret(SECRET),
   scopes,
   expiresAtMs: null,

@@ -71,7 +71,7 @@ describe('The dashboard', ON_PAGES, () => {
       databaseUrl: databaseUrlOf(rig.service.config),
       log: silentLog,
     });
-    await administration.revokeApiKey(HARBOUR.slice(0, 8), 0);
+    await administration.endCredential('apiKey', HARBOUR.slice(0, 8), 0);
     await administration.close();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await page.getByRole('alert').waitFor();

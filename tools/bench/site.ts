@@ -89,7 +89,7 @@ export async function provision(
       tenantUuid,
       name: 'Bench',
       features: [ENERGY_MANAGEMENT],
-      apiKeys: [{ keyId, secretHash: hashSecret(KEY_SECRET), scopes: [...SCOPES], expiresAtMs: null }],
+      apiKeys: [{ id: keyId, secretHash: hashSecret(KEY_SECRET), scopes: [...SCOPES], expiresAtMs: null }],
       oauthClients: [],
       gateways: [],
       locations: Array.from({ length: locations }, (_, i) => ({

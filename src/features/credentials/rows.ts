@@ -13,18 +13,17 @@ import {
 } from '../../outbound/knex/json-rows.js';
 import {
   AdministrationError,
+  type NewCredential,
   type ProvisionedTenant,
   type ProvisioningAction,
 } from '../../ports/administration.js';
 import type {
-  ApiKeyRecord,
   CredentialChange,
   CredentialKind,
   CredentialRecord,
   CredentialSet,
   CredentialUse,
   MqttLoginRecord,
-  OauthClientRecord,
 } from '../../ports/credentials.js';
 import type { Scope, TenantRecord } from '../../ports/records.js';
 
@@ -33,26 +32,6 @@ export interface TenantRow {
   readonly name: string;
   /** JSON list of text. */
   readonly features: string;
-}
-
-interface ApiKeyRow {
-  readonly tenant_uuid: TenantUuid;
-  readonly key_id: string;
-  readonly secret_hash: string;
-  /** JSON list of scopes. */
-  readonly scopes: string;
-  readonly expires_at_ms: number | null;
-  readonly revoked_at_ms: number | null;
-}
-
-interface OauthClientRow {
-  readonly tenant_uuid: TenantUuid;
-  readonly client_id: string;
-  readonly secret_hash: string;
-  /** JSON list of scopes. */
-  readonly scopes: string;
-  readonly disabled_at_ms: number | null;
-  readonly expires_at_ms: number | null;
 }
 
 interface LoginRow {
@@ -64,37 +43,11 @@ interface LoginRow {
   readonly controller_uuid: ControllerUuid | null;
 }
 
-const API_KEYS = {
-  name: 'api_keys',
-  key: ['tenant_uuid', 'key_id'],
-  columns: {
-    tenant_uuid: 'text',
-    key_id: 'text',
-    secret_hash: 'text',
-    scopes: 'text',
-    expires_at_ms: 'bigint',
-    revoked_at_ms: 'bigint',
-  },
-} as const satisfies KeyedTable<Columns>;
-
-const OAUTH_CLIENTS = {
-  name: 'oauth_clients',
-  key: ['tenant_uuid', 'client_id'],
-  columns: {
-    tenant_uuid: 'text',
-    client_id: 'text',
-    secret_hash: 'text',
-    scopes: 'text',
-    disabled_at_ms: 'bigint',
-  },
-} as const satisfies KeyedTable<Columns>;
-
-/** All credentials of all tenants. */
+/** Credentials and logins of all tenants. */
 export async function loadCredentials(trx: Knex.Transaction): Promise<CredentialSet> {
   return {
     tenants: await loadTenants(trx),
-    apiKeys: await loadApiKeys(trx),
-    oauthClients: await loadOauthClients(trx),
+    credentials: [...(await loadCredentialsOf(trx, 'apiKey')), ...(await loadCredentialsOf(trx, 'client'))],
     mqttLogins: await loadMqttLogins(trx),
   };
 }
@@ -109,61 +62,6 @@ export async function loadTenants(knex: Knex): Promise<TenantRecord[]> {
     name: row.name,
     features: JSON.parse(row.features) as string[],
   }));
-}
-
-/** The API keys of one tenant, or of all. */
-export async function loadApiKeys(knex: Knex, tenantUuid?: TenantUuid): Promise<ApiKeyRecord[]> {
-  const rows: ApiKeyRow[] = await knex('api_keys')
-    .where(ofTenant(tenantUuid))
-    .select(...Object.keys(API_KEYS.columns))
-    .orderBy(['tenant_uuid', 'key_id']);
-  return rows.map((row) => ({
-    keyId: row.key_id,
-    tenantUuid: row.tenant_uuid,
-    secretHash: row.secret_hash,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    expiresAtMs: row.expires_at_ms,
-    revokedAtMs: row.revoked_at_ms,
-  }));
-}
-
-export function apiKeyRow(key: ApiKeyRecord): RowOf<typeof API_KEYS.columns> {
-  return {
-    tenant_uuid: key.tenantUuid,
-    key_id: key.keyId,
-    secret_hash: key.secretHash,
-    scopes: JSON.stringify(key.scopes),
-    expires_at_ms: key.expiresAtMs,
-    revoked_at_ms: key.revokedAtMs,
-  };
-}
-
-/** The OAuth clients of one tenant, or of all. */
-export async function loadOauthClients(knex: Knex, tenantUuid?: TenantUuid): Promise<OauthClientRecord[]> {
-  const rows: OauthClientRow[] = await knex('oauth_clients')
-    .where(ofTenant(tenantUuid))
-    .select(...Object.keys(OAUTH_CLIENTS.columns), 'expires_at_ms')
-    .orderBy(['tenant_uuid', 'client_id']);
-  return rows.map((row) => ({
-    clientId: row.client_id,
-    tenantUuid: row.tenant_uuid,
-    secretHash: row.secret_hash,
-    scopes: JSON.parse(row.scopes) as Scope[],
-    expiresAtMs: row.expires_at_ms,
-    disabledAtMs: row.disabled_at_ms,
-  }));
-}
-
-export function oauthClientRow(
-  client: Omit<OauthClientRecord, 'expiresAtMs'>,
-): RowOf<typeof OAUTH_CLIENTS.columns> {
-  return {
-    tenant_uuid: client.tenantUuid,
-    client_id: client.clientId,
-    secret_hash: client.secretHash,
-    scopes: JSON.stringify(client.scopes),
-    disabled_at_ms: client.disabledAtMs,
-  };
 }
 
 /** Logins of chargers, gateways, grid operators and site meters with a password, of one tenant or of all. */
@@ -247,17 +145,42 @@ function ofTenant(tenantUuid: TenantUuid | undefined, prefix = ''): Record<strin
   return tenantUuid === undefined ? {} : { [`${prefix}tenant_uuid`]: tenantUuid };
 }
 
-// API keys and OAuth clients with their history, as a tenant's administrators list, create and end them.
-const TABLES = {
-  apiKey: { name: 'api_keys', id: 'key_id', ended: 'revoked_at_ms' },
-  client: { name: 'oauth_clients', id: 'client_id', ended: 'disabled_at_ms' },
-} as const satisfies Record<
-  CredentialKind,
-  { readonly name: string; readonly id: string; readonly ended: string }
->;
+// API keys and OAuth clients, each kind in a table of its own.
+interface CredentialTable extends KeyedTable<Columns> {
+  /** Columns of its id, and of the instant of its end. */
+  readonly id: string;
+  readonly ended: string;
+  readonly noun: string;
+  /** In the actions of provisioning. */
+  readonly label: string;
+  /** The columns of a provisioning file. */
+  readonly columns: Columns;
+}
+
+const SHARED_COLUMNS = { tenant_uuid: 'text', secret_hash: 'text', scopes: 'text' } as const;
+const TABLES: Readonly<Record<CredentialKind, CredentialTable>> = {
+  apiKey: {
+    name: 'api_keys',
+    key: ['tenant_uuid', 'key_id'],
+    id: 'key_id',
+    ended: 'revoked_at_ms',
+    noun: 'key',
+    label: 'api-key',
+    columns: { ...SHARED_COLUMNS, key_id: 'text', expires_at_ms: 'bigint' },
+  },
+  client: {
+    name: 'oauth_clients',
+    key: ['tenant_uuid', 'client_id'],
+    id: 'client_id',
+    ended: 'disabled_at_ms',
+    noun: 'client',
+    label: 'client',
+    columns: { ...SHARED_COLUMNS, client_id: 'text' },
+  },
+};
 const KINDS = ['apiKey', 'client'] as const;
 
-interface HistoryRow {
+interface CredentialRow {
   readonly tenant_uuid: TenantUuid;
   readonly id: string;
   readonly secret_hash: string;
@@ -277,18 +200,18 @@ export async function loadTenantCredentials(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
 ): Promise<readonly CredentialRecord[]> {
-  const apiKeys = await loadCredentialHistory(trx, 'apiKey', tenantUuid);
-  return [...apiKeys, ...(await loadCredentialHistory(trx, 'client', tenantUuid))];
+  const apiKeys = await loadCredentialsOf(trx, 'apiKey', tenantUuid);
+  return [...apiKeys, ...(await loadCredentialsOf(trx, 'client', tenantUuid))];
 }
 
 /** The credentials of one kind, of one tenant or of all, the oldest first. */
-export async function loadCredentialHistory(
-  trx: Knex.Transaction,
+export async function loadCredentialsOf(
+  trx: Knex,
   kind: CredentialKind,
   tenantUuid?: TenantUuid,
 ): Promise<readonly CredentialRecord[]> {
   const { name: table, id, ended } = TABLES[kind];
-  const rows: HistoryRow[] = await trx(table)
+  const rows: CredentialRow[] = await trx(table)
     .where(tenantUuid === undefined ? {} : { tenant_uuid: tenantUuid })
     .select('tenant_uuid', 'secret_hash', 'scopes', 'expires_at_ms', 'name')
     .select('created_at_ms', 'created_by', 'ended_by', 'last_used_at_ms')
@@ -348,6 +271,44 @@ async function addCredential(trx: Knex.Transaction, credential: CredentialRecord
   });
 }
 
+/** Of the command line. @throws AdministrationError if another credential, of any tenant, has the id */
+export async function insertCredential(trx: Knex.Transaction, credential: NewCredential): Promise<void> {
+  const { name, id, noun } = TABLES[credential.kind];
+  const held: unknown = await trx(name).where(id, credential.id).first(id);
+  if (held !== undefined) throw new AdministrationError(`${noun} id ${credential.id} is taken`);
+  await addCredential(trx, {
+    name: null,
+    createdAtMs: null,
+    createdBy: null,
+    endedAtMs: null,
+    endedBy: null,
+    lastUsedAtMs: null,
+    ...credential,
+  });
+}
+
+/**
+ * Stamps the end of a credential; one that ended already keeps its instant.
+ * @returns its tenant. @throws AdministrationError if there is none
+ */
+export async function endCredential(
+  trx: Knex.Transaction,
+  kind: CredentialKind,
+  id: string,
+  atMs: EpochMs,
+): Promise<TenantUuid> {
+  const table = TABLES[kind];
+  const row: { tenant_uuid: TenantUuid } | undefined = await trx(table.name)
+    .where(table.id, id)
+    .first('tenant_uuid');
+  if (row === undefined) throw new AdministrationError(`there is no ${table.noun} ${id}`);
+  await trx(table.name)
+    .where(table.id, id)
+    .whereNull(table.ended)
+    .update({ [table.ended]: atMs });
+  return row.tenant_uuid;
+}
+
 const USE_COLUMNS = { tenant_uuid: 'text', id: 'text', used_at_ms: 'bigint' } as const satisfies Columns;
 
 /** Stores the last use of each credential; a use older than the stored one is left out. */
@@ -388,65 +349,42 @@ const GATEWAY_CONTROLLERS = {
 } as const satisfies KeyedTable<Columns>;
 
 /**
- * Writes the API keys of `tenant`. A revoked one stays revoked. @throws AdministrationError for a key of another tenant
+ * Writes the credentials of one kind of `tenant`. One that ended stays so.
+ * @throws AdministrationError for the id of another tenant's
  */
-export async function provisionApiKeys(
+export async function provisionCredentials(
   trx: Knex.Transaction,
-  { tenantUuid, apiKeys }: ProvisionedTenant,
+  kind: CredentialKind,
+  { tenantUuid, ...tenant }: ProvisionedTenant,
   atMs: EpochMs,
 ): Promise<ProvisioningAction[]> {
-  const ids = apiKeys.map((key) => key.keyId);
-  const stored: ApiKeyRow[] = await trx('api_keys').whereIn('key_id', ids);
-  const before = new Map(stored.map((row) => [row.key_id, row]));
-  const changed: RowOf<typeof API_KEYS.columns>[] = [];
-  const actions = apiKeys.map((key) => {
-    const held = before.get(key.keyId);
-    if (held !== undefined && held.tenant_uuid !== tenantUuid) throw taken('key id', key.keyId);
-    const row = apiKeyRow({ ...key, tenantUuid, revokedAtMs: held?.revoked_at_ms ?? null });
+  const table = TABLES[kind];
+  const credentials: readonly (ProvisionedTenant['oauthClients'][number] &
+    Partial<Pick<CredentialRecord, 'expiresAtMs'>>)[] =
+    kind === 'apiKey' ? tenant.apiKeys : tenant.oauthClients;
+  const ids = credentials.map(({ id }) => id);
+  const stored: Readonly<Record<string, unknown>>[] = await trx(table.name).whereIn(table.id, ids);
+  const before = new Map(stored.map((row) => [row[table.id], row]));
+  const changed: RowOf<Columns>[] = [];
+  const actions = credentials.map(({ id, secretHash, scopes, expiresAtMs }) => {
+    const held = before.get(id);
+    if (held !== undefined && held.tenant_uuid !== tenantUuid)
+      throw new AdministrationError(`${table.noun} id ${id} is taken by another tenant`);
+    const row = {
+      tenant_uuid: tenantUuid,
+      [table.id]: id,
+      secret_hash: secretHash,
+      scopes: JSON.stringify(scopes),
+      ...(expiresAtMs !== undefined && { expires_at_ms: expiresAtMs }),
+    };
     const action = actionOf(held, row);
     if (action !== 'unchanged') changed.push(row);
-    return { action, kind: 'api-key', id: key.keyId };
+    return { action, kind: table.label, id };
   });
-  await putRows(trx, API_KEYS, changed);
-  await stampCreated(trx, API_KEYS.name, 'key_id', actions, atMs);
-  return actions;
-}
-
-/**
- * Writes the OAuth clients of `tenant`. A disabled one stays disabled. @throws
- * AdministrationError for a client of another tenant
- */
-export async function provisionOauthClients(
-  trx: Knex.Transaction,
-  { tenantUuid, oauthClients }: ProvisionedTenant,
-  atMs: EpochMs,
-): Promise<ProvisioningAction[]> {
-  const ids = oauthClients.map((client) => client.clientId);
-  const stored: OauthClientRow[] = await trx('oauth_clients').whereIn('client_id', ids);
-  const before = new Map(stored.map((row) => [row.client_id, row]));
-  const changed: RowOf<typeof OAUTH_CLIENTS.columns>[] = [];
-  const actions = oauthClients.map((client) => {
-    const held = before.get(client.clientId);
-    if (held !== undefined && held.tenant_uuid !== tenantUuid) throw taken('client id', client.clientId);
-    const row = oauthClientRow({ ...client, tenantUuid, disabledAtMs: held?.disabled_at_ms ?? null });
-    const action = actionOf(held, row);
-    if (action !== 'unchanged') changed.push(row);
-    return { action, kind: 'client', id: client.clientId };
-  });
-  await putRows(trx, OAUTH_CLIENTS, changed);
-  await stampCreated(trx, OAUTH_CLIENTS.name, 'client_id', actions, atMs);
-  return actions;
-}
-
-async function stampCreated(
-  trx: Knex.Transaction,
-  table: string,
-  idColumn: string,
-  actions: readonly ProvisioningAction[],
-  atMs: EpochMs,
-): Promise<void> {
+  await putRows(trx, table, changed);
   const created = actions.filter(({ action }) => action === 'created').map(({ id }) => id);
-  if (created.length > 0) await trx(table).whereIn(idColumn, created).update({ created_at_ms: atMs });
+  if (created.length > 0) await trx(table.name).whereIn(table.id, created).update({ created_at_ms: atMs });
+  return actions;
 }
 
 /**
@@ -509,8 +447,4 @@ function checkGateway(
   if (unknown !== undefined) {
     throw new AdministrationError(`gateway ${gatewayId}: there is no charger ${unknown}`);
   }
-}
-
-function taken(what: string, id: string): AdministrationError {
-  return new AdministrationError(`${what} ${id} is taken by another tenant`);
 }

@@ -2,7 +2,7 @@
 import { DomainError } from '../../../machines/values/errors.js';
 import { SCOPES, type Scope } from '../../../machines/values/scopes.js';
 import type { EpochMs } from '../../../machines/values/time.js';
-import type { OauthClientRecord } from '../../ports/credentials.js';
+import type { CredentialRecord } from '../../ports/credentials.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import {
   type TokenRequest,
@@ -17,8 +17,8 @@ export const TOKEN_LIFETIME_S = 3600;
 
 interface TokenIssue {
   /** Signs a token that expires `TOKEN_LIFETIME_S` from `now`. */
-  readonly sign: (client: OauthClientRecord, scopes: readonly Scope[]) => string;
-  readonly client: OauthClientRecord;
+  readonly sign: (client: CredentialRecord, scopes: readonly Scope[]) => string;
+  readonly client: CredentialRecord;
   readonly now: EpochMs;
 }
 
@@ -47,7 +47,7 @@ export const issueToken = {
 } as const satisfies EndpointDescription & { readonly handle: unknown };
 
 /** A token ends with its client, if that expires sooner. */
-function lifetimeS({ expiresAtMs }: OauthClientRecord, now: EpochMs): number {
+function lifetimeS({ expiresAtMs }: CredentialRecord, now: EpochMs): number {
   if (expiresAtMs === null) return TOKEN_LIFETIME_S;
   return Math.min(TOKEN_LIFETIME_S, Math.max(0, Math.floor((expiresAtMs - now) / 1000)));
 }

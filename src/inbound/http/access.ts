@@ -2,17 +2,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { EpochMs } from '../../../machines/values/time.js';
 import { boundedCache } from '../../bounded-cache.js';
 import type { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import type { ApiKeyRecord, Grantor, OauthClientRecord } from '../../ports/credentials.js';
+import type { CredentialRecord, Grantor } from '../../ports/credentials.js';
 import type { Scope } from '../../ports/records.js';
 import { claimedKeyIdOf, hashSecret, isSecret, parseApiKey, secretIdOf } from '../../secrets.js';
 import type { FailedSignIn, SignInLog } from '../../sign-in-log.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
-import type { CredentialDirectory, CredentialUses } from './credentials.js';
+import { type CredentialDirectory, type CredentialUses, isInForce } from './credentials.js';
 import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
@@ -54,25 +53,17 @@ export function tooManyFailures(waitMs: number): Refusal {
   );
 }
 
-/** A verified token with the scopes that its client still has. */
-interface TokenCaller extends VerifiedToken {
-  readonly clientExpiresAtMs: EpochMs | null;
+/** A client, with those of its scopes that its token names. */
+interface TokenCaller extends Grantor {
+  readonly token: VerifiedToken;
 }
 
-/** Tenant, holder and present scopes of a credential. The tenant of a request has no other source. */
-export type Caller = TokenCaller | ApiKeyRecord;
-
-/** The credential of a caller; for a token, that of its client. */
-export function credentialOf(caller: Caller): Grantor {
-  const { tenantUuid, scopes } = caller;
-  return 'clientId' in caller
-    ? { kind: 'client', id: caller.clientId, tenantUuid, scopes, expiresAtMs: caller.clientExpiresAtMs }
-    : { kind: 'apiKey', id: caller.keyId, tenantUuid, scopes, expiresAtMs: caller.expiresAtMs };
-}
+/** Tenant and present scopes of a credential. The tenant of a request has no other source. */
+export type Caller = TokenCaller | CredentialRecord;
 
 /** The caller of a token, valid for as long as its client has this record. */
 interface CallerOfRecord {
-  readonly client: OauthClientRecord;
+  readonly client: CredentialRecord;
   readonly caller: TokenCaller;
 }
 
@@ -81,6 +72,9 @@ interface Presented {
   readonly headers: IncomingHttpHeaders;
   readonly ip?: string | undefined;
 }
+
+/** A key whose secret was right. */
+type CheckedKey = Pick<CredentialRecord, 'id' | 'secretHash'>;
 
 const KEYS_REMEMBERED = 10_000;
 /** Requests of this many seconds may come at once from a tenant. */
@@ -98,9 +92,7 @@ export class Access {
   readonly #uses: CredentialUses;
   /** Never shrinks: one bucket for each tenant that ever sent a request. */
   readonly #buckets = new Map<TenantUuid, TokenBucket>();
-  readonly #rememberedKeys = boundedCache<{ readonly keyId: string; readonly secretHash: string }>(
-    KEYS_REMEMBERED,
-  );
+  readonly #rememberedKeys = boundedCache<CheckedKey>(KEYS_REMEMBERED);
   readonly #callers = new WeakMap<VerifiedToken, CallerOfRecord>();
 
   constructor(options: {
@@ -131,7 +123,7 @@ export class Access {
     if (bearer !== null) caller = this.#callerOfToken(bearer[1] ?? '', request);
     else if (typeof key === 'string') caller = this.#callerOfKey(key, request);
     if (caller === undefined) throw unauthorized();
-    this.#uses.note(credentialOf(caller));
+    this.#uses.note(caller);
     return caller;
   }
 
@@ -177,9 +169,7 @@ export class Access {
 
   /** The caller with its present rights; undefined if it would no longer be authenticated. */
   #again(caller: Caller): Caller | undefined {
-    if ('clientId' in caller) return this.#heldBy(caller);
-    const key = this.#credentials.apiKey(caller.keyId);
-    return key?.secretHash === caller.secretHash && this.#doesKeyHold(key) ? key : undefined;
+    return 'token' in caller ? this.#heldBy(caller.token) : this.#keyInForce(caller);
   }
 
   #callerOfToken(text: string, request: Presented): TokenCaller | undefined {
@@ -198,19 +188,19 @@ export class Access {
 
   /** The caller of a verified token with the present rights of its client; undefined if the token has ended. */
   #heldBy(token: VerifiedToken): TokenCaller | undefined {
-    const client = this.#credentials.oauthClient(token.clientId);
+    const client = this.#credentials.find('client', token.clientId);
     const now = this.#clock.nowMs();
-    if (client === undefined || now >= token.expiresAtMs || hasExpired(client, now)) return undefined;
+    if (client === undefined || now >= token.expiresAtMs || !isInForce(client, now)) return undefined;
     const known = this.#callers.get(token);
     // Records are replaced and never changed: the same object has the same caller.
     if (known?.client === client) return known.caller;
     const holds =
-      client.disabledAtMs === null &&
       client.tenantUuid === token.tenantUuid &&
       (token.secretId === undefined || token.secretId === secretIdOf(client.secretHash));
     if (!holds) return undefined;
     const scopes = token.scopes.filter((scope) => client.scopes.includes(scope));
-    const caller = { ...token, scopes, clientExpiresAtMs: client.expiresAtMs };
+    const { kind, id, tenantUuid, expiresAtMs } = client;
+    const caller = { kind, id, tenantUuid, scopes, expiresAtMs, token };
     this.#callers.set(token, { client, caller });
     return caller;
   }
@@ -218,18 +208,24 @@ export class Access {
   #callerOfKey(text: string, request: Presented): Caller | undefined {
     const remembered = this.#rememberedKeys.get(text);
     if (remembered !== undefined) {
-      const record = this.#credentials.apiKey(remembered.keyId);
-      if (record?.secretHash === remembered.secretHash && this.#doesKeyHold(record)) return record;
+      const record = this.#keyInForce(remembered);
+      if (record !== undefined) return record;
       this.#rememberedKeys.delete(text);
     }
     return this.#checkKey(text, request);
   }
 
-  #checkKey(text: string, request: Presented): ApiKeyRecord | undefined {
+  /** The present record of a key that was checked before; undefined if it ended, or has another secret. */
+  #keyInForce({ id, secretHash }: CheckedKey): CredentialRecord | undefined {
+    const key = this.#credentials.find('apiKey', id);
+    return key?.secretHash === secretHash && isInForce(key, this.#clock.nowMs()) ? key : undefined;
+  }
+
+  #checkKey(text: string, request: Presented): CredentialRecord | undefined {
     const keyId = claimedKeyIdOf(text);
-    const record = keyId === undefined ? undefined : this.#credentials.apiKey(keyId);
+    const record = keyId === undefined ? undefined : this.#credentials.find('apiKey', keyId);
     const isRight = isSecret(parseApiKey(text)?.secret ?? '', record?.secretHash ?? NO_HASH);
-    if (record !== undefined && isRight && this.#doesKeyHold(record)) {
+    if (record !== undefined && isRight && isInForce(record, this.#clock.nowMs())) {
       this.#rememberedKeys.set(text, record);
       return record;
     }
@@ -237,14 +233,6 @@ export class Access {
     this.#failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId, reason });
     return undefined;
   }
-
-  #doesKeyHold(key: ApiKeyRecord): boolean {
-    return key.revokedAtMs === null && !hasExpired(key, this.#clock.nowMs());
-  }
-}
-
-function hasExpired({ expiresAtMs }: { readonly expiresAtMs: EpochMs | null }, now: EpochMs): boolean {
-  return expiresAtMs !== null && now >= expiresAtMs;
 }
 
 /** One text for every mistake reveals nothing. */

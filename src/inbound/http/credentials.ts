@@ -3,13 +3,11 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { EpochMs } from '../../../machines/values/time.js';
 import type { Cancel, Clock } from '../../ports/clock.js';
 import type {
-  ApiKeyRecord,
   CredentialChange,
   CredentialKind,
   CredentialRecord,
   CredentialSet,
   CredentialUse,
-  OauthClientRecord,
 } from '../../ports/credentials.js';
 import type { Log } from '../../ports/log.js';
 import { ENERGY_MANAGEMENT } from '../../ports/records.js';
@@ -26,13 +24,12 @@ export interface CredentialDirectory {
   apply(change: CredentialChange): void;
   /** Forgets everything: another node changes the credentials from now on. */
   clear(): void;
-  apiKey(keyId: string): ApiKeyRecord | undefined;
-  oauthClient(clientId: string): OauthClientRecord | undefined;
+  find(kind: CredentialKind, id: string): CredentialRecord | undefined;
   /** The tenant has the Energy Management feature (contract section 5, rule 5). */
   isFeatureEnabled(tenantUuid: TenantUuid): boolean;
 }
 
-const NONE: CredentialSet = { tenants: [], apiKeys: [], oauthClients: [], mqttLogins: [] };
+const NONE: CredentialSet = { tenants: [], credentials: [], mqttLogins: [] };
 
 export function createCredentialDirectory(): CredentialDirectory {
   let current = indexOf(NONE);
@@ -40,13 +37,11 @@ export function createCredentialDirectory(): CredentialDirectory {
   const unseen = new Map<string, CredentialRecord>();
 
   function put(credential: CredentialRecord): void {
-    if (credential.kind === 'apiKey') current.apiKeys.set(credential.id, apiKeyOf(credential));
-    else current.oauthClients.set(credential.id, clientOf(credential));
+    current[credential.kind].set(credential.id, credential);
   }
 
   function isSeen({ kind, id, endedAtMs }: CredentialRecord): boolean {
-    const read =
-      kind === 'apiKey' ? current.apiKeys.get(id)?.revokedAtMs : current.oauthClients.get(id)?.disabledAtMs;
+    const read = current[kind].get(id)?.endedAtMs;
     // Undefined: there is no such row. Null: it has not ended.
     return endedAtMs === null ? read !== undefined : typeof read === 'number';
   }
@@ -73,30 +68,28 @@ export function createCredentialDirectory(): CredentialDirectory {
       current = indexOf(NONE);
       unseen.clear();
     },
-    apiKey: (keyId) => current.apiKeys.get(keyId),
-    oauthClient: (clientId) => current.oauthClients.get(clientId),
+    find: (kind, id) => current[kind].get(id),
     isFeatureEnabled: (tenantUuid) => current.enabledTenants.has(tenantUuid),
   };
 }
 
-function apiKeyOf({ id, endedAtMs, tenantUuid, secretHash, scopes, expiresAtMs }: CredentialRecord) {
-  return { keyId: id, tenantUuid, secretHash, scopes, expiresAtMs, revokedAtMs: endedAtMs };
-}
-
-function clientOf({ id, endedAtMs, tenantUuid, secretHash, scopes, expiresAtMs }: CredentialRecord) {
-  return { clientId: id, tenantUuid, secretHash, scopes, expiresAtMs, disabledAtMs: endedAtMs };
-}
-
-function indexOf(set: CredentialSet) {
+function indexOf({ tenants, credentials }: CredentialSet) {
+  const ofKind = (kind: CredentialKind) =>
+    new Map(credentials.filter((each) => each.kind === kind).map((each) => [each.id, each]));
+  const enabled = tenants.filter(({ features }) => features.includes(ENERGY_MANAGEMENT));
   return {
-    apiKeys: new Map(set.apiKeys.map((key) => [key.keyId, key])),
-    oauthClients: new Map(set.oauthClients.map((client) => [client.clientId, client])),
-    enabledTenants: new Set(
-      set.tenants
-        .filter((tenant) => tenant.features.includes(ENERGY_MANAGEMENT))
-        .map((tenant) => tenant.tenantUuid),
-    ),
+    apiKey: ofKind('apiKey'),
+    client: ofKind('client'),
+    enabledTenants: new Set(enabled.map(({ tenantUuid }) => tenantUuid)),
   };
+}
+
+/** It has neither ended nor expired. */
+export function isInForce(
+  { endedAtMs, expiresAtMs }: Pick<CredentialRecord, 'endedAtMs' | 'expiresAtMs'>,
+  now: EpochMs,
+): boolean {
+  return endedAtMs === null && (expiresAtMs === null || now < expiresAtMs);
 }
 
 // Records the last use of each credential in memory, and writes it in batches.
@@ -104,13 +97,18 @@ function indexOf(set: CredentialSet) {
 /** A credential in steady use costs one write in this time, however many requests it signs in. */
 const WRITE_EVERY_MS = 60_000;
 
+type NotedUse = CredentialUse & { usedAtMs: EpochMs };
+
 export class CredentialUses {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #write: Store['noteCredentialUses'];
-  /** One entry for each credential that signed in since the start. */
-  readonly #last = new Map<string, CredentialUse>();
-  readonly #unwritten = new Set<string>();
+  /** One entry for each credential that signed in since the start, by its id. */
+  readonly #last: Readonly<Record<CredentialKind, Map<string, NotedUse>>> = {
+    apiKey: new Map(),
+    client: new Map(),
+  };
+  readonly #unwritten = new Set<NotedUse>();
   #cancel: Cancel | undefined;
   #isStopped = false;
 
@@ -126,15 +124,20 @@ export class CredentialUses {
 
   /** Fast, and never fails. */
   note({ kind, id, tenantUuid }: Omit<CredentialUse, 'usedAtMs'>): void {
-    const ref = credentialRef({ kind, id });
-    this.#last.set(ref, { kind, id, tenantUuid, usedAtMs: this.#clock.nowMs() });
-    this.#unwritten.add(ref);
-    this.#writeLater();
+    const usedAtMs = this.#clock.nowMs();
+    let use = this.#last[kind].get(id);
+    if (use === undefined) {
+      use = { kind, id, tenantUuid, usedAtMs };
+      this.#last[kind].set(id, use);
+    }
+    use.usedAtMs = usedAtMs;
+    this.#unwritten.add(use);
+    if (this.#cancel === undefined) this.#writeLater();
   }
 
   /** Last use in this process; undefined if the credential did not sign in here. */
   lastUsedAtMs(kind: CredentialKind, id: string): EpochMs | undefined {
-    return this.#last.get(credentialRef({ kind, id }))?.usedAtMs;
+    return this.#last[kind].get(id)?.usedAtMs;
   }
 
   /** Writes the rest. A database that takes no writes does not delay a stop. */
@@ -153,14 +156,14 @@ export class CredentialUses {
   }
 
   async #writeAll(): Promise<void> {
-    const refs = [...this.#unwritten];
-    if (refs.length === 0) return;
+    const uses = [...this.#unwritten];
+    if (uses.length === 0) return;
     this.#unwritten.clear();
     try {
-      await this.#write(refs.flatMap((ref) => this.#last.get(ref) ?? []));
+      await this.#write(uses);
     } catch (error) {
       this.#log.warn({ err: error }, 'the last use of credentials could not be written; trying again');
-      for (const ref of refs) this.#unwritten.add(ref);
+      for (const use of uses) this.#unwritten.add(use);
       this.#writeLater();
     }
   }

@@ -9,7 +9,7 @@ import type { Grantor } from '../../ports/credentials.js';
 import type { Scope } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
-import { type Access, type Caller, credentialOf } from './access.js';
+import type { Access, Caller } from './access.js';
 import type { Endpoint } from './endpoint.js';
 import { type Answer, sendJson, toJson } from './exchange.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
@@ -135,7 +135,7 @@ export function createEndpointHandler<Context>(
             warning = advice;
           },
         };
-        return answer(application, asked, credentialOf(caller));
+        return answer(application, asked, caller);
       };
       const send = (view: object) =>
         sendJson(response, endpoint.status, serialize(view), headersOf(endpoint, view, warning));

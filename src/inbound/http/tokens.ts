@@ -6,6 +6,7 @@ import type { EpochMs } from '../../../machines/values/time.js';
 import { boundedCache } from '../../bounded-cache.js';
 import { TOKEN_LIFETIME_S } from '../../features/tokens/tokens.js';
 import type { Clock } from '../../ports/clock.js';
+import type { CredentialRecord } from '../../ports/credentials.js';
 import { SCOPES, type Scope } from '../../ports/records.js';
 import { secretIdOf } from '../../secrets.js';
 import type { TokenKeys } from './token-keys.js';
@@ -36,10 +37,7 @@ export interface VerifiedToken {
 
 export interface Tokens {
   /** A signed token that expires `TOKEN_LIFETIME_S` from now. */
-  issue(
-    client: { readonly clientId: string; readonly tenantUuid: TenantUuid; readonly secretHash: string },
-    scopes: readonly Scope[],
-  ): string;
+  issue(client: Pick<CredentialRecord, 'id' | 'tenantUuid' | 'secretHash'>, scopes: readonly Scope[]): string;
   /** A token that was verified recently with keys still in force; it may have expired since. */
   recall(token: string): VerifiedToken | undefined;
   /** Verifies signature, issuer, audience and expiry; undefined if any is wrong. */
@@ -70,7 +68,7 @@ export function createTokens({ keys, clock }: { readonly keys: TokenKeys; readon
         {
           iss: ISSUER,
           aud: AUDIENCE,
-          sub: client.clientId,
+          sub: client.id,
           tenantUuid: client.tenantUuid,
           scope: scopes.join(' '),
           secretId: secretIdOf(client.secretHash),

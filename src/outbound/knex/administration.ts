@@ -3,25 +3,20 @@
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import {
-  apiKeyRow,
-  loadApiKeys,
-  loadCredentialHistory,
+  endCredential,
+  insertCredential,
+  loadCredentialsOf,
   loadMqttLogins,
-  loadOauthClients,
   loadTenants,
-  oauthClientRow,
-  provisionApiKeys,
+  provisionCredentials,
   provisionGateways,
-  provisionOauthClients,
   type TenantRow,
 } from '../../features/credentials/rows.js';
-import {
-  type Administration,
-  AdministrationError,
-  type CredentialOrigin,
-  type PasswordSeal,
-  type ProvisionedTenant,
-  type ProvisioningAction,
+import type {
+  Administration,
+  PasswordSeal,
+  ProvisionedTenant,
+  ProvisioningAction,
 } from '../../ports/administration.js';
 import type { Log } from '../../ports/log.js';
 import { Database } from './database.js';
@@ -48,8 +43,8 @@ async function provisionTenant(
     const revision = await nextRevision(trx);
     actions = [
       await provisionTenantRow(trx, tenant),
-      ...(await provisionApiKeys(trx, tenant, options.atMs)),
-      ...(await provisionOauthClients(trx, tenant, options.atMs)),
+      ...(await provisionCredentials(trx, 'apiKey', tenant, options.atMs)),
+      ...(await provisionCredentials(trx, 'client', tenant, options.atMs)),
       ...(await provisionSites(trx, tenant, options.atMs)),
       ...(await provisionGateways(trx, tenant)),
     ];
@@ -112,59 +107,27 @@ function administrationOver(database: Database): Administration {
     provision: (tenant, settings) => noted(orUnavailable(() => provisionTenant(knex, tenant, settings))),
     listTenants: () => orUnavailable(() => inSnapshot(knex, listTenants)),
     setFeature: (tenantUuid, feature, enabled) =>
-      noted(changeCredentials(knex, tenantUuid, (trx) => setFeature(trx, tenantUuid, feature, enabled))),
-    addApiKey: (key, origin) =>
       noted(
-        changeCredentials(knex, key.tenantUuid, (trx) =>
-          insertNew(
-            trx,
-            'api_keys',
-            'key_id',
-            { ...apiKeyRow(key), ...originRow(origin) },
-            `key id ${key.keyId} is taken`,
-          ),
-        ),
+        changeCredentials(knex, async (trx, mark) => {
+          await mark(tenantUuid);
+          await setFeature(trx, tenantUuid, feature, enabled);
+        }),
       ),
-    listApiKeys: (tenantUuid) => orUnavailable(() => loadApiKeys(knex, tenantUuid)),
-    revokeApiKey: (keyId, atMs) =>
+    addCredential: (credential) =>
       noted(
-        endCredential(knex, 'api_keys', { key_id: keyId }, 'revoked_at_ms', atMs, `there is no key ${keyId}`),
+        changeCredentials(knex, async (trx, mark) => {
+          await mark(credential.tenantUuid);
+          await insertCredential(trx, credential);
+        }),
       ),
-    addOauthClient: (client, origin) =>
-      noted(
-        changeCredentials(knex, client.tenantUuid, (trx) =>
-          insertNew(
-            trx,
-            'oauth_clients',
-            'client_id',
-            { ...oauthClientRow(client), expires_at_ms: client.expiresAtMs, ...originRow(origin) },
-            `client id ${client.clientId} is taken`,
-          ),
-        ),
-      ),
-    listOauthClients: (tenantUuid) => orUnavailable(() => loadOauthClients(knex, tenantUuid)),
-    disableOauthClient: (clientId, atMs) =>
-      noted(
-        endCredential(
-          knex,
-          'oauth_clients',
-          { client_id: clientId },
-          'disabled_at_ms',
-          atMs,
-          `there is no client ${clientId}`,
-        ),
-      ),
-    listCredentials: (kind, tenantUuid) =>
-      orUnavailable(() => inSnapshot(knex, (trx) => loadCredentialHistory(trx, kind, tenantUuid))),
+    endCredential: (kind, id, atMs) =>
+      noted(changeCredentials(knex, async (trx, mark) => mark(await endCredential(trx, kind, id, atMs)))),
+    listCredentials: (kind, tenantUuid) => orUnavailable(() => loadCredentialsOf(knex, kind, tenantUuid)),
     mqttLogins: (tenantUuid) => orUnavailable(() => loadMqttLogins(knex, tenantUuid)),
     passwordSeals: (tenantUuid) => orUnavailable(() => loadPasswordSeals(knex, tenantUuid)),
     keepPasswordSeals: (tenantUuid, seals) => orUnavailable(() => keepPasswordSeals(knex, tenantUuid, seals)),
     close: () => database.close(),
   };
-}
-
-function originRow(origin: CredentialOrigin | undefined): Readonly<Record<string, string | number | null>> {
-  return { name: origin?.name ?? null, created_at_ms: origin?.createdAtMs ?? null };
 }
 
 async function loadPasswordSeals(knex: Knex, tenantUuid: TenantUuid): Promise<readonly PasswordSeal[]> {
@@ -205,17 +168,20 @@ async function countByTenant(trx: Knex.Transaction, table: string): Promise<Map<
   return new Map(rows.map((row) => [row.tenant_uuid, row.count]));
 }
 
-/** Runs `change` and marks the tenant's credentials as changed, in one transaction. */
+/**
+ * Runs `change` in a transaction. It calls `mark` for the tenant whose credentials it changes, which fails with
+ * AdministrationError for an unknown tenant.
+ */
 function changeCredentials(
   knex: Knex,
-  tenantUuid: TenantUuid,
-  change: (trx: Knex.Transaction) => Promise<void>,
+  change: (trx: Knex.Transaction, mark: (tenantUuid: TenantUuid) => Promise<void>) => Promise<void>,
 ): Promise<void> {
   return orUnavailable(() =>
     inTransaction(knex, async (trx) => {
       const revision = await nextRevision(trx);
-      await markChanged(trx, tenantUuid, revision, { sites: false, credentials: true });
-      await change(trx);
+      await change(trx, (tenantUuid) =>
+        markChanged(trx, tenantUuid, revision, { sites: false, credentials: true }),
+      );
     }),
   );
 }
@@ -233,39 +199,4 @@ async function setFeature(
   await trx('tenants')
     .where('tenant_uuid', tenantUuid)
     .update({ features: JSON.stringify([...features]) });
-}
-
-async function insertNew(
-  trx: Knex.Transaction,
-  table: string,
-  idColumn: string,
-  row: Readonly<Record<string, string | number | null>>,
-  taken: string,
-): Promise<void> {
-  const held: unknown = await trx(table).where(idColumn, row[idColumn]).first(idColumn);
-  if (held !== undefined) throw new AdministrationError(taken);
-  await trx(table).insert(row);
-}
-
-/** Stamps the end of a key or client; one that ended already keeps its instant. */
-function endCredential(
-  knex: Knex,
-  table: string,
-  id: Readonly<Record<string, string>>,
-  column: string,
-  atMs: number,
-  unknown: string,
-): Promise<void> {
-  return orUnavailable(() =>
-    inTransaction(knex, async (trx) => {
-      const revision = await nextRevision(trx);
-      const row: { tenant_uuid: TenantUuid } | undefined = await trx(table).where(id).first('tenant_uuid');
-      if (row === undefined) throw new AdministrationError(unknown);
-      await trx(table)
-        .where(id)
-        .whereNull(column)
-        .update({ [column]: atMs });
-      await markChanged(trx, row.tenant_uuid, revision, { sites: false, credentials: true });
-    }),
-  );
 }

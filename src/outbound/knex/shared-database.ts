@@ -111,7 +111,7 @@ function narrowed(store: Store, shard: Shard, loadNames: () => ReturnType<typeof
     ...store,
     async loadCredentials() {
       const tenants = (await loadNames()).filter(({ tenantUuid }) => isOurs(tenantUuid));
-      return { tenants, apiKeys: [], oauthClients: [], mqttLogins: [] };
+      return { tenants, credentials: [], mqttLogins: [] };
     },
     async revisionSince(since) {
       const revision = await store.revisionSince(since);

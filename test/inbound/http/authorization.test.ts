@@ -70,7 +70,7 @@ describe.each(EVERY_SAMPLE)('endpoint $number: $method $pattern (section 5)', (s
       const { envelope } = await expectRefusal(sample, { 'x-api-key': key }, 401, 'UNAUTHORIZED');
       expect(envelope.error.message).toBe(first.envelope.error.message);
     }
-    for (const change of [{ revokedAtMs: NOW_MS }, { expiresAtMs: NOW_MS }]) {
+    for (const change of [{ endedAtMs: NOW_MS }, { expiresAtMs: NOW_MS }]) {
       rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord(change)] }));
       const { envelope } = await expectRefusal(sample, KEY, 401, 'UNAUTHORIZED');
       expect(envelope.error.message).toBe(first.envelope.error.message);
@@ -90,7 +90,7 @@ describe.each(EVERY_SAMPLE)('endpoint $number: $method $pattern (section 5)', (s
     }
     const headers = bearer(rig);
     for (const oauthClients of [
-      [clientRecord({ disabledAtMs: NOW_MS })],
+      [clientRecord({ endedAtMs: NOW_MS })],
       [],
       [clientRecord({ tenantUuid: OTHER_TENANT })],
     ]) {
@@ -176,8 +176,8 @@ describe('a credential over time (section 5)', () => {
     expect([await read(KEY), await read(token)]).toEqual([200, 200]);
     rig.credentials.replace(
       credentialSet({
-        apiKeys: [apiKeyRecord({ revokedAtMs: rig.time.now })],
-        oauthClients: [clientRecord({ disabledAtMs: rig.time.now })],
+        apiKeys: [apiKeyRecord({ endedAtMs: rig.time.now })],
+        oauthClients: [clientRecord({ endedAtMs: rig.time.now })],
       }),
     );
     expect([await read(KEY), await read(token)]).toEqual([401, 401]);

@@ -20,12 +20,7 @@ import { createTokens } from '../../../src/inbound/http/tokens.js';
 import { createLogger } from '../../../src/log.js';
 import { createMetrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
-import type {
-  ApiKeyRecord,
-  CredentialRecord,
-  CredentialSet,
-  OauthClientRecord,
-} from '../../../src/ports/credentials.js';
+import type { CredentialRecord, CredentialSet } from '../../../src/ports/credentials.js';
 import type { Log } from '../../../src/ports/log.js';
 import { ENERGY_MANAGEMENT, SCOPES } from '../../../src/ports/records.js';
 import { formatApiKey, hashSecret } from '../../../src/secrets.js';
@@ -60,38 +55,45 @@ const SETTINGS: ServerSettings & HttpSettings = {
   trustProxy: 0,
 };
 
-export function apiKeyRecord(overrides: Partial<ApiKeyRecord> = {}): ApiKeyRecord {
+function credentialRecord(kind: CredentialRecord['kind'], id: string): CredentialRecord {
   return {
-    keyId: 'harbour1',
+    kind,
+    id,
     tenantUuid: TENANT,
-    secretHash: hashSecret(KEY_SECRET),
+    secretHash: '',
     scopes: SCOPES,
     expiresAtMs: null,
-    revokedAtMs: null,
-    ...overrides,
+    endedAtMs: null,
+    name: null,
+    createdAtMs: null,
+    createdBy: null,
+    endedBy: null,
+    lastUsedAtMs: null,
   };
 }
 
-export function clientRecord(overrides: Partial<OauthClientRecord> = {}): OauthClientRecord {
-  return {
-    clientId: CLIENT.id,
-    tenantUuid: TENANT,
-    secretHash: hashSecret(CLIENT.secret),
-    scopes: SCOPES,
-    expiresAtMs: null,
-    disabledAtMs: null,
-    ...overrides,
-  };
+export function apiKeyRecord(overrides: Partial<CredentialRecord> = {}): CredentialRecord {
+  return { ...credentialRecord('apiKey', 'harbour1'), secretHash: hashSecret(KEY_SECRET), ...overrides };
 }
 
-export function credentialSet(overrides: Partial<CredentialSet> = {}): CredentialSet {
+export function clientRecord(overrides: Partial<CredentialRecord> = {}): CredentialRecord {
+  return { ...credentialRecord('client', CLIENT.id), secretHash: hashSecret(CLIENT.secret), ...overrides };
+}
+
+export function credentialSet({
+  apiKeys = [apiKeyRecord(), apiKeyRecord({ id: 'airport1', tenantUuid: OTHER_TENANT })],
+  oauthClients = [clientRecord()],
+  ...overrides
+}: Partial<CredentialSet> & {
+  readonly apiKeys?: readonly CredentialRecord[];
+  readonly oauthClients?: readonly CredentialRecord[];
+} = {}): CredentialSet {
   return {
     tenants: [
       { tenantUuid: TENANT, name: 'Harbour Charging', features: [ENERGY_MANAGEMENT] },
       { tenantUuid: OTHER_TENANT, name: 'Airport Charging', features: [ENERGY_MANAGEMENT] },
     ],
-    apiKeys: [apiKeyRecord(), apiKeyRecord({ keyId: 'airport1', tenantUuid: OTHER_TENANT })],
-    oauthClients: [clientRecord()],
+    credentials: [...apiKeys, ...oauthClients],
     mqttLogins: [],
     ...overrides,
   };
@@ -218,25 +220,8 @@ function administrationOf(parts: {
   return { tenantCredentials, credentialUses };
 }
 
-function credentialRecord(kind: CredentialRecord['kind'], id: string): CredentialRecord {
-  return {
-    kind,
-    id,
-    tenantUuid: TENANT,
-    secretHash: '',
-    scopes: SCOPES,
-    expiresAtMs: null,
-    endedAtMs: null,
-    name: null,
-    createdAtMs: null,
-    createdBy: null,
-    endedBy: null,
-    lastUsedAtMs: null,
-  };
-}
-
 /** A token as a client of the tenant gets it. */
-export function bearer(rig: Rig, overrides: Partial<OauthClientRecord> = {}): Record<string, string> {
+export function bearer(rig: Rig, overrides: Partial<CredentialRecord> = {}): Record<string, string> {
   const client = clientRecord(overrides);
   return { authorization: `Bearer ${rig.tokens.issue(client, client.scopes)}` };
 }

@@ -112,7 +112,7 @@ describe('failed attempts of an address', () => {
     rig = await createRig();
     expect(await statusOf(KEY)).toBe(200);
     await failOften();
-    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ revokedAtMs: 1 })] }));
+    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ endedAtMs: 1 })] }));
     expect(await statusOf(KEY)).toBe(429);
   });
 
@@ -136,8 +136,8 @@ describe('failed attempts of an address', () => {
       credentialSet({
         oauthClients: [
           clientRecord({ secretHash: await hashPassword(CLIENT.secret) }),
-          clientRecord({ clientId: 'neighbour', secretHash: await hashPassword('a secret of its own') }),
-          clientRecord({ clientId: 'generated', secretHash: await hashPassword(generated) }),
+          clientRecord({ id: 'neighbour', secretHash: await hashPassword('a secret of its own') }),
+          clientRecord({ id: 'generated', secretHash: await hashPassword(generated) }),
         ],
       }),
     );

@@ -151,7 +151,7 @@ describe('a stream ends, with the reason', () => {
 
   it('when its key is revoked', async () => {
     const stream = await open();
-    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ revokedAtMs: rig.time.now })] }));
+    rig.credentials.replace(credentialSet({ apiKeys: [apiKeyRecord({ endedAtMs: rig.time.now })] }));
     rig.time.tick(1000);
     await expectEnd(stream, 'UNAUTHORIZED');
   });
@@ -165,7 +165,7 @@ describe('a stream ends, with the reason', () => {
 
   it('when its client is disabled', async () => {
     const stream = await open(bearer(rig));
-    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ disabledAtMs: rig.time.now })] }));
+    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ endedAtMs: rig.time.now })] }));
     rig.time.tick(1000);
     await expectEnd(stream, 'UNAUTHORIZED');
   });

@@ -179,7 +179,7 @@ describe('the token endpoint', () => {
       expect(refusal).toMatchObject({ status: 401, code: 'UNAUTHORIZED' });
       messages.add(refusal.message);
     }
-    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ disabledAtMs: NOW_MS })] }));
+    rig.credentials.replace(credentialSet({ oauthClients: [clientRecord({ endedAtMs: NOW_MS })] }));
     messages.add((await refusalOf(await ask({ ...GRANT, ...BODY_CREDENTIAL }))).message);
     expect(messages.size).toBe(1);
   });

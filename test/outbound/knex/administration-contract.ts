@@ -28,8 +28,20 @@ import {
   tenant,
 } from './harbour.js';
 
-const KEY = { keyId: 'demo0001', secretHash: 'k1', scopes: ['locations:read'], expiresAtMs: 99 } as const;
-const CLIENT = { clientId: 'backend', secretHash: 'c1', scopes: ['org:write'] } as const;
+const KEY = { id: 'demo0001', secretHash: 'k1', scopes: ['locations:read'], expiresAtMs: 99 } as const;
+const CLIENT = { id: 'backend', secretHash: 'c1', scopes: ['org:write'] } as const;
+const PROVISIONED = {
+  tenantUuid: HARBOUR,
+  expiresAtMs: null,
+  endedAtMs: null,
+  name: null,
+  createdAtMs: 1,
+  createdBy: null,
+  endedBy: null,
+  lastUsedAtMs: null,
+};
+const NEW_KEY = { ...KEY, kind: 'apiKey', tenantUuid: HARBOUR } as const;
+const NEW_CLIENT = { ...CLIENT, kind: 'client', tenantUuid: HARBOUR, expiresAtMs: null } as const;
 const GATEWAY = { gatewayId: 'gw', mqttSecretHash: 'g1', controllers: [CRANE] } as const;
 const FULL: ProvisionedTenant = {
   ...HARBOUR_TENANT,
@@ -97,8 +109,10 @@ export function describeAdministration(server: () => DatabaseServer): void {
       await provision(FULL);
       expect(await store.loadCredentials()).toEqual({
         tenants: [{ tenantUuid: HARBOUR, name: 'A tenant', features: ['energy-management'] }],
-        apiKeys: [{ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null }],
-        oauthClients: [{ ...CLIENT, tenantUuid: HARBOUR, expiresAtMs: null, disabledAtMs: null }],
+        credentials: [
+          { ...PROVISIONED, kind: 'apiKey', ...KEY },
+          { ...PROVISIONED, kind: 'client', ...CLIENT },
+        ],
         mqttLogins: [
           {
             tenantUuid: HARBOUR,
@@ -147,7 +161,7 @@ export function describeAdministration(server: () => DatabaseServer): void {
         ['Location pier', 80],
         ['New', null],
       ]);
-      expect((await store.loadCredentials()).oauthClients).toHaveLength(1);
+      expect(await administration.listCredentials('client')).toHaveLength(1);
     });
 
     it('stores the fuses of a location, the feeders and leases of its connectors, and changes nothing the second time', async () => {
@@ -293,15 +307,19 @@ export function describeAdministration(server: () => DatabaseServer): void {
 
     it('never restores a revoked key or a disabled client', async () => {
       await provision(FULL);
-      await administration.revokeApiKey(KEY.keyId, 10);
-      await administration.disableOauthClient(CLIENT.clientId, 11);
+      await administration.endCredential('apiKey', KEY.id, 10);
+      await administration.endCredential('client', CLIENT.id, 11);
       await provision({
         ...FULL,
         apiKeys: [{ ...KEY, secretHash: 'k2' }],
         oauthClients: [{ ...CLIENT, secretHash: 'c2' }],
       });
-      expect(await administration.listApiKeys()).toMatchObject([{ secretHash: 'k2', revokedAtMs: 10 }]);
-      expect(await administration.listOauthClients()).toMatchObject([{ secretHash: 'c2', disabledAtMs: 11 }]);
+      expect(await administration.listCredentials('apiKey')).toMatchObject([
+        { secretHash: 'k2', endedAtMs: 10 },
+      ]);
+      expect(await administration.listCredentials('client')).toMatchObject([
+        { secretHash: 'c2', endedAtMs: 11 },
+      ]);
     });
 
     it.each<[string, ProvisionedTenant]>([
@@ -356,33 +374,30 @@ export function describeAdministration(server: () => DatabaseServer): void {
     it('adds keys and clients, lists them by tenant and ends them once', async () => {
       await provision(tenant(HARBOUR, []));
       await provision(tenant(RIVAL, []));
-      await administration.addApiKey({ ...KEY, tenantUuid: HARBOUR, revokedAtMs: null });
-      await administration.addOauthClient({
-        ...CLIENT,
-        tenantUuid: RIVAL,
-        expiresAtMs: null,
-        disabledAtMs: null,
-      });
-      expect(await administration.listApiKeys(RIVAL)).toEqual([]);
-      expect(await administration.listOauthClients(HARBOUR)).toEqual([]);
-      await administration.revokeApiKey(KEY.keyId, 10);
-      await administration.revokeApiKey(KEY.keyId, 20);
-      await administration.disableOauthClient(CLIENT.clientId, 30);
-      expect(await administration.listApiKeys(HARBOUR)).toMatchObject([{ ...KEY, revokedAtMs: 10 }]);
-      expect(await administration.listOauthClients(RIVAL)).toMatchObject([{ ...CLIENT, disabledAtMs: 30 }]);
+      await administration.addCredential(NEW_KEY);
+      await administration.addCredential({ ...NEW_CLIENT, tenantUuid: RIVAL });
+      expect(await administration.listCredentials('apiKey', RIVAL)).toEqual([]);
+      expect(await administration.listCredentials('client', HARBOUR)).toEqual([]);
+      await administration.endCredential('apiKey', KEY.id, 10);
+      await administration.endCredential('apiKey', KEY.id, 20);
+      await administration.endCredential('client', CLIENT.id, 30);
+      expect(await administration.listCredentials('apiKey', HARBOUR)).toMatchObject([
+        { ...KEY, endedAtMs: 10 },
+      ]);
+      expect(await administration.listCredentials('client', RIVAL)).toMatchObject([
+        { ...CLIENT, endedAtMs: 30 },
+      ]);
     });
 
     it('refuses unknown tenants, keys and clients, and ids already taken', async () => {
       await provision(FULL);
-      const key = { ...KEY, tenantUuid: RIVAL, revokedAtMs: null };
-      const client = { ...CLIENT, tenantUuid: HARBOUR, expiresAtMs: null, disabledAtMs: null };
       const refused = [
         () => administration.setFeature(RIVAL, 'energy-management', true),
-        () => administration.addApiKey({ ...key, keyId: 'new00000' }),
-        () => administration.addApiKey({ ...key, tenantUuid: HARBOUR }),
-        () => administration.addOauthClient(client),
-        () => administration.revokeApiKey('nobody00', 1),
-        () => administration.disableOauthClient('nobody', 1),
+        () => administration.addCredential({ ...NEW_KEY, id: 'new00000', tenantUuid: RIVAL }),
+        () => administration.addCredential(NEW_KEY),
+        () => administration.addCredential(NEW_CLIENT),
+        () => administration.endCredential('apiKey', 'nobody00', 1),
+        () => administration.endCredential('client', 'nobody', 1),
       ];
       const before = await everything(store);
       for (const ask of refused) await expect(ask()).rejects.toBeInstanceOf(AdministrationError);
@@ -412,17 +427,10 @@ export function describeAdministration(server: () => DatabaseServer): void {
       await provision(FULL);
       const changes = [
         () => administration.setFeature(HARBOUR, 'energy-management', false),
-        () => administration.addApiKey({ ...KEY, keyId: 'k2', tenantUuid: HARBOUR, revokedAtMs: null }),
-        () => administration.revokeApiKey('k2', 1),
-        () =>
-          administration.addOauthClient({
-            ...CLIENT,
-            clientId: 'c2',
-            tenantUuid: HARBOUR,
-            expiresAtMs: null,
-            disabledAtMs: null,
-          }),
-        () => administration.disableOauthClient('c2', 1),
+        () => administration.addCredential({ ...NEW_KEY, id: 'k2' }),
+        () => administration.endCredential('apiKey', 'k2', 1),
+        () => administration.addCredential({ ...NEW_CLIENT, id: 'c2' }),
+        () => administration.endCredential('client', 'c2', 1),
         () => provision({ ...FULL, gateways: [{ ...GATEWAY, mqttSecretHash: 'g2' }] }),
       ];
       for (const change of changes) {

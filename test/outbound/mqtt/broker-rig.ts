@@ -46,7 +46,7 @@ export function loginOf(tenant: string, name: string, controllers: readonly stri
 }
 
 export function credentialsOf(...mqttLogins: MqttLoginRecord[]): CredentialSet {
-  return { tenants: [], apiKeys: [], oauthClients: [], mqttLogins };
+  return { tenants: [], credentials: [], mqttLogins };
 }
 
 // Both tenants have a charger `q1-a`: ids are unique only within a tenant.

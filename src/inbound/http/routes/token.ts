@@ -3,14 +3,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
-import type { EpochMs } from '../../../../machines/values/time.js';
 import { clientCredentialSchema } from '../../../features/tokens/contract.js';
 import { issueToken } from '../../../features/tokens/tokens.js';
 import type { PasswordCheck } from '../../../password-check.js';
 import type { Clock } from '../../../ports/clock.js';
-import type { OauthClientRecord } from '../../../ports/credentials.js';
+import type { CredentialRecord } from '../../../ports/credentials.js';
 import { type FailedSignIns, tooManyFailures } from '../access.js';
-import type { CredentialDirectory, CredentialUses } from '../credentials.js';
+import { type CredentialDirectory, type CredentialUses, isInForce } from '../credentials.js';
 import { type BodyReader, type Handler, parseBody } from '../endpoint-handler.js';
 import { sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
@@ -20,7 +19,7 @@ export function createTokenHandler(options: {
   readonly tokens: Tokens;
   readonly readBody: BodyReader;
   readonly clock: Clock;
-  readonly authenticateClient: (request: Request, body: unknown) => Promise<OauthClientRecord>;
+  readonly authenticateClient: (request: Request, body: unknown) => Promise<CredentialRecord>;
 }): Handler {
   const { tokens, readBody, authenticateClient, clock } = options;
   return async (request, response) => {
@@ -56,20 +55,20 @@ export function createAuthenticateClient(options: {
   readonly failedSignIns: FailedSignIns;
   readonly clock: Clock;
   readonly uses: CredentialUses;
-}): (request: ClientRequest, body: unknown) => Promise<OauthClientRecord> {
+}): (request: ClientRequest, body: unknown) => Promise<CredentialRecord> {
   const { credentials, passwordCheck, failedSignIns, clock, uses } = options;
 
   async function clientOf(
     { clientId, secret }: ClientCredential,
     address: string,
-  ): Promise<OauthClientRecord | undefined> {
-    const stored = credentials.oauthClient(clientId)?.secretHash;
+  ): Promise<CredentialRecord | undefined> {
+    const stored = credentials.find('client', clientId)?.secretHash;
     const verdict = await passwordCheck.check({ address, name: clientId, password: secret, stored });
     // The client may have changed during the check of its secret.
-    const client = credentials.oauthClient(clientId);
+    const client = credentials.find('client', clientId);
     const isRight = verdict.is === 'right' && client?.secretHash === stored;
     if (isRight && client !== undefined && isInForce(client, clock.nowMs())) {
-      uses.note({ kind: 'client', id: clientId, tenantUuid: client.tenantUuid });
+      uses.note(client);
       return client;
     }
     const reason = client === undefined ? 'no such client' : isRight ? 'disabled or expired' : 'wrong secret';
@@ -89,10 +88,6 @@ export function createAuthenticateClient(options: {
       { 'www-authenticate': 'Basic realm="headroom", charset="UTF-8"' },
     );
   };
-}
-
-function isInForce({ disabledAtMs, expiresAtMs }: OauthClientRecord, now: EpochMs): boolean {
-  return disabledAtMs === null && (expiresAtMs === null || now < expiresAtMs);
 }
 
 /**
