@@ -13,6 +13,7 @@ import {
 import type { Command } from 'commander';
 import { type Document, isAlias, isMap, parseDocument } from 'yaml';
 import { systemClock } from '../src/clock.js';
+import { siteLoginsOf } from '../src/features/provisioned-fields.js';
 import type { ProvisioningAction } from '../src/ports/administration.js';
 import { OperatorError } from '../src/ports/operator-error.js';
 import { exposureOf } from '../src/private-files.js';
@@ -124,12 +125,10 @@ function fieldsOf({ tenantUuid, apiKeys, clients, locations, gateways }: TenantE
   clients.forEach(({ clientId }, i) => {
     fields.push({ kind: 'client', id: clientId, path: ['clients', i, 'clientSecret'] });
   });
-  locations.forEach(({ operator, siteMeter, chargers }, i) => {
+  locations.forEach(({ chargers, ...location }, i) => {
     const at = ['locations', i];
-    if (operator !== undefined)
-      fields.push({ kind: 'operator', id: operator.operatorUuid, path: [...at, 'operator', 'mqttPassword'] });
-    if (siteMeter !== undefined)
-      fields.push({ kind: 'siteMeter', id: siteMeter.meterUuid, path: [...at, 'siteMeter', 'mqttPassword'] });
+    for (const { field, id } of siteLoginsOf(location))
+      fields.push({ kind: field, id, path: [...at, field, 'mqttPassword'] });
     chargers.forEach(({ controllerUuid }, j) => {
       fields.push({ kind: 'charger', id: controllerUuid, path: [...at, 'chargers', j, 'mqttPassword'] });
     });

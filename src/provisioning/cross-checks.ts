@@ -10,6 +10,7 @@ import {
   PHASE_ROTATIONS,
 } from '../../machines/power/fuses.js';
 import { MINIMUM_CURRENT_A, MINIMUM_TENTHS_A, tenthsOfDcW } from '../../machines/values/units.js';
+import { SITE_LOGIN_IDS } from '../features/provisioned-fields.js';
 import { parseApiKey } from '../secrets.js';
 import { dcPowerSchema, efficiencySchema, phaseCurrentsSchema } from './field-schemas.js';
 import { quote, quotedIfOdd } from './quote.js';
@@ -287,8 +288,9 @@ function tenantProblems(tenant: Found): FieldProblem[] {
   const logins = [
     ...chargers,
     ...collect(tenant, ['gateways', '*', 'gatewayId']),
-    ...collect(tenant, ['locations', '*', 'operator', 'operatorUuid']),
-    ...collect(tenant, ['locations', '*', 'siteMeter', 'meterUuid']),
+    ...Object.entries(SITE_LOGIN_IDS).flatMap(([field, id]) =>
+      collect(tenant, ['locations', '*', field, id]),
+    ),
   ];
   return [
     ...duplicates(collect(tenant, ['locations', '*', 'locationId']), 'inside the tenant'),

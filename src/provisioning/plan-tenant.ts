@@ -1,6 +1,7 @@
 // Turns a tenant of a provisioning file into rows: hashes preset secrets, and generates missing ones.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
 import type { ProvisionedOperator } from '../features/operator-limit/contract.js';
+import { type SiteLoginField, siteLoginsOf } from '../features/provisioned-fields.js';
 import type { ProvisionedSiteMeter } from '../features/site-meter/contract.js';
 import type { PasswordSeal, ProvisionedTenant } from '../ports/administration.js';
 import type { CredentialRecord, MqttLoginRecord } from '../ports/credentials.js';
@@ -130,7 +131,7 @@ function textOf(presets: readonly PresetSecret[]): string {
 
 /** A secret that was generated because the file names none. It is shown once, and only its hash is stored. */
 export interface IssuedSecret {
-  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | 'operator' | 'siteMeter';
+  readonly kind: 'api-key' | 'client' | 'charger' | 'gateway' | SiteLoginField;
   readonly id: string;
   readonly secret: string;
 }
@@ -178,7 +179,7 @@ class SecretPlan {
   }
 
   /** undefined keeps the stored password. */
-  login(kind: 'charger' | 'gateway' | 'operator' | 'siteMeter', id: string): string | undefined {
+  login(kind: 'charger' | 'gateway' | SiteLoginField, id: string): string | undefined {
     const hash = this.#password(kind, id);
     return hash === this.#stored.get(ownerOf(kind, id)) ? undefined : hash;
   }
@@ -219,9 +220,8 @@ export function presetsOf(
   };
   return [
     ...clients.flatMap(({ clientId, clientSecret }) => preset('client', clientId, clientSecret)),
-    ...locations.flatMap(({ operator, siteMeter, chargers }) => [
-      ...(operator === undefined ? [] : preset('operator', operator.operatorUuid, operator.mqttPassword)),
-      ...(siteMeter === undefined ? [] : preset('siteMeter', siteMeter.meterUuid, siteMeter.mqttPassword)),
+    ...locations.flatMap(({ chargers, ...location }) => [
+      ...siteLoginsOf(location).flatMap(({ field, id, mqttPassword }) => preset(field, id, mqttPassword)),
       ...chargers.flatMap(({ controllerUuid, mqttPassword }) =>
         preset('charger', controllerUuid, mqttPassword),
       ),
