@@ -164,7 +164,7 @@ class LiveActorSystem implements ActorSystem {
   }
 
   location(tenantUuid: TenantUuid, locationId: LocationId): LocationEntity | undefined {
-    return this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    return this.#directory.tenants.get(tenantUuid)?.locations.get(locationId);
   }
 
   async start(): Promise<void> {
@@ -288,9 +288,9 @@ class LiveActorSystem implements ActorSystem {
       },
       onCredentials,
       onTenant: (tenantUuid, state) => {
-        const isNew = this.#directory.tenant(tenantUuid) === undefined;
+        const isNew = this.#directory.tenants.get(tenantUuid) === undefined;
         this.#recovery.reconcile(tenantUuid, state, clock.nowMs());
-        const tenant = this.#directory.tenant(tenantUuid);
+        const tenant = this.#directory.tenants.get(tenantUuid);
         // For a tenant that is new to this process, the stored open alarms
         // are loaded. Later ones are in memory already.
         if (isNew && tenant !== undefined) this.#enforcement.openAlarms(tenant, state.openAlarms);

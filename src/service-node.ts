@@ -170,13 +170,18 @@ export class ServiceNode {
       credentials: this.#credentials,
       tenantCredentials: this.#tenantCredentials,
       credentialUses: this.#uses,
-      areReadsRefused: () => [...this.#held.values()].some(({ actors }) => actors.areReadsRefused()),
+      areReadsRefused: this.#areReadsRefused,
       version: VERSION,
       ...exchanges,
       // Requests that arrive during a stop are forwarded to the nodes that follow.
-      isStopping: () => forwarding === undefined && exchanges.isStopping(),
+      ...(forwarding !== undefined && { isStopping: () => false }),
     });
   }
+
+  readonly #areReadsRefused = (): boolean => {
+    for (const { actors } of this.#held.values()) if (actors.areReadsRefused()) return true;
+    return false;
+  };
 
   /** One of several nodes, of which one at a time runs the whole database. */
   get #standsBy(): boolean {
@@ -193,7 +198,7 @@ export class ServiceNode {
   };
 
   readonly #withApplication: WithApplication = (tenantUuid, request, response, handle) => {
-    const shard = this.#options.database.shardOf(tenantUuid);
+    const shard = this.#whole ?? this.#options.database.shardOf(tenantUuid);
     const running = this.#runningHere(shard);
     if (running === undefined) return this.#forward(shard, request, response);
     if (this.#whole === undefined) running.due.take(response);

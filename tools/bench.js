@@ -31,7 +31,7 @@ const BENCHMARKS = {
   energy: 'the share of the requested energy, against published algorithms and the optimum; docs/energy.md',
   building: 'cars beside a building, against perfect foresight; --days --hours --seed',
   phases: 'one-phase cars and phase switching, against the best schedule',
-  hops: 'files and functions that one request passes, by V8 coverage; --list',
+  hops: 'files and functions that one request passes, by V8 coverage; --list --way --rounds',
   nodes: 'three nodes against one, processor time for each connector; --seconds --connectors',
   takeover: 'the time without a node after one is killed; --times --connectors',
 };

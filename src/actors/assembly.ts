@@ -161,7 +161,7 @@ export class Assembly {
   tenant(tenantUuid: TenantUuid, organizationStack: ProfileStack, now: EpochMs): Tenant {
     const { directory } = this.#options;
     const actor = createActor(organizationMachine, { input: { stack: organizationStack, now } });
-    const tenant = directory.tenant(tenantUuid);
+    const tenant = directory.tenants.get(tenantUuid);
     tenant?.organization.actor.stop();
     const organization: OrganizationEntity =
       tenant === undefined

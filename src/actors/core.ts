@@ -128,7 +128,7 @@ export function findCluster(directory: Directory, tenantUuid: TenantUuid, cluste
 
 /** @throws DomainError SERVICE_UNAVAILABLE while the actors of a new tenant are still being built. */
 export function findTenant(directory: Directory, tenantUuid: TenantUuid): Tenant {
-  const tenant = directory.tenant(tenantUuid);
+  const tenant = directory.tenants.get(tenantUuid);
   if (tenant === undefined)
     throw new DomainError('SERVICE_UNAVAILABLE', 'The organization is being set up; try again.');
   return tenant;

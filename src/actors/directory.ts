@@ -78,17 +78,6 @@ export interface Tenant {
 /** An entity with boundaries on the scheduler. */
 export type TimedEntity = LocationEntity | OrganizationEntity;
 
-/** Next instant at which anything of the entity begins or ends. */
-function nextBoundaryOfEntity(entity: TimedEntity, now: EpochMs): EpochMs | undefined {
-  if (entity.kind === 'location') return nextLocationBoundary(entity.actor.getSnapshot().context, now);
-  return nextBoundaryAfter(entity.actor.getSnapshot().context.stack, now);
-}
-
-/** True if a profile of the entity's own stack ends at `atMs`. */
-function hasEndAt(entity: TimedEntity, atMs: EpochMs): boolean {
-  return entity.actor.getSnapshot().context.stack.some((profile) => profile.endsAtMs === atMs);
-}
-
 /**
  * The location's own effective limit as of its last event, kW. For the present value the directory must catch up first.
  */
@@ -105,7 +94,6 @@ export function supervisorOf({ actor }: LocationEntity): LocationSupervisor {
   return actor.getSnapshot().context.supervisor;
 }
 
-/** A child of the location's actor. */
 /** Powers in kW. */
 export interface DrawnKw {
   readonly actualKw: number;
@@ -118,6 +106,7 @@ export function drawnKwOf(location: LocationEntity): DrawnKw {
   return { actualKw: actualW / 1000, estimatedKw: estimatedW === undefined ? null : estimatedW / 1000 };
 }
 
+/** A child of the location's actor. */
 export function connectorActorOf(location: LocationEntity, key: string): ConnectorActor | undefined {
   return location.actor.getSnapshot().context.connectors.get(key);
 }
@@ -148,6 +137,7 @@ export class Directory {
   readonly #clock: Clock;
   readonly #scheduler: Scheduler<TimedEntity>;
   readonly #tenants = new Map<TenantUuid, Tenant>();
+  readonly tenants: ReadonlyMap<TenantUuid, Tenant> = this.#tenants;
   /** New limits of cluster members. The cluster receives them after the present event has been handled everywhere. */
   readonly #changedMembers = new Map<ClusterEntity, Map<LocationId, ClusterMember>>();
   #depth = 0;
@@ -163,22 +153,16 @@ export class Directory {
     this.#listener = listener;
   }
 
-  get tenants(): ReadonlyMap<TenantUuid, Tenant> {
-    return this.#tenants;
-  }
-
-  tenant(tenantUuid: TenantUuid): Tenant | undefined {
-    return this.#tenants.get(tenantUuid);
-  }
-
   addTenant(tenant: Tenant): Tenant {
     this.#tenants.set(tenant.tenantUuid, tenant);
     return tenant;
   }
 
   sendToLocation(location: LocationEntity, event: LocationEvent): void {
-    const now = instantOf(event);
-    if (now !== undefined && this.#isLate(location, event, now))
+    const timed = 'event' in event ? event.event : event;
+    const now = 'now' in timed ? timed.now : undefined;
+    // Time comes first: a boundary that is due precedes any other event.
+    if (now !== undefined && event.type !== 'boundary.reached' && this.#scheduler.isDue(location, now))
       this.#sendLocation(location, { type: 'boundary.reached', now });
     this.#sendLocation(location, event);
     if (now !== undefined) this.rearm(location, now);
@@ -186,14 +170,10 @@ export class Directory {
 
   sendToOrganization(organization: OrganizationEntity, event: HolderEvent): void {
     const { now } = event;
-    if (this.#isLate(organization, event, now)) organization.actor.send({ type: 'boundary.reached', now });
+    if (event.type !== 'boundary.reached' && this.#scheduler.isDue(organization, now))
+      organization.actor.send({ type: 'boundary.reached', now });
     organization.actor.send(event);
     this.rearm(organization, now);
-  }
-
-  /** Time comes first: a boundary that is due precedes any other event. */
-  #isLate(entity: TimedEntity, { type }: LocationEvent | HolderEvent, now: EpochMs): boolean {
-    return type !== 'boundary.reached' && this.#scheduler.isDue(entity, now);
   }
 
   /** Delivers several events as one: each affected cluster shares anew once, after all of them. */
@@ -282,12 +262,20 @@ export class Directory {
     this.#listener?.onPlan(location);
   }
 
-  /** Sets the scheduler to the entity's next boundary. */
+  /** Sets the scheduler to the next instant at which anything of the entity begins or ends. */
   rearm(entity: TimedEntity, now: EpochMs): void {
-    const dueAtMs = nextBoundaryOfEntity(entity, now);
-    if (dueAtMs === undefined) this.#scheduler.cancel(entity);
+    const { stack } = entity.actor.getSnapshot().context;
+    const dueAtMs =
+      entity.kind === 'location'
+        ? nextLocationBoundary(entity.actor.getSnapshot().context, now)
+        : nextBoundaryAfter(stack, now);
+    if (dueAtMs === undefined) {
+      this.#scheduler.cancel(entity);
+      return;
+    }
     // At one instant, ends precede starts.
-    else this.#scheduler.schedule(entity, dueAtMs, hasEndAt(entity, dueAtMs));
+    const isEnd = stack.some((profile) => profile.endsAtMs === dueAtMs);
+    this.#scheduler.schedule(entity, dueAtMs, isEnd);
   }
 
   /** Passes an actor's effect to the entities that it concerns, then to the listener. Never throws. */
@@ -351,10 +339,4 @@ function setMembers(cluster: ClusterEntity, locationIds: readonly LocationId[]):
 
 function memberOf(location: LocationEntity, setLimitKw: number): ClusterMember {
   return { locationId: location.record.locationId, setLimitKw, reserved: supervisorOf(location).reserved };
-}
-
-/** Instant of an event; undefined for an event without one. */
-function instantOf(event: LocationEvent): EpochMs | undefined {
-  const told = 'event' in event ? event.event : event;
-  return 'now' in told ? told.now : undefined;
 }

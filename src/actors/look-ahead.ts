@@ -198,15 +198,16 @@ export function adviseOn(
   core: Core,
   outlooks: readonly Outlook[],
   advise: Advise,
-  isConcerned: (cause: LimitCause) => boolean = () => true,
+  isConcerned?: (cause: LimitCause) => boolean,
 ): void {
   const shares = sharesAhead(outlooks);
   const findings: Finding[] = [];
   for (const { location, spans } of outlooks) {
     const clusters = [...location.clusters].flatMap((cluster) => shares.scales.get(cluster) ?? []);
     const { locationId } = location.record;
-    const limits = limitsInForce(sourcesAhead(location, clusters), cutOff(spans, shares.untilMs));
-    const concerned = limits.filter(({ cause }) => isConcerned(cause));
+    const looked = shares.untilMs === Number.POSITIVE_INFINITY ? spans : cutOff(spans, shares.untilMs);
+    const limits = limitsInForce(sourcesAhead(location, clusters), looked);
+    const concerned = isConcerned === undefined ? limits : limits.filter(({ cause }) => isConcerned(cause));
     const shortfalls = findShortfalls(concerned, connectorsOf(location));
     if (shortfalls.length > 0) findings.push({ locationId, shortfalls });
   }
@@ -256,7 +257,6 @@ function sharesAhead(outlooks: readonly Outlook[]): {
 }
 
 function cutOff(spans: readonly TimeWindow[], untilMs: EpochMs): readonly TimeWindow[] {
-  if (untilMs === Number.POSITIVE_INFINITY) return spans;
   return spans
     .map(({ startsAtMs, endsAtMs }) => ({ startsAtMs, endsAtMs: Math.min(endsAtMs, untilMs) }))
     .filter(({ startsAtMs, endsAtMs }) => startsAtMs < endsAtMs);

@@ -32,7 +32,7 @@ export class Overload {
   }
 
   get areReadsRefused(): boolean {
-    return this.#state === 'readsRefused';
+    return this.#actor.getSnapshot().value === 'readsRefused';
   }
 
   get #state(): OverloadState {

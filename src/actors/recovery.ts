@@ -54,7 +54,7 @@ export interface Recovery {
 export function createRecovery(directory: Directory, assembly: Assembly): Recovery {
   function reconcileTenant(tenantUuid: TenantUuid, state: TenantState, now: EpochMs): void {
     const stacks = indexStacks(state.profiles);
-    const held = directory.tenant(tenantUuid);
+    const held = directory.tenants.get(tenantUuid);
     const tenant =
       held !== undefined && isRunningWith(held.organization.actor.getSnapshot(), stacks.organization)
         ? held

@@ -98,7 +98,7 @@ export class WarmUp {
     });
     const instant = { now: clock.nowMs(), nowMs: clock.monotonicMs() };
     createRecovery(directory, assembly).reconcile(tenantUuid, state, instant.now);
-    for (const { actor } of directory.tenant(tenantUuid)?.locations.values() ?? [])
+    for (const { actor } of directory.tenants.get(tenantUuid)?.locations.values() ?? [])
       actor.send({ type: 'decision.due', ...instant });
     this.#kept = directory;
   }

@@ -53,7 +53,7 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     connectorId: ConnectorId,
   ): ConnectorMeter | undefined {
     const key = connectorKey({ controllerUuid, connectorId });
-    const connector = this.#directory.tenant(tenantUuid)?.connectors.get(key);
+    const connector = this.#directory.tenants.get(tenantUuid)?.connectors.get(key);
     if (connector?.location.record.locationId !== locationId) return undefined;
     return new Meter(connector, this.#directory, this.#enforcement);
   }
@@ -64,7 +64,7 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     locationId: LocationId,
     message: unknown,
   ): RecordResult | undefined {
-    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const location = this.#directory.tenants.get(tenantUuid)?.locations.get(locationId);
     const verdict = location && this.#receiveSite(kind, location, message);
     return verdict && (verdict === 'accepted' ? 'accepted' : 'refused');
   }
@@ -75,7 +75,7 @@ export class ConnectorTelemetryHandler implements TelemetryHandler {
     controllerUuid: ControllerUuid,
     state: ChargerState,
   ): RecordResult | undefined {
-    const location = this.#directory.tenant(tenantUuid)?.locations.get(locationId);
+    const location = this.#directory.tenants.get(tenantUuid)?.locations.get(locationId);
     const connectors = [...(location?.connectors.values() ?? [])].filter(
       ({ record }) => record.controllerUuid === controllerUuid,
     );

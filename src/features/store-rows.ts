@@ -1,13 +1,13 @@
 // The rows of all features: the statement for each kind of change, and the rows from which a tenant's actors are built.
 import type { Knex } from 'knex';
 import type { TenantUuid } from '../../machines/values/ids.js';
-import { loadReservations, putReservations } from '../outbound/knex/reservations.js';
 import { loadLocations } from '../outbound/knex/sites.js';
 import { lockTenants } from '../outbound/knex/transaction.js';
 import type { TenantState } from '../ports/records.js';
 import type { Change, ChangeOf, Submission } from '../ports/store.js';
 import { beginAlarms, changeAlarms, endAlarms, loadOpenAlarms } from './alarms/rows.js';
 import { loadClusters, writeClusters } from './clusters/rows.js';
+import { loadReservations, putReservations } from './entitlements/rows.js';
 import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js';
 import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
 import { putPowerMinutes } from './power-history/rows.js';

@@ -13,7 +13,8 @@ describe('A profile that has ended', () => {
     ],
     [
       'organization',
-      (harbour: ReturnType<typeof createHarbour>) => harbour.directory.tenant(HARBOUR)?.organization.actor,
+      (harbour: ReturnType<typeof createHarbour>) =>
+        harbour.directory.tenants.get(HARBOUR)?.organization.actor,
     ],
   ])('has no actor any more: of a %s', (_, actorOf) => {
     const harbour = createHarbour(ROWS);

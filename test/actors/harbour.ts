@@ -168,7 +168,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
       return meter;
     },
     quay(): LocationEntity {
-      const found = directory.tenant(HARBOUR)?.locations.get(QUAY);
+      const found = directory.tenants.get(HARBOUR)?.locations.get(QUAY);
       if (found === undefined) throw new Error('there is no quay');
       return found;
     },

@@ -51,7 +51,7 @@ describe('a location whose actor threw', () => {
 
   it('still answers from its last state, and the others live on', () => {
     expect(effectiveLimitKwOf(quay())).toBe(30);
-    expect([...(directory.tenant(HARBOUR)?.locations.values() ?? [])].map(statusOf)).toEqual([
+    expect([...(directory.tenants.get(HARBOUR)?.locations.values() ?? [])].map(statusOf)).toEqual([
       'active',
       'error',
     ]);
@@ -108,14 +108,14 @@ describe('a connector whose actor threw', () => {
 
 describe('an organization whose actor threw', () => {
   it('is built again from rows, and its tenant keeps its locations and clusters', () => {
-    const tenant = directory.tenant(HARBOUR);
+    const tenant = directory.tenants.get(HARBOUR);
     if (tenant === undefined) throw new Error('there is no tenant');
     const event = { type: 'profile.submitted', profile: poison(), now: clock.nowMs() } as const;
     directory.sendToOrganization(tenant.organization, event);
     expect(statusOf(tenant.organization)).toBe('error');
     expect(defects).toHaveLength(1);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
-    expect(directory.tenant(HARBOUR)).toBe(tenant);
+    expect(directory.tenants.get(HARBOUR)).toBe(tenant);
     expect(tenant.organization.actor.getSnapshot()).toMatchObject({
       status: 'active',
       context: { stack: [{ limitKw: 500 }] },
@@ -126,7 +126,7 @@ describe('an organization whose actor threw', () => {
 
 describe('a cluster whose actor threw', () => {
   it('is built again from rows, and its members have its shares', () => {
-    const cluster = directory.tenant(HARBOUR)?.clusters.get('both');
+    const cluster = directory.tenants.get(HARBOUR)?.clusters.get('both');
     const members = [
       {
         locationId: QUAY,
@@ -139,7 +139,7 @@ describe('a cluster whose actor threw', () => {
     directory.together(() => cluster?.actor.send({ type: 'members.changed', members }));
     expect(defects).toHaveLength(1);
     recovery.reconcile(HARBOUR, ROWS, clock.nowMs());
-    expect(directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().status).toBe('active');
+    expect(directory.tenants.get(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().status).toBe('active');
     expect(quay().actor.getSnapshot().context).toMatchObject({ limit: { limitKw: 15 } });
     clock.advance(60_000);
     expect(quay().actor.getSnapshot().context).toMatchObject({ limit: { limitKw: 20 } });

@@ -112,11 +112,13 @@ export class Access {
   }
 
   /**
-   * The Bearer token decides if both schemes are sent.
-   * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before. A
-   * valid credential passes from every address: keys and tokens are too long to guess.
+   * The caller of a request with the right for `scope`. The Bearer token decides if both schemes are sent.
+   * @param locals receives the tenant of a valid credential, also if the request is refused
+   * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before, or
+   * for too many requests of the tenant; DomainError FEATURE_NOT_ENABLED or INSUFFICIENT_SCOPE. A valid credential
+   * passes from every address: keys and tokens are too long to guess.
    */
-  authenticate(request: Presented): Caller {
+  admit(request: Presented, scope: Scope, locals: { tenantUuid: TenantUuid | undefined }): Caller {
     const bearer = BEARER.exec(request.headers.authorization ?? '');
     const key = request.headers['x-api-key'];
     let caller: Caller | undefined;
@@ -124,11 +126,7 @@ export class Access {
     else if (typeof key === 'string') caller = this.#callerOfKey(key, request);
     if (caller === undefined) throw unauthorized();
     this.#uses.note(caller);
-    return caller;
-  }
-
-  /** @throws Refusal RATE_LIMITED, DomainError FEATURE_NOT_ENABLED or INSUFFICIENT_SCOPE. */
-  authorize(caller: Caller, scope: Scope): void {
+    locals.tenantUuid = caller.tenantUuid;
     const now = this.#clock.monotonicMs();
     const bucket = this.#bucketOf(caller.tenantUuid);
     if (!bucket.take(now)) {
@@ -140,6 +138,7 @@ export class Access {
     }
     const refusal = this.#refusalOf(caller, scope);
     if (refusal !== undefined) throw refusal;
+    return caller;
   }
 
   /** The refusal that the caller would get now, or undefined: a check for answers that go on. */

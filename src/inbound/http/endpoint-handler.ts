@@ -3,13 +3,12 @@ import express, { type Request, type Response } from 'express';
 import type { z } from 'zod';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
-import type { Asked } from '../../actors/core.js';
+import type { Asked, Operation } from '../../actors/core.js';
 import type { Application } from '../../features/application.js';
 import type { Grantor } from '../../ports/credentials.js';
-import type { Scope } from '../../ports/records.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
-import type { Access, Caller } from './access.js';
+import type { Access } from './access.js';
 import type { Endpoint } from './endpoint.js';
 import { type Answer, sendJson, toJson } from './exchange.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
@@ -27,13 +26,14 @@ export function createBodyReader(options: {
   readonly limitBytes: number;
   readonly form: boolean;
 }): BodyReader {
-  const always = () => true;
   const limit = options.limitBytes;
-  const readJson = express.json({ limit, strict: false, type: always });
-  const readForm = express.urlencoded({ limit, extended: false, type: always });
+  const readJson = express.json({ limit, strict: false, type: JSON_TYPES });
+  const readForm = express.urlencoded({ limit, extended: false, type: FORM_TYPE });
 
   return (request, response) => {
-    if (!hasBody(request)) return Promise.resolve({});
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    const hasBody = encoding !== undefined || (length !== undefined && Number(length) > 0);
+    if (!hasBody) return Promise.resolve({});
     const isForm = options.form && Boolean(request.is(FORM_TYPE));
     if (!isForm && !request.is(JSON_TYPES)) {
       const accepted = options.form ? `${FORM_TYPE} or application/json` : 'application/json';
@@ -47,21 +47,14 @@ export function createBodyReader(options: {
   };
 }
 
-function hasBody(request: Request): boolean {
-  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
-  return encoding !== undefined || (length !== undefined && Number(length) > 0);
-}
-
-/** The body by `schema`, unknown fields left out. @throws DomainError INVALID_REQUEST_BODY naming each field. */
-export function parseBody<S extends z.ZodType>(schema: S, body: unknown): z.output<S> {
-  return parsed(schema, body, (place, rule) => `${place === '' ? 'body' : place}: ${rule}`);
-}
-
-/** The same for other data. `describe` makes the message of one issue; its place is empty for the whole. */
-function parsed<S extends z.ZodType>(
+/**
+ * `data` by `schema`, unknown fields left out. `describe` makes the message of one issue; its place is empty for the
+ * whole. @throws DomainError INVALID_REQUEST_BODY naming each field.
+ */
+export function parseBody<S extends z.ZodType>(
   schema: S,
   data: unknown,
-  describe: (place: string, rule: string) => string,
+  describe = (place: string, rule: string) => `${place === '' ? 'body' : place}: ${rule}`,
 ): z.output<S> {
   const result = schema.safeParse(data, { error: plainRule });
   if (result.success) return result.data;
@@ -84,7 +77,7 @@ export function parseQuery<S extends z.ZodObject>(schema: S, text: string): z.ou
     }
     for (const value of values) known[name] = value;
   }
-  return parsed(schema, known, parameterMessage);
+  return parseBody(schema, known, parameterMessage);
 }
 
 /** The text after `?` in a request's target. */
@@ -93,7 +86,10 @@ export function queryOf(target: string): string {
   return mark === -1 ? '' : target.slice(mark + 1);
 }
 
-export type Handler = (request: Request, response: Answer) => void | Promise<void>;
+/** Express gives a list as a parameter only for a wildcard in the pattern, and no path here has one. */
+export type Parameters = Readonly<Record<string, string>>;
+
+export type Handler = (request: Request<Parameters>, response: Answer) => void | Promise<void>;
 
 /** Answers for a tenant: calls `handle` with this node's application, or forwards to the node that owns the tenant. */
 export type WithApplication = (
@@ -109,17 +105,17 @@ export interface EndpointParts {
   readonly readBody: BodyReader;
 }
 
-/** @param answer passes a checked request on */
+/** @param operation of the application, or a function for an endpoint that the node answers */
 export function createEndpointHandler<Context>(
   endpoint: Endpoint<Context>,
-  answer: (application: Application, asked: Asked, caller: Grantor) => object | Promise<object>,
+  operation: Operation | ((asked: Asked, caller: Grantor) => object | Promise<object>),
   { withApplication, access, readBody }: EndpointParts,
 ): Handler {
   const { requestSchema, querySchema } = endpoint;
   const unasked = querySchema?.parse({});
   const serialize = endpoint.isAnswerStable ? createStableSerializer() : toJson;
   return (request, response) => {
-    const caller = authenticate(request, response, access, endpoint.scope);
+    const caller = access.admit(request, endpoint.scope, response.locals);
     const { tenantUuid } = caller;
     return withApplication(tenantUuid, request, response, (application) => {
       let warning: string | undefined;
@@ -128,14 +124,16 @@ export function createEndpointHandler<Context>(
         const asked = {
           tenantUuid,
           requestId: response.locals.requestId,
-          path: parametersOf(request),
+          path: request.params,
           body,
           query: querySchema === undefined || text === '' ? unasked : parseQuery(querySchema, text),
           warn(advice: string) {
             warning = advice;
           },
         };
-        return answer(application, asked, caller);
+        return typeof operation === 'function'
+          ? operation(asked, caller)
+          : application.answer(operation, asked);
       };
       const send = (view: object) =>
         sendJson(response, endpoint.status, serialize(view), headersOf(endpoint, view, warning));
@@ -146,19 +144,6 @@ export function createEndpointHandler<Context>(
       return view instanceof Promise ? view.then(send) : send(view);
     });
   };
-}
-
-/** Express gives a list only for a wildcard in the pattern. No path here has one. */
-function parametersOf({ params }: Request): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(params).map(([name, text]) => [name, String(text)]));
-}
-
-/** @throws Refusal and DomainError if the caller is unknown, or lacks the right. */
-export function authenticate(request: Request, response: Answer, access: Access, scope: Scope): Caller {
-  const caller = access.authenticate(request);
-  response.locals.tenantUuid = caller.tenantUuid;
-  access.authorize(caller, scope);
-  return caller;
 }
 
 /** `Location` of a created resource, and the `Warning` of a success. */

@@ -22,29 +22,20 @@ import { API_SECURITY_HEADERS } from './security-headers.js';
  * @throws DomainError INVALID_REQUEST_BODY, and ends the connection with the answer
  */
 function requireOneReading(
-  request: { readonly rawHeaders: readonly string[]; readonly httpVersion: string },
+  { rawHeaders, httpVersion }: { readonly rawHeaders: readonly string[]; readonly httpVersion: string },
   response: ServerResponse,
 ): void {
-  const problem = problemOf(request);
+  let problem: string | undefined;
+  const hosts = valuesOf(rawHeaders, 'host');
+  const encodings = valuesOf(rawHeaders, 'transfer-encoding');
+  const [encoding = 'chunked'] = encodings;
+  if (hosts.length === 0 && httpVersion !== '1.0') problem = 'Host: required in HTTP/1.1';
+  else if (hosts.length > 1) problem = 'Host: sent more than once; send it once';
+  else if (encodings.length > 1) problem = 'Transfer-Encoding: sent more than once; send it once';
+  else if (encoding.toLowerCase() !== 'chunked') problem = 'Transfer-Encoding: must be chunked';
   if (problem === undefined) return;
   response.shouldKeepAlive = false;
   throw new DomainError('INVALID_REQUEST_BODY', problem);
-}
-
-function problemOf({
-  rawHeaders,
-  httpVersion,
-}: {
-  readonly rawHeaders: readonly string[];
-  readonly httpVersion: string;
-}): string | undefined {
-  const hosts = valuesOf(rawHeaders, 'host');
-  if (hosts.length === 0 && httpVersion !== '1.0') return 'Host: required in HTTP/1.1';
-  if (hosts.length > 1) return 'Host: sent more than once; send it once';
-  const encodings = valuesOf(rawHeaders, 'transfer-encoding');
-  if (encodings.length > 1) return 'Transfer-Encoding: sent more than once; send it once';
-  const [encoding = 'chunked'] = encodings;
-  return encoding.toLowerCase() === 'chunked' ? undefined : 'Transfer-Encoding: must be chunked';
 }
 
 /** Values of all headers of this name, which is in lower case. */
@@ -128,40 +119,35 @@ interface ExchangeParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
 }
 
 /** Middleware for all requests: assigns an id, logs and counts the answer, and refuses a request with two readings. */
-export function createReception(
-  parts: ExchangeParts,
-): (request: Request, response: Answer, next: NextFunction) => void {
+export function createReception({
+  clock,
+  requestLog,
+  metrics,
+  unanswered,
+}: ExchangeParts): (request: Request, response: Answer, next: NextFunction) => void {
   return (request, response, next) => {
-    trace(request, response, parts);
+    const startedMs = clock.monotonicMs();
+    const { locals } = response;
+    const { method } = request;
+    const path = pathToLog(request.originalUrl);
+    locals.requestId = randomUUID();
+    locals.route = 'unmatched';
+    unanswered.set(response, response);
+    let isSent = false;
+    // `finish` is also emitted for an answer that is dropped with its socket.
+    response.on('finish', () => {
+      isSent = !request.socket.destroyed;
+    });
+    response.on('close', () => {
+      unanswered.delete(response);
+      const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
+      const status = isSent ? response.statusCode : CLIENT_GONE;
+      metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
+      requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
+    });
     requireOneReading(request, response);
     next();
   };
-}
-
-function trace(
-  request: Request,
-  response: Answer,
-  { clock, requestLog, metrics, unanswered }: ExchangeParts,
-): void {
-  const startedMs = clock.monotonicMs();
-  const { locals } = response;
-  const { method } = request;
-  const path = pathToLog(request.originalUrl);
-  locals.requestId = randomUUID();
-  locals.route = 'unmatched';
-  unanswered.set(response, response);
-  let isSent = false;
-  // `finish` is also emitted for an answer that is dropped with its socket.
-  response.on('finish', () => {
-    isSent = !request.socket.destroyed;
-  });
-  response.on('close', () => {
-    unanswered.delete(response);
-    const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
-    const status = isSent ? response.statusCode : CLIENT_GONE;
-    metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
-    requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
-  });
 }
 
 /** The path without the query. It is redacted: a client may have put a key in place of an id. */
@@ -240,19 +226,19 @@ export class DueAnswers {
     this.#due++;
     response.on('close', () => {
       this.#due--;
-      this.#look();
+      if (this.#isEnding) this.#endIfAnswered();
     });
   }
 
   /** Resolves after the last due answer. */
   end(): Promise<void> {
     this.#isEnding = true;
-    this.#look();
+    this.#endIfAnswered();
     return this.#answered;
   }
 
-  #look(): void {
-    if (this.#isEnding && this.#due === 0) this.#tell();
+  #endIfAnswered(): void {
+    if (this.#due === 0) this.#tell();
   }
 }
 

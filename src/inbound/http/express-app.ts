@@ -15,13 +15,14 @@ import type { Log } from '../../ports/log.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { createAsyncApiDocument } from '../../wire/asyncapi.js';
 import type { Health } from '../../wire/health.js';
-import { createOpenApiDocument } from '../../wire/openapi.js';
+import { createOpenApiDocument, type EndpointDescription } from '../../wire/openapi.js';
 import { Access, FailedSignIns } from './access.js';
 import type { CredentialDirectory, CredentialUses } from './credentials.js';
 import {
   createBodyReader,
   createEndpointHandler,
   type Handler,
+  type Parameters,
   type WithApplication,
 } from './endpoint-handler.js';
 import { createErrorHandler } from './error-handler.js';
@@ -171,33 +172,22 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
   const stream = createStreamHandler({ ...parts, access });
   const described = [...ENDPOINTS, ...CREDENTIAL_ENDPOINTS, followEvents, HEALTH_ENDPOINT, issueToken];
 
+  const routeOf = ({ method, path }: EndpointDescription, handler: Handler) =>
+    [method, path, method === 'get' ? whileReadsAreAnswered(handler, parts) : handler] as const;
   const routes: Routes = new Map();
   for (const [method, path, handler] of [
-    ...ENDPOINTS.map((row) => {
-      const answer = createEndpointHandler(
+    ...ENDPOINTS.map((row) => routeOf(row, createEndpointHandler(row, row, checks))),
+    ...CREDENTIAL_ENDPOINTS.map((row) =>
+      routeOf(
         row,
-        (application, asked) => application.answer(row, asked),
-        checks,
-      );
-      return [
-        row.method,
-        row.path,
-        row.method === 'get' ? whileReadsAreAnswered(answer, parts) : answer,
-      ] as const;
-    }),
-    ...CREDENTIAL_ENDPOINTS.map((row) => {
-      const answer = createEndpointHandler(
-        row,
-        (_, asked, caller) => row.handle({ credentials: tenantCredentials, caller }, asked),
-        checks,
-      );
-      return [
-        row.method,
-        row.path,
-        row.method === 'get' ? whileReadsAreAnswered(answer, parts) : answer,
-      ] as const;
-    }),
-    [followEvents.method, followEvents.path, whileReadsAreAnswered(stream, parts)],
+        createEndpointHandler(
+          row,
+          (asked, caller) => row.handle({ credentials: tenantCredentials, caller }, asked),
+          checks,
+        ),
+      ),
+    ),
+    routeOf(followEvents, stream),
     [HEALTH_ENDPOINT.method, HEALTH_ENDPOINT.path, health],
     ['get', HEALTH_PATH, health],
     [issueToken.method, issueToken.path, token],
@@ -237,11 +227,13 @@ function mount(app: Express, path: string, handlers: ReadonlyMap<string, Handler
   const methods = [...handlers.keys()];
   const allow = (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
   // One layer for all methods: `app.all` would add one for each of Node's 34.
-  app.route(path.replace(/\{(\w+)\}/g, ':$1')).all((request, response: Answer) => {
-    response.locals.route = path;
-    const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
-    if (handler !== undefined) return handler(request, response);
-    const advice = (request.method === 'DELETE' && INSTEAD_OF_DELETE.get(path)) || `use ${allow}.`;
-    throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: ${advice}`, { allow });
-  });
+  app
+    .route(path.replace(/\{(\w+)\}/g, ':$1'))
+    .all((request: express.Request<Parameters>, response: Answer) => {
+      response.locals.route = path;
+      const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
+      if (handler !== undefined) return handler(request, response);
+      const advice = (request.method === 'DELETE' && INSTEAD_OF_DELETE.get(path)) || `use ${allow}.`;
+      throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: ${advice}`, { allow });
+    });
 }

@@ -2,7 +2,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import { StoreUnavailableError, type Submission } from '../../ports/store.js';
+import { type Store, StoreUnavailableError, type Submission } from '../../ports/store.js';
 import { asUnavailable, isUnavailable } from './unavailable.js';
 
 const MAX_BATCH = 500;
@@ -56,12 +56,11 @@ export class Journal {
     this.#maxPending = options.maxPending ?? MAX_PENDING;
   }
 
-  /** Resolves when `submission` is on disk, in the order of the calls; all of it is written or nothing. */
-  append(submission: Submission): Promise<void> {
-    return new Promise((resolve, reject) =>
-      this.#enqueue({ ...submission, sinceMs: this.#clock.monotonicMs(), resolve, reject }),
+  /** Resolves when the changes are on disk, in the order of the calls; all of them are written or none. */
+  readonly append: Store['append'] = (tenantUuid, changes) =>
+    new Promise((resolve, reject) =>
+      this.#enqueue({ tenantUuid, changes, sinceMs: this.#clock.monotonicMs(), resolve, reject }),
     );
-  }
 
   /** Milliseconds since the database last refused a commit; undefined if the last commit succeeded. */
   refusedForMs(): number | undefined {
@@ -146,8 +145,12 @@ export class Journal {
     }
     this.#refusedAtMs = undefined;
     this.#metrics.commitSeconds.observe((this.#clock.monotonicMs() - startedMs) / 1000);
-    this.#metrics.commitChanges.observe(batch.reduce((sum, entry) => sum + entry.changes.length, 0));
-    for (const entry of batch) entry.resolve();
+    let changes = 0;
+    for (const entry of batch) {
+      changes += entry.changes.length;
+      entry.resolve();
+    }
+    this.#metrics.commitChanges.observe(changes);
   }
 
   async #fail(batch: readonly Write[], error: unknown): Promise<void> {

@@ -99,7 +99,7 @@ class KnexStore implements Store {
 
   // Fields and not methods: wrappers of a store spread it.
   readonly isOwner: Store['isOwner'] = () => this.ownership.renew();
-  readonly append: Store['append'] = (tenantUuid, changes) => this.#journal.append({ tenantUuid, changes });
+  readonly append: Store['append'];
   readonly loadTenant: Store['loadTenant'] = (tenantUuid) =>
     this.#inTurn(() => loadTenant(this.#knex, tenantUuid));
   readonly glanceAtTenant: Store['glanceAtTenant'] = (tenantUuid) =>
@@ -172,6 +172,7 @@ class KnexStore implements Store {
       metrics,
       ...journal,
     });
+    this.append = this.#journal.append;
     this.ownership = new DatabaseOwnership({
       knex: claimsBy,
       clock,

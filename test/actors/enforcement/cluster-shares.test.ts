@@ -30,9 +30,10 @@ function createPier(clusters: readonly ClusterRecord[]) {
   const harbour = createHarbour(rows);
   const { clock, directory, recovery, enforcement } = harbour;
   enforcement.start();
-  const clusterContext = () => directory.tenant(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().context;
+  const clusterContext = () =>
+    directory.tenants.get(HARBOUR)?.clusters.get('both')?.actor.getSnapshot().context;
   const of = (locationId: typeof PIER): LocationEntity => {
-    const found = directory.tenant(HARBOUR)?.locations.get(locationId);
+    const found = directory.tenants.get(HARBOUR)?.locations.get(locationId);
     if (found === undefined) throw new Error(`there is no ${locationId}`);
     return found;
   };
@@ -114,7 +115,7 @@ describe('A charger that loses its lease', () => {
       harbour.meterOf(at, charger).record(reading, clock.monotonicMs());
     };
     const of = (id: typeof PIER) => {
-      const entity = directory.tenant(HARBOUR)?.locations.get(id);
+      const entity = directory.tenants.get(HARBOUR)?.locations.get(id);
       if (entity === undefined) throw new Error(`there is no ${id}`);
       return entity;
     };
@@ -181,8 +182,8 @@ describe("A lock's 6 A that its share has no room for", () => {
       });
     say(PIER, WINCH, 'heartbeat');
     say(QUAY, CRANE, craneLease);
-    const pier = directory.tenant(HARBOUR)?.locations.get(PIER);
-    const quay = directory.tenant(HARBOUR)?.locations.get(QUAY);
+    const pier = directory.tenants.get(HARBOUR)?.locations.get(PIER);
+    const quay = directory.tenants.get(HARBOUR)?.locations.get(QUAY);
     if (pier === undefined || quay === undefined) throw new Error('there is no pier, or no quay');
     let hb = 0;
     return {

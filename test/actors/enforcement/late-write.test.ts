@@ -31,7 +31,7 @@ async function createQuay() {
   beat(FIRST, 'Charging');
   beat(SECOND, 'Available');
   clock.advance(3_100);
-  const quay = directory.tenant(HARBOUR)?.locations.get(QUAY);
+  const quay = directory.tenants.get(HARBOUR)?.locations.get(QUAY);
   if (quay === undefined) throw new Error('there is no quay');
   const toldA = () => grants.map(({ limitTenthsA }) => limitTenthsA / 10);
   return {

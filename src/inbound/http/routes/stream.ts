@@ -7,13 +7,7 @@ import { followEvents } from '../../../features/stream-views.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
 import type { Access, Caller } from '../access.js';
-import {
-  authenticate,
-  type Handler,
-  parseQuery,
-  queryOf,
-  type WithApplication,
-} from '../endpoint-handler.js';
+import { type Handler, parseQuery, queryOf, type WithApplication } from '../endpoint-handler.js';
 import type { Answer } from '../exchange.js';
 import { toJson } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
@@ -47,7 +41,7 @@ export interface StreamParts {
 
 export function createStreamHandler(parts: StreamParts): Handler {
   return (request, response) => {
-    const caller = authenticate(request, response, parts.access, SCOPE);
+    const caller = parts.access.admit(request, SCOPE, response.locals);
     return parts.withApplication(caller.tenantUuid, request, response, (application) => {
       const { locationId } = parseQuery(querySchema, queryOf(request.url));
       if (request.method === 'HEAD') {

@@ -6,9 +6,9 @@ import {
   connectorKey,
   type TenantUuid,
 } from '../../../machines/values/ids.js';
+import { type Columns, isStored, type KeyedTable, putRows } from '../../outbound/knex/json-rows.js';
 import type { ReservationRecord } from '../../ports/records.js';
 import type { ChangeOf } from '../../ports/store.js';
-import { type Columns, isStored, type KeyedTable, putRows } from './json-rows.js';
 
 interface ReservationRow {
   readonly controller_uuid: ControllerUuid;
