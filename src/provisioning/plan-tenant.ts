@@ -1,8 +1,6 @@
 // Turns a tenant of a provisioning file into rows: hashes preset secrets, and generates missing ones.
 import { guaranteedPowerKw } from '../../machines/limits/guaranteed-power.js';
-import type { ProvisionedOperator } from '../features/operator-limit/contract.js';
 import { type SiteLoginField, siteLoginsOf } from '../features/provisioned-fields.js';
-import type { ProvisionedSiteMeter } from '../features/site-meter/contract.js';
 import type { PasswordSeal, ProvisionedTenant } from '../ports/administration.js';
 import type { CredentialRecord, MqttLoginRecord } from '../ports/credentials.js';
 import {
@@ -19,6 +17,8 @@ import {
   secretIdOf,
 } from '../secrets.js';
 import type { TenantEntry } from './provisioning-schema.js';
+
+type LocationEntry = TenantEntry['locations'][number];
 
 // Hashes the preset secrets of a provisioning file. A stored hash of the same secret stays, unless it is out of date.
 
@@ -242,7 +242,7 @@ export function planTenant(
   const { tenantUuid, name, features, apiKeys, clients, locations, gateways } = entry;
   const plan = new SecretPlan(tenantUuid, held, hashes);
 
-  const planChargers = (chargers: TenantEntry['locations'][number]['chargers']) =>
+  const planChargers = (chargers: LocationEntry['chargers']) =>
     chargers.map(({ controllerUuid, feeder, timing, connectors }) => ({
       controllerUuid,
       timing: timing ?? null,
@@ -252,7 +252,7 @@ export function planTenant(
     }));
 
   const planOperator = (
-    { mqttPassword: _, failsafeKw, ...operator }: ProvisionedOperator,
+    { mqttPassword: _, failsafeKw, ...operator }: NonNullable<LocationEntry['operator']>,
     chargingPoints: number,
   ) => ({
     ...operator,
@@ -260,7 +260,7 @@ export function planTenant(
     mqttSecretHash: plan.login('operator', operator.operatorUuid),
   });
 
-  const planSiteMeter = ({ mqttPassword: _, ...siteMeter }: ProvisionedSiteMeter) => ({
+  const planSiteMeter = ({ mqttPassword: _, ...siteMeter }: NonNullable<LocationEntry['siteMeter']>) => ({
     ...siteMeter,
     mqttSecretHash: plan.login('siteMeter', siteMeter.meterUuid),
   });
@@ -292,6 +292,6 @@ export function planTenant(
   return { tenant, issued: plan.issued };
 }
 
-function connectorsOf(chargers: TenantEntry['locations'][number]['chargers']): number {
+function connectorsOf(chargers: LocationEntry['chargers']): number {
   return chargers.reduce((sum, { connectors }) => sum + connectors.length, 0);
 }

@@ -115,7 +115,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // The gateway is a process of its own. It acts as chargers and reaches the service over the wire only.
   gateway: ['gateway', 'provisioning', 'wire', 'ports', ...MACHINES, ...SHARED_BY_WAYS_IN_AND_OUT, PACKAGES],
-  provisioning: ['provisioning', 'features', EACH_FEATURE, 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
+  provisioning: ['provisioning', 'features', 'wire', 'ports', ...MACHINES, 'secrets', PACKAGES],
   nodes: ['nodes', 'values', 'ports', 'rare-log'],
   term: [
     'actor-system',

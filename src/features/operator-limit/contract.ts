@@ -195,4 +195,3 @@ export const provisionedOperatorSchema = z
     failsafeMinMs: failsafeMinS * 1000,
     missingAfterMs: 2 * heartbeatS * 1000,
   }));
-export type ProvisionedOperator = z.output<typeof provisionedOperatorSchema>;

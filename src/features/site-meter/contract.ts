@@ -154,4 +154,3 @@ export const provisionedSiteMeterSchema = z.strictObject(
   },
   GROUP_RULE,
 );
-export type ProvisionedSiteMeter = z.output<typeof provisionedSiteMeterSchema>;
