@@ -2,12 +2,14 @@
 // and each problem a remedy.
 import { randomUUID } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
+import { type DcOutput, dcWOfAmpere } from '../machines/session/dc-output.js';
 import type {
   ChargerAbilities,
   GatewayAnswer,
   GatewayMessage,
   GatewayRequest,
   MeterBody,
+  MeteredValues,
 } from '../machines/session/gateway-request.js';
 import type { ConnectorId } from '../machines/values/ids.js';
 import { systemClock } from '../src/clock.js';
@@ -64,10 +66,14 @@ const SETTLES_WITHIN_MS = 60_000;
 /** Values arrive within this number of heartbeats. */
 const FRESH_HEARTBEATS = 2.5;
 /** Assumed accuracy of a meter. */
-const TOLERANCE = { share: 0.05, currentA: 0.5 } as const;
+const TOLERANCE_SHARE = 0.05;
+/** A per phase, or kW at the car for DC. */
+const TOLERANCE = 0.5;
 /** Reactive power and rounding make power and currents differ by up to this share. */
 const POWER_FITS_SHARE = 0.2;
 const CARRIES_A = 1;
+/** The car carries more after a rise of this size: A per phase, or kW at the car for DC. */
+const CARRIES = 1;
 const RESTART = 'restart the charger during the check';
 
 interface MeterValue {
@@ -113,16 +119,6 @@ class ChargerAcceptance implements BridgeMonitor {
   async *findings(gateway: OcppGateway): AsyncGenerator<CheckFinding> {
     const [bridge] = gateway.bridges;
     if (bridge === undefined) return;
-    if (bridge.connectors.some(({ dc }) => dc !== undefined)) {
-      yield {
-        check: 'connection',
-        ...fail(
-          'it has DC connectors, and this check measures amperes of AC',
-          'charge a car at each connector beside the gateway: its log names each verified lease',
-        ),
-      };
-      return;
-    }
     const connection = await this.#checkConnection(bridge, gateway);
     yield { check: 'connection', ...connection };
     if (connection.status === 'fail') return;
@@ -133,18 +129,20 @@ class ChargerAcceptance implements BridgeMonitor {
         check: 'car',
         ...unknown(
           'no connector charges',
-          'plug in a car that charges with more than 6 A, and run this again',
+          'plug in a car that charges with more than 6 A (DC: more than minPowerKw), and run this again',
         ),
       };
       return;
     }
     yield { check: 'car', ...pass(`charges at connector ${connector.connectorId}`) };
     yield { check: 'meter values', ...(await this.#checkValues(bridge, connector)) };
-    yield { check: 'phases', ...this.#checkPhases(connector) };
+    const { dc } = connector;
+    if (dc === undefined) yield { check: 'phases', ...this.#checkPhases(connector) };
+    else yield { check: 'voltage', ...this.#checkVoltage(bridge, connector, dc) };
     const lease = await this.#checkLease(bridge, connector);
     yield { check: 'lease', ...lease };
     if (lease.status === 'fail') return;
-    yield* this.#checkCurrent(bridge, connector);
+    yield* this.#checkDraw(bridge, connector);
   }
 
   get #nowMs(): number {
@@ -220,7 +218,7 @@ class ChargerAcceptance implements BridgeMonitor {
     return charging();
   }
 
-  async #checkValues(bridge: ChargerBridge, { connectorId, phases }: BridgedConnector): Promise<Outcome> {
+  async #checkValues(bridge: ChargerBridge, { connectorId, phases, dc }: BridgedConnector): Promise<Outcome> {
     const before = this.#valuesOf(connectorId).length;
     const withinMs = FRESH_HEARTBEATS * bridge.heartbeatMs;
     if (!(await this.#until(() => this.#valuesOf(connectorId).length > before, withinMs)))
@@ -228,22 +226,23 @@ class ChargerAcceptance implements BridgeMonitor {
         `none came within ${withinMs / 1000} s`,
         'set the interval of its meter values to the heartbeat; if it is locked, provision a longer heartbeatS and leaseTtlS',
       );
+    const every = `every ${bridge.heartbeatMs / 1000} s`;
+    if (dc !== undefined) return judgeDcValues(this.#stateOf(bridge, connectorId).values, dc, every);
     const last = this.#valuesOf(connectorId).at(-1)?.body;
     const missing = [
       ...(last?.currentA === undefined ? ['Current.Import of each phase'] : []),
       ...(last?.voltageV === undefined ? ['Voltage'] : []),
       ...(last?.energyWh === undefined ? ['Energy.Active.Import.Register'] : []),
     ];
-    const message = `every ${bridge.heartbeatMs / 1000} s`;
     if (last?.currentA === undefined && phases > 1)
       return unknown(
-        `${message}, without ${missing.join(', ')}`,
+        `${every}, without ${missing.join(', ')}`,
         'all its phases count as used: choose these measurands in the charger if it has them',
       );
     return pass(
       missing.length === 0
-        ? `${message}: power, current, voltage, energy`
-        : `${message}, without ${missing.join(', ')}`,
+        ? `${every}: power, current, voltage, energy`
+        : `${every}, without ${missing.join(', ')}`,
     );
   }
 
@@ -261,7 +260,7 @@ class ChargerAcceptance implements BridgeMonitor {
       (sum, currentA, i) => sum + currentA * (last.voltageV?.[i] || voltageV),
       0,
     );
-    if (Math.abs(fromCurrents - last.powerW) > POWER_FITS_SHARE * Math.max(fromCurrents, last.powerW))
+    if (!fits(fromCurrents, last.powerW))
       return fail(
         `${last.powerW} W, but its currents make ${Math.round(fromCurrents)} W`,
         'units or phases of its meter are wrong: ask its maker; check the number of phases in the file',
@@ -272,14 +271,49 @@ class ChargerAcceptance implements BridgeMonitor {
     );
   }
 
-  async #checkLease(bridge: ChargerBridge, { connectorId }: BridgedConnector): Promise<Outcome> {
-    const isKept = () =>
-      this.#heldBy(bridge, connectorId).seq > 0 && this.#whyNot(bridge, connectorId) === undefined;
+  /** A limit in amperes counts at `maxVoltageV`, so no car may have a higher voltage. */
+  #checkVoltage(
+    bridge: ChargerBridge,
+    { connectorId }: BridgedConnector,
+    { maxVoltageV }: DcOutput,
+  ): Outcome {
+    const { unit, values } = this.#stateOf(bridge, connectorId);
+    const { powerW, currentA, totalVoltageV: carV } = values ?? {};
+    if (carV !== undefined && carV > maxVoltageV)
+      return fail(
+        `the car has ${rounded(carV)} V, and the file has maxVoltageV ${maxVoltageV}`,
+        'provision the highest voltage of its rating plate as maxVoltageV: in amperes it could exceed its grant',
+      );
+    const fromCurrentW = carV === undefined || currentA === undefined ? undefined : carV * currentA[0];
+    if (powerW !== undefined && fromCurrentW !== undefined && !fits(powerW, fromCurrentW))
+      return fail(
+        `${powerW} W, but its current and its voltage make ${Math.round(fromCurrentW)} W`,
+        'units of its meter are wrong: ask its maker',
+      );
+    const atCar =
+      carV === undefined ? 'it does not report the voltage of the car' : `the car has ${rounded(carV)} V`;
+    if (unit === 'W') return pass(`it takes watts; ${atCar}`);
+    const counted = `it takes amperes, which count at ${maxVoltageV} V`;
+    if (carV === undefined)
+      return unknown(
+        `${counted}; ${atCar}`,
+        'compare maxVoltageV with the highest voltage of its rating plate',
+      );
+    return pass(`${counted}; ${atCar}, and gets ${Math.round((100 * carV) / maxVoltageV)} % of its grant`);
+  }
+
+  async #checkLease(bridge: ChargerBridge, connector: BridgedConnector): Promise<Outcome> {
+    const { connectorId } = connector;
+    const held = () => this.#heldBy(bridge, connector);
+    const isKept = () => held().seq > 0 && this.#whyNot(bridge, connectorId) === undefined;
     const isProven = () => isKept() && this.#applied > 0;
     await this.#until(() => isProven() || this.#alarms.get(connectorId) !== undefined, PROVES_WITHIN_MS);
     if (isProven()) {
-      const { limitA, thenA } = this.#heldBy(bridge, connectorId);
-      return pass(`set to ${limitA} A, shown in its composite schedule, with ${thenA} A after its end`);
+      const { limit, fallback } = held();
+      const { text } = gaugeOf(connector);
+      return pass(
+        `set to ${text(limit)}, shown in its composite schedule, with ${text(fallback)} after its end`,
+      );
     }
     const whyNot = this.#alarms.get(connectorId) ?? this.#whyNot(bridge, connectorId);
     return whyNot === undefined
@@ -294,26 +328,27 @@ class ChargerAcceptance implements BridgeMonitor {
   }
 
   /** Withholds limits until the lease ends, as if the service were lost, and lets them pass again. */
-  async *#checkCurrent(bridge: ChargerBridge, connector: BridgedConnector): AsyncGenerator<CheckFinding> {
-    const { connectorId } = connector;
-    const isAbove = () => (this.#drawnA(connector) ?? 0) > most(this.#heldBy(bridge, connectorId).limitA);
-    const hasMore = () =>
-      (this.#drawnA(connector) ?? 0) > this.#heldBy(bridge, connectorId).thenA + CARRIES_A;
+  async *#checkDraw(bridge: ChargerBridge, connector: BridgedConnector): AsyncGenerator<CheckFinding> {
+    const gauge = gaugeOf(connector);
+    const held = () => this.#heldBy(bridge, connector);
+    const drawn = () => this.#drawn(connector) ?? 0;
+    const isAbove = () => drawn() > gauge.most(held().limit);
+    const hasMore = () => drawn() > held().fallback + CARRIES;
     await this.#until(() => hasMore() && !isAbove(), SETTLES_WITHIN_MS);
-    const held = this.#heldBy(bridge, connectorId);
-    const drawnA = this.#drawnA(connector) ?? 0;
+    const before = drawn();
+    const { limit, fallback } = held();
     if (isAbove()) {
       yield {
         check: 'follows',
         ...fail(
-          `it draws ${rounded(drawnA)} A under a limit of ${held.limitA} A`,
+          `it draws ${gauge.text(before)} under a limit of ${gauge.text(limit)}`,
           'it does not follow its composite schedule: keep it out of operation, and ask its maker',
         ),
       };
       return;
     }
     if (!hasMore()) {
-      const message = `the car draws ${rounded(drawnA)} A; ${held.thenA} A apply after the lease`;
+      const message = `the car draws ${gauge.text(before)}; ${gauge.text(fallback)} apply after the lease`;
       const wayOut = 'repeat it with a car that takes more, under a higher limit';
       yield { check: 'falls back', ...unknown(message, wayOut) };
       yield { check: 'follows', ...unknown(message, wayOut) };
@@ -321,96 +356,96 @@ class ChargerAcceptance implements BridgeMonitor {
     }
     this.passesLimits = false;
     try {
-      yield { check: 'falls back', ...(await this.#checkFallback(bridge, connector, drawnA)) };
+      yield { check: 'falls back', ...(await this.#checkFallback(bridge, connector, before)) };
     } finally {
       this.passesLimits = true;
     }
     yield { check: 'follows', ...(await this.#checkFollowing(bridge, connector)) };
   }
 
-  async #checkFallback(
-    bridge: ChargerBridge,
-    connector: BridgedConnector,
-    beforeA: number,
-  ): Promise<Outcome> {
-    const { connectorId } = connector;
+  async #checkFallback(bridge: ChargerBridge, connector: BridgedConnector, before: number): Promise<Outcome> {
+    const gauge = gaugeOf(connector);
     // A limit on its way to the charger may still arrive and extend the lease.
-    const endsAtMs = () => this.#heldBy(bridge, connectorId).endsAtMs;
-    const { thenA } = this.#heldBy(bridge, connectorId);
+    const endsAtMs = () => this.#heldBy(bridge, connector).endsAtMs;
+    const { fallback } = this.#heldBy(bridge, connector);
     let lastEndMs = this.#nowMs;
     const isOver = () => {
       if (Number.isFinite(endsAtMs())) lastEndMs = Math.max(lastEndMs, endsAtMs());
-      return this.#heldBy(bridge, connectorId).seq === 0;
+      return this.#heldBy(bridge, connector).seq === 0;
     };
     await this.#until(isOver, lastEndMs + PROVES_WITHIN_MS - this.#nowMs);
-    const isLow = () => (this.#drawnA(connector, lastEndMs) ?? Infinity) <= most(thenA);
+    const isLow = () => (this.#drawn(connector, lastEndMs) ?? Infinity) <= gauge.most(fallback);
     const withinMs = FOLLOWS_WITHIN_MS + FRESH_HEARTBEATS * bridge.heartbeatMs;
     if (await this.#until(isLow, lastEndMs + withinMs - this.#nowMs)) {
-      const atMs = this.#valuesOf(connectorId).find(
-        (value) => value.atMs >= lastEndMs && this.#currentA(value.body, connector) <= most(thenA),
+      const atMs = this.#valuesOf(connector.connectorId).find(
+        (value) => value.atMs >= lastEndMs && gauge.drawn(value.body) <= gauge.most(fallback),
       )?.atMs;
       const afterS = rounded(((atMs ?? this.#nowMs) - lastEndMs) / 1000);
       return pass(
-        `from ${rounded(beforeA)} A to ${thenA} A, measured ${afterS} s after the end of a lease that was not renewed`,
+        `from ${gauge.text(before)} to ${gauge.text(fallback)}, measured ${afterS} s after the end of a lease that was not renewed`,
       );
     }
     return fail(
-      `it draws ${rounded(this.#drawnA(connector) ?? 0)} A after the end of its lease; ${thenA} A apply`,
+      `it draws ${gauge.text(this.#drawn(connector) ?? 0)} after the end of its lease; ${gauge.text(fallback)} apply`,
       'it does not follow its composite schedule: keep it out of operation, and ask its maker',
     );
   }
 
   async #checkFollowing(bridge: ChargerBridge, connector: BridgedConnector): Promise<Outcome> {
-    const { connectorId } = connector;
-    const { thenA } = this.#heldBy(bridge, connectorId);
+    const gauge = gaugeOf(connector);
+    const { fallback } = this.#heldBy(bridge, connector);
     const applied = this.#applied;
-    const isHeld = () => this.#applied > applied && this.#heldBy(bridge, connectorId).seq > 0;
+    const isHeld = () => this.#applied > applied && this.#heldBy(bridge, connector).seq > 0;
     if (!(await this.#until(isHeld, PROVES_WITHIN_MS)))
       return fail('it took no new lease', 'see its log, and the alarms of the location');
     const sinceMs = this.#nowMs;
-    const { limitA } = this.#heldBy(bridge, connectorId);
+    const { limit } = this.#heldBy(bridge, connector);
     const withinMs = FOLLOWS_WITHIN_MS + FRESH_HEARTBEATS * bridge.heartbeatMs;
-    const drawnA = () => this.#drawnA(connector, sinceMs);
-    const mayHaveA = () => Math.max(limitA, this.#heldBy(bridge, connectorId).limitA);
-    const hasRisen = () => (drawnA() ?? 0) > thenA + CARRIES_A;
-    const isWithin = () => (drawnA() ?? Number.POSITIVE_INFINITY) <= most(mayHaveA());
-    const isHigher = limitA > thenA + CARRIES_A;
+    const drawn = () => this.#drawn(connector, sinceMs);
+    const mayHave = () => Math.max(limit, this.#heldBy(bridge, connector).limit);
+    const hasRisen = () => (drawn() ?? 0) > fallback + CARRIES;
+    const isWithin = () => (drawn() ?? Number.POSITIVE_INFINITY) <= gauge.most(mayHave());
+    const isHigher = limit > fallback + CARRIES;
     await this.#until(isHigher ? hasRisen : isWithin, withinMs);
-    const [currentA, limitNowA] = [drawnA(), mayHaveA()];
-    if (currentA !== undefined && currentA > most(limitNowA))
+    const [now, limitNow] = [drawn(), mayHave()];
+    if (now !== undefined && now > gauge.most(limitNow))
       return fail(
-        `${rounded(currentA)} A under a limit of ${limitNowA} A`,
+        `${gauge.text(now)} under a limit of ${gauge.text(limitNow)}`,
         'keep it out of operation, and ask its maker',
       );
-    if (!isHigher || currentA === undefined || !hasRisen())
+    if (!isHigher || now === undefined || !hasRisen())
       return unknown(
-        `the car draws ${rounded(this.#drawnA(connector) ?? 0)} A under a new limit of ${limitA} A`,
+        `the car draws ${gauge.text(this.#drawn(connector) ?? 0)} under a new limit of ${gauge.text(limit)}`,
         'cars need up to minutes to begin again, and may be full: repeat it with another car',
       );
     const afterS = rounded((this.#nowMs - sinceMs) / 1000);
     return pass(
-      `${rounded(currentA)} A under a new limit of ${limitNowA} A, ${afterS} s after it was acknowledged`,
+      `${gauge.text(now)} under a new limit of ${gauge.text(limitNow)}, ${afterS} s after it was acknowledged`,
     );
   }
 
-  #heldBy(bridge: ChargerBridge, connectorId: ConnectorId) {
-    const held = bridge.session.connectors().find((each) => each.connectorId === connectorId)?.held;
-    if (held === undefined) throw new Error(`the charger has no connector ${connectorId}`);
-    return held;
+  #stateOf(bridge: ChargerBridge, connectorId: ConnectorId) {
+    const state = bridge.session.connectors().find((each) => each.connectorId === connectorId);
+    if (state === undefined) throw new Error(`the charger has no connector ${connectorId}`);
+    return state;
+  }
+
+  /** Limits as the gauge of the connector shows them. */
+  #heldBy(bridge: ChargerBridge, connector: BridgedConnector) {
+    const { held } = this.#stateOf(bridge, connector.connectorId);
+    const { limitOf } = gaugeOf(connector);
+    const { seq, endsAtMs, limitA, thenA } = held;
+    return { seq, endsAtMs, limit: limitOf(limitA), fallback: limitOf(thenA) };
   }
 
   #valuesOf(connectorId: ConnectorId): readonly MeterValue[] {
     return this.#values.get(connectorId) ?? [];
   }
 
-  /** A per phase, by the last values; undefined if none arrived since `sinceMs`. */
-  #drawnA(connector: BridgedConnector, sinceMs = Number.NEGATIVE_INFINITY): number | undefined {
+  /** By the last values; undefined if none arrived since `sinceMs`. */
+  #drawn(connector: BridgedConnector, sinceMs = Number.NEGATIVE_INFINITY): number | undefined {
     const last = this.#valuesOf(connector.connectorId).at(-1);
-    return last === undefined || last.atMs < sinceMs ? undefined : this.#currentA(last.body, connector);
-  }
-
-  #currentA({ currentA, powerW }: MeterBody, { phases, voltageV }: BridgedConnector): number {
-    return currentA === undefined ? powerW / (phases * voltageV) : Math.max(...currentA);
+    return last === undefined || last.atMs < sinceMs ? undefined : gaugeOf(connector).drawn(last.body);
   }
 
   /** Resolves with true once `holds`, and with false after `withinMs`. */
@@ -436,8 +471,57 @@ function unknown(message: string, wayOut: string): Outcome {
   return { status: 'unknown', message, wayOut };
 }
 
-function most(limitA: number): number {
-  return limitA * (1 + TOLERANCE.share) + TOLERANCE.currentA;
+/** Draw and limits of a connector as the check compares them: A per phase, or kW at the car for DC. */
+interface Gauge {
+  drawn(body: MeterBody): number;
+  /** @param currentA A per phase of the grid */
+  limitOf(currentA: number): number;
+  /** Highest reading within a limit. */
+  most(limit: number): number;
+  text(value: number): string;
+}
+
+function gaugeOf({ phases, voltageV, dc }: BridgedConnector): Gauge {
+  const common = {
+    most: (limit: number) => limit * (1 + TOLERANCE_SHARE) + TOLERANCE,
+    text: (value: number) => `${rounded(value)} ${dc === undefined ? 'A' : 'kW'}`,
+  };
+  if (dc !== undefined)
+    return {
+      ...common,
+      drawn: ({ powerW }) => powerW / 1000,
+      limitOf: (currentA) => dcWOfAmpere(currentA, dc) / 1000,
+    };
+  return {
+    ...common,
+    drawn: ({ currentA, powerW }) =>
+      currentA === undefined ? powerW / (phases * voltageV) : Math.max(...currentA),
+    limitOf: (currentA) => currentA,
+  };
+}
+
+function fits(oneW: number, otherW: number): boolean {
+  return Math.abs(oneW - otherW) <= POWER_FITS_SHARE * Math.max(oneW, otherW);
+}
+
+/** A DC charger needs its power at the car; without it, a current counts at the highest voltage. */
+function judgeDcValues(values: MeteredValues | undefined, { maxVoltageV }: DcOutput, every: string): Outcome {
+  const { powerW, totalVoltageV, energyWh, socPercent } = values ?? {};
+  if (powerW === undefined && totalVoltageV === undefined)
+    return unknown(
+      `${every}, without Power.Active.Import and Voltage`,
+      `its current counts at ${maxVoltageV} V, above its true power: choose Power.Active.Import in the charger`,
+    );
+  const missing = [
+    ...(powerW === undefined ? ['Power.Active.Import'] : []),
+    ...(energyWh === undefined ? ['Energy.Active.Import.Register'] : []),
+    ...(socPercent === undefined ? ['SoC'] : []),
+  ];
+  return pass(
+    missing.length === 0
+      ? `${every}: power, energy, state of charge`
+      : `${every}, without ${missing.join(', ')}`,
+  );
 }
 
 function rounded(value: number): number {

@@ -142,13 +142,17 @@ export class ChargerSession<Id extends string = string> {
     return this.#fallbacksA;
   }
 
-  /** `held`: limit that the charger holds. `whyNot`: reason why its lease cannot be relied upon. */
+  /**
+   * `held`: limit that the charger holds. `whyNot`: reason why its lease cannot be relied upon. `unit`: unit of its
+   * profiles. `values`: newest values of its car.
+   */
   connectors() {
     return this.#connectors.map((connector) => {
       const whyNot = this.#report.whyNoLease(connector);
       const state = this.#report.stateOf(connector);
-      const { lease, spec } = connector;
-      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, state };
+      const { lease, spec, values } = connector;
+      const { unit } = lease.rate;
+      return { connectorId: spec.connectorId as Id, held: lease.held, whyNot, state, unit, values };
     });
   }
 

@@ -34,3 +34,35 @@ export function ampereOfDcW(dcW: number, { wattsPerA }: DcOutput): number {
 export function dcWOfAmpere(currentA: number, { wattsPerA, mostW }: DcOutput): number {
   return Math.min(mostW, Math.floor(currentA * wattsPerA + ROUNDING_W));
 }
+
+/** Charger and car follow a lower limit within this time. */
+const FOLLOWED_WITHIN_MS = 15_000;
+/** Cars with a lower voltage are unknown: DC chargers begin at 150 V (CCS, CHAdeMO). */
+const LOWEST_CAR_V = 150;
+
+/**
+ * Voltage of a car whose charger takes amperes and reports no voltage: the highest power so far for an ampere of the
+ * limit. The true voltage is no lower, because the car stays within its limit.
+ */
+export class CarVoltage {
+  #atLeastV = LOWEST_CAR_V;
+  #limitA = 0;
+  /** Before that instant the draw may belong to an earlier and higher limit. */
+  #countsFromMs = Number.NEGATIVE_INFINITY;
+
+  get atLeastV(): number {
+    return this.#atLeastV;
+  }
+
+  /** @param limitA limit of the charger at the car */
+  note(powerW: number, limitA: number, nowMs: number): void {
+    if (limitA < this.#limitA) this.#countsFromMs = nowMs + FOLLOWED_WITHIN_MS;
+    this.#limitA = limitA;
+    if (limitA > 0 && nowMs >= this.#countsFromMs) this.#atLeastV = Math.max(this.#atLeastV, powerW / limitA);
+  }
+
+  /** The next car may have a lower voltage. */
+  forget(): void {
+    this.#atLeastV = LOWEST_CAR_V;
+  }
+}

@@ -3,7 +3,7 @@ import type { ChargingStatus } from '../power/meter-ledger.js';
 import type { SessionState } from '../values/session-state.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
-import { ampereOfDcW, type DcOutput, dcWOfAmpere } from './dc-output.js';
+import { ampereOfDcW, CarVoltage, type DcOutput, dcWOfAmpere } from './dc-output.js';
 import type { LimitToTake, MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
 import { type CountedPhases, limitIn } from './lease-schedule.js';
 
@@ -65,6 +65,7 @@ export class SessionConnector {
   #saidAtMs = Number.NEGATIVE_INFINITY;
   /** Until then a transaction may run there that began before the gateway, and that the charger has not named yet. */
   #unnamedUntilMs = Number.POSITIVE_INFINITY;
+  readonly #carVoltage = new CarVoltage();
   /** A message that does not wait for the next heartbeat. */
   #news: 'values' | 'change' | undefined;
 
@@ -94,6 +95,11 @@ export class SessionConnector {
   /** Next instant at which something ends by itself; infinite without one. */
   get overAtMs(): number {
     return Math.min(this.lease.overAtMs, this.#free?.countsAtMs ?? NEVER);
+  }
+
+  /** Newest values of the present car; undefined without any. */
+  get values(): MeteredValues | undefined {
+    return this.#values;
   }
 
   /** A car may be there, and its draw is unknown. */
@@ -169,6 +175,8 @@ export class SessionConnector {
     this.#news = 'values';
     const { phases, voltageV, dc } = this.spec;
     if (dc !== undefined) {
+      const { held, rate } = this.lease;
+      if (rate.unit === 'A') this.#carVoltage.note(powerW, limitIn(rate, held.limitA), nowMs);
       this.lease.metered(ampereOfDcW(powerW, dc), phases, nowMs);
       return;
     }
@@ -250,15 +258,16 @@ export class SessionConnector {
    */
   #usableW(limitA: number, values: MeteredValues | undefined, dc: DcOutput): number {
     const heldW = dcWOfAmpere(limitA, dc);
-    const carV = values === undefined ? undefined : dcVoltageOf(values);
     const { rate } = this.lease;
-    if (rate.unit === 'W' || carV === undefined) return heldW;
+    if (rate.unit === 'W' || values === undefined) return heldW;
+    const carV = dcVoltageOf(values) ?? this.#carVoltage.atLeastV;
     return Math.min(heldW, Math.floor(limitIn(rate, limitA) * carV));
   }
 
   #endTransaction(freeAtOwnMs: number): void {
     const { transaction } = this.lease;
     if (transaction !== undefined) this.#ended = { transaction, freeAtOwnMs };
+    this.#carVoltage.forget();
     this.lease.setTransaction(undefined);
     if (this.#free !== undefined) this.#setStatus('Available');
     this.#free = undefined;
@@ -267,11 +276,13 @@ export class SessionConnector {
   #setStatus(status: ChargingStatus): void {
     if (status === this.status) return;
     this.status = status;
+    if (WITHOUT_A_CAR.includes(status)) this.#carVoltage.forget();
     this.noteChange();
   }
 
   /** The transaction runs. It may have begun before the first report of it, or have seemed over. */
   #goOn(transaction: TransactionRef): void {
+    if (transaction !== this.lease.transaction) this.#carVoltage.forget();
     this.lease.setTransaction(transaction);
     this.#free = undefined;
     if (transaction === this.#ended?.transaction) this.#ended = undefined;

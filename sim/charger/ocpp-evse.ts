@@ -315,7 +315,8 @@ export class OcppEvse {
 
   shown(nowMs: number): Shown {
     const { evse, phases: ratedPhases, dc } = this.spec;
-    const { status, energyWh, currentA: drawnA, phases } = this.#outlet;
+    const { status, energyWh, currentA: drawnA, phases, socPercent } = this.#outlet;
+    const isPowerOnly = this.#options.behaviours.has('meters-power');
     const ownTime = this.#options.clock.secondAt(nowMs);
     if (dc != null) {
       const dcW = dcWOfAmpere(this.#outlet.drawnA, this.spec);
@@ -330,11 +331,14 @@ export class OcppEvse {
         isDc: true,
         phases,
         voltagesV: [DC_VOLTAGE_V],
+        socPercent,
+        isPowerOnly,
       };
     }
     const powerW = drawnA * this.#outlet.voltageV * phases;
     const voltagesV = ratedPhases === 1 ? [this.#voltagesV[0]] : [...this.#voltagesV];
-    return { evse, ownTime, status, energyWh, powerW, drawnA, isDc: false, phases, voltagesV };
+    const measured = { energyWh, powerW, drawnA, phases, voltagesV, socPercent: undefined, isPowerOnly };
+    return { evse, ownTime, status, isDc: false, ...measured };
   }
 
   /** A profile for a transaction that is over or unknown applies to no other transaction. */

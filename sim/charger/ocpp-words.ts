@@ -20,6 +20,10 @@ export interface Shown {
   readonly phases: number;
   /** One for each phase of the connector. For DC: the voltage at the car. */
   readonly voltagesV: readonly number[];
+  /** Of a DC charger with a car. */
+  readonly socPercent: number | undefined;
+  /** The charger measures neither current nor voltage. */
+  readonly isPowerOnly: boolean;
 }
 
 /** A charging profile as sent to the charger. */
@@ -137,17 +141,29 @@ function answerAlike(method: string, params: object, device: Device): Record<str
   return ACCEPTED;
 }
 
-/** Samples by measurand, unit and phase, in A, V, W and Wh. */
-function samplesOf(shown: Shown): readonly {
+interface Sample {
   readonly measurand: string;
   readonly unit: string;
   readonly phase?: string;
   readonly location?: string;
   readonly value: number;
-}[] {
-  const used = shown.isDc ? [undefined] : ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
+}
+
+/** Samples by measurand, unit and phase, in A, V, W and Wh. */
+function samplesOf(shown: Shown): readonly Sample[] {
   return [
     { measurand: 'Power.Active.Import', unit: 'W', value: Math.round(shown.powerW) },
+    ...(shown.isPowerOnly ? [] : currentsAndVoltagesOf(shown)),
+    { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
+    ...(shown.socPercent === undefined
+      ? []
+      : [{ measurand: 'SoC', unit: 'Percent', location: 'EV', value: shown.socPercent }]),
+  ];
+}
+
+function currentsAndVoltagesOf(shown: Shown): readonly Sample[] {
+  const used = shown.isDc ? [undefined] : ['L1', 'L2', 'L3'].slice(0, Math.max(1, shown.phases));
+  return [
     ...used.map((phase) => ({
       measurand: 'Current.Import',
       unit: 'A',
@@ -160,8 +176,6 @@ function samplesOf(shown: Shown): readonly {
       ...(!shown.isDc && { phase: `L${i + 1}-N` }),
       value: Math.round(10 * phaseV) / 10,
     })),
-    { measurand: 'Energy.Active.Import.Register', unit: 'Wh', value: Math.round(shown.energyWh) },
-    ...(shown.isDc ? [{ measurand: 'SoC', unit: 'Percent', location: 'EV', value: 50 }] : []),
   ];
 }
 

@@ -191,6 +191,13 @@ export class Outlet {
     return isSteady ? dueMs : Math.min(dueMs, this.#nextStepMs);
   }
 
+  /** State of charge of the car's battery, in whole percent; undefined without a car. */
+  get socPercent(): number | undefined {
+    if (!this.#isPluggedIn) return undefined;
+    const storedWh = this.#storedWh + this.#flowedWh(this.#nowMs);
+    return Math.min(100, Math.floor((100 * storedWh) / this.#car.batteryWh));
+  }
+
   /** Meter register, at the car; it only rises. */
   get energyWh(): number {
     return this.#registerWh + this.#flowedWh(this.#nowMs);

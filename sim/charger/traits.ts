@@ -56,6 +56,7 @@ export const OCPP_BEHAVIOURS = {
   'watts-only': 'takes charging profiles in watts, and refuses amperes',
   'amperes-only': 'takes charging profiles in amperes, and refuses watts',
   'whole-amperes': 'rounds limits down to whole amperes',
+  'meters-power': 'measures power and energy, and neither current nor voltage',
   'hides-idle': 'shows no limit while no transaction runs',
   'resumes-transactions': 'goes on with its transactions, and their profiles, after a start',
   'sets-clock': 'sets its clock by the answers to BootNotification and Heartbeat',

@@ -5,7 +5,7 @@ import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-cha
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
 import { freePort } from '../free-port.js';
-import { CHARGER, type OcppSite, ONE, runOcppSite } from '../gateway/ocpp-site.js';
+import { CHARGER, DC_CONNECTOR, DC_FIELDS, type OcppSite, ONE, runOcppSite } from '../gateway/ocpp-site.js';
 import { CHARGER_PASSWORD, HARBOUR } from '../service/running-service.js';
 import { run, start, temporaryDirectory, writeFile } from './headroom.js';
 
@@ -20,6 +20,7 @@ const YAML = `tenants:
           - controllerUuid: ${CHARGER}
             connectors: [{ connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32 }]
 `;
+const DC_YAML = YAML.replace(/connectors:.*/, `connectors: [${DC_FIELDS}]`);
 
 interface Found {
   readonly check: string;
@@ -28,17 +29,23 @@ interface Found {
   readonly wayOut?: string;
 }
 
-let site: OcppSite;
+let acSite: OcppSite;
+let dcSite: OcppSite;
 
 beforeAll(async () => {
-  site = await runOcppSite();
+  acSite = await runOcppSite();
+  dcSite = await runOcppSite({}, 1, undefined, { isDc: true });
 });
-afterAll(() => site.stop());
+afterAll(() => Promise.all([acSite.stop(), dcSite.stop()]));
 
 /** Findings about a charger that connects as the check begins. */
-async function checked(charger: Partial<OcppChargerOptions>, flags: readonly string[] = []) {
+async function checked(
+  charger: Partial<OcppChargerOptions>,
+  flags: readonly string[] = [],
+  { yaml = YAML, site = acSite } = {},
+) {
   const [port, dataDir] = [await freePort(), temporaryDirectory()];
-  const file = writeFile(dataDir, 'sites.yaml', YAML);
+  const file = writeFile(dataDir, 'sites.yaml', yaml);
   const connection = ['--port', String(port), '--mqtt-url', site.service.mqttUrl, '--heartbeat-s', '1'];
   const args = ['gateway', 'check', file, CHARGER, ...connection, '--data-dir', dataDir, '--json', ...flags];
   const check = start(args, {});
@@ -85,6 +92,63 @@ describe('The acceptance test of a charger', () => {
       expect(messageOf('falls back')).toMatch(/^from [\d.]+ A to \d+ A, measured [\d.]+ s after/);
     },
   );
+
+  describe('with a DC connector', () => {
+    const dcChecked = (charger: Partial<OcppChargerOptions>, yaml = DC_YAML) =>
+      checked({ connector: DC_CONNECTOR, ...charger }, [], { yaml, site: dcSite });
+
+    it.each([
+      ['takes watts', {}, /^it takes watts; the car has 400 V$/],
+      [
+        'takes amperes',
+        { behaviours: ['amperes-only'] },
+        /^it takes amperes, which count at 500 V; the car has 400 V, and gets 80 % of its grant$/,
+      ],
+    ] as const)(
+      'passes for a charger that %s, with measured power at the car',
+      async (_, charger, voltage) => {
+        const { code, isWell, findings, statusOf } = await dcChecked(charger);
+        expect(statusOf).toMatchObject({
+          connection: 'pass',
+          'meter values': 'pass',
+          voltage: 'pass',
+          lease: 'pass',
+          'falls back': 'pass',
+          follows: 'pass',
+        });
+        expect({ code, isWell }).toEqual({ code: 0, isWell: true });
+        const messageOf = (name: string) => findings.find(({ check }) => check === name)?.message;
+        expect(messageOf('meter values')).toBe('every 1 s: power, energy, state of charge');
+        expect(messageOf('voltage')).toMatch(voltage);
+        expect(messageOf('falls back')).toMatch(/^from [\d.]+ kW to 2 kW, measured [\d.]+ s after/);
+      },
+    );
+
+    it('fails for a charger above its limit, and for a car above maxVoltageV', async () => {
+      const above = await dcChecked({ behaviours: ['shows-only'] });
+      expect(above.statusOf.follows).toBe('fail');
+      const file = DC_YAML.replace('maxVoltageV: 500', 'maxVoltageV: 300');
+      const { findings, code } = await dcChecked({ behaviours: ['amperes-only'] }, file);
+      expect(findings.find(({ check }) => check === 'voltage')).toEqual({
+        check: 'voltage',
+        status: 'fail',
+        message: 'the car has 400 V, and the file has maxVoltageV 300',
+        wayOut:
+          'provision the highest voltage of its rating plate as maxVoltageV: in amperes it could exceed its grant',
+      });
+      expect(code).toBe(1);
+    });
+
+    it('names the missing voltage of a charger in amperes that measures power alone', async () => {
+      const { findings } = await dcChecked({ behaviours: ['amperes-only', 'meters-power'] });
+      expect(findings.find(({ check }) => check === 'voltage')).toEqual({
+        check: 'voltage',
+        status: 'unknown',
+        message: 'it takes amperes, which count at 500 V; it does not report the voltage of the car',
+        wayOut: 'compare maxVoltageV with the highest voltage of its rating plate',
+      });
+    });
+  });
 
   it.each([
     ['rejects charging profiles', ['rejects-profiles'], 'fail-safe'],

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { RPCClient } from 'ocpp-rpc';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
+import { ampereOfDcW } from '../../sim/charger/direct-current.js';
 import { OcppCharger, type OcppChargerOptions } from '../../sim/charger/ocpp-charger.js';
 import { HUNGRY } from '../../sim/charger/traffic.js';
 import { systemClock } from '../../src/clock.js';
@@ -34,8 +35,16 @@ export const ONE = {
 
 /** 20 kW at the car, at 500 V at most; 2 kW without a lease. */
 export const DC_RATING = { maxPowerKw: 20, minPowerKw: 2, efficiency: 0.9 } as const;
-const DC_FIELDS =
+export const DC_FIELDS =
   '{ connectorId: "1", powerType: DC, maxPowerKw: 20, minPowerKw: 2, failsafeKw: 2, maxVoltageV: 500 }';
+
+const DC_ONE = { ...ONE, dc: DC_RATING, maxCurrentA: 0, failsafeA: 0 };
+/** The same for a virtual charger. */
+export const DC_CONNECTOR = {
+  ...DC_ONE,
+  maxCurrentA: ampereOfDcW(20_000, DC_ONE),
+  failsafeA: ampereOfDcW(2_000, DC_ONE),
+};
 
 /** `voltageV` of all connectors; `gatewayId` has a login for all chargers. */
 export function fileOf(

@@ -11,9 +11,13 @@ const FAILSAFE_W = 5_000;
 /** The service sends A per grid phase as well: another value, so that a use of it shows. */
 const granted = (limitW: number, thenW: number) => ({ limitW, thenW });
 
-function charging(behaviour: Behaviour = {}): TestCharger {
+function connected(behaviour: Behaviour = {}): TestCharger {
   const failsafeA = ampereOfDcW(FAILSAFE_W, DC);
-  return new TestCharger(behaviour, { dc: DC, failsafeA }).connect().boot().pass(3).plugIn().pass(2);
+  return new TestCharger(behaviour, { dc: DC, failsafeA }).connect().boot().pass(3);
+}
+
+function charging(behaviour: Behaviour = {}): TestCharger {
+  return connected(behaviour).plugIn().pass(2);
 }
 
 /** One value of a car at 400 V. */
@@ -65,6 +69,53 @@ describe('A DC connector', () => {
     charger.pass(1);
     expect(charger.meters().at(-1)).toMatchObject({ limitW: 16_000 });
     expect(charger.acks().at(-1)).toMatchObject({ appliedW: 20_000 });
+  });
+
+  describe('in amperes that measures power alone', () => {
+    /** Its limit is 40 A after a grant of 20 kW. */
+    function inAmperes(): TestCharger {
+      const charger = connected({ only: 'A' }).plugIn();
+      // The test reports the draw.
+      charger.isCharging = false;
+      charger.pass(2);
+      for (let i = 0; i < 4; i++) charger.grant(32, 6, granted(20_000, 5_000)).pass(5);
+      return charger;
+    }
+    function reportedW(charger: TestCharger, powerW: number): number | undefined {
+      charger.values(valuesOf({ powerW }));
+      charger.pass(1);
+      return charger.meters().at(-1)?.limitW;
+    }
+
+    it('reports the part of its limit that its car has shown to use, so that a car that uses all of it keeps its share', () => {
+      const charger = inAmperes();
+      expect(reportedW(charger, 16_000)).toBe(16_000);
+      // It is full soon, and takes less.
+      expect(reportedW(charger, 9_000)).toBe(16_000);
+      expect(charger.acks().at(-1)).toMatchObject({ appliedW: 20_000 });
+    });
+
+    it('counts no car below 150 V, so that a car without draw does not use its limit', () => {
+      expect(reportedW(inAmperes(), 0)).toBe(6_000);
+    });
+
+    it('takes no draw under an earlier and higher limit for a higher voltage', () => {
+      const charger = inAmperes();
+      reportedW(charger, 16_000);
+      charger.grant(32, 6, granted(10_000, 5_000)).pass(2);
+      expect(reportedW(charger, 16_000)).toBe(8_000);
+      charger.pass(15);
+      expect(reportedW(charger, 8_400)).toBe(8_400);
+    });
+
+    it('counts the next car anew', () => {
+      const charger = inAmperes();
+      reportedW(charger, 16_000);
+      charger.unplug().pass(1);
+      charger.plugIn(78).isCharging = false;
+      for (let i = 0; i < 4; i++) charger.grant(32, 6, granted(20_000, 5_000)).pass(5);
+      expect(reportedW(charger, 8_000)).toBe(8_000);
+    });
   });
 
   it('that shows more watts than its grant has no lease', () => {
