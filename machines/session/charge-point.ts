@@ -1,5 +1,5 @@
 // Configures a charge point for leases by its machine: sends each step as a request, and judges the answer.
-import { initialTransition, transition } from 'xstate';
+import { initialTransition } from 'xstate';
 import type { SessionState } from '../values/session-state.js';
 import {
   type ChargePointEvent,
@@ -11,6 +11,7 @@ import {
 } from './charge-point.machine.js';
 import type { ChargerAbilities, GatewayAnswer, GatewayRequest } from './gateway-request.js';
 import { periodsFromStart, type RateUnit, type ShownSchedule, showsNothing } from './lease-schedule.js';
+import { stepsOf } from './next-state.js';
 import type { SessionConnector } from './session-connector.js';
 
 export interface Job {
@@ -36,6 +37,8 @@ const ABILITIES_UNKNOWN: ChargerAbilities = {
   hindrance: undefined,
   summary: '',
 };
+
+const next = stepsOf(chargePointMachine, { evses: [], isTakenUp: false });
 
 export class ChargePoint {
   readonly #connectors: readonly SessionConnector[];
@@ -71,35 +74,35 @@ export class ChargePoint {
 
   /** The charger may be asked about leases. */
   get isConfigured(): boolean {
-    return this.#state.matches({ configuration: 'configured' });
+    return this.#state.value.configuration === 'configured';
   }
 
   /** State of all its connectors until the charger is configured; undefined from then on. */
   get stateBefore(): SessionState | undefined {
-    const { connection } = this.#state.value;
+    const { connection, configuration } = this.#state.value;
     if (connection === 'disconnected' || connection === 'rejected') return connection;
-    if (this.isConfigured) return undefined;
+    if (configuration === 'configured') return undefined;
     if (connection !== 'connected') return 'booting';
-    const isInstalling = ['takenUp', 'started'].some((since) =>
-      this.#state.matches({ configuration: { [since]: 'installingFailsafe' } }),
-    );
-    return isInstalling ? 'installingFailsafe' : 'configuring';
+    const progress = 'started' in configuration ? configuration.started : configuration.takenUp;
+    return progress === 'installingFailsafe' ? 'installingFailsafe' : 'configuring';
   }
 
   /** The charger falls back to its fail-safes by itself. */
   get hasFailsafe(): boolean {
-    const isKept = this.#state.matches({ failsafe: { installed: 'kept' } });
-    return isKept && !this.#state.matches({ configuration: 'started' });
+    const { failsafe, configuration } = this.#state.value;
+    const isKept = typeof failsafe === 'object' && failsafe.installed === 'kept';
+    return isKept && (configuration === 'configured' || !('started' in configuration));
   }
 
   /** Reason why the charger can keep no lease, in words; undefined if no reason is known. */
   get whyNot(): string | undefined {
-    if (this.#state.matches({ connection: 'rejected' })) return 'its management system rejects it';
+    const { connection, failsafe } = this.#state.value;
+    if (connection === 'rejected') return 'its management system rejects it';
     const { abilities, whyRefused } = this.#state.context;
     const why = abilities?.whyNot ?? abilities?.hindrance?.why;
     if (why !== undefined) return why;
-    if (this.#state.matches({ failsafe: 'refused' })) return whyRefused;
-    return this.#state.matches({ failsafe: { installed: 'forgotten' } }) ? FORGOTTEN : undefined;
+    if (failsafe === 'refused') return whyRefused;
+    return typeof failsafe === 'object' && failsafe.installed === 'forgotten' ? FORGOTTEN : undefined;
   }
 
   opened(nowMs: number): void {
@@ -151,7 +154,7 @@ export class ChargePoint {
   }
 
   #follow(event: ChargePointEvent): void {
-    [this.#state] = transition(chargePointMachine, this.#state, event);
+    this.#state = next(this.#state, event);
   }
 
   get #hasDc(): boolean {

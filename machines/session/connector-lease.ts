@@ -1,5 +1,5 @@
 // Lease of one connector behind a gateway: accepts grants, plans the requests to the charger, records the held limit.
-import { initialTransition, transition } from 'xstate';
+import { initialTransition } from 'xstate';
 import { longestLeaseMsOf } from '../ledger/grant.js';
 import type { DcOutput } from './dc-output.js';
 import { FailsafeProfile } from './failsafe-profile.js';
@@ -38,6 +38,7 @@ import {
   type ShownSchedule,
   scheduleOf,
 } from './lease-schedule.js';
+import { stepsOf } from './next-state.js';
 import { SentHeartbeats } from './sent-heartbeats.js';
 
 export interface LeaseSpec {
@@ -71,6 +72,9 @@ const REFUSALS_OF_A_TRANSACTION = 2;
 const SHOWS_LATER = 'it shows its limits only while a transaction runs: the next one can verify its lease';
 const NEVER = Number.POSITIVE_INFINITY;
 
+const FIRST: LeaseState = initialTransition(leaseMachine)[0];
+const next = stepsOf(leaseMachine, undefined);
+
 /**
  * Times are ms of one monotonic clock; names with `own` are times of the charger's clock. The owner sends the requests,
  * one at a time.
@@ -86,7 +90,7 @@ export class ConnectorLease {
   #fence = { epoch: -1, seq: -1 };
   #held: HeldLease;
   #wanted: LimitToTake | undefined;
-  #state: LeaseState = initialTransition(leaseMachine)[0];
+  #state = FIRST;
   /** The charger shows its limits while no transaction runs; undefined if unknown. */
   #showsIdle: boolean | undefined;
   #againAtMs = 0;
@@ -160,17 +164,18 @@ export class ConnectorLease {
 
   /** The charger's clock changed, so its lease may end at another time than planned. */
   get isDoubted(): boolean {
-    return this.#state.matches({ clock: 'doubted' });
+    return this.#state.value.clock === 'doubted';
   }
 
   /** As `isProven`, regardless of the clock: the held lease may be from before a change of the clock. */
   get #isKnownToKeep(): boolean {
-    if (this.#state.matches({ verification: 'known' })) return this.#showsIdle === false;
-    return this.#isVerified || this.#state.matches({ verification: 'takenUp' });
+    const { verification } = this.#state.value;
+    if (verification === 'known') return this.#showsIdle === false;
+    return verification === 'verified' || verification === 'takenUp';
   }
 
   get #isVerified(): boolean {
-    return this.#state.matches({ verification: 'verified' });
+    return this.#state.value.verification === 'verified';
   }
 
   #isWriting(state: LeaseState['value']['writing']): boolean {
@@ -178,7 +183,7 @@ export class ConnectorLease {
   }
 
   #follow(event: LeaseEvent): void {
-    [this.#state] = transition(leaseMachine, this.#state, event);
+    this.#state = next(this.#state, event);
   }
 
   /**

@@ -32,3 +32,28 @@ it('A voltage without a phase is that of a DC output, and is on no phase', () =>
   const voltage = { ...sampled(400, undefined, undefined), measurand: 'Voltage' };
   expect(meteredValues(0, undefined, [voltage])).toMatchObject({ totalVoltageV: 400, voltageV: undefined });
 });
+
+it.each([
+  ['of power', { measurand: 'Power.Active.Import', value: 1e300 }],
+  ['of power by its multiplier', { measurand: 'Power.Active.Import', value: 0, multiplier: 400 }],
+  ['of energy', { measurand: 'Energy.Active.Import.Register', value: 1e20, unit: 'kWh' }],
+  ['of current', { measurand: 'Current.Import', value: -1e9 }],
+  ['of voltage', { measurand: 'Voltage', value: Number.POSITIVE_INFINITY }],
+  ['of the state of charge', { measurand: 'SoC', value: 6_300 }],
+])('An absurd value %s is left out, so that the service receives the others', (_, absurd) => {
+  const good = [
+    { ...sampled(11_000, undefined, undefined) },
+    { ...sampled(16, undefined, undefined), measurand: 'Current.Import' },
+    { ...sampled(230, undefined, undefined), measurand: 'Voltage' },
+    { ...sampled(5, undefined, undefined), measurand: 'Energy.Active.Import.Register', unit: 'kWh' },
+    { ...sampled(63, undefined, undefined), measurand: 'SoC' },
+  ];
+  const bad = { ...sampled(0, undefined, undefined), ...absurd };
+  expect(meteredValues(0, undefined, [bad, ...good])).toMatchObject({
+    powerW: 11_000,
+    currentA: [16, 16, 16],
+    totalVoltageV: 230,
+    energyWh: 5_000,
+    socPercent: 63,
+  });
+});

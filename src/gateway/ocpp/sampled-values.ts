@@ -21,6 +21,17 @@ const PHASES: ReadonlyMap<string, 0 | 1 | 2> = new Map([
   ['L2-N', 1],
   ['L3-N', 2],
 ]);
+/**
+ * Largest values of the MQTT contract. The service refuses a message with a larger one, so the connector would be silent
+ * for one absurd value.
+ */
+const MOST: Readonly<Record<string, number>> = {
+  SoC: 100,
+  'Power.Active.Import': 10_000_000,
+  'Current.Import': 10_000,
+  Voltage: 10_000,
+  'Energy.Active.Import.Register': Number.MAX_SAFE_INTEGER,
+};
 /** Places of measurement other than the one at the car's plug. */
 const ELSEWHERE = ['Body', 'Cable', 'EV', 'Upstream'];
 
@@ -66,7 +77,7 @@ class Measured {
   }
 }
 
-/** Values of one instant. Measurands that are missing or have an unknown unit are left out. */
+/** Values of one instant. Missing and absurd values are left out. */
 export function meteredValues(
   ownMs: number,
   transaction: TransactionRef | undefined,
@@ -77,14 +88,16 @@ export function meteredValues(
   // Inlet and outlet measure the same power. The outlet is where the car is, so its value comes first.
   const isInlet = ({ location }: Sampled) => Number(location === 'Inlet');
   for (const one of sampled.toSorted((a, b) => isInlet(a) - isInlet(b))) {
-    const { value, measurand, phase, location } = one;
+    const { measurand, phase, location } = one;
+    const value = scaled(one);
+    if (!(Math.abs(value) <= (MOST[measurand] ?? Number.NEGATIVE_INFINITY))) continue;
     // Its place of measurement is the car.
-    if (measurand === 'SoC' && Number.isFinite(value)) socPercent ??= scaled(one);
-    if (!Number.isFinite(value) || (location !== undefined && ELSEWHERE.includes(location))) continue;
-    if (measurand === 'Power.Active.Import') power.add(phase, inWatts(one));
-    else if (measurand === 'Current.Import') current.add(phase, scaled(one));
-    else if (measurand === 'Voltage') voltage.add(phase, scaled(one));
-    else if (measurand === 'Energy.Active.Import.Register') energy.add(phase, inWatts(one));
+    if (measurand === 'SoC') socPercent ??= value;
+    else if (location !== undefined && ELSEWHERE.includes(location)) continue;
+    else if (measurand === 'Power.Active.Import') power.add(phase, value);
+    else if (measurand === 'Current.Import') current.add(phase, value);
+    else if (measurand === 'Voltage') voltage.add(phase, value);
+    else if (measurand === 'Energy.Active.Import.Register') energy.add(phase, value);
   }
   return {
     ownMs,
@@ -99,11 +112,7 @@ export function meteredValues(
   };
 }
 
-function scaled({ value, multiplier }: Sampled): number {
-  return multiplier === undefined ? value : value * 10 ** multiplier;
-}
-
-/** Converts W and kW to W, Wh and kWh to Wh. */
-function inWatts(sampled: Sampled): number {
-  return scaled(sampled) * (sampled.unit?.startsWith('k') ? 1000 : 1);
+/** In A, V, W and Wh: the units with a prefix are kW and kWh. Not a number for an absurd multiplier. */
+function scaled({ value, multiplier = 0, unit }: Sampled): number {
+  return value * 10 ** multiplier * (unit?.startsWith('k') ? 1000 : 1);
 }
