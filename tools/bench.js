@@ -24,7 +24,8 @@ const BENCHMARKS = {
     '5,000 connectors on a service with 40 % of a core, from heartbeat to limit; --connectors --seconds --share',
   'cluster-members':
     'one cluster of 1,000 and of 10,000 members with a charger each: cost a member; --sizes --seconds',
-  'ocpp-gateway': '1,000 OCPP chargers on one gateway, against the service; --chargers --seconds --heartbeat',
+  'ocpp-gateway':
+    '1,000 OCPP chargers on one gateway, against 1,000 MQTT chargers; --chargers --seconds --heartbeat',
   dashboard: 'a site of 200 connectors in headless Chromium: first view, frames, size',
   simulation:
     'simulated days of 1,000 connectors with all invariants, 2 threads; --against=CHECKOUT --slices',

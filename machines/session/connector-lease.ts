@@ -8,17 +8,12 @@ import type {
   ChargerAbilities,
   GatewayAnswer,
   GatewayRequest,
+  LeaseSlot,
   LimitToTake,
+  SentLimits,
   TransactionRef,
 } from './gateway-request.js';
-import {
-  areSameLimits,
-  endOf,
-  fallbackTo,
-  type HeldLease,
-  type LeaseSlot,
-  type SentLimits,
-} from './held-lease.js';
+import { areSameLimits, endOf, fallbackTo, type HeldLease } from './held-lease.js';
 import {
   type LeaseEvent,
   type LeasePlan,

@@ -7,7 +7,14 @@ import type { LeaseSchedule, RateUnit, ShownSchedule } from './lease-schedule.js
  * Place of a limit in a charger that has several. `failsafe`: without end, below all others. `default`: the lease while
  * no transaction runs. `transaction`: the lease of the running one, with which it ends.
  */
-export type LimitSlot = 'failsafe' | 'default' | 'transaction';
+export type LimitSlot = 'failsafe' | LeaseSlot;
+export type LeaseSlot = 'default' | 'transaction';
+
+/** Limits to send for a grant, A per phase: another system may demand less. */
+export interface SentLimits {
+  readonly limitA: number;
+  readonly thenA: number;
+}
 
 /** `evse` is the charger's own number of a connector, from 1. */
 export type GatewayRequest =
@@ -23,7 +30,7 @@ export type GatewayRequest =
   | {
       readonly kind: 'setLease';
       readonly evse: number;
-      readonly slot: 'default' | 'transaction';
+      readonly slot: LeaseSlot;
       /** The running transaction, for that slot. */
       readonly transaction: TransactionRef | undefined;
       readonly schedule: LeaseSchedule;

@@ -1,16 +1,7 @@
 // Limit that a charger has shown to keep at a connector: a lease until it ends, and its fallback.
-import type { LimitToTake } from './gateway-request.js';
+import type { LeaseSlot, LimitToTake, SentLimits } from './gateway-request.js';
 import type { CountedPhases } from './lease-schedule.js';
 import type { SentHeartbeat } from './sent-heartbeats.js';
-
-/** Profile that carries the lease: the default while no transaction runs, or that of the transaction. */
-export type LeaseSlot = 'default' | 'transaction';
-
-/** Limits to send for a grant, A per phase: another system may demand less. */
-export interface SentLimits {
-  readonly limitA: number;
-  readonly thenA: number;
-}
 
 /** `epoch` and `seq` are 0 without a lease. Currents in A per phase. */
 export interface HeldLease extends SentLimits {

@@ -1,7 +1,6 @@
 // A connector's lease behind a gateway: writing it to the charger, and verifying that the charger keeps it.
 import { assign, type SnapshotFrom, setup } from 'xstate';
-import type { LimitToTake } from './gateway-request.js';
-import type { LeaseSlot, SentLimits } from './held-lease.js';
+import type { LeaseSlot, LimitToTake, SentLimits } from './gateway-request.js';
 import type { LeaseSchedule } from './lease-schedule.js';
 
 /** A grant, and the schedule that carries it to the charger. */

@@ -21,9 +21,11 @@ export interface OcppChargerOptions {
   /** Lead of its clock over the host's clock. */
   readonly aheadMs?: number;
   readonly behaviours?: readonly OcppBehaviour[];
+  /** Shortest and longest time before it connects again, ms; each may vary by half. */
+  readonly reconnectMs?: readonly [number, number];
 }
 
-const RECONNECT = { initialDelay: 1000, maxDelay: 3000, factor: 1.5, randomisationFactor: 0.5 };
+const RECONNECT_MS = [1000, 3000] as const;
 const LONGEST_SLEEP_MS = 1000;
 const SHORTEST_SLEEP_MS = 20;
 const FIRST_EVSE = 1;
@@ -40,6 +42,7 @@ export class OcppCharger {
   constructor(options: OcppChargerOptions) {
     this.#options = options;
     const { url, controllerUuid, password, connector, traffic, clock, aheadMs = 0 } = options;
+    const [initialDelay, maxDelay] = options.reconnectMs ?? RECONNECT_MS;
     const { protocol = 'ocpp1.6', behaviours = [], otherConnectors = [] } = options;
     this.#device = new OcppDevice({
       controllerUuid,
@@ -59,7 +62,7 @@ export class OcppCharger {
       protocols: [protocol],
       // The library cannot check the part of OCPP 2.1 that it has. The gateway checks 2.1 in both directions.
       strictMode: protocol !== 'ocpp2.1',
-      backoff: RECONNECT,
+      backoff: { initialDelay, maxDelay, factor: 1.5, randomisationFactor: 0.5 },
     });
     this.#client.handle(async ({ method = '', params = {} }: IHandlersOption) => {
       const answer = this.#device.answer(method, params, clock.monotonicMs());
@@ -100,7 +103,9 @@ export class OcppCharger {
     const connect = (): void => {
       if (this.#isStopped) return;
       // The server may be absent or may still refuse the charger, so the charger retries, as real chargers do.
-      this.#client.connect().catch(() => this.#options.clock.after(RECONNECT.initialDelay, connect));
+      this.#client
+        .connect()
+        .catch(() => this.#options.clock.after(this.#options.reconnectMs?.[0] ?? RECONNECT_MS[0], connect));
     };
     connect();
     this.#wake();

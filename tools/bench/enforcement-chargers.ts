@@ -16,6 +16,8 @@ export interface FleetPlan {
   readonly chargersEach: number;
   /** Current that every car always takes, A; if omitted, cars come and go. */
   readonly steadyA?: number;
+  /** 10 s if omitted. */
+  readonly heartbeatMs?: number;
 }
 
 /** Counts since the last `begin`. */
@@ -58,7 +60,7 @@ function connectCharger(url: URL, plan: FleetPlan, nth: number, tally: Tally): P
     controllerUuid,
   };
   const socket = connect({ port: Number(url.port), host: url.hostname, noDelay: true });
-  const charger = new FleetCharger(address, socket, mersenne(nth), tally, plan.steadyA);
+  const charger = new FleetCharger(address, socket, mersenne(nth), tally, plan);
   return new Promise((resolve) => {
     const read = createPacketReader((type, body) => {
       if (kindOf(type) === KIND.publish) {

@@ -53,6 +53,7 @@ export class FleetCharger {
   #limitA = FAILSAFE_A;
   /** Current that the car at the connector always takes, A; if undefined, cars come and go. */
   readonly #steadyA: number | undefined;
+  readonly #heartbeatMs: number;
   /** 0 without a car. */
   #wantedA = 0;
   #energyWh = 0;
@@ -66,7 +67,10 @@ export class FleetCharger {
     socket: Socket,
     random: RandomGenerator,
     tally: Tally,
-    steadyA?: number,
+    {
+      steadyA,
+      heartbeatMs = HEARTBEAT_MS,
+    }: { readonly steadyA?: number; readonly heartbeatMs?: number } = {},
   ) {
     const connector = { ...address, connectorId: CONNECTOR_ID };
     this.limitTopic = buildTopic({ ...connector, kind: 'limit' });
@@ -78,6 +82,7 @@ export class FleetCharger {
     this.#random = random;
     this.#tally = tally;
     this.#steadyA = steadyA;
+    this.#heartbeatMs = heartbeatMs;
   }
 
   /** Publishes its state, and reports from now on, at an offset of its own. */
@@ -91,7 +96,7 @@ export class FleetCharger {
     };
     this.#sendSurely(this.#stateTopic, state, true);
     this.#changeMind();
-    this.#wait(this.#between(0, HEARTBEAT_MS), () => this.#beat());
+    this.#wait(this.#between(0, this.#heartbeatMs), () => this.#beat());
   }
 
   applyLimit({ epoch, seq, boot, ref, limitA }: LimitMessage): void {
@@ -123,7 +128,7 @@ export class FleetCharger {
 
   #beat(): void {
     this.#report();
-    this.#wait(HEARTBEAT_MS, () => this.#beat());
+    this.#wait(this.#heartbeatMs, () => this.#beat());
   }
 
   #reportSoon(): void {
@@ -139,7 +144,7 @@ export class FleetCharger {
     const drawnA = Math.min(this.#limitA, this.#wantedA);
     const powerW = Math.round(drawnA * VOLTAGE_V * PHASES);
     this.#hb++;
-    this.#energyWh += Math.round((powerW * HEARTBEAT_MS) / 3_600_000);
+    this.#energyWh += Math.round((powerW * this.#heartbeatMs) / 3_600_000);
     const nowMs = systemClock.monotonicMs();
     if (nowMs - this.#grantedAtMs >= OWED_AFTER_MS) this.#owedSinceMs ??= nowMs;
     this.#tally.heartbeats++;
