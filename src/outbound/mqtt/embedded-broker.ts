@@ -10,6 +10,7 @@ import type { MessageBus, MqttLogins, Siblings } from '../../ports/telemetry.js'
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { namesOf } from '../../tls-files.js';
+import { type PublishedMessage, readMessages } from './data-packets.js';
 import { MqttAuthorizer, type MqttAuthorizerSettings } from './mqtt-authorizer.js';
 import { PacketGuard } from './packet-guard.js';
 import type { Session } from './session.js';
@@ -178,7 +179,6 @@ export class EmbeddedBroker implements MessageBus {
   readonly #broker: ChargerBroker;
   readonly #listener: MqttListener;
   readonly #scheme: 'mqtt' | 'mqtts';
-  readonly #outgoing = new Outgoing();
   #deliver: OnMessage = () => {};
 
   constructor(options: {
@@ -225,18 +225,9 @@ export class EmbeddedBroker implements MessageBus {
     return { url: urlOf(server, this.#scheme) };
   }
 
-  publish(
-    topic: string,
-    payload: string | Buffer,
-    { qos, retain }: Parameters<MessageBus['publish']>[2],
-  ): void {
+  publish(topic: string, payload: string | Buffer, { qos }: Parameters<MessageBus['publish']>[2]): void {
     // While the broker stops, no charger is connected any more.
-    if (!this.#listener.server.listening) return;
-    const handedOver = this.#outgoing.begin();
-    this.#broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
-      handedOver();
-      if (error) this.#logFault(error);
-    });
+    if (this.#listener.server.listening) this.#gatekeeper.send(topic, payload, qos);
   }
 
   isHealthy(): boolean {
@@ -248,8 +239,6 @@ export class EmbeddedBroker implements MessageBus {
     this.#deliver = () => {};
     const closed = new Promise<void>((resolve) => this.#listener.server.close(() => resolve()));
     this.#listener.dropConnections();
-    // At its close aedes fails messages in flight. Without a connection none of them waits for long.
-    await this.#outgoing.drained();
     await this.#closeBroker();
     await closed;
   }
@@ -266,40 +255,28 @@ export class EmbeddedBroker implements MessageBus {
     const authorizer = this.#gatekeeper;
     const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => authorizer.admitPacket(session));
     const read = socket.read.bind(socket);
-    // aedes takes its bytes by `read`: bytes that the guard refuses never reach the parser.
+    const take = (message: PublishedMessage) => authorizer.receive(session, message);
+    // aedes takes its bytes by `read`: bytes that the guard refuses never reach the parser, and messages only by way of
+    // exception.
     socket.read = (size?: number) => {
       const chunk: Buffer | null = read(size);
-      if (session.isRefused) return null;
-      const fault = chunk === null ? undefined : guard.check(chunk);
-      if (fault === undefined) return chunk;
+      if (chunk === null || session.isRefused) return null;
+      const isAtPacket = guard.isBetweenPackets;
+      const fault = guard.check(chunk);
+      if (fault === undefined) {
+        if (!isAtPacket || session.client?.connected !== true) return chunk;
+        // An acknowledgement and a limit that answers leave by one write.
+        socket.cork();
+        const taken = readMessages(chunk, take);
+        socket.uncork();
+        return taken === chunk.length ? null : chunk.subarray(taken);
+      }
       const refusal = authorizer.refuse(session, fault);
       if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
       else socket.destroy(refusal);
       return null;
     };
     authorizer.bind(session, this.#broker.handle(socket));
-  }
-}
-
-/** Counts the messages that aedes has and has not yet delivered to every subscriber. */
-class Outgoing {
-  #count = 0;
-  #onDrained: (() => void) | undefined;
-
-  /** @returns a function to call after the delivery or the failure of the message */
-  begin(): () => void {
-    this.#count++;
-    return () => {
-      this.#count--;
-      if (this.#count === 0) this.#onDrained?.();
-    };
-  }
-
-  drained(): Promise<void> {
-    if (this.#count === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      this.#onDrained = resolve;
-    });
   }
 }
 

@@ -1,6 +1,7 @@
 // MQTT authorizer: decides for every packet of every client whether the embedded
 // broker accepts it, by the rules of its session.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket, Subscription } from 'aedes';
+import { systemClock } from '../../clock.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
@@ -11,6 +12,7 @@ import { createRareLog, type RareLog } from '../../rare-log.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
 import { type Connection, type ConnectionLimitSettings, ConnectionLimits } from './connection-limits.js';
+import { type PublishedMessage, pubackPacket, publishPacket } from './data-packets.js';
 import type { PacketFault } from './packet-guard.js';
 import {
   admit,
@@ -163,12 +165,7 @@ class MqttSignIn {
 
 /** Hooks that aedes calls first. None of these throws. */
 type Hooks = Required<Pick<AedesOptions, HookName>>;
-type HookName =
-  | 'preConnect'
-  | 'authenticate'
-  | 'authorizePublish'
-  | 'authorizeSubscribe'
-  | 'authorizeForward';
+type HookName = 'preConnect' | 'authenticate' | 'authorizePublish' | 'authorizeSubscribe';
 
 export interface MqttAuthorizerSettings extends SessionLimits, ConnectionLimitSettings {
   readonly mqttPacketLimitBytes: number;
@@ -186,6 +183,11 @@ const RETURN_CODES: Partial<Record<RefusalReason, ReturnCode>> = {
 };
 // A client that leaves this many packets of the largest size unread is disconnected.
 const UNREAD_PACKETS = 4;
+// So is one that has more unread than its socket buffers, for this long.
+const DRAIN_TIMEOUT_MS = 10_000;
+// Silence after which a client is gone, in its keepalives (MQTT 3.1.1, section 3.1.2.10).
+const SILENT_KEEPALIVES = 1.5;
+const LAST_PACKET_ID = 65_535;
 
 export class MqttAuthorizer {
   readonly #settings: MqttAuthorizerSettings;
@@ -199,6 +201,8 @@ export class MqttAuthorizer {
   readonly #sessions = new Set<Session>();
   readonly #sessionOf = new WeakMap<Client, Session>();
   readonly #newest: NewestSessions;
+  /** Sessions that have subscribed to each topic: usually one. */
+  readonly #readers = new Map<string, readonly Session[]>();
 
   constructor(options: {
     readonly settings: MqttAuthorizerSettings;
@@ -246,8 +250,6 @@ export class MqttAuthorizer {
         // Refused with 128 in the SUBACK; the session goes on.
         callback(null, isGranted === true ? subscription : null);
       },
-      authorizeForward: (client, packet) =>
-        this.#refusals.judged(() => this.#isReading(client)) === true ? packet : null,
     };
   }
 
@@ -288,23 +290,48 @@ export class MqttAuthorizer {
   close(session: Session): void {
     this.#connectionLimits.close(session);
     this.#sessions.delete(session);
+    session.cancelKeepalive();
+    session.cancelDrain();
+    for (const topic of session.subscriptions.keys()) this.#forget(topic, session);
     this.#metrics.mqttConnections.set(this.#sessions.size);
     this.#newest.leave(session);
   }
 
   /** Takes a token for one more packet of the session. */
   admitPacket(session: Session): boolean {
+    session.spokeAtMs = systemClock.monotonicMs();
     return session.packets.take(this.#clock.monotonicMs());
   }
 
-  /** Passes a published message on, unless the client is above its rate. */
+  /**
+   * Acknowledges and passes on a message of a connected client.
+   * @returns false for a message that aedes has to refuse, or to acknowledge once the client reads again
+   */
+  receive(session: Session, message: PublishedMessage): boolean {
+    return this.#refusals.judged(() => this.#receive(session, message)) === true;
+  }
+
+  /** Passes a message on that came by way of aedes. */
   consume(packet: PublishPacket, client: Client): void {
-    this.#refusals.judged(() => this.#handOn(packet, client));
+    this.#refusals.judged(() => this.#consume(packet, client));
+  }
+
+  /**
+   * Sends a message to every client that has subscribed to its topic. Nothing is sent again: QoS 1 sends again only to
+   * a client that resumes its session, and all sessions are clean.
+   */
+  send(topic: string, payload: string | Buffer, qos: 0 | 1): void {
+    for (const session of this.#readers.get(topic) ?? [])
+      this.#refusals.judged(() => this.#send(session, topic, payload, qos));
   }
 
   unsubscribe(topics: readonly string[], client: Client): void {
     const session = this.#sessionOf.get(client);
-    for (const topic of topics) session?.subscriptions.delete(topic);
+    if (session === undefined) return;
+    for (const topic of topics) {
+      session.subscriptions.delete(topic);
+      this.#forget(topic, session);
+    }
   }
 
   /** Counts and logs a refusal, and marks the session, so that its end is not counted again. */
@@ -341,11 +368,30 @@ export class MqttAuthorizer {
     session.client?.close();
   }
 
+  #forget(topic: string, session: Session): void {
+    const others = this.#readers.get(topic)?.filter((each) => each !== session) ?? [];
+    if (others.length > 0) this.#readers.set(topic, others);
+    else this.#readers.delete(topic);
+  }
+
+  /** aedes keeps no such timer: it reads few of the packets. */
+  #watchSilence(session: Session, allowedMs: number): void {
+    const silentMs = systemClock.monotonicMs() - session.spokeAtMs;
+    if (silentMs >= allowedMs) {
+      session.client?.conn.destroy(new Error('keep alive timeout'));
+      return;
+    }
+    session.cancelKeepalive = systemClock.after(Math.ceil(allowedMs - silentMs), () =>
+      this.#watchSilence(session, allowedMs),
+    );
+  }
+
   #claim(client: Client, packet: ConnectPacket): undefined {
     const session = this.#find(client);
     this.#connectionLimits.spoke(session);
     session.claim = { clientId: packet.clientId, keepaliveS: packet.keepalive ?? 0, will: packet.will };
     packet.clean = true;
+    packet.keepalive = 0;
     // aedes distinguishes sessions by client id alone, which is unique only inside its tenant.
     packet.clientId = packet.username ?? session.address;
     return undefined;
@@ -391,6 +437,7 @@ export class MqttAuthorizer {
       return 'bus';
     }
     this.#connectionLimits.loggedIn(session);
+    this.#watchSilence(session, SILENT_KEEPALIVES * 1000 * claim.keepaliveS);
     return undefined;
   }
 
@@ -406,28 +453,58 @@ export class MqttAuthorizer {
   #subscribe(client: Client, subscription: Subscription): boolean {
     const session = this.#find(client);
     const reason = refusalOfSubscribe(session, subscription, this.#settings);
-    if (reason !== undefined) this.#refusals.count(session, reason);
-    else session.subscriptions.add(subscription.topic);
-    return reason === undefined;
+    if (reason !== undefined) {
+      this.#refusals.count(session, reason);
+      return false;
+    }
+    const { topic, qos } = subscription;
+    const readers = this.#readers.get(topic) ?? [];
+    if (!readers.includes(session)) this.#readers.set(topic, [...readers, session]);
+    session.subscriptions.set(topic, qos === 0 ? 0 : 1);
+    return true;
   }
 
-  #isReading(client: Client): boolean {
-    if (client.conn.writableLength <= UNREAD_PACKETS * this.#settings.mqttPacketLimitBytes) return true;
-    client.conn.destroy(this.refuse(this.#find(client), 'slow-reader'));
-    return false;
+  #receive(session: Session, message: PublishedMessage): boolean {
+    const conn = session.client?.conn;
+    if (conn === undefined || refusalOfPublish(session, message) !== undefined) return false;
+    if (message.qos === 1) {
+      if (conn.writableNeedDrain) return false;
+      conn.write(pubackPacket(message.packetId));
+    }
+    this.#passOn(session, message.topic, message.payload);
+    return true;
   }
 
-  #handOn(packet: PublishPacket, client: Client): void {
+  #consume(packet: PublishPacket, client: Client): void {
     const session = this.#find(client);
     const { topic } = packet;
     const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
-    if (packet === session.claim?.will) {
-      this.#newest.sayWill(session, topic, payload);
-    } else if (session.messages.take(this.#clock.monotonicMs())) {
+    if (packet === session.claim?.will) this.#newest.sayWill(session, topic, payload);
+    else this.#passOn(session, topic, payload);
+  }
+
+  /** Passes a message on, unless the client is above its rate. */
+  #passOn(session: Session, topic: string, payload: Buffer): void {
+    if (session.messages.take(this.#clock.monotonicMs())) {
       this.#onMessage(topic, payload);
     } else {
       const kind = kindUnder(session.prefixes, topic) ?? 'none';
       this.#metrics.mqttMessages.inc({ kind, result: 'limited' });
     }
+  }
+
+  #send(session: Session, topic: string, payload: string | Buffer, qos: 0 | 1): void {
+    const conn = session.client?.conn;
+    if (conn === undefined || conn.destroyed || session.isRefused) return;
+    if (conn.writableLength > UNREAD_PACKETS * this.#settings.mqttPacketLimitBytes) {
+      conn.destroy(this.refuse(session, 'slow-reader'));
+      return;
+    }
+    const isAcknowledged = qos === 1 && session.subscriptions.get(topic) === 1;
+    if (isAcknowledged) session.packetId = (session.packetId % LAST_PACKET_ID) + 1;
+    const isWaiting = conn.writableNeedDrain;
+    if (conn.write(publishPacket(topic, payload, isAcknowledged ? session.packetId : 0)) || isWaiting) return;
+    session.cancelDrain = systemClock.after(DRAIN_TIMEOUT_MS, () => conn.destroy(new Error('drain timeout')));
+    conn.once('drain', () => session.cancelDrain());
   }
 }

@@ -62,6 +62,11 @@ export class PacketGuard {
     this.#admitPacket = admitPacket;
   }
 
+  /** The next byte begins a packet. */
+  get isBetweenPackets(): boolean {
+    return this.#state === 'header';
+  }
+
   /** Checks the next bytes of the stream; after a fault the connection must be closed. */
   check(chunk: Buffer): PacketFault | undefined {
     let at = 0;

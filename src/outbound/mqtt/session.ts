@@ -1,5 +1,6 @@
 // One connection to the embedded broker, with the contract's rules for it.
 import type { Client, ConnectPacket } from 'aedes';
+import type { Cancel } from '../../ports/clock.js';
 import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { directionOf, kindUnder } from '../../wire/topics.js';
@@ -50,7 +51,15 @@ export interface Session extends Connection {
   claim: Claim | undefined;
   login: MqttLogin | undefined;
   prefixes: ReadonlySet<string>;
-  readonly subscriptions: Set<string>;
+  /** Granted QoS of each topic. */
+  readonly subscriptions: Map<string, 0 | 1>;
+  /** Of the newest message to it. */
+  packetId: number;
+  /** Time of its newest packet, monotonic ms. */
+  spokeAtMs: number;
+  /** Cuts the connection if the client stays silent, or does not read. */
+  cancelKeepalive: Cancel;
+  cancelDrain: Cancel;
   messages: TokenBucket;
   packets: TokenBucket;
   /** The broker ended it: resulting errors are not counted again. */
@@ -70,7 +79,11 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
     claim: undefined,
     login: undefined,
     prefixes: new Set(),
-    subscriptions: new Set(),
+    subscriptions: new Map(),
+    packetId: 0,
+    spokeAtMs: 0,
+    cancelKeepalive() {},
+    cancelDrain() {},
     ...bucketsOf(limits, 1),
     isRefused: false,
     isWillVoid: false,

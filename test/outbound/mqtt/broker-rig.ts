@@ -82,8 +82,15 @@ export interface BrokerFiles {
   readonly clientCa?: string;
 }
 
-/** With `files` the broker uses TLS. */
-export async function startBroker(settings: Partial<BrokerSettings> = {}, files?: BrokerFiles) {
+/**
+ * With `files` the broker uses TLS.
+ * @param answer called with each received message
+ */
+export async function startBroker(
+  settings: Partial<BrokerSettings> = {},
+  files?: BrokerFiles,
+  answer: (bus: EmbeddedBroker, text: string) => void = () => {},
+) {
   const metrics = createMetrics();
   const logins = createMqttLogins(CREDENTIALS);
   const lines: LogLine[] = [];
@@ -98,7 +105,10 @@ export async function startBroker(settings: Partial<BrokerSettings> = {}, files?
         );
   const bus = new EmbeddedBroker({ config, clock: systemClock, log, metrics, logins, tlsFiles });
   const received: { readonly topic: string; readonly text: string }[] = [];
-  const { url } = await bus.start((topic, payload) => received.push({ topic, text: payload.toString() }));
+  const { url } = await bus.start((topic, payload) => {
+    received.push({ topic, text: payload.toString() });
+    answer(bus, payload.toString());
+  });
   const clients: MqttClient[] = [];
   const sockets: Socket[] = [];
 

@@ -2,7 +2,16 @@
 // only their sender.
 import { once } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/clock.js';
 import { generateSecret, hashPassword } from '../../../src/secrets.js';
+import {
+  createPacketReader,
+  publishPacket,
+  readSurePublish,
+  subscribePacket,
+  surePublishPacket,
+} from '../../../tools/bench/mqtt-packets.js';
+import { eventually } from '../../eventually.js';
 import {
   type BrokerRig,
   CREDENTIALS,
@@ -483,6 +492,60 @@ describe('A subscribing charger', () => {
     expect(await rig.refusals('qos')).toBe(1);
   });
 
+  it('receives the acknowledgement of its meter value before the limit that answers it', async () => {
+    await rig.stop();
+    rig = await startBroker({}, undefined, (bus, text) =>
+      bus.publish(topicOf('c/1/limit'), `limit for ${text}`, { qos: 1, retain: false }),
+    );
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    // The limit may precede the SUBACK (MQTT 3.1.1, section 3.8.4).
+    const meter = surePublishPacket(topicOf('c/1/meter'), Buffer.from('4 kW'), 7);
+    socket.write(subscribePacket(1, [topicOf('c/1/limit')]));
+    await once(socket, 'data');
+    socket.write(meter);
+    const [answer]: Buffer[] = await once(socket, 'data');
+    const packets: number[] = [];
+    let text = '';
+    createPacketReader((type, body) => {
+      packets.push(type);
+      if (type === 0x32) text = readSurePublish(body).payload.toString();
+    })(answer ?? Buffer.alloc(0));
+    expect(packets).toEqual([0x40, 0x32]);
+    expect(text).toBe('limit for 4 kW');
+  });
+
+  it('receives a limit at once, though its first meter value came with its subscription', async () => {
+    await rig.stop();
+    rig = await startBroker({}, undefined, (bus, text) =>
+      bus.publish(topicOf('c/1/limit'), `limit for ${text}`, { qos: 1, retain: false }),
+    );
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const limits: string[] = [];
+    const read = createPacketReader((type, body) => {
+      if (type === 0x32) limits.push(readSurePublish(body).payload.toString());
+    });
+    socket.on('data', read);
+    const meter = publishPacket(topicOf('c/1/meter'), Buffer.from('4 kW'));
+    socket.write(Buffer.concat([subscribePacket(1, [topicOf('c/1/limit')]), meter]));
+    await eventually(() => expect(limits).toEqual(['limit for 4 kW']));
+  });
+
+  it('receives nothing more after it has cancelled its subscription', async () => {
+    const client = await rig.connect('q1-a');
+    const heard: string[] = [];
+    client.on('message', (_, payload) => heard.push(`${payload}`));
+    await client.subscribeAsync([topicOf('c/1/limit'), topicOf('sync')], { qos: 1 });
+    await client.unsubscribeAsync(topicOf('c/1/limit'));
+    rig.bus.publish(topicOf('c/1/limit'), 'six', { qos: 1, retain: false });
+    rig.bus.publish(topicOf('sync'), 'now', { qos: 1, retain: false });
+    await nextMessage(client);
+    expect(heard).toEqual(['now']);
+  });
+
   it('is refused a ninth subscription until it cancels one', async () => {
     const client = await rig.connect('q1-a');
     for (let k = 1; k <= 8; k++) await client.subscribeAsync(topicOf(`c/${k}/limit`));
@@ -536,6 +599,42 @@ describe('The embedded broker under hostile connections', () => {
     expect([...connack]).toEqual([0x20, 2, 0, 0]);
     await closed(socket);
     await rig.refused('connection');
+  });
+
+  it('keeps a charger whose only packets are messages', async () => {
+    await rig.stop();
+    rig = await startBroker({ mqttMessagesPerS: 1_000_000 });
+    const socket = await rig.socket();
+    socket.write(connectBytes('q1-a', { keepaliveS: 1 }));
+    await once(socket, 'data');
+    const meter = surePublishPacket(topicOf('c/1/meter'), Buffer.from('4 kW'), 7);
+    const began = systemClock.monotonicMs();
+    while (systemClock.monotonicMs() - began < 2_000) {
+      socket.write(meter);
+      await once(socket, 'data');
+    }
+    expect(socket.readyState).toBe('open');
+  });
+
+  it('takes a message that arrives in pieces, and those after it', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const messages = ['one', 'two', 'three'].map((text) =>
+      surePublishPacket(topicOf('c/1/meter'), Buffer.from(text), 7),
+    );
+    const bytes = Buffer.concat(messages);
+    for (const [from, to] of [
+      [0, 1],
+      [1, 30],
+      [30, 140],
+      [140, bytes.length],
+    ] as const) {
+      socket.write(bytes.subarray(from, to));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await rig.heard('three');
+    expect(rig.received.map(({ text }) => text)).toEqual(['one', 'two', 'three']);
   });
 
   it('accepts no connection above its limit', async () => {
