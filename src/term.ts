@@ -122,7 +122,7 @@ export class Term {
       listenTo: (tenants) => bus.listenTo?.(tenants),
       start: (sink, onBack) => {
         const telemetry = new Telemetry({ sink, clock, log, metrics });
-        return bus.start((topic, payload) => telemetry.receive(topic, payload), onBack);
+        return bus.start((topic, payload, memo) => telemetry.receive(topic, payload, memo), onBack);
       },
       isHealthy: () => bus.isHealthy(),
       stop: () => bus.stop(),

@@ -11,6 +11,11 @@ import type {
 } from '../../machines/values/ids.js';
 import type { SessionState } from '../../machines/values/session-state.js';
 
+/** Of one topic of one connection: the receiver of its messages keeps here the connector that it has looked up. */
+export interface TopicMemo {
+  known?: { readonly kind: 'meter' | 'ack'; readonly connector: ConnectorMeter };
+}
+
 /** Messages in both directions, through any broker. */
 export interface MessageBus {
   /**
@@ -23,7 +28,7 @@ export interface MessageBus {
    * after a reconnection of a bus that kept no state messages of chargers meanwhile.
    */
   start(
-    onMessage: (topic: string, payload: Buffer) => void,
+    onMessage: (topic: string, payload: Buffer, memo?: TopicMemo) => void,
     onBack?: () => void,
   ): Promise<{ readonly url: string }>;
   /** Passes a message to the broker. A broker sends QoS 1 again until it is acknowledged or the session ends. */

@@ -8,7 +8,7 @@ import { SITE_MESSAGES } from '../../features/site-messages.js';
 import type { Metrics, Tally } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { ConnectorMeter, TelemetryHandler } from '../../ports/telemetry.js';
+import type { ConnectorMeter, TelemetryHandler, TopicMemo } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
 import {
@@ -21,7 +21,8 @@ import {
 
 // An external broker may accept longer messages than the embedded one.
 const PAYLOAD_LIMIT_BYTES = 16_384;
-const CACHED_TOPICS = 50_000;
+const CACHED_TOPICS = 100_000;
+const NONE: TopicMemo = {};
 
 type Kind = 'meter' | 'state' | 'ack' | SiteKind;
 type Result = 'accepted' | 'malformed' | 'unknown' | 'stale';
@@ -36,9 +37,8 @@ export class Telemetry {
   readonly #log: Log;
   readonly #metrics: Metrics;
   readonly #rareLog: RareLog;
-  /** By topic. It holds existing connectors only, so that invented ones displace none. */
-  readonly #meters = boundedCache<ConnectorMeter>(CACHED_TOPICS);
-  readonly #acks = boundedCache<ConnectorMeter>(CACHED_TOPICS);
+  /** For a bus without memos. It holds existing connectors only, so that invented ones displace none. */
+  readonly #memos = boundedCache<TopicMemo>(CACHED_TOPICS);
   readonly #acceptedMeters: Tally;
   readonly #acceptedAcks: Tally;
 
@@ -58,13 +58,12 @@ export class Telemetry {
     this.#acceptedAcks = mqttMessages.tally({ kind: 'ack', result: 'accepted' });
   }
 
-  receive(topic: string, payload: Buffer): void {
+  receive(topic: string, payload: Buffer, memo?: TopicMemo): void {
     try {
-      const meter = this.#meters.get(topic);
-      const acknowledged = meter === undefined ? this.#acks.get(topic) : undefined;
-      if (meter?.isCurrent === true) this.#readMeter(meter, topic, payload);
-      else if (acknowledged?.isCurrent === true) this.#readAck(acknowledged, topic, payload);
-      else this.#read(topic, payload);
+      const { known } = memo ?? this.#memos.get(topic) ?? NONE;
+      if (known?.connector.isCurrent !== true) this.#read(topic, payload, memo);
+      else if (known.kind === 'meter') this.#readMeter(known.connector, topic, payload);
+      else this.#readAck(known.connector, topic, payload);
     } catch (error) {
       this.#rareLog('defect', () => this.#log.error({ err: error, topic }, 'telemetry failed'));
     }
@@ -115,7 +114,7 @@ export class Telemetry {
     else this.#count(kind, resultOf(this.#sink.recordSite(kind, tenantUuid, locationId, data)));
   }
 
-  #read(topic: string, payload: Buffer): void {
+  #read(topic: string, payload: Buffer, memo: TopicMemo | undefined): void {
     const ofSite = parseSiteTopic(topic);
     if (ofSite !== undefined) {
       this.#readSite(ofSite, topic, payload);
@@ -126,15 +125,17 @@ export class Telemetry {
       this.#readState(parsed, topic, payload);
     } else if (parsed?.kind === 'meter' || parsed?.kind === 'ack') {
       const { kind, tenantUuid, locationId, controllerUuid, connectorId } = parsed;
-      const meter = this.#sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
-      const known = kind === 'meter' ? this.#meters : this.#acks;
-      if (meter === undefined) {
-        known.delete(topic);
+      const connector = this.#sink.connectorMeter(tenantUuid, locationId, controllerUuid, connectorId);
+      if (connector === undefined) {
+        if (memo === undefined) this.#memos.delete(topic);
+        else delete memo.known;
         this.#count(kind, 'unknown');
       } else {
-        known.set(topic, meter);
-        if (kind === 'meter') this.#readMeter(meter, topic, payload);
-        else this.#readAck(meter, topic, payload);
+        const known = { kind, connector };
+        if (memo === undefined) this.#memos.set(topic, { known });
+        else memo.known = known;
+        if (kind === 'meter') this.#readMeter(connector, topic, payload);
+        else this.#readAck(connector, topic, payload);
       }
     }
   }

@@ -141,7 +141,7 @@ export interface BrokerSettings extends MqttAuthorizerSettings {
   readonly mqttTopicLevels: number;
 }
 
-type OnMessage = (topic: string, payload: Buffer) => void;
+type OnMessage = Parameters<MessageBus['start']>[0];
 type Done = (error?: Error) => void;
 
 const DRAIN_TIMEOUT_MS = 10_000;
@@ -200,7 +200,7 @@ export class EmbeddedBroker implements MessageBus {
     this.#gatekeeper = new MqttAuthorizer({
       ...options,
       settings: config,
-      onMessage: (topic, payload) => this.#deliver(topic, payload),
+      onMessage: (topic, payload, memo) => this.#deliver(topic, payload, memo),
     });
     this.#broker = createChargerBroker(config, this.#gatekeeper);
     (this.#broker as EventEmitter).on('error', (error) => this.#logFault(error));
@@ -254,27 +254,28 @@ export class EmbeddedBroker implements MessageBus {
   #serve(socket: Socket, session: Session): void {
     const authorizer = this.#gatekeeper;
     const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => authorizer.admitPacket(session));
-    const read = socket.read.bind(socket);
+    const push = socket.push.bind(socket);
     const take = (message: PublishedMessage) => authorizer.receive(session, message);
-    // aedes takes its bytes by `read`: bytes that the guard refuses never reach the parser, and messages only by way of
-    // exception.
-    socket.read = (size?: number) => {
-      const chunk: Buffer | null = read(size);
-      if (chunk === null || session.isRefused) return null;
+    // Node passes received bytes by `push`. Those that the guard refuses never reach a parser, and messages reach
+    // aedes, and the stream in front of it, only by way of exception.
+    socket.push = (chunk: Buffer | null) => {
+      if (chunk === null) return push(null);
+      if (session.isRefused) return false;
       const isAtPacket = guard.isBetweenPackets;
       const fault = guard.check(chunk);
-      if (fault === undefined) {
-        if (!isAtPacket || session.client?.connected !== true) return chunk;
-        // An acknowledgement and a limit that answers leave by one write.
-        socket.cork();
-        const taken = readMessages(chunk, take);
-        socket.uncork();
-        return taken === chunk.length ? null : chunk.subarray(taken);
+      if (fault !== undefined) {
+        const refusal = authorizer.refuse(session, fault);
+        if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
+        else socket.destroy(refusal);
+        return false;
       }
-      const refusal = authorizer.refuse(session, fault);
-      if (fault === 'version') socket.end(WRONG_VERSION, () => socket.destroy(refusal));
-      else socket.destroy(refusal);
-      return null;
+      // Earlier bytes that aedes has not read yet come first.
+      if (!isAtPacket || session.client?.connected !== true || socket.readableLength > 0) return push(chunk);
+      // An acknowledgement and a limit that answers leave by one write.
+      socket.cork();
+      const taken = readMessages(chunk, take);
+      socket.uncork();
+      return taken === chunk.length || push(chunk.subarray(taken));
     };
     authorizer.bind(session, this.#broker.handle(socket));
   }

@@ -7,7 +7,7 @@ import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import type { MqttLogin, MqttLogins, Siblings } from '../../ports/telemetry.js';
+import type { MessageBus, MqttLogin, MqttLogins, Siblings } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 import { SignInLog } from '../../sign-in-log.js';
 import { kindUnder } from '../../wire/topics.js';
@@ -189,12 +189,14 @@ const DRAIN_TIMEOUT_MS = 10_000;
 const SILENT_KEEPALIVES = 1.5;
 const LAST_PACKET_ID = 65_535;
 
+type OnMessage = Parameters<MessageBus['start']>[0];
+
 export class MqttAuthorizer {
   readonly #settings: MqttAuthorizerSettings;
   readonly #clock: Clock;
   readonly #metrics: Metrics;
   readonly #logins: MqttLogins;
-  readonly #onMessage: (topic: string, payload: Buffer) => void;
+  readonly #onMessage: OnMessage;
   readonly #refusals: Refusals;
   readonly #signIn: MqttSignIn;
   readonly #connectionLimits: ConnectionLimits;
@@ -210,7 +212,7 @@ export class MqttAuthorizer {
     readonly log: Log;
     readonly metrics: Metrics;
     readonly logins: MqttLogins;
-    readonly onMessage: (topic: string, payload: Buffer) => void;
+    readonly onMessage: OnMessage;
     readonly siblings?: Siblings | undefined;
   }) {
     this.#settings = options.settings;
@@ -365,6 +367,7 @@ export class MqttAuthorizer {
   #end(session: Session, reason: RefusalReason): void {
     this.refuse(session, reason);
     session.prefixes = new Set();
+    session.published.clear();
     session.client?.close();
   }
 
@@ -486,7 +489,7 @@ export class MqttAuthorizer {
   /** Passes a message on, unless the client is above its rate. */
   #passOn(session: Session, topic: string, payload: Buffer): void {
     if (session.messages.take(this.#clock.monotonicMs())) {
-      this.#onMessage(topic, payload);
+      this.#onMessage(topic, payload, session.published.get(topic)?.memo);
     } else {
       const kind = kindUnder(session.prefixes, topic) ?? 'none';
       this.#metrics.mqttMessages.inc({ kind, result: 'limited' });

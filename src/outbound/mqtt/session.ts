@@ -1,7 +1,7 @@
 // One connection to the embedded broker, with the contract's rules for it.
 import type { Client, ConnectPacket } from 'aedes';
 import type { Cancel } from '../../ports/clock.js';
-import type { MqttLogin, SiblingEntry, Siblings } from '../../ports/telemetry.js';
+import type { MqttLogin, SiblingEntry, Siblings, TopicMemo } from '../../ports/telemetry.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { directionOf, kindUnder } from '../../wire/topics.js';
 import type { Connection } from './connection-limits.js';
@@ -44,6 +44,14 @@ export interface Claim {
   readonly will: ConnectPacket['will'];
 }
 
+interface Published {
+  readonly isState: boolean;
+  readonly memo: TopicMemo;
+}
+
+// A charger may name connectors that do not exist.
+const PUBLISHED_EACH = 32;
+
 export interface Session extends Connection {
   /** Names in the client's certificate; undefined if none is required. */
   certificateNames: ReadonlySet<string> | undefined;
@@ -51,6 +59,8 @@ export interface Session extends Connection {
   claim: Claim | undefined;
   login: MqttLogin | undefined;
   prefixes: ReadonlySet<string>;
+  /** Topics to which it has published; it may do so again. */
+  readonly published: Map<string, Published>;
   /** Granted QoS of each topic. */
   readonly subscriptions: Map<string, 0 | 1>;
   /** Of the newest message to it. */
@@ -79,6 +89,7 @@ export function createSession(connection: Connection, limits: SessionLimits): Se
     claim: undefined,
     login: undefined,
     prefixes: new Set(),
+    published: new Map(),
     subscriptions: new Map(),
     packetId: 0,
     spokeAtMs: 0,
@@ -138,10 +149,18 @@ export function refusalOfPublish(
   session: Session,
   message: { readonly topic: string; readonly qos: number; readonly retain: boolean },
 ): RefusalReason | undefined {
-  const kind = kindUnder(session.prefixes, message.topic);
-  if (kind === undefined || directionOf(kind) !== 'toService') return 'topic';
+  const published = session.published.get(message.topic) ?? publishedOf(session, message.topic);
+  if (published === undefined) return 'topic';
   if (message.qos === 2) return 'qos';
-  return message.retain && kind !== 'state' ? 'retain' : undefined;
+  return message.retain && !published.isState ? 'retain' : undefined;
+}
+
+function publishedOf({ published, prefixes }: Session, topic: string): Published | undefined {
+  const kind = kindUnder(prefixes, topic);
+  if (kind === undefined || directionOf(kind) !== 'toService') return undefined;
+  const added: Published = { isState: kind === 'state', memo: {} };
+  if (published.size < PUBLISHED_EACH * prefixes.size) published.set(topic, added);
+  return added;
 }
 
 /** undefined if the session may subscribe to this. */

@@ -6,7 +6,7 @@ import { MeterLedger, type MeterSlot } from '../../../machines/power/meter-ledge
 import { Telemetry } from '../../../src/inbound/mqtt/telemetry.js';
 import { createMetrics, type Metrics } from '../../../src/metrics.js';
 import type { Clock } from '../../../src/ports/clock.js';
-import type { TelemetryHandler } from '../../../src/ports/telemetry.js';
+import type { TelemetryHandler, TopicMemo } from '../../../src/ports/telemetry.js';
 import { HARBOUR, type LogLine, recordingLog, STRANGER, topicOf } from '../../outbound/mqtt/broker-rig.js';
 
 const METER = topicOf('c/1/meter');
@@ -33,6 +33,7 @@ let slot: MeterSlot;
 let lines: LogLine[];
 let metrics: Metrics;
 let lookUps: number;
+let receive: Telemetry['receive'];
 let send: (topic: string, payload: Buffer) => void;
 
 /** One charger of one location, in front of a real ledger. */
@@ -74,7 +75,8 @@ beforeEach(() => {
   lookUps = 0;
   metrics = createMetrics();
   const telemetry = new Telemetry({ sink: sinkOf(), clock, log: recordingLog(lines), metrics });
-  send = (topic, payload) => telemetry.receive(topic, payload);
+  receive = (topic, payload, memo) => telemetry.receive(topic, payload, memo);
+  send = (topic, payload) => receive(topic, payload);
 });
 
 function sendJson(topic: string, value: unknown): void {
@@ -207,6 +209,23 @@ describe('a topic', () => {
     sendJson(METER, { powerW: 4, hb: 1 });
     expect(ledger.measuredW).toBe(4);
     expect(lookUps).toBe(3);
+  });
+
+  it('is looked up once for each connection that keeps a memo of it', async () => {
+    const memos: readonly TopicMemo[] = [{}, {}];
+    const [first, second] = memos;
+    const from = (hb: number, memo?: TopicMemo) =>
+      receive(METER, Buffer.from(JSON.stringify({ powerW: hb, hb })), memo);
+    for (let hb = 1; hb <= 4; hb++) from(hb, hb % 2 === 0 ? first : second);
+    expect(lookUps).toBe(2);
+    ledger.removeConnector(slot);
+    from(9, first);
+    expect(first).toEqual({});
+    slot = ledger.addConnector('1');
+    from(1, first);
+    from(2, second);
+    expect([lookUps, ledger.measuredW]).toEqual([5, 2]);
+    expect(await counts()).toEqual({ 'meter accepted': 6, 'meter unknown': 1 });
   });
 
   it('that chargers do not publish to is passed over', async () => {
