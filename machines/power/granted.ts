@@ -39,6 +39,8 @@ export function recordSent(
   if (beforeTenthsA === undefined) granted.sentFromSeq = seq;
   granted.sentTenthsA = limitTenthsA;
   granted.sentPhases = account.usedPhases;
+  granted.sentBeforeAtMs = granted.sentAtMs;
+  granted.leasedBeforeUntilMs = granted.leasedUntilMs;
   granted.sentAtMs = nowMs;
   granted.leasedUntilMs = telemetry.receivedAtMs + ttlMs;
   granted.isLeaseCut = isLeaseCut;
@@ -73,12 +75,17 @@ export function restartSent({ granted }: Written): void {
   granted.sentTenthsA = undefined;
 }
 
-/** The grant never leaves, because it was not stored in time. The limit before it stays valid and is renewed. */
+/**
+ * The grant never leaves, because it was not stored in time. The limit before it stays valid and is renewed, by a
+ * heartbeat that came before this grant too.
+ */
 export function withdraw({ connector, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
   const { account, provisioned, granted }: Written = connector;
   granted.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * provisioned.timing.heartbeatMs;
   if (account.lastSeq !== grant.seq || granted.sentTenthsA === undefined) return;
   granted.sentTenthsA = beforeTenthsA;
+  granted.sentAtMs = granted.sentBeforeAtMs;
+  granted.leasedUntilMs = granted.leasedBeforeUntilMs;
 }
 
 export function setStoring({ granted }: Written, isStoring: boolean): void {

@@ -99,3 +99,19 @@ it('does not leave where its first limit no longer fits, because nothing of it i
   other.account.setWorstCase(true);
   expect(fitsStill(decided, supervisor, 6_000)).toBe(false);
 });
+
+it('leaves the next heartbeat its answer, where it is withdrawn', () => {
+  const beat = (hb: number, nowMs: number) => {
+    const reading = { boot: 'a', hb, status: 'Charging', powerW: 0, limitA: 21.7 } as const;
+    supervisor.meters.record(charging.telemetry.slot, reading, nowMs);
+    supervisor.receive(charging, reading, nowMs);
+  };
+  const { sentTenthsA } = charging.granted;
+  beat(2, 10_000);
+  const { grants } = decideWith(supervisor, budgetOf(2 * LIMIT_W), 19_500);
+  const raise = grants.find(({ connector }) => connector === charging);
+  expect(raise?.grant.limitTenthsA).toBeGreaterThan(sentTenthsA ?? 0);
+  if (raise !== undefined) supervisor.withdraw(raise, 19_500);
+  beat(3, 20_000);
+  expect(supervisor.renew(charging, 20_000)?.grant).toMatchObject({ limitTenthsA: sentTenthsA, ref: 3 });
+});
