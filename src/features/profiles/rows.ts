@@ -34,7 +34,8 @@ interface HistoryRow extends ProfileRow {
 }
 
 const TARGET = ['location_id', 'controller_uuid', 'connector_id'] as const;
-const PROFILE = [...TARGET, 'priority', 'limit_kw', 'starts_at_ms', 'ends_at_ms'] as const;
+const WINDOW = ['priority', 'limit_kw', 'starts_at_ms', 'ends_at_ms'] as const;
+const PROFILE = [...TARGET, ...WINDOW] as const;
 
 /** A cancellation has null as `limit_kw` and window: it adds no profile. */
 const PUT_COLUMNS = {
@@ -113,20 +114,28 @@ function rowsOf(changes: readonly ProfileChange[]): Cell[][] {
   });
 }
 
-/** The profiles of a tenant that hold their slot, by target and then priority, ascending. */
+// The order of the index that finds the rows, so nothing is sorted.
+const BY_TARGET = TARGET.map((name) => `coalesce(${name}, '')`).join(', ');
+
+/** The profiles of a tenant that hold their slot, by target and then priority, ascending. `trx` is a snapshot. */
 export async function loadProfiles(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<ProfileRecord[]> {
-  const rows: ProfileRow[] = await trx('profiles')
-    .where('tenant_uuid', tenantUuid)
-    .whereNull('superseded_at_ms')
-    .select(...PROFILE)
-    // The order of the index that finds the rows, so nothing is sorted.
-    .orderByRaw(`${TARGET.map((name) => `coalesce(${name}, '')`).join(', ')}, priority`);
-  let target: ProfileTarget | undefined;
-  return rows.map((row) => {
-    // The rows of a target are adjacent and share one object: there are ten times as many profiles as targets.
-    if (target === undefined || !isTargetOf(row, target)) target = targetOf(row);
-    return profileOf(row, target);
-  });
+  const held = () => trx('profiles').where('tenant_uuid', tenantUuid).whereNull('superseded_at_ms');
+  // A target is read once, and not with each of its profiles: that takes a third of the time.
+  const targets: (TargetRow & { readonly profiles: number })[] = await held()
+    .select(TARGET.map((name) => trx.raw('max(??) as ??', [name, name])))
+    .count({ profiles: '*' })
+    .groupByRaw(BY_TARGET)
+    .orderByRaw(BY_TARGET);
+  const rows: Omit<ProfileRow, keyof TargetRow>[] = await held()
+    .select(...WINDOW)
+    .orderByRaw(`${BY_TARGET}, priority`);
+  const records: ProfileRecord[] = [];
+  for (const row of targets) {
+    const target = targetOf(row);
+    const begin = records.length;
+    for (const profile of rows.slice(begin, begin + row.profiles)) records.push(profileOf(profile, target));
+  }
+  return records;
 }
 
 /** Every profile ever submitted for `target` whose window overlaps `window`, in the order of submission. */
@@ -194,18 +203,7 @@ function targetOf(row: TargetRow): ProfileTarget {
   return { kind: 'connector', controllerUuid: row.controller_uuid, connectorId: row.connector_id };
 }
 
-function isTargetOf(row: TargetRow, target: ProfileTarget): boolean {
-  switch (target.kind) {
-    case 'location':
-      return row.location_id === target.locationId;
-    case 'connector':
-      return row.controller_uuid === target.controllerUuid && row.connector_id === target.connectorId;
-    case 'organization':
-      return row.location_id === null && row.controller_uuid === null;
-  }
-}
-
-function profileOf(row: ProfileRow, target: ProfileTarget): ProfileRecord {
+function profileOf(row: Omit<ProfileRow, keyof TargetRow>, target: ProfileTarget): ProfileRecord {
   return {
     target,
     priority: row.priority,
