@@ -270,11 +270,21 @@ export function createConnector(
   };
 }
 
+type Rated = ConnectorRating & Pick<ConnectorSpec, 'failsafeA'>;
+
+function failsafeTenthsAOf({ failsafeA, maxCurrentA }: Rated): number {
+  return Math.min(tenthsAOf(failsafeA), tenthsAOf(maxCurrentA));
+}
+
+/** Power that a connector keeps before any grant, by provisioning, W. */
+export function provisionedFailsafeWOf(rated: Rated): number {
+  return wattsOfTenths(failsafeTenthsAOf(rated), ratedMilliwattsPerTenth(rated));
+}
+
 function accountSpecOf({ spec, fuses, timing }: Provisioned, lease: LeaseKind): ConnectorDescription {
-  const maxTenthsA = tenthsAOf(spec.maxCurrentA);
   return {
-    maxTenthsA,
-    failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), maxTenthsA),
+    maxTenthsA: tenthsAOf(spec.maxCurrentA),
+    failsafeTenthsA: failsafeTenthsAOf(spec),
     milliwattsPerTenth: ratedMilliwattsPerTenth(spec),
     // A DC connector's limit is a power, independent of the voltage.
     ...(spec.dc == null && { leastMilliwattsOnPhase: milliwattsPerTenthA(spec.voltageV, 1) }),
