@@ -164,18 +164,18 @@ export function budgetOf(
     lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
     isLockNear(key) {
-      const lockStack = lockStacks.get(key);
+      const lockStack = lockStacks?.get(key);
       return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);
     },
     isLockedAt(key, atMs) {
-      const lockStack = lockStacks.get(key);
+      const lockStack = lockStacks?.get(key);
       return lockStack !== undefined && activeProfileAt(lockStack, now + (atMs - nowMs)) !== undefined;
     },
     lockAheadKw(key) {
-      const lockStack = lockStacks.get(key);
+      const lockStack = lockStacks?.get(key);
       return lockStack && highestLockWithin(lockStack, now, noticeEnd);
     },
-    lockNoticeAtMs: toMonotonic(nextLockAfter(lockStacks.values(), noticeEnd) - noticeMs),
+    lockNoticeAtMs: toMonotonic(nextLockAfter(lockStacks?.values() ?? [], noticeEnd) - noticeMs),
   };
 }
 
@@ -199,12 +199,16 @@ function highestLockWithin(stack: ProfileStack, now: EpochMs, until: EpochMs): n
   return highestKw;
 }
 
-/** Profiles of the connectors that have any, by key: as a rule few do. */
-function lockStacksOf(connectors: ReadonlyMap<string, ConnectorActor>): ReadonlyMap<string, ProfileStack> {
-  const stacks = new Map<string, ProfileStack>();
+/** Profiles of the connectors that have any, by key; undefined if none has, as a rule. */
+function lockStacksOf(
+  connectors: ReadonlyMap<string, ConnectorActor>,
+): ReadonlyMap<string, ProfileStack> | undefined {
+  let stacks: Map<string, ProfileStack> | undefined;
   for (const [key, connector] of connectors) {
     const { stack } = connector.getSnapshot().context;
-    if (stack.length > 0) stacks.set(key, stack);
+    if (stack.length === 0) continue;
+    stacks ??= new Map();
+    stacks.set(key, stack);
   }
   return stacks;
 }

@@ -69,6 +69,13 @@ export class Room {
       this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsOf(load, heldW);
   }
 
+  /** Deducts the load of a claim at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
+  load({ load = NO_LOAD }: Claim, tenthsA: number): void {
+    const loadTenthsA = Math.max(tenthsA, load.heldTenthsA);
+    for (const circuitPhase of load.circuitPhases)
+      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - loadTenthsA;
+  }
+
   /** Deducts the raise of a claim from `fromW` to `toW`. */
   deduct({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
     this.leftW -= toW - fromW;

@@ -3,7 +3,6 @@
 import type { LeaseKind, LeaseTiming } from '../ledger/grant.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
-import { tenthsAOf } from '../values/units.js';
 import {
   type Connector,
   type ConnectorSpec,
@@ -13,6 +12,7 @@ import {
   type Writing,
 } from './connector.js';
 import type { ConnectorActor } from './connector.machine.js';
+import { provisionFailsafe } from './failsafes.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import { setStored, setStoredLease } from './granted.js';
 import type { MeterLedger } from './meter-ledger.js';
@@ -132,6 +132,7 @@ export class ConnectorRegistry {
   #respecify(connector: Written, spec: ConnectorSpec): void {
     const { account, provisioned, telemetry } = connector;
     provisioned.spec = spec;
+    provisionFailsafe(connector, spec);
     provisioned.timing = spec.timing ?? this.#timing;
     provisioned.fuses = this.#fuses;
     this.#meters.setStaleAfter(telemetry.slot, staleAfterMsOf(provisioned.timing));
@@ -139,7 +140,7 @@ export class ConnectorRegistry {
     rewire(connector);
     // A charger's own report of its fail-safe takes precedence over provisioning.
     if (account.isDescribed) return;
-    account.describe({ failsafeTenthsA: Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA) });
+    account.describe({ failsafeTenthsA: connector.failsafe.provisionedTenthsA });
   }
 
   /**

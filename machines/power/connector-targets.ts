@@ -3,11 +3,13 @@
 
 import type { LimitReason } from '../ledger/grant.js';
 import { tenthsWithin, wattsOfTenths } from '../values/units.js';
+import { NO_LOAD, Room } from './claims.js';
 import { type Connector, floorWOf, isLocked, isReadOnly, type Writing } from './connector.js';
 import { doubtRest } from './connector-demand.js';
 import {
   type Available,
   type Circumstances,
+  type Contender,
   type Division,
   deductLoad,
   divide,
@@ -21,7 +23,7 @@ import {
   mostOfLockW,
   servedBy,
 } from './division.js';
-import { failsafeTenthsAOf, heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
+import { heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
 import { canSwitch, choosePhases } from './reallocated-phases.js';
 import { isKeptOn } from './rotation.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
@@ -37,10 +39,10 @@ export function setTargets(
   limits: Limits,
   circumstances: Circumstances,
 ): void {
-  const areAllServed = doFloorsFit(controlled, circumstances);
+  const floors = new Floors(circumstances);
   let isAnySwitching = false;
   for (const connector of controlled) {
-    if (!areAllServed) doubtRest(connector.car.demand);
+    floors.count(connector);
     isAnySwitching ||= canSwitch(connector);
     waiveFailsafe(connector, false);
     const { decided } = connector;
@@ -48,11 +50,14 @@ export function setTargets(
     decided.lockAheadTenthsA = 0;
     decided.limitedBy = undefined;
   }
+  if (!floors.doFit) for (const { car } of controlled) doubtRest(car.demand);
   const { switching, nowMs } = circumstances;
   if (switching !== undefined && isAnySwitching) {
     const { useOn, lasting } = switching;
+    const lastingFloors = new Floors(lasting);
+    for (const connector of controlled) lastingFloors.count(connector);
     choosePhases(controlled, {
-      doFloorsFit: doFloorsFit(controlled, lasting),
+      doFloorsFit: lastingFloors.doFit,
       isLocked: (connector) => isLocked(connector) || limits.isLockNear(connector.key),
       useOn,
       serve: () => servedBy(divide(controlled, limits, { ...circumstances, ...lasting })),
@@ -74,24 +79,25 @@ export function setTargets(
   for (const connector of controlled)
     if (connector.decided.isPausedForOperator) aimAt(connector, 0, 'paused');
   for (const connector of atRest) keepAtRest(connector);
-  for (const [i, connector] of locked.entries()) {
-    const { decided, account }: Written = connector;
+  for (const [i, contender] of locked.entries()) {
+    const { connector, milliwattsPerTenth } = contender;
+    const { decided }: Written = connector;
     const shareW = allocation.lockedW[i] ?? 0;
     const isLastResort = allocation.lastResort[i] === true;
-    if (isLockAhead(connector, limits))
-      decided.lockAheadTenthsA = tenthsWithin(shareW, account.milliwattsPerTenth);
+    if (isLockAhead(connector, limits)) decided.lockAheadTenthsA = tenthsWithin(shareW, milliwattsPerTenth);
     if (isLocked(connector)) aimLocked(connector, Math.min(shareW, mostOfLockW(connector)), isLastResort);
-    else aimAheadOfLock(connector, shareW, limits.isClusterBound);
+    else aimAheadOfLock(contender, shareW, limits.isClusterBound);
     decided.limitedBy = allocation.lockedBindings[i];
   }
   const sharesTenthsA = unlockedTenthsA(division);
-  for (const [i, connector] of unlocked.entries()) {
-    const { decided }: Written = connector;
-    if (isPauseKept(connector, limits, nowMs)) keepAtRest(connector);
+  for (const [i, contender] of unlocked.entries()) {
+    const { connector } = contender;
+    const { decided, failsafe }: Written = connector;
+    if (isPauseKept(contender, limits, nowMs)) keepAtRest(connector);
     else if (allocation.yields[i] === 'floor') aimAtReserved(connector, sharesTenthsA[i] ?? 0);
-    else aim(connector, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+    else aim(contender, sharesTenthsA[i] ?? 0, limits.isClusterBound);
     // A connector's fail-safe takes nothing from others while its target is at least as high.
-    if (decided.targetTenthsA >= failsafeTenthsAOf(connector)) waiveFailsafe(connector, false);
+    if (decided.targetTenthsA >= failsafe.provisionedTenthsA) waiveFailsafe(connector, false);
     decided.limitedBy = allocation.bindings[i];
   }
 }
@@ -142,15 +148,26 @@ function pauseLocked(controlled: readonly Written[], pausingLeavesW: number): bo
   return isAnyPaused;
 }
 
-/** Every car can have its floor at the same time. */
-function doFloorsFit(controlled: readonly Connector[], { availableW, availableTenthsA }: Available): boolean {
-  let leftW = availableW;
-  const leftTenthsA = [...availableTenthsA];
-  for (const connector of controlled) {
-    leftW -= Math.max(heldWOf(connector), connector.car.demand.hasCar ? floorWOf(connector) : 0);
-    deductLoad(leftTenthsA, connector, connector.car.demand.hasCar ? connector.account.leastTenthsA : 0);
+/** Room beside the floors of all cars. */
+class Floors {
+  #leftW: number;
+  readonly #leftTenthsA: number[];
+
+  constructor({ availableW, availableTenthsA }: Available) {
+    this.#leftW = availableW;
+    this.#leftTenthsA = [...availableTenthsA];
   }
-  return leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
+
+  count(connector: Connector): void {
+    const { hasCar } = connector.car.demand;
+    this.#leftW -= Math.max(heldWOf(connector), hasCar ? floorWOf(connector) : 0);
+    deductLoad(this.#leftTenthsA, connector, hasCar ? connector.account.leastTenthsA : 0);
+  }
+
+  /** Every car can have its floor at the same time. */
+  get doFit(): boolean {
+    return this.#leftW >= 0 && this.#leftTenthsA.every((tenthsA) => tenthsA >= 0);
+  }
 }
 
 /** Target of each unlocked connector, tenths of an ampere: 0, or within a step of its fair share. */
@@ -159,21 +176,21 @@ function unlockedTenthsA(division: Division): readonly number[] {
   const fairTenthsA: number[] = [];
   const running: number[] = [];
   const claims: SteadyClaim[] = [];
-  for (const [i, { granted, car, account }] of unlocked.entries()) {
-    const { milliwattsPerTenth, maxTenthsA, circuitPhases } = account;
+  for (const [i, contender] of unlocked.entries()) {
+    const { sentTenthsA, usableTenthsA, leastTenthsA, maxTenthsA, milliwattsPerTenth, load } = contender;
     const tenthsA = tenthsWithin(allocation.unlockedW[i] ?? 0, milliwattsPerTenth);
-    const isPaused = tenthsA < account.leastTenthsA || allocation.yields[i] === 'paused';
+    const isPaused = tenthsA < leastTenthsA || allocation.yields[i] === 'paused';
     const eachTenthsA = isPaused ? 0 : Math.min(tenthsA, maxTenthsA);
     fairTenthsA.push(eachTenthsA);
     if (eachTenthsA === 0 || allocation.yields[i] !== 'nothing') continue;
     running.push(i);
     claims.push({
-      sentTenthsA: granted.sentTenthsA ?? 0,
+      sentTenthsA,
       fairTenthsA: Math.floor(eachTenthsA),
-      mostTenthsA: Math.max(eachTenthsA, car.demand.mostTenthsA),
+      mostTenthsA: Math.max(eachTenthsA, usableTenthsA),
       maxTenthsA,
       milliwattsPerTenth,
-      circuitPhases,
+      circuitPhases: load?.circuitPhases ?? NO_LOAD.circuitPhases,
     });
   }
   const room = roomBeside(division, fairTenthsA);
@@ -185,23 +202,21 @@ function unlockedTenthsA(division: Division): readonly number[] {
 
 /** Remaining capacity beside the locked connectors and the given shares. */
 function roomBeside(
-  { allocation, locked, unlocked, claims, availableW, availableTenthsA }: Division,
+  { allocation, locked, unlocked, availableW, availableTenthsA }: Division,
   sharesTenthsA: readonly number[],
-): { readonly leftW: number; readonly leftTenthsA: readonly number[] } {
-  let leftW = availableW;
-  const leftTenthsA = [...availableTenthsA];
-  for (const [i, connector] of locked.entries()) {
+): Room {
+  const room = new Room(availableW, availableTenthsA);
+  for (const [i, contender] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
-    leftW -= shareW;
-    deductLoad(leftTenthsA, connector, tenthsWithin(shareW, connector.account.milliwattsPerTenth));
+    room.leftW -= shareW;
+    room.load(contender, tenthsWithin(shareW, contender.milliwattsPerTenth));
   }
-  for (const [i, connector] of unlocked.entries()) {
+  for (const [i, contender] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
-    const shareW = wattsOfTenths(shareTenthsA, connector.account.milliwattsPerTenth);
-    leftW -= Math.max(shareW, claims[i]?.heldW ?? 0);
-    deductLoad(leftTenthsA, connector, shareTenthsA);
+    room.leftW -= Math.max(wattsOfTenths(shareTenthsA, contender.milliwattsPerTenth), contender.heldW);
+    room.load(contender, shareTenthsA);
   }
-  return { leftW, leftTenthsA };
+  return room;
 }
 
 /** Sets a target and the reason of the limit. */
@@ -226,11 +241,15 @@ function keepAtRest(connector: Connector): void {
   aimAt(connector, isUsable ? heldTenthsA : 0, hasCar ? 'minimumPause' : 'idle');
 }
 
-function aim(connector: Connector, tenthsA: number, isClusterBound: boolean): void {
+function aim(
+  { connector, maxTenthsA, usableTenthsA }: Contender,
+  tenthsA: number,
+  isClusterBound: boolean,
+): void {
   let reason: LimitReason = isClusterBound ? 'clusterShare' : 'fairShare';
   if (tenthsA === 0) reason = 'paused';
-  else if (tenthsA >= connector.account.maxTenthsA) reason = 'maximum';
-  else if (tenthsA >= connector.car.demand.mostTenthsA) reason = 'demand';
+  else if (tenthsA >= maxTenthsA) reason = 'maximum';
+  else if (tenthsA >= usableTenthsA) reason = 'demand';
   aimAt(connector, Math.floor(tenthsA), reason);
 }
 
@@ -247,13 +266,9 @@ function aimLocked(connector: Connector, shareW: number, isLastResort: boolean):
 }
 
 /** Until its lock begins, a connector keeps its limit, and at least its floor and its reserve (rule R52). */
-function aimAheadOfLock(connector: Connector, shareW: number, isClusterBound: boolean): void {
-  const { account } = connector;
-  const { sentTenthsA = 0 } = connector.granted;
-  const tenthsA = Math.min(tenthsWithin(shareW, account.milliwattsPerTenth), account.maxTenthsA);
-  const keptTenthsA = Math.min(
-    tenthsA,
-    Math.max(sentTenthsA, account.leastTenthsA, heldTenthsAOf(connector)),
-  );
-  aim(connector, keptTenthsA < account.leastTenthsA ? 0 : keptTenthsA, isClusterBound);
+function aimAheadOfLock(contender: Contender, shareW: number, isClusterBound: boolean): void {
+  const { sentTenthsA, leastTenthsA, heldTenthsA, maxTenthsA, milliwattsPerTenth } = contender;
+  const tenthsA = Math.min(tenthsWithin(shareW, milliwattsPerTenth), maxTenthsA);
+  const keptTenthsA = Math.min(tenthsA, Math.max(sentTenthsA, leastTenthsA, heldTenthsA));
+  aim(contender, keptTenthsA < leastTenthsA ? 0 : keptTenthsA, isClusterBound);
 }

@@ -157,6 +157,10 @@ export interface Granted {
 
 /** Use of the connector's fail-safe, as of the last decision. */
 export interface FailsafeUse {
+  /** From provisioning, up to the connector's maximum. */
+  readonly provisionedTenthsA: number;
+  /** Power of a tenth of an ampere at the highest assumed voltage, on all phases. */
+  readonly ratedMilliwattsPerTenth: number;
   /** Limit and fuses have capacity for the fail-safe. */
   readonly isAllowed: boolean;
   /** The fail-safe is set to 0, because others need that power. */
@@ -259,7 +263,12 @@ export function createConnector(
       isStoring: false,
       storesAgainAtMs: Number.NEGATIVE_INFINITY,
     },
-    failsafe: { isAllowed: true, isWaived: false },
+    failsafe: {
+      provisionedTenthsA: failsafeTenthsAOf(spec),
+      ratedMilliwattsPerTenth: ratedMilliwattsPerTenth(spec),
+      isAllowed: true,
+      isWaived: false,
+    },
     decided: {
       targetTenthsA: 0,
       reason: 'failsafe',
@@ -272,7 +281,8 @@ export function createConnector(
 
 type Rated = ConnectorRating & Pick<ConnectorSpec, 'failsafeA'>;
 
-function failsafeTenthsAOf({ failsafeA, maxCurrentA }: Rated): number {
+/** Fail-safe from provisioning, up to the maximum. */
+export function failsafeTenthsAOf({ failsafeA, maxCurrentA }: Rated): number {
   return Math.min(tenthsAOf(failsafeA), tenthsAOf(maxCurrentA));
 }
 

@@ -4,18 +4,17 @@ import type { PhaseCount } from '../ledger/own-phases.js';
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
 import type { Claim } from './claims.js';
-import { type Connector, floorWOf, isLocked, lockLimitKwOf, turnOf } from './connector.js';
+import { type Connector, isLocked, lockLimitKwOf, turnOf } from './connector.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf } from './failsafes.js';
 import type { Served } from './reallocated-phases.js';
 import {
-  inRotationOrder,
+  type InRotation,
   isAboutToResume,
   isDwelling,
   isKeptOn,
-  isWaiting,
-  LONGEST_TURN_MS,
+  sortByRotation,
   swapsApartMs,
-  turnMsOf,
+  TurnLength,
 } from './rotation.js';
 
 /** Power to share beside the uncontrolled connectors. */
@@ -49,15 +48,30 @@ export interface Limits {
   lockAheadKw(key: string): number | undefined;
 }
 
+/**
+ * A connector in a division, with all that the division reads of it. A large site exceeds the processor's caches, so
+ * each walk over all connectors costs more than the arithmetic.
+ */
+export interface Contender extends Claim, InRotation {
+  readonly heldTenthsA: number;
+  /** The lowest limit above 0. */
+  readonly leastTenthsA: number;
+  readonly leastW: number;
+  /** The greatest current that the car can use. */
+  readonly usableTenthsA: number;
+  readonly maxTenthsA: number;
+  readonly milliwattsPerTenth: number;
+  /** Last limit sent; 0 without one. */
+  readonly sentTenthsA: number;
+}
+
 export interface Division {
   readonly allocation: Allocation;
-  readonly locked: readonly Connector[];
+  readonly locked: readonly Contender[];
   /** In the order of their turns, without those at rest. */
-  readonly unlocked: readonly Connector[];
+  readonly unlocked: readonly Contender[];
   /** Without a car, or within the minimum pause. */
   readonly atRest: readonly Connector[];
-  /** Of the unlocked connectors, in the same order. */
-  readonly claims: readonly Claim[];
   /** Power for all these connectors together, W. */
   readonly availableW: number;
   /** Capacity of each circuit phase for all these connectors, tenths of an ampere. */
@@ -69,53 +83,42 @@ export function divide(
   limits: Limits,
   { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
 ): Division {
-  const locked: Connector[] = [];
-  let lastPauseMs = Number.NEGATIVE_INFINITY;
-  let isAnyWaiting = false;
-  const near: Connector[] = [];
-  const rest: Connector[] = [];
+  const [locked, near, rest]: [Contender[], Contender[], Contender[]] = [[], [], []];
   const atRest: Connector[] = [];
+  // The length of a turn depends on all connectors only while some car is pending.
+  const length = new TurnLength();
+  let lastPauseMs = Number.NEGATIVE_INFINITY;
   let leftW = availableW;
   const leftTenthsA = [...availableTenthsA];
   for (const connector of controlled) {
-    lastPauseMs = Math.max(lastPauseMs, turnOf(connector).pausedSinceMs ?? lastPauseMs);
-    isAnyWaiting ||= isWaiting(connector);
-    if (connector.decided.isPausedForOperator) {
-      leftW -= heldWOf(connector);
-      deductLoad(leftTenthsA, connector, 0);
-    } else if (isLocked(connector) || isLockAhead(connector, limits)) {
-      locked.push(connector);
-    } else if (connector.car.demand.hasCar && limits.isLockNear(connector.key)) {
+    const turn = turnOf(connector);
+    const { hasCar, mostTenthsA } = connector.car.demand;
+    lastPauseMs = Math.max(lastPauseMs, turn.pausedSinceMs ?? lastPauseMs);
+    length.count(connector, turn);
+    const isPaused = connector.decided.isPausedForOperator;
+    if (!isPaused && (isLocked(connector) || isLockAhead(connector, limits))) {
+      // A locked connector without a car keeps its floor available.
+      const lockKw = Math.max(lockLimitKwOf(connector) ?? 0, limits.lockAheadKw(connector.key) ?? 0);
+      locked.push(contenderOf(connector, wantedByLockTenthsA(connector, lockKw), false));
+    } else if (!isPaused && hasCar && limits.isLockNear(connector.key)) {
       // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
-      near.push(connector);
-    } else if (
-      connector.car.demand.hasCar &&
-      (!isDwelling(connector, nowMs) || isAboutToResume(connector, nowMs, settleMs))
-    ) {
+      near.push(contenderOf(connector, mostTenthsA, false));
+    } else if (!isPaused && hasCar && (!isDwelling(turn, nowMs) || isAboutToResume(turn, nowMs, settleMs))) {
       // A connector whose pause ends soon already holds its unused share. Otherwise other cars would have that share
       // when the pause ends.
-      rest.push(connector);
+      rest.push(contenderOf(connector, mostTenthsA, isAtRest(connector, limits)));
     } else {
-      atRest.push(connector);
+      if (!isPaused) atRest.push(connector);
       leftW -= heldWOf(connector);
       deductLoad(leftTenthsA, connector, 0);
     }
   }
-  // The length of a turn depends on all connectors only while some car is pending.
-  const turnMs = isAnyWaiting ? turnMsOf(controlled) : LONGEST_TURN_MS;
-  const swaps = { swapsFromMs: lastPauseMs + swapsApartMs(settleMs), turnMs };
-  const inTurn = inRotationOrder(rest, nowMs, swaps);
-  const unlocked = near.length === 0 ? inTurn : [...near, ...inTurn];
+  sortByRotation(rest, nowMs, { swapsFromMs: lastPauseMs + swapsApartMs(settleMs), turnMs: length.ms });
+  const unlocked = near.length === 0 ? rest : [...near, ...rest];
   // If a fuse cannot carry the floors of all locks, running connectors continue.
-  locked.sort((a, b) => Number(isRunning(b)) - Number(isRunning(a)));
-  const claims = unlocked.map((connector) => claimOfUnlocked(connector, limits));
-  const allocation = allocate(
-    leftW,
-    locked.map((connector) => claimOfLocked(connector, limits)),
-    claims,
-    leftTenthsA,
-  );
-  return { allocation, locked, unlocked, atRest, claims, availableW: leftW, availableTenthsA: leftTenthsA };
+  locked.sort((a, b) => Number(isRunning(b.connector)) - Number(isRunning(a.connector)));
+  const allocation = allocate(leftW, locked, unlocked, leftTenthsA);
+  return { allocation, locked, unlocked, atRest, availableW: leftW, availableTenthsA: leftTenthsA };
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
@@ -124,28 +127,40 @@ export function isRunning({ granted, account, telemetry }: Connector): boolean {
 }
 
 /** The connector's minimum pause is not over, although it may have a share. */
-export function isPauseKept(connector: Connector, limits: Limits, nowMs: number): boolean {
-  return isDwelling(connector, nowMs) && !limits.isLockNear(connector.key);
+export function isPauseKept({ connector, turn }: Contender, limits: Limits, nowMs: number): boolean {
+  return isDwelling(turn, nowMs) && !limits.isLockNear(connector.key);
 }
 
-function claimOf(connector: Connector, wantedTenthsA: number, isResting: boolean): Claim {
+/** @param isResting the connector yields, because its car rests */
+export function contenderOf(connector: Connector, wantedTenthsA: number, isResting: boolean): Contender {
   const { milliwattsPerTenth, leastTenthsA, maxTenthsA, circuitPhases } = connector.account;
+  const { demand } = connector.car;
+  const turn = turnOf(connector);
   const heldTenthsA = heldTenthsAOf(connector);
   const hasFuses = circuitPhases.length > 0;
   const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(connector) : 0;
   const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
   const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
   return {
+    connector,
+    turn,
+    isKeptOn: isKeptOn(connector),
+    isCarResting: demand.isResting,
+    sinceMs: turn.onSinceMs ?? turn.pausedSinceMs ?? demand.arrivedAtMs,
+    rank: 0,
     heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
     floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
     mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
     isResting,
     load: hasFuses ? { circuitPhases, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } : undefined,
+    heldTenthsA,
+    leastTenthsA,
+    leastW: wattsOfTenths(leastTenthsA, milliwattsPerTenth),
+    usableTenthsA: demand.mostTenthsA,
+    maxTenthsA,
+    milliwattsPerTenth,
+    sentTenthsA: connector.granted.sentTenthsA ?? 0,
   };
-}
-
-function claimOfUnlocked(connector: Connector, limits: Limits): Claim {
-  return claimOf(connector, connector.car.demand.mostTenthsA, isAtRest(connector, limits));
 }
 
 /**
@@ -157,23 +172,15 @@ export function isLockAhead(connector: Connector, limits: Limits): boolean {
   return car.demand.hasCar && lockTenthsAOf(connector, limits.lockAheadKw(key)) > (granted.sentTenthsA ?? 0);
 }
 
-/** A locked connector without a car keeps its floor available. */
-function claimOfLocked(connector: Connector, limits: Limits): Claim {
-  return claimOfLock(
-    connector,
-    Math.max(lockLimitKwOf(connector) ?? 0, limits.lockAheadKw(connector.key) ?? 0),
-  );
-}
-
 /** Highest share of a locked connector under its present lock, W. */
 export function mostOfLockW(connector: Connector): number {
-  return claimOfLock(connector, lockLimitKwOf(connector)).mostW;
+  const wantedTenthsA = wantedByLockTenthsA(connector, lockLimitKwOf(connector));
+  return contenderOf(connector, wantedTenthsA, false).mostW;
 }
 
-function claimOfLock(connector: Connector, lockKw: number | undefined): Claim {
-  const { demand } = connector.car;
-  const lockTenthsA = demand.hasCar ? lockTenthsAOf(connector, lockKw) : 0;
-  return claimOf(connector, Math.min(lockTenthsA, demand.mostTenthsA), false);
+function wantedByLockTenthsA(connector: Connector, lockKw: number | undefined): number {
+  const { hasCar, mostTenthsA } = connector.car.demand;
+  return hasCar ? Math.min(lockTenthsAOf(connector, lockKw), mostTenthsA) : 0;
 }
 
 /** The limit of a lock in tenths of an ampere; 0 without one. */
@@ -198,19 +205,17 @@ export function isShort({ allocation: { isLastResort, isUnattainable } }: Divisi
 /** Some unlocked connector gets less than its car would use. */
 export function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
   if (levelW !== undefined) return true;
-  return unlocked.some(
-    (connector, i) => !connector.car.demand.isResting && (unlockedW[i] ?? 0) < floorWOf(connector),
-  );
+  return unlocked.some(({ isCarResting, leastW }, i) => !isCarResting && (unlockedW[i] ?? 0) < leastW);
 }
 
 /** Result of a division, without resting cars. */
 export function servedBy({ allocation, locked, unlocked }: Division): Served {
   let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
   for (const i of locked.keys()) servedW += allocation.lockedW[i] ?? 0;
-  for (const [i, connector] of unlocked.entries()) {
-    if (connector.car.demand.isResting) continue;
+  for (const [i, contender] of unlocked.entries()) {
+    if (contender.isCarResting) continue;
     const shareW = allocation.unlockedW[i] ?? 0;
-    const isPaused = shareW < floorWOf(connector) || allocation.yields[i] === 'paused';
+    const isPaused = shareW < contender.leastW || allocation.yields[i] === 'paused';
     if (isPaused) paused++;
     else servedW += shareW;
     leastW = Math.min(leastW, isPaused ? 0 : shareW);

@@ -1,9 +1,17 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type Connector, isControlled, isLocked, turnOf, type Writing } from './connector.js';
+import {
+  type Connector,
+  type ConnectorSpec,
+  failsafeTenthsAOf,
+  isControlled,
+  isLocked,
+  turnOf,
+  type Writing,
+} from './connector.js';
 import type { CircuitPhase, Fuses, Wiring } from './fuses.js';
-import { isInTurn, isKeptOn, isWaiting, turnMsOf } from './rotation.js';
+import { isInTurn, isKeptOn, TurnLength } from './rotation.js';
 
 /** Time in which a charger describes its fail-safe after it connects. */
 const DESCRIBED_WITHIN_MS = 60_000;
@@ -18,36 +26,62 @@ interface Room {
   readonly leftTenthsA: number[];
 }
 
-/**
- * Allows each connector its fail-safe or not. If the fail-safes do not all fit the lowest known limit and every circuit
- * phase, only charging connectors keep theirs. Locked connectors come first, then `neverPause`, then the longest
- * charging time, as far as they fit.
- */
-export function allowFailsafes(
-  connectors: Iterable<Written>,
-  lowestW: number,
-  capacitiesTenthsA: readonly number[],
-  nowMs: number,
-): void {
-  const all = [...connectors];
-  const emptyRoom = (): Room => ({ leftW: lowestW, leftTenthsA: [...capacitiesTenthsA] });
-  const together = emptyRoom();
-  for (const connector of all) take(together, connector, failsafeTenthsAOf(connector));
-  const doAllFit = together.leftW >= 0 && together.leftTenthsA.every((leftTenthsA) => leftTenthsA >= 0);
-  for (const connector of all) connector.failsafe.isAllowed = doAllFit;
-  if (doAllFit) return;
-  // No grant changes the fallback of a charger that is not controlled.
-  const beside = emptyRoom();
-  for (const connector of all)
-    if (!isControlled(connector)) take(beside, connector, connector.account.failsafeTenthsA);
-  const chosen = chosenOf(all, beside, nowMs);
-  // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
-  const room = emptyRoom();
-  for (const connector of all) take(room, connector, connector.account.failsafeTenthsA);
-  for (const connector of chosen) {
-    const moreTenthsA = failsafeTenthsAOf(connector) - connector.account.failsafeTenthsA;
-    connector.failsafe.isAllowed = moreTenthsA <= 0 || takeIfItFits(room, connector, moreTenthsA);
+/** Fail-safes of a location's connectors, against the lowest limit and the least capacity of each circuit phase. */
+export class Failsafes {
+  readonly #emptyRoom: () => Room;
+  /** Room beside all fail-safes. */
+  readonly #together: Room;
+  /** Sum for chargers that keep nothing over a restart, W. */
+  #forgottenW = 0;
+  #areAllAllowed = true;
+
+  constructor(lowestW: number, capacitiesTenthsA: readonly number[]) {
+    this.#emptyRoom = () => ({ leftW: lowestW, leftTenthsA: [...capacitiesTenthsA] });
+    this.#together = this.#emptyRoom();
   }
+
+  count(connector: Connector, nowMs: number): void {
+    const powerW = take(this.#together, connector, connector.failsafe.provisionedTenthsA);
+    if (forgetsThen(connector, nowMs)) this.#forgottenW += powerW;
+    this.#areAllAllowed &&= connector.failsafe.isAllowed;
+  }
+
+  /**
+   * The fail-safes of chargers that keep no `thenA` over a restart fit. No message can lower these fail-safes. If even
+   * they do not fit, no reservation can keep the limit. A reservation would then only keep every car from charging.
+   */
+  doForgottenFit(lowestW: number): boolean {
+    return this.#forgottenW <= lowestW;
+  }
+
+  /**
+   * Allows each connector its fail-safe or not. If they do not all fit, only charging connectors keep theirs. Locked
+   * connectors come first, then `neverPause`, then the longest charging time, as far as they fit.
+   */
+  allow(connectors: readonly Written[], nowMs: number): void {
+    const { leftW, leftTenthsA } = this.#together;
+    const doAllFit = leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
+    if (doAllFit && this.#areAllAllowed) return;
+    for (const { failsafe } of connectors) failsafe.isAllowed = doAllFit;
+    if (doAllFit) return;
+    const [beside, room] = [this.#emptyRoom(), this.#emptyRoom()];
+    for (const connector of connectors) {
+      // A charger may still fall back to an earlier `thenA` until it takes a grant with another one.
+      take(room, connector, connector.account.failsafeTenthsA);
+      // No grant changes the fallback of a charger that is not controlled.
+      if (!isControlled(connector)) take(beside, connector, connector.account.failsafeTenthsA);
+    }
+    for (const connector of chosenOf(connectors, beside, nowMs)) {
+      const { failsafe, account } = connector;
+      const moreTenthsA = failsafe.provisionedTenthsA - account.failsafeTenthsA;
+      failsafe.isAllowed = moreTenthsA <= 0 || takeIfItFits(room, connector, moreTenthsA);
+    }
+  }
+}
+
+/** Applies a changed fail-safe from provisioning. */
+export function provisionFailsafe({ failsafe }: Written, spec: ConnectorSpec): void {
+  failsafe.provisionedTenthsA = failsafeTenthsAOf(spec);
 }
 
 /** Sets the connector's fail-safe to 0, because others need that power, or ends that. */
@@ -60,12 +94,14 @@ export function waiveFailsafe({ failsafe }: Written, isWaived: boolean): void {
  * fail-safe above the car's minimum is excluded too, because it would keep others from charging.
  */
 function chosenOf(all: readonly Written[], room: Room, nowMs: number): readonly Written[] {
-  const turnMs = all.some((connector) => isWaiting(connector)) ? turnMsOf(all) : Number.POSITIVE_INFINITY;
+  const length = new TurnLength();
+  for (const connector of all) length.count(connector);
+  const turnMs = length.isAnyWaiting ? length.ms : Number.POSITIVE_INFINITY;
   const charging = all.filter(
     (connector) =>
       isControlled(connector) &&
-      (isLocked(connector) || isKeptOn(connector) || isInTurn(connector, nowMs, turnMs)) &&
-      failsafeTenthsAOf(connector) <= connector.account.leastTenthsA,
+      (isLocked(connector) || isKeptOn(connector) || isInTurn(turnOf(connector), nowMs, turnMs)) &&
+      connector.failsafe.provisionedTenthsA <= connector.account.leastTenthsA,
   );
   charging.sort(
     (a, b) =>
@@ -74,7 +110,7 @@ function chosenOf(all: readonly Written[], room: Room, nowMs: number): readonly 
       (turnOf(a).onSinceMs ?? 0) - (turnOf(b).onSinceMs ?? 0) ||
       (a.key < b.key ? -1 : 1),
   );
-  return charging.filter((connector) => takeIfItFits(room, connector, failsafeTenthsAOf(connector)));
+  return charging.filter((connector) => takeIfItFits(room, connector, connector.failsafe.provisionedTenthsA));
 }
 
 function takeIfItFits(room: Room, connector: Connector, tenthsA: number): boolean {
@@ -87,29 +123,23 @@ function takeIfItFits(room: Room, connector: Connector, tenthsA: number): boolea
   return true;
 }
 
-function take(room: Room, connector: Connector, tenthsA: number): void {
-  room.leftW -= wattsOf(connector, tenthsA);
+/** @returns the power of the fail-safe, W */
+function take(room: Room, connector: Connector, tenthsA: number): number {
+  const powerW = wattsOf(connector, tenthsA);
+  room.leftW -= powerW;
   for (const circuitPhase of connector.account.circuitPhases)
     room.leftTenthsA[circuitPhase] = (room.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
+  return powerW;
 }
 
 /**
  * Fail-safe power on the phases that its grants use. It counts at the highest voltage of the last hour plus a margin,
  * because no grant can lower a fail-safe.
  */
-function wattsOf({ provisioned: { spec }, account }: Connector, tenthsA: number): number {
+function wattsOf({ failsafe, account }: Connector, tenthsA: number): number {
   const { milliwattsPerTenth, usedPhases, phases } = account;
-  const ratedMilliwatts = (ratedMilliwattsPerTenth(spec) * Math.min(usedPhases, phases)) / phases;
+  const ratedMilliwatts = (failsafe.ratedMilliwattsPerTenth * Math.min(usedPhases, phases)) / phases;
   return wattsOfTenths(tenthsA, Math.min(milliwattsPerTenth * VOLTAGE_MAY_RISE, ratedMilliwatts));
-}
-
-/**
- * The fail-safes of chargers that keep no `thenA` over a restart fit. No message can lower these fail-safes. If even
- * they do not fit, no reservation can keep the limit. A reservation would then only keep every car from charging.
- */
-export function doOwnFailsafesFit(connectors: Iterable<Connector>, lowestW: number, nowMs: number): boolean {
-  const forgetting = [...connectors].filter((connector) => forgetsThen(connector, nowMs));
-  return sumOfFailsafesW(forgetting) <= lowestW;
 }
 
 /** The row on disk states that the charger keeps `thenA`, but the charger has not confirmed that in time. */
@@ -124,24 +154,13 @@ function forgetsThen({ account, telemetry }: Connector, nowMs: number): boolean 
   return telemetry.hb !== undefined && nowMs - telemetry.awaitedSinceMs >= DESCRIBED_WITHIN_MS;
 }
 
-function sumOfFailsafesW(connectors: Iterable<Connector>): number {
-  let sumW = 0;
-  for (const connector of connectors) sumW += wattsOf(connector, failsafeTenthsAOf(connector));
-  return sumW;
-}
-
-/** Fail-safe from provisioning. */
-export function failsafeTenthsAOf({ provisioned: { spec }, account }: Connector): number {
-  return Math.min(tenthsAOf(spec.failsafeA), account.maxTenthsA);
-}
-
 /**
  * The `thenA` of the connector's next grant. A charger that keeps `thenA` needs none while it has no car. A value below
  * the reservation would free nothing.
  */
 export function thenTenthsAOf(connector: Connector): number {
   const { account, car, failsafe } = connector;
-  const failsafeTenthsA = failsafeTenthsAOf(connector);
+  const failsafeTenthsA = failsafe.provisionedTenthsA;
   const isNeeded = car.demand.hasCar || isLocked(connector) || !account.keepsThen;
   if (failsafe.isAllowed && isNeeded && !failsafe.isWaived) return failsafeTenthsA;
   return Math.min(failsafeTenthsA, account.alwaysReservedTenthsA);

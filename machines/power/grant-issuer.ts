@@ -152,6 +152,15 @@ export interface LimitAhead {
 
 /** Interval between raises (rule 9). */
 const RAISE_EVERY_MS = 10_000;
+
+/** Time of the next possible raise; infinite if none is outstanding. */
+export function nextRaiseAtMs({ granted, decided }: Connector, nowMs: number): number {
+  const { sentTenthsA = 0, raisedAtMs } = granted;
+  const atMs = raisedAtMs + RAISE_EVERY_MS;
+  const isOutstanding = sentTenthsA + STEP_TENTHS_A <= decided.targetTenthsA && atMs > nowMs;
+  return isOutstanding ? atMs : Number.POSITIVE_INFINITY;
+}
+
 /**
  * After a service start, chargers with an old grant have this long to report. Until then, missing reports lower no
  * other charger.
@@ -268,18 +277,10 @@ export class GrantIssuer {
     return isRenewalDue(connector, nowMs) ? this.#grant(connector, sentTenthsA, nowMs) : undefined;
   }
 
-  /** Time of the next possible raise; undefined if none is outstanding. */
-  nextRaiseAtMs(controlled: readonly Connector[], nowMs: number): number | undefined {
-    // A connector that reports later triggers a decision by its report.
-    if (controlled.length === 0) return undefined;
-    let nextMs = this.#isTakingStock(nowMs) ? this.#stockTakenAtMs : undefined;
-    for (const { granted, decided } of controlled) {
-      const { sentTenthsA, raisedAtMs } = granted;
-      const isDue = (sentTenthsA ?? 0) + STEP_TENTHS_A <= decided.targetTenthsA;
-      const atMs = raisedAtMs + RAISE_EVERY_MS;
-      if (isDue && atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
-    }
-    return nextMs;
+  /** End of the time in which chargers report after a start; infinite if it is over. */
+  stockTakenAfterMs(nowMs: number): number {
+    const { POSITIVE_INFINITY } = Number;
+    return this.#isTakingStock(nowMs) ? (this.#stockTakenAtMs ?? POSITIVE_INFINITY) : POSITIVE_INFINITY;
   }
 
   #isTakingStock(nowMs: number): boolean {

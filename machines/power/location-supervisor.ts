@@ -7,7 +7,7 @@ import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import type { Budget, LookAhead } from './budget.js';
 import { type Connector, isControlled, isLocked } from './connector.js';
-import type { ConnectorActor } from './connector.machine.js';
+import type { ConnectorActor, Turn } from './connector.machine.js';
 import {
   applyAck,
   applyReading,
@@ -17,9 +17,9 @@ import {
   presumeMaximum,
 } from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
-import { allowFailsafes, doOwnFailsafesFit, lacksConfirmedKeepsThen } from './failsafes.js';
+import { Failsafes, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
-import { GrantIssuer, type LimitAhead, outlastingW } from './grant-issuer.js';
+import { GrantIssuer, type LimitAhead, nextRaiseAtMs, outlastingW } from './grant-issuer.js';
 import { type DecidedGrant, forgetSent, setStored, setStoredLease, setStoring, withdraw } from './granted.js';
 import { estimatedWOf, ownCurrentsOf } from './measured-draw.js';
 import { MeterLedger, type MeterReading } from './meter-ledger.js';
@@ -30,10 +30,9 @@ import {
   isOverbooked,
   lateAmong,
   nextLateAtMs,
-  type SharedCapacity,
   setTargetsBeside,
 } from './remaining-capacity.js';
-import { nextTurnAtMs, type TurnEvent, turnEventOf } from './rotation.js';
+import { nextTurnAtMs, type TurnEvent, turnAfter, turnEventOf } from './rotation.js';
 import { type PowerNeed, powerNeedOf, shortageOf } from './shortage.js';
 import { isReleasing } from './unverified-chargers.js';
 
@@ -423,16 +422,18 @@ export class LocationSupervisor {
       this.#orderedAtMs = nowMs;
     }
     this.ledger.release(nowMs);
-    const connectors = [...this.#registry.connectors.values()];
-    for (const connector of connectors)
+    const connectors = [...this.connectors.values()];
+    const [controlled, uncontrolled]: [Connector[], Connector[]] = [[], []];
+    const failsafes = new Failsafes(known.lowestW, atWorst.capacitiesTenthsA);
+    for (const connector of connectors) {
       if (lacksConfirmedKeepsThen(connector, nowMs)) connector.account.reserveOwnFailsafe();
-    allowFailsafes(connectors, known.lowestW, atWorst.capacitiesTenthsA, nowMs);
-    this.ledger.reserveOwnFailsafes(doOwnFailsafesFit(connectors, known.lowestOwnW, nowMs));
+      failsafes.count(connector, nowMs);
+      (isControlled(connector) ? controlled : uncontrolled).push(connector);
+    }
+    failsafes.allow(connectors, nowMs);
+    this.ledger.reserveOwnFailsafes(failsafes.doForgottenFit(known.lowestOwnW));
     const { budget, ahead } = this.#lookAhead(known, connectors);
     this.#validUntilMs = budget.untilMs;
-    const controlled: Connector[] = [];
-    const uncontrolled: Connector[] = [];
-    for (const connector of connectors) (isControlled(connector) ? controlled : uncontrolled).push(connector);
     const limits = fittedLimitsOf(budget, this.#followedByMs, nowMs);
     const room = { limits, pausingW: budget.pausingW, fuses };
     const late = isOverbooked(this.ledger, connectors, room) ? lateAmong(controlled, nowMs) : [];
@@ -456,11 +457,11 @@ export class LocationSupervisor {
     const { clusterShareW: shareW } = budget;
     const isAnyLettingGo =
       shareW < Number.POSITIVE_INFINITY && connectors.some((connector) => isReleasing(connector, nowMs));
+    this.#isOverbooked = isOverbooked(this.ledger, connectors, room);
     return {
       grants,
-      turns: turnsOf(controlled, nowMs),
+      ...this.#followUp(controlled, uncontrolled, nowMs),
       reservedChange: this.reserved.noteDecision(need, { shareW, isReleasing: isAnyLettingGo }),
-      nextAtMs: Math.max(this.#nextAtMs(controlled, room, nowMs), nowMs + 1),
       unattainable: shortageOf(need, budget.limitW, connectors, fuses),
     };
   }
@@ -500,28 +501,34 @@ export class LocationSupervisor {
     this.#horizonMs = horizonMs;
   }
 
-  /** Time of the next raise, turn or release that no message triggers. */
-  #nextAtMs(controlled: readonly Connector[], room: SharedCapacity, nowMs: number): number {
+  /** Turns that the targets cause, and the time of the next raise, turn or release that no message triggers. */
+  #followUp(
+    controlled: readonly Connector[],
+    uncontrolled: readonly Connector[],
+    nowMs: number,
+  ): Pick<Decision, 'turns' | 'nextAtMs'> {
+    const turns: DecidedTurn[] = [];
+    const turnsAfter: { readonly connector: Connector; readonly turn: Turn }[] = [];
     let nextMs = nowMs + REST_MS;
-    let bindingMs = Math.min(this.#validUntilMs, this.#lockNoticeAtMs);
-    const lateAtMs = nextLateAtMs(controlled, nowMs);
-    this.#isOverbooked = isOverbooked(this.ledger, [...this.connectors.values()], room);
-    if (lateAtMs !== undefined && this.#isOverbooked) bindingMs = Math.min(bindingMs, lateAtMs);
-    nextMs = Math.min(nextMs, this.#issuer.nextRaiseAtMs(controlled, nowMs) ?? nextMs);
-    const withCar = controlled.filter(({ car }) => car.demand.hasCar);
-    nextMs = Math.min(nextMs, nextTurnAtMs(withCar, nowMs, this.timing.settleMs) ?? nextMs);
-    nextMs = Math.min(nextMs, nextSwitchAtMs(withCar, nowMs));
-    for (const { account } of this.connectors.values())
-      nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
-    return Math.min(bindingMs, Math.max(nextMs, nowMs + this.gathersForMs));
+    let lateAtMs = Number.POSITIVE_INFINITY;
+    // A connector that reports later triggers a decision by its report.
+    if (controlled.length > 0) nextMs = Math.min(nextMs, this.#issuer.stockTakenAfterMs(nowMs));
+    for (const connector of controlled) {
+      const event = turnEventOf(connector, nowMs);
+      if (event !== undefined) turns.push({ connector, event });
+      lateAtMs = Math.min(lateAtMs, nextLateAtMs(connector, nowMs));
+      nextMs = Math.min(nextMs, nextRaiseAtMs(connector, nowMs), connector.account.nextChangeMs(nowMs));
+      if (!connector.car.demand.hasCar) continue;
+      turnsAfter.push({ connector, turn: turnAfter(connector, event, nowMs) });
+      nextMs = Math.min(nextMs, nextSwitchAtMs(connector, nowMs));
+    }
+    for (const { account } of uncontrolled) nextMs = Math.min(nextMs, account.nextChangeMs(nowMs));
+    nextMs = Math.min(nextMs, nextTurnAtMs(turnsAfter, nowMs, this.timing.settleMs) ?? nextMs);
+    nextMs = Math.max(nextMs, nowMs + this.gathersForMs);
+    if (this.#isOverbooked) nextMs = Math.min(nextMs, lateAtMs);
+    nextMs = Math.min(nextMs, this.#validUntilMs, this.#lockNoticeAtMs);
+    return { turns, nextAtMs: Math.max(nextMs, nowMs + 1) };
   }
-}
-
-function turnsOf(controlled: readonly Connector[], nowMs: number): readonly DecidedTurn[] {
-  return controlled.flatMap((connector) => {
-    const event = turnEventOf(connector, nowMs);
-    return event === undefined ? [] : { connector, event };
-  });
 }
 
 // Checks of a grant that has been stored: it may leave only if it is still current and still fits.

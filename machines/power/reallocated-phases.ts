@@ -284,20 +284,18 @@ export function choosePhases(connectors: readonly Written[], choice: PhaseChoice
 }
 
 /** Next time at which a switch may become possible; infinite if none is outstanding. */
-export function nextSwitchAtMs(connectors: readonly Written[], nowMs: number): number {
+export function nextSwitchAtMs(connector: Connector, nowMs: number): number {
   let nextMs = Number.POSITIVE_INFINITY;
-  for (const connector of connectors) {
-    if (!canSwitch(connector)) continue;
-    const never = Number.NEGATIVE_INFINITY;
-    const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = connector.car.session;
-    for (const atMs of [
-      worthFewerSinceMs + SWITCHED_APART_MS,
-      switchedAtMs + ONE_AFTER_ANOTHER_MS,
-      switchedAtMs + SWITCHED_APART_MS,
-      worthMoreSinceMs + WORTH_FOR_MS,
-    ])
-      if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
-  }
+  if (!canSwitch(connector)) return nextMs;
+  const never = Number.NEGATIVE_INFINITY;
+  const { switchedAtMs, worthMoreSinceMs = never, worthFewerSinceMs = never } = connector.car.session;
+  for (const atMs of [
+    worthFewerSinceMs + SWITCHED_APART_MS,
+    switchedAtMs + ONE_AFTER_ANOTHER_MS,
+    switchedAtMs + SWITCHED_APART_MS,
+    worthMoreSinceMs + WORTH_FOR_MS,
+  ])
+    if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
   return nextMs;
 }
 

@@ -103,16 +103,14 @@ export function lateAmong(controlled: readonly Connector[], nowMs: number): Conn
   );
 }
 
-/** Next time after `nowMs` at which a limit is repeated or counts for more; undefined if none is outstanding. */
-export function nextLateAtMs(controlled: readonly Connector[], nowMs: number): number | undefined {
-  let nextMs: number | undefined;
-  for (const connector of controlled) {
-    const { untaken, sentAtMs } = connector.granted;
-    if (untaken === undefined || !isUntaken(connector)) continue;
-    const { sinceMs } = untaken;
-    for (const atMs of [sinceMs + REPEAT_AFTER_MS, sinceMs + TAKEN_AFTER_MS, sentAtMs + REPEAT_AFTER_MS])
-      if (atMs > nowMs) nextMs = Math.min(nextMs ?? atMs, atMs);
-  }
+/** Next time after `nowMs` at which the limit is repeated or counts for more; infinite if it is not outstanding. */
+export function nextLateAtMs(connector: Connector, nowMs: number): number {
+  const { untaken, sentAtMs } = connector.granted;
+  let nextMs = Number.POSITIVE_INFINITY;
+  if (untaken === undefined || !isUntaken(connector)) return nextMs;
+  const { sinceMs } = untaken;
+  for (const atMs of [sinceMs + REPEAT_AFTER_MS, sinceMs + TAKEN_AFTER_MS, sentAtMs + REPEAT_AFTER_MS])
+    if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
   return nextMs;
 }
 

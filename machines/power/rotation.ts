@@ -26,9 +26,6 @@ export type TurnEvent =
   | { readonly type: 'charging.paused'; readonly nowMs: number }
   | { readonly type: 'car.left' };
 
-/** The present turn of a connector, or the one that a decision gives it. */
-type TurnOf = (connector: Connector) => Turn;
-
 /** In the order of charging. */
 const RANKS = { keptOn: 0, inTurn: 1, waiting: 2, pastTurn: 3, resting: 4 } as const;
 
@@ -41,15 +38,23 @@ export function isKeptOn(connector: Connector): boolean {
  * Length of a turn. Each start and stop costs the car something, so turns are as long as the pending cars can bear. If
  * twice as many cars are pending as charge, each of them is pending for two turns.
  */
-export function turnMsOf(connectors: Iterable<Connector>, turn: TurnOf = turnOf): number {
-  let [charging, waiting] = [0, 0];
-  for (const connector of connectors) {
-    if (isWaiting(connector, turn)) waiting++;
-    else if (turn(connector).onSinceMs !== undefined && !isLocked(connector) && takesTurns(connector))
-      charging++;
+export class TurnLength {
+  #charging = 0;
+  #waiting = 0;
+
+  count(connector: Connector, turn = turnOf(connector)): void {
+    if (isWaiting(connector, turn)) this.#waiting++;
+    else if (turn.onSinceMs !== undefined && !isLocked(connector) && takesTurns(connector)) this.#charging++;
   }
-  if (waiting === 0) return LONGEST_TURN_MS;
-  return Math.min(Math.max((LONGEST_WAIT_MS * charging) / waiting, TURN_MS), LONGEST_TURN_MS);
+
+  get isAnyWaiting(): boolean {
+    return this.#waiting > 0;
+  }
+
+  get ms(): number {
+    if (this.#waiting === 0) return LONGEST_TURN_MS;
+    return Math.min(Math.max((LONGEST_WAIT_MS * this.#charging) / this.#waiting, TURN_MS), LONGEST_TURN_MS);
+  }
 }
 
 /** Power that a pause frees for others, W; the unavoidable reservation is excluded. */
@@ -69,30 +74,26 @@ function takesTurns(connector: Connector): boolean {
 }
 
 /** The car wants to charge but may not. */
-export function isWaiting(connector: Connector, turn: TurnOf = turnOf): boolean {
+function isWaiting(connector: Connector, turn = turnOf(connector)): boolean {
   const { hasCar, isResting } = connector.car.demand;
-  return hasCar && !isResting && !isLocked(connector) && turn(connector).onSinceMs === undefined;
+  return hasCar && !isResting && !isLocked(connector) && turn.onSinceMs === undefined;
 }
 
 /** The car may charge, for less than `turnMs` so far. */
-export function isInTurn(connector: Connector, nowMs: number, turnMs: number): boolean {
-  const { onSinceMs } = turnOf(connector);
+export function isInTurn({ onSinceMs }: Turn, nowMs: number, turnMs: number): boolean {
   return onSinceMs !== undefined && nowMs - onSinceMs < turnMs;
 }
 
-function rankOf(connector: Connector, nowMs: number, turnMs: number): number {
-  const { demand } = connector.car;
-  const { onSinceMs } = turnOf(connector);
-  if (isKeptOn(connector)) return RANKS.keptOn;
+function rankOf({ turn, isKeptOn, isCarResting }: InRotation, nowMs: number, turnMs: number): number {
+  if (isKeptOn) return RANKS.keptOn;
   // A pause would interrupt no current.
-  if (demand.isResting) return RANKS.resting;
-  if (onSinceMs === undefined) return RANKS.waiting;
-  return isInTurn(connector, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
+  if (isCarResting) return RANKS.resting;
+  if (turn.onSinceMs === undefined) return RANKS.waiting;
+  return isInTurn(turn, nowMs, turnMs) ? RANKS.inTurn : RANKS.pastTurn;
 }
 
-/** The minimum pause of the connector is not over. */
-export function isDwelling(connector: Connector, nowMs: number, turn: TurnOf = turnOf): boolean {
-  const { pausedSinceMs } = turn(connector);
+/** The minimum pause is not over. */
+export function isDwelling({ pausedSinceMs }: Turn, nowMs: number): boolean {
   return pausedSinceMs !== undefined && nowMs - pausedSinceMs < DWELL_MS;
 }
 
@@ -101,8 +102,8 @@ export function isDwelling(connector: Connector, nowMs: number, turn: TurnOf = t
  * decrease, and the settling time has to pass.
  * @param settleMs time from an acknowledged decrease until its capacity is free, ms
  */
-export function isAboutToResume(connector: Connector, nowMs: number, settleMs: number): boolean {
-  return isDwelling(connector, nowMs) && !isDwelling(connector, nowMs + roomMadeWithinMs(settleMs));
+export function isAboutToResume(turn: Turn, nowMs: number, settleMs: number): boolean {
+  return isDwelling(turn, nowMs) && !isDwelling(turn, nowMs + roomMadeWithinMs(settleMs));
 }
 
 function roomMadeWithinMs(settleMs: number): number {
@@ -117,13 +118,6 @@ export function swapsApartMs(settleMs: number): number {
   return roomMadeWithinMs(settleMs);
 }
 
-/** Time of the latest pause; minus infinity if no car is paused. */
-function lastPauseAtMs(connectors: Iterable<Connector>, turn: TurnOf = turnOf): number {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  for (const connector of connectors) lastMs = Math.max(lastMs, turn(connector).pausedSinceMs ?? lastMs);
-  return lastMs;
-}
-
 /** Parameters of the rotation. */
 export interface Swaps {
   /** Before this time no car past its turn pauses, because another has just done so. */
@@ -131,17 +125,23 @@ export interface Swaps {
   readonly turnMs: number;
 }
 
-interface Ranked {
+/** A connector with a car that may charge in turn. */
+export interface InRotation {
   readonly connector: Connector;
-  rank: number;
+  readonly turn: Turn;
+  readonly isKeptOn: boolean;
+  readonly isCarResting: boolean;
+  /** Begin of the turn, of the pause, or of the car's stay. */
   readonly sinceMs: number;
+  /** One of `RANKS`. */
+  rank: number;
 }
 
 /**
  * Keeps cars past their turn in turn, except for those whose pause lets a pending car charge. Before `swapsFromMs` all
  * stay.
  */
-function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs: number): void {
+function keepOthersInTurn(ranked: readonly InRotation[], nowMs: number, swapsFromMs: number): void {
   const past = ranked.filter(({ rank }) => rank === RANKS.pastTurn).sort((a, b) => a.sinceMs - b.sinceMs);
   if (past.length === 0) return;
   const waiting = ranked.filter(({ rank }) => rank === RANKS.waiting).sort(byWait);
@@ -150,20 +150,20 @@ function keepOthersInTurn(ranked: readonly Ranked[], nowMs: number, swapsFromMs:
 }
 
 /** Orders pending cars by their charging since arrival, where a minute of waiting offsets a minute of charging. */
-function byWait(a: Ranked, b: Ranked): number {
+function byWait(a: InRotation, b: InRotation): number {
   return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
 }
 
-function waitsInEffectSinceMs({ sinceMs, connector }: Ranked): number {
+function waitsInEffectSinceMs({ sinceMs, connector }: InRotation): number {
   return sinceMs + Math.min(connector.car.demand.chargedMs, MOST_CHARGED_MS);
 }
 
 /** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
-function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readonly Ranked[] {
+function leavingFor(waiting: readonly InRotation[], past: readonly InRotation[]): readonly InRotation[] {
   for (const { connector } of waiting) {
     const circuitPhase =
       typeof connector.decided.limitedBy === 'number' ? connector.decided.limitedBy : undefined;
-    const leaving: Ranked[] = [];
+    const leaving: InRotation[] = [];
     let left = circuitPhase === undefined ? floorWOf(connector) : connector.account.leastTenthsA;
     for (const each of past) {
       const { account } = each.connector;
@@ -179,22 +179,15 @@ function leavingFor(waiting: readonly Ranked[], past: readonly Ranked[]): readon
 }
 
 /**
- * The connectors in rotation order; ties by key, so that every run decides alike. Among pending cars, the one with the
- * least charging less waiting time comes first.
+ * Sorts in rotation order; ties by key, so that every run decides alike. Among pending cars, the one with the least
+ * charging less waiting time comes first.
  */
-export function inRotationOrder(
-  connectors: readonly Connector[],
+export function sortByRotation(
+  ranked: InRotation[],
   nowMs: number,
   { swapsFromMs, turnMs }: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
-): Connector[] {
-  const ranked = connectors.map((connector): Ranked => {
-    const { onSinceMs, pausedSinceMs } = turnOf(connector);
-    return {
-      connector,
-      rank: rankOf(connector, nowMs, turnMs),
-      sinceMs: onSinceMs ?? pausedSinceMs ?? connector.car.demand.arrivedAtMs,
-    };
-  });
+): void {
+  for (const each of ranked) each.rank = rankOf(each, nowMs, turnMs);
   keepOthersInTurn(ranked, nowMs, swapsFromMs);
   // Among cars past their turn, the one with the shortest excess comes first.
   ranked.sort(
@@ -204,7 +197,6 @@ export function inRotationOrder(
       (a.rank === RANKS.pastTurn ? b.sinceMs - a.sinceMs : a.sinceMs - b.sinceMs) ||
       (a.connector.key < b.connector.key ? -1 : 1),
   );
-  return ranked.map(({ connector }) => connector);
 }
 
 /**
@@ -223,8 +215,8 @@ export function turnEventOf(connector: Connector, nowMs: number): TurnEvent | un
 }
 
 /** The turn after that event. */
-function turnAfter(connector: Connector, nowMs: number): Turn {
-  switch (turnEventOf(connector, nowMs)?.type) {
+export function turnAfter(connector: Connector, event: TurnEvent | undefined, nowMs: number): Turn {
+  switch (event?.type) {
     case 'charging.allowed':
       return { onSinceMs: nowMs, pausedSinceMs: undefined };
     case 'charging.paused':
@@ -237,40 +229,40 @@ function turnAfter(connector: Connector, nowMs: number): Turn {
 }
 
 /**
- * Next time at which the order or the shares change by time alone, after the connectors follow the decided targets;
- * undefined if no connector is pending.
+ * Next time at which the order or the shares change by time alone; undefined if no connector is pending.
+ * @param turns of all cars, after the connectors follow the decided targets
  * @param settleMs as in `isAboutToResume`
  */
 export function nextTurnAtMs(
-  connectors: readonly Connector[],
+  turns: readonly { readonly connector: Connector; readonly turn: Turn }[],
   nowMs: number,
   settleMs: number,
   fixedTurnMs?: number,
 ): number | undefined {
-  const turn: TurnOf = (connector) => turnAfter(connector, nowMs);
-  const turnMs = fixedTurnMs ?? turnMsOf(connectors, turn);
-  const swapsFromMs = lastPauseAtMs(connectors, turn) + swapsApartMs(settleMs);
-  let nextMs = Number.POSITIVE_INFINITY;
-  let isAnyWaiting = false;
-  for (const connector of connectors) {
-    const { demand } = connector.car;
-    const { onSinceMs, pausedSinceMs } = turn(connector);
-    if (onSinceMs === undefined) {
-      // A resting car takes no turn from others, but may use their remainder after its minimum pause.
-      isAnyWaiting ||= !demand.isResting || isDwelling(connector, nowMs, turn);
-      if (pausedSinceMs === undefined) continue;
-      const endsAtMs = pausedSinceMs + DWELL_MS;
-      for (const atMs of [endsAtMs - roomMadeWithinMs(settleMs), endsAtMs]) {
-        if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
-      }
-    } else {
-      for (const endsAtMs of [onSinceMs + DWELL_MS, onSinceMs + turnMs]) {
-        if (endsAtMs > nowMs) nextMs = Math.min(nextMs, endsAtMs);
-      }
-      // A car past its turn pauses after those before it.
-      const isPast = onSinceMs + turnMs <= nowMs;
-      if (isPast && swapsFromMs > nowMs) nextMs = Math.min(nextMs, swapsFromMs);
-    }
+  const length = new TurnLength();
+  let lastPauseMs = Number.NEGATIVE_INFINITY;
+  let isAnyPending = false;
+  for (const { connector, turn } of turns) {
+    length.count(connector, turn);
+    lastPauseMs = Math.max(lastPauseMs, turn.pausedSinceMs ?? lastPauseMs);
+    // A resting car takes no turn from others, but may use their remainder after its minimum pause.
+    if (turn.onSinceMs === undefined)
+      isAnyPending ||= !connector.car.demand.isResting || isDwelling(turn, nowMs);
   }
-  return isAnyWaiting && nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;
+  if (!isAnyPending) return undefined;
+  const turnMs = fixedTurnMs ?? length.ms;
+  const swapsFromMs = lastPauseMs + swapsApartMs(settleMs);
+  let nextMs = Number.POSITIVE_INFINITY;
+  for (const { turn } of turns) {
+    const { onSinceMs, pausedSinceMs } = turn;
+    const startedMs = onSinceMs ?? pausedSinceMs;
+    if (startedMs === undefined) continue;
+    const dwellsUntilMs = startedMs + DWELL_MS;
+    const otherMs = onSinceMs === undefined ? dwellsUntilMs - roomMadeWithinMs(settleMs) : onSinceMs + turnMs;
+    for (const atMs of [dwellsUntilMs, otherMs]) if (atMs > nowMs) nextMs = Math.min(nextMs, atMs);
+    // A car past its turn pauses after those before it.
+    const isPast = onSinceMs !== undefined && otherMs <= nowMs;
+    if (isPast && swapsFromMs > nowMs) nextMs = Math.min(nextMs, swapsFromMs);
+  }
+  return nextMs < Number.POSITIVE_INFINITY ? nextMs : undefined;
 }

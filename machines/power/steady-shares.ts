@@ -50,21 +50,37 @@ export function steadyShares(
     return roomTenthsA;
   }
 
-  const places = [...claims.entries()];
-  for (const [i, claim] of places) if (isBelow(claim)) move(i, claim, claim.sentTenthsA);
-  const above = places.filter(([, claim]) => isAbove(claim));
-  above.sort(([, a], [, b]) => a.sentTenthsA - a.fairTenthsA - (b.sentTenthsA - b.fairTenthsA));
-  for (const [i, claim] of above) {
-    if (claim.sentTenthsA - claim.fairTenthsA <= roomFor(claim)) move(i, claim, claim.sentTenthsA);
+  const above: Place[] = [];
+  const rising: Place[] = [];
+  for (const [i, claim] of claims.entries()) {
+    if (isBelow(claim)) move(i, claim, claim.sentTenthsA);
+    if (isAbove(claim)) above.push({ i, claim });
+    if (mayRise(claim)) rising.push({ i, claim });
   }
-  const rising = places.filter(([, { sentTenthsA, fairTenthsA }]) => sentTenthsA <= fairTenthsA);
-  rising.sort(([, a], [, b]) => a.sentTenthsA - b.sentTenthsA);
-  for (const [i, claim] of rising) {
+  const excessTenthsA = ({ claim }: Place) => claim.sentTenthsA - claim.fairTenthsA;
+  above.sort((a, b) => excessTenthsA(a) - excessTenthsA(b));
+  for (const place of above) {
+    const { i, claim } = place;
+    if (excessTenthsA(place) <= roomFor(claim)) move(i, claim, claim.sentTenthsA);
+  }
+  rising.sort((a, b) => a.claim.sentTenthsA - b.claim.sentTenthsA);
+  for (const { i, claim } of rising) {
     const fitting = (sharesTenthsA[i] ?? 0) + roomFor(claim);
     const tenthsA = Math.min(fitting, claim.fairTenthsA + STEP_TENTHS_A - 1, claim.mostTenthsA);
     if (tenthsA >= claim.sentTenthsA + STEP_TENTHS_A) move(i, claim, tenthsA);
   }
   return sharesTenthsA;
+}
+
+interface Place {
+  readonly i: number;
+  readonly claim: SteadyClaim;
+}
+
+/** Step 3 may give it at least a step. */
+function mayRise({ sentTenthsA, fairTenthsA, mostTenthsA }: SteadyClaim): boolean {
+  const raisableTenthsA = Math.min(fairTenthsA + STEP_TENTHS_A - 1, mostTenthsA);
+  return sentTenthsA <= fairTenthsA && raisableTenthsA >= sentTenthsA + STEP_TENTHS_A;
 }
 
 function isBelow({ sentTenthsA, fairTenthsA, maxTenthsA }: SteadyClaim): boolean {

@@ -3,15 +3,16 @@ import { describe, expect, it } from 'vitest';
 import { type Connector, throttleOf, turnOf } from '../../machines/power/connector.js';
 import { forgetCar } from '../../machines/power/connector-demand.js';
 import { aimAt } from '../../machines/power/connector-targets.js';
+import { contenderOf } from '../../machines/power/division.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import {
   DWELL_MS,
-  inRotationOrder,
   isDwelling,
   nextTurnAtMs,
+  sortByRotation,
   TURN_MS,
+  TurnLength,
   turnEventOf,
-  turnMsOf,
 } from '../../machines/power/rotation.js';
 import { createConnectorActor } from './connector-actor.js';
 import { CALM } from './hostile-charger.js';
@@ -58,7 +59,9 @@ function follow(connector: Connector, nowMs: number): void {
 }
 
 function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
-  return inRotationOrder(connectorsOf(turns), NOW_MS).map(({ key }) => key);
+  const contenders = connectorsOf(turns).map((connector) => contenderOf(connector, 0, false));
+  sortByRotation(contenders, NOW_MS);
+  return contenders.map(({ connector }) => connector.key);
 }
 
 describe('The order in which floors are given', () => {
@@ -121,7 +124,9 @@ describe('A turn', () => {
       const turns: Record<string, Turn> = {};
       for (let i = 0; i < charging; i++) turns[`on-${i}`] = { onSinceMs: NOW_MS };
       for (let i = 0; i < waiting; i++) turns[`off-${i}`] = { pausedSinceMs: NOW_MS };
-      return turnMsOf(connectorsOf(turns)) / 60_000;
+      const length = new TurnLength();
+      for (const connector of connectorsOf(turns)) length.count(connector);
+      return length.ms / 60_000;
     };
     expect([minutes(4, 0), minutes(4, 1), minutes(4, 6), minutes(5, 15), minutes(1, 20)]).toEqual([
       90, 90, 80, 40, 15,
@@ -141,8 +146,8 @@ describe('A turn', () => {
     give(0, 3_000);
     give(0, 4_000);
     expect(turnOf(connector)).toEqual({ onSinceMs: undefined, pausedSinceMs: 3_000 });
-    expect(isDwelling(connector, 3_000 + DWELL_MS - 1)).toBe(true);
-    expect(isDwelling(connector, 3_000 + DWELL_MS)).toBe(false);
+    expect(isDwelling(turnOf(connector), 3_000 + DWELL_MS - 1)).toBe(true);
+    expect(isDwelling(turnOf(connector), 3_000 + DWELL_MS)).toBe(false);
     forgetCar(connector.car.demand);
     give(0, 5_000);
     expect(turnOf(connector)).toEqual({ onSinceMs: undefined, pausedSinceMs: undefined });
@@ -170,7 +175,12 @@ describe('A turn', () => {
   it('is looked at again when it, or a dwell time, ends while somebody waits', () => {
     const waiting = { pausedSinceMs: 0 };
     const next = (turns: Readonly<Record<string, Turn>>) =>
-      nextTurnAtMs(connectorsOf(turns), NOW_MS, 10_000, TURN_MS);
+      nextTurnAtMs(
+        connectorsOf(turns).map((connector) => ({ connector, turn: turnOf(connector) })),
+        NOW_MS,
+        10_000,
+        TURN_MS,
+      );
     expect(next({ on: { onSinceMs: NOW_MS - 1_000 } })).toBeUndefined();
     expect(next({ waiting })).toBeUndefined();
     expect(next({ waiting, on: { onSinceMs: NOW_MS - 1_000 } })).toBe(NOW_MS - 1_000 + DWELL_MS);
