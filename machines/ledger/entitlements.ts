@@ -234,6 +234,11 @@ class ConnectorEntitlements {
   #pending: Given | undefined;
   /** No record and not the newest sent grant ends before this. A renewal only moves ends back, and leaves it as it is. */
   #nothingEndsBeforeMs = NEVER;
+  /**
+   * First end of a limit; minus infinity if one may last beyond the time that others wait for it. Undefined after a
+   * change of the records.
+   */
+  #firstEndMs: number | undefined;
   /** Limit that the charger reported without a lasting grant, on its certain phases; counts until the next grant. */
   #reported = NO_CURRENT;
 
@@ -424,6 +429,7 @@ class ConnectorEntitlements {
 
   /** Highest limit without a known end that has outlasted a lease, W (R41). */
   unendingW(nowMs: number): number {
+    if (this.#firstEnd() > Number.NEGATIVE_INFINITY) return 0;
     const unending = this.#mostOf(
       (record) => this.#endOf(record) === NEVER && this.#awaitedUntilMs(record) <= nowMs,
     );
@@ -447,7 +453,9 @@ class ConnectorEntitlements {
    * infinite if never.
    */
   nextChangeMs(nowMs: number): number {
-    let nextMs = NEVER;
+    let nextMs = this.#firstEnd();
+    if (nextMs > Number.NEGATIVE_INFINITY) return nextMs;
+    nextMs = NEVER;
     for (const record of this.#records) {
       const awaitedUntilMs = this.#awaitedUntilMs(record);
       nextMs = Math.min(nextMs, awaitedUntilMs > nowMs ? awaitedUntilMs : this.#endOf(record));
@@ -652,6 +660,7 @@ class ConnectorEntitlements {
 
   /** Earlier limits may outlast their leases, also after later reports about leases (R41). */
   openEnd(): void {
+    this.#firstEndMs = undefined;
     for (const record of this.#records) {
       record.untilMs = NEVER;
       record.isEndOpen = true;
@@ -688,10 +697,23 @@ class ConnectorEntitlements {
 
   /** Finds the next end anew, because ends may have moved forward. */
   #findNextEnd(): void {
+    this.#firstEndMs = undefined;
     const limit = this.#sent?.limit;
     let nextMs = limit === undefined ? NEVER : this.#endOf(limit);
     for (const record of this.#records) nextMs = Math.min(nextMs, this.#endOf(record));
     this.#nothingEndsBeforeMs = nextMs;
+  }
+
+  #firstEnd(): number {
+    if (this.#firstEndMs !== undefined) return this.#firstEndMs;
+    let firstMs = NEVER;
+    for (const record of this.#records) {
+      if (record.source === 'fallback') continue;
+      const endMs = this.#endOf(record);
+      firstMs = Math.min(firstMs, this.#awaitedUntilMs(record) < endMs ? Number.NEGATIVE_INFINITY : endMs);
+    }
+    this.#firstEndMs = firstMs;
+    return firstMs;
   }
 
   /**
@@ -815,6 +837,7 @@ class ConnectorEntitlements {
       place = this.#limitBefore(place);
     }
     this.#records.push(added);
+    this.#firstEndMs = undefined;
     this.#nothingEndsBeforeMs = Math.min(this.#nothingEndsBeforeMs, this.#endOf(added));
     this.#mergeOldest(({ source }) => source !== 'fallback', LIMITS_KEPT);
     return added;
@@ -838,6 +861,7 @@ class ConnectorEntitlements {
     const before = this.#limitBefore(place);
     if (before >= 0 && isRedundant(this.#records[before], limit, untilMs, heartbeatUntilMs)) return false;
     const seq = ++this.lastSeq;
+    this.#firstEndMs = undefined;
     limit.seq = seq;
     limit.untilMs = untilMs;
     limit.heartbeatUntilMs = heartbeatUntilMs;

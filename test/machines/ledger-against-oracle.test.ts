@@ -19,6 +19,16 @@ const LEASE_MS = 61_200;
 const SETTLE_MS = 10_000;
 const MILLIWATTS = 3 * 230 * 100;
 
+/** The first end of a limit, or of the time that others wait for it, by all records. */
+function nextChangeMsOf({ records, lease }: Entitlements, nowMs: number): number {
+  const times = records.map(({ untilMs, heartbeatUntilMs, settledAtMs }) => {
+    const endMs = lease === 'none' ? settledAtMs : Math.min(untilMs + SETTLE_MS, settledAtMs);
+    const awaitedUntilMs = Math.min(endMs, heartbeatUntilMs + SETTLE_MS);
+    return awaitedUntilMs > nowMs ? awaitedUntilMs : endMs;
+  });
+  return Math.min(...times);
+}
+
 /** One step of a random history: time passes, and one event happens to one connector. */
 interface Step {
   readonly connector: number;
@@ -282,6 +292,7 @@ class Pair {
       totalW += account.boundW;
       expect(account.boundW).toBe(this.#wattsOf(i, (own) => account.bounds[own] ?? 0));
       expect(account.lastSeq).toBe(oracle.lastSeq);
+      expect(account.nextChangeMs(this.nowMs)).toBe(nextChangeMsOf(account, this.nowMs));
       for (const own of Array.from({ length: oracle.phases }, (_, each) => each)) {
         const [bound, entitled] = [
           oracle.boundTenthsA(this.nowMs, own),
