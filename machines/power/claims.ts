@@ -65,23 +65,20 @@ export class Room {
   /** Deducts the reservation that a claim keeps at any share. */
   hold({ load = NO_LOAD, heldW }: Claim): void {
     this.leftW -= heldW;
-    for (const circuitPhase of load.circuitPhases)
-      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsOf(load, heldW);
+    if (load.circuitPhases.length > 0) this.load(load.circuitPhases, tenthsOf(load, heldW));
   }
 
-  /** Deducts the load of a claim at `tenthsA` from its circuit phases; its fail-safe load if that is more. */
-  load({ load = NO_LOAD }: Claim, tenthsA: number): void {
-    const loadTenthsA = Math.max(tenthsA, load.heldTenthsA);
-    for (const circuitPhase of load.circuitPhases)
-      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - loadTenthsA;
+  /** Deducts a load from each of these circuit phases. */
+  load(circuitPhases: readonly number[], tenthsA: number): void {
+    for (const circuitPhase of circuitPhases)
+      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
   }
 
   /** Deducts the raise of a claim from `fromW` to `toW`. */
   deduct({ load = NO_LOAD }: Claim, fromW: number, toW: number): void {
     this.leftW -= toW - fromW;
-    const tenthsA = tenthsOf(load, toW) - tenthsOf(load, fromW);
-    for (const circuitPhase of load.circuitPhases)
-      this.leftTenthsA[circuitPhase] = (this.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
+    if (load.circuitPhases.length > 0)
+      this.load(load.circuitPhases, tenthsOf(load, toW) - tenthsOf(load, fromW));
   }
 
   /** The resources whose remaining capacity is negative. */

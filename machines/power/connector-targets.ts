@@ -1,34 +1,248 @@
-// Sets the target of each connector by lock, demand, rotation and fair share. The grant issuer decides how much of a
-// target it can grant now. Only this module writes `Decided`.
+// Divides a location's available power among its connectors, and sets the target of each by lock, demand, rotation and
+// fair share. The grant issuer decides how much of a target it can grant now. Only this module writes `Decided`.
 
 import type { LimitReason } from '../ledger/grant.js';
-import { tenthsWithin, wattsOfTenths } from '../values/units.js';
-import { NO_LOAD, Room } from './claims.js';
-import { type Connector, floorWOf, isLocked, isReadOnly, type Writing } from './connector.js';
-import { doubtRest } from './connector-demand.js';
+import type { PhaseCount } from '../ledger/own-phases.js';
+import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
+import { type Allocation, allocate } from './allocation.js';
+import { type Claim, NO_LOAD, Room } from './claims.js';
 import {
-  type Available,
-  type Circumstances,
-  type Contender,
-  type Division,
-  deductLoad,
-  divide,
-  isAtRest,
-  isLockAhead,
-  isPauseKept,
-  isRunning,
-  isScarce,
-  isShort,
-  type Limits,
-  mostOfLockW,
-  servedBy,
-} from './division.js';
-import { heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
-import { canSwitch, choosePhases } from './reallocated-phases.js';
-import { isKeptOn } from './rotation.js';
+  type Connector,
+  floorWOf,
+  isLocked,
+  isReadOnly,
+  lockLimitKwOf,
+  turnOf,
+  type Writing,
+} from './connector.js';
+import { doubtRest } from './connector-demand.js';
+import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
+import { canSwitch, choosePhases, type Served } from './reallocated-phases.js';
+import {
+  type InRotation,
+  isAboutToResume,
+  isDwelling,
+  isKeptOn,
+  sortByRotation,
+  swapsApartMs,
+  TurnLength,
+} from './rotation.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
 type Written = Writing<'decided'>;
+
+/** Power to share beside the uncontrolled connectors. */
+export interface Available {
+  /** Remainder of the budget, W. */
+  readonly availableW: number;
+  /** Remainder of each circuit phase, tenths of an ampere. */
+  readonly availableTenthsA: readonly number[];
+  /** Remainder of the grid operator's limit, W; infinite without one. */
+  readonly pausingLeavesW: number;
+}
+
+export interface Switching {
+  /** Grants to the connector use this many of its phases from now on. */
+  useOn(connector: Connector, phases: PhaseCount): void;
+  /** Available power after the leases of uncontrolled connectors end. */
+  readonly lasting: Available;
+}
+
+interface Circumstances extends Available {
+  /** Time from an acknowledged decrease until its capacity is free, ms. */
+  readonly settleMs: number;
+  readonly nowMs: number;
+  /** If omitted, every connector keeps its current phases. */
+  readonly switching?: Switching | undefined;
+}
+
+interface Limits {
+  readonly isClusterBound: boolean;
+  isLockNear(key: string): boolean;
+  lockAheadKw(key: string): number | undefined;
+}
+
+/**
+ * A connector in a division, with all that the division reads of it. A large site exceeds the processor's caches, so
+ * each walk over all connectors costs more than the arithmetic.
+ */
+interface Contender extends Claim, InRotation {
+  readonly heldTenthsA: number;
+  /** The lowest limit above 0. */
+  readonly leastTenthsA: number;
+  readonly leastW: number;
+  /** The greatest current that the car can use. */
+  readonly usableTenthsA: number;
+  readonly maxTenthsA: number;
+  readonly milliwattsPerTenth: number;
+  /** Last limit sent; 0 without one. */
+  readonly sentTenthsA: number;
+}
+
+interface Division {
+  readonly allocation: Allocation;
+  readonly locked: readonly Contender[];
+  /** In the order of their turns, without those at rest. */
+  readonly unlocked: readonly Contender[];
+  /** Without a car, or within the minimum pause. */
+  readonly atRest: readonly Connector[];
+  /** Capacity for all these contenders together. */
+  readonly room: Readonly<Room>;
+}
+
+function divide(
+  controlled: readonly Connector[],
+  limits: Limits,
+  { availableW, availableTenthsA, settleMs, nowMs }: Circumstances,
+): Division {
+  const [locked, near, rest]: [Contender[], Contender[], Contender[]] = [[], [], []];
+  const atRest: Connector[] = [];
+  // The length of a turn depends on all connectors only while some car is pending.
+  const length = new TurnLength();
+  let lastPauseMs = Number.NEGATIVE_INFINITY;
+  const room = new Room(availableW, availableTenthsA);
+  for (const connector of controlled) {
+    const turn = turnOf(connector);
+    const { hasCar, mostTenthsA } = connector.car.demand;
+    lastPauseMs = Math.max(lastPauseMs, turn.pausedSinceMs ?? lastPauseMs);
+    length.count(connector, turn);
+    const isPaused = connector.decided.isPausedForOperator;
+    if (!isPaused && (isLocked(connector) || isLockAhead(connector, limits))) {
+      // A locked connector without a car keeps its floor available.
+      const lockKw = Math.max(lockLimitKwOf(connector) ?? 0, limits.lockAheadKw(connector.key) ?? 0);
+      locked.push(contenderOf(connector, wantedByLockTenthsA(connector, lockKw), false));
+    } else if (!isPaused && hasCar && limits.isLockNear(connector.key)) {
+      // A connector whose lock begins soon must have its floor by then, so it comes first among the unlocked.
+      near.push(contenderOf(connector, mostTenthsA, false));
+    } else if (!isPaused && hasCar && (!isDwelling(turn, nowMs) || isAboutToResume(turn, nowMs, settleMs))) {
+      // A connector whose pause ends soon already holds its unused share. Otherwise other cars would have that share
+      // when the pause ends.
+      rest.push(contenderOf(connector, mostTenthsA, isAtRest(connector, limits)));
+    } else {
+      if (!isPaused) atRest.push(connector);
+      deduct(room, connector, false);
+    }
+  }
+  sortByRotation(rest, nowMs, { swapsFromMs: lastPauseMs + swapsApartMs(settleMs), turnMs: length.ms });
+  const unlocked = near.length === 0 ? rest : [...near, ...rest];
+  // If a fuse cannot carry the floors of all locks, running connectors continue.
+  locked.sort((a, b) => Number(isRunning(b.connector)) - Number(isRunning(a.connector)));
+  const allocation = allocate(room.leftW, locked, unlocked, room.leftTenthsA);
+  return { allocation, locked, unlocked, atRest, room };
+}
+
+/** By the limit sent, or by the limit in the charger's reading. */
+function isRunning({ granted, account, telemetry }: Connector): boolean {
+  return (granted.sentTenthsA ?? tenthsAOf(telemetry.slot.limitA ?? 0)) >= account.leastTenthsA;
+}
+
+/** The connector's minimum pause is not over, although it may have a share. */
+function isPauseKept({ connector, turn }: Contender, limits: Limits, nowMs: number): boolean {
+  return isDwelling(turn, nowMs) && !limits.isLockNear(connector.key);
+}
+
+/** @param isResting the connector yields, because its car rests */
+export function contenderOf(connector: Connector, wantedTenthsA: number, isResting: boolean): Contender {
+  const { milliwattsPerTenth, leastTenthsA, maxTenthsA, circuitPhases } = connector.account;
+  const { demand } = connector.car;
+  const turn = turnOf(connector);
+  const heldTenthsA = heldTenthsAOf(connector);
+  const hasFuses = circuitPhases.length > 0;
+  const heldLoadTenthsA = hasFuses ? heldLoadTenthsAOf(connector) : 0;
+  const floorTenthsA = Math.max(leastTenthsA, heldTenthsA, heldLoadTenthsA);
+  const mostTenthsA = Math.max(floorTenthsA, Math.min(wantedTenthsA, maxTenthsA));
+  return {
+    connector,
+    turn,
+    isKeptOn: isKeptOn(connector),
+    isCarResting: demand.isResting,
+    sinceMs: turn.onSinceMs ?? turn.pausedSinceMs ?? demand.arrivedAtMs,
+    rank: 0,
+    heldW: wattsOfTenths(heldTenthsA, milliwattsPerTenth),
+    floorW: wattsOfTenths(floorTenthsA, milliwattsPerTenth),
+    mostW: wattsOfTenths(mostTenthsA, milliwattsPerTenth),
+    isResting,
+    load: hasFuses ? { circuitPhases, milliwattsPerTenth, heldTenthsA: heldLoadTenthsA } : undefined,
+    heldTenthsA,
+    leastTenthsA,
+    leastW: wattsOfTenths(leastTenthsA, milliwattsPerTenth),
+    usableTenthsA: demand.mostTenthsA,
+    maxTenthsA,
+    milliwattsPerTenth,
+    sentTenthsA: connector.granted.sentTenthsA ?? 0,
+  };
+}
+
+/**
+ * Rule R52: others make room for a lock before it begins, if it will raise the connector's limit. The connector itself
+ * rises no earlier than its lock.
+ */
+function isLockAhead(connector: Connector, limits: Limits): boolean {
+  const { key, car, granted } = connector;
+  return car.demand.hasCar && lockTenthsAOf(connector, limits.lockAheadKw(key)) > (granted.sentTenthsA ?? 0);
+}
+
+/** Highest share of a locked connector under its present lock, W. */
+function mostOfLockW(connector: Connector): number {
+  const wantedTenthsA = wantedByLockTenthsA(connector, lockLimitKwOf(connector));
+  return contenderOf(connector, wantedTenthsA, false).mostW;
+}
+
+function wantedByLockTenthsA(connector: Connector, lockKw: number | undefined): number {
+  const { hasCar, mostTenthsA } = connector.car.demand;
+  return hasCar ? Math.min(lockTenthsAOf(connector, lockKw), mostTenthsA) : 0;
+}
+
+/** The limit of a lock in tenths of an ampere; 0 without one. */
+function lockTenthsAOf({ account }: Connector, lockKw: number | undefined): number {
+  return lockKw === undefined ? 0 : tenthsWithin(wattsOfLimit(lockKw), account.milliwattsPerTenth);
+}
+
+/**
+ * The car rests, so that its connector may yield. A connector whose lock begins soon does not count, because it must
+ * have its floor by then. A car that would not wake up keeps its floor.
+ */
+function isAtRest(connector: Connector, limits: Limits): boolean {
+  const { demand } = connector.car;
+  if (!demand.hasCar || !demand.isResting || isKeptOn(connector)) return false;
+  return !isLocked(connector) && !limits.isLockNear(connector.key);
+}
+
+/** Some unlocked connector gets less than its car would use. */
+function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): boolean {
+  if (levelW !== undefined) return true;
+  return unlocked.some(({ isCarResting, leastW }, i) => !isCarResting && (unlockedW[i] ?? 0) < leastW);
+}
+
+/** Result of a division, without resting cars. */
+function servedBy({ allocation, locked, unlocked }: Division): Served {
+  let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
+  for (const i of locked.keys()) servedW += allocation.lockedW[i] ?? 0;
+  for (const [i, contender] of unlocked.entries()) {
+    if (contender.isCarResting) continue;
+    const shareW = allocation.unlockedW[i] ?? 0;
+    const isPaused = shareW < contender.leastW || allocation.yields[i] === 'paused';
+    if (isPaused) paused++;
+    else servedW += shareW;
+    leastW = Math.min(leastW, isPaused ? 0 : shareW);
+  }
+  return { servedW, paused, leastW };
+}
+
+/** Deducts the connector's reservation at limit 0, or the floor of its car if that is more. */
+function deduct(room: Room, connector: Connector, isWithFloor: boolean): void {
+  const { leastTenthsA, circuitPhases } = connector.account;
+  room.leftW -= Math.max(heldWOf(connector), isWithFloor ? floorWOf(connector) : 0);
+  if (circuitPhases.length > 0)
+    room.load(circuitPhases, Math.max(isWithFloor ? leastTenthsA : 0, heldLoadTenthsAOf(connector)));
+}
+
+/** Every car can have its floor at the same time. */
+function doFloorsFit(controlled: readonly Connector[], { availableW, availableTenthsA }: Available): boolean {
+  const room = new Room(availableW, availableTenthsA);
+  for (const connector of controlled) deduct(room, connector, connector.car.demand.hasCar);
+  return room.overdrawn().size === 0;
+}
 
 /**
  * Sets target and reason of each controlled connector. Paused unlocked connectors keep their fail-safes, with one
@@ -39,10 +253,10 @@ export function setTargets(
   limits: Limits,
   circumstances: Circumstances,
 ): void {
-  const floors = new Floors(circumstances);
+  const floors = new Room(circumstances.availableW, circumstances.availableTenthsA);
   let isAnySwitching = false;
   for (const connector of controlled) {
-    floors.count(connector);
+    deduct(floors, connector, connector.car.demand.hasCar);
     isAnySwitching ||= canSwitch(connector);
     waiveFailsafe(connector, false);
     const { decided } = connector;
@@ -50,14 +264,12 @@ export function setTargets(
     decided.lockAheadTenthsA = 0;
     decided.limitedBy = undefined;
   }
-  if (!floors.doFit) for (const { car } of controlled) doubtRest(car.demand);
+  if (floors.overdrawn().size > 0) for (const { car } of controlled) doubtRest(car.demand);
   const { switching, nowMs } = circumstances;
   if (switching !== undefined && isAnySwitching) {
     const { useOn, lasting } = switching;
-    const lastingFloors = new Floors(lasting);
-    for (const connector of controlled) lastingFloors.count(connector);
     choosePhases(controlled, {
-      doFloorsFit: lastingFloors.doFit,
+      doFloorsFit: doFloorsFit(controlled, lasting),
       isLocked: (connector) => isLocked(connector) || limits.isLockNear(connector.key),
       useOn,
       serve: () => servedBy(divide(controlled, limits, { ...circumstances, ...lasting })),
@@ -68,10 +280,9 @@ export function setTargets(
   let division = divide(controlled, limits, circumstances);
   if (isScarce(division) && waiveFailsafes(controlled, (connector) => isAtRest(connector, limits)))
     division = divide(controlled, limits, circumstances);
-  if (
-    isShort(division) &&
-    waiveFailsafes(controlled, (connector) => !isLocked(connector) && !isLockAhead(connector, limits))
-  )
+  const { isLastResort, isUnattainable } = division.allocation;
+  const isUnlocked = (connector: Connector) => !isLocked(connector) && !isLockAhead(connector, limits);
+  if ((isLastResort || isUnattainable) && waiveFailsafes(controlled, isUnlocked))
     division = divide(controlled, limits, circumstances);
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
@@ -148,28 +359,6 @@ function pauseLocked(controlled: readonly Written[], pausingLeavesW: number): bo
   return isAnyPaused;
 }
 
-/** Room beside the floors of all cars. */
-class Floors {
-  #leftW: number;
-  readonly #leftTenthsA: number[];
-
-  constructor({ availableW, availableTenthsA }: Available) {
-    this.#leftW = availableW;
-    this.#leftTenthsA = [...availableTenthsA];
-  }
-
-  count(connector: Connector): void {
-    const { hasCar } = connector.car.demand;
-    this.#leftW -= Math.max(heldWOf(connector), hasCar ? floorWOf(connector) : 0);
-    deductLoad(this.#leftTenthsA, connector, hasCar ? connector.account.leastTenthsA : 0);
-  }
-
-  /** Every car can have its floor at the same time. */
-  get doFit(): boolean {
-    return this.#leftW >= 0 && this.#leftTenthsA.every((tenthsA) => tenthsA >= 0);
-  }
-}
-
 /** Target of each unlocked connector, tenths of an ampere: 0, or within a step of its fair share. */
 function unlockedTenthsA(division: Division): readonly number[] {
   const { allocation, unlocked } = division;
@@ -202,19 +391,20 @@ function unlockedTenthsA(division: Division): readonly number[] {
 
 /** Remaining capacity beside the locked connectors and the given shares. */
 function roomBeside(
-  { allocation, locked, unlocked, availableW, availableTenthsA }: Division,
+  { allocation, locked, unlocked, room: { leftW, leftTenthsA } }: Division,
   sharesTenthsA: readonly number[],
 ): Room {
-  const room = new Room(availableW, availableTenthsA);
-  for (const [i, contender] of locked.entries()) {
+  const room = new Room(leftW, leftTenthsA);
+  for (const [i, { load, milliwattsPerTenth }] of locked.entries()) {
     const shareW = allocation.lockedW[i] ?? 0;
     room.leftW -= shareW;
-    room.load(contender, tenthsWithin(shareW, contender.milliwattsPerTenth));
+    if (load !== undefined)
+      room.load(load.circuitPhases, Math.max(tenthsWithin(shareW, milliwattsPerTenth), load.heldTenthsA));
   }
-  for (const [i, contender] of unlocked.entries()) {
+  for (const [i, { load, milliwattsPerTenth, heldW }] of unlocked.entries()) {
     const shareTenthsA = sharesTenthsA[i] ?? 0;
-    room.leftW -= Math.max(wattsOfTenths(shareTenthsA, contender.milliwattsPerTenth), contender.heldW);
-    room.load(contender, shareTenthsA);
+    room.leftW -= Math.max(wattsOfTenths(shareTenthsA, milliwattsPerTenth), heldW);
+    if (load !== undefined) room.load(load.circuitPhases, Math.max(shareTenthsA, load.heldTenthsA));
   }
   return room;
 }

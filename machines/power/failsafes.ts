@@ -1,6 +1,7 @@
 // Selects the connectors that may keep their fail-safe. All fail-safes together must fit the lowest limit and every
 // fuse.
 import { type ConnectorRating, ratedMilliwattsPerTenth, tenthsAOf, wattsOfTenths } from '../values/units.js';
+import { Room } from './claims.js';
 import {
   type Connector,
   type ConnectorSpec,
@@ -20,12 +21,6 @@ const VOLTAGE_MAY_RISE = 1.03;
 
 type Written = Writing<'failsafe'>;
 
-/** Remaining capacity below the lowest limit, W, and on each circuit phase, tenths of an ampere. */
-interface Room {
-  leftW: number;
-  readonly leftTenthsA: number[];
-}
-
 /** Fail-safes of a location's connectors, against the lowest limit and the least capacity of each circuit phase. */
 export class Failsafes {
   readonly #emptyRoom: () => Room;
@@ -36,7 +31,7 @@ export class Failsafes {
   #areAllAllowed = true;
 
   constructor(lowestW: number, capacitiesTenthsA: readonly number[]) {
-    this.#emptyRoom = () => ({ leftW: lowestW, leftTenthsA: [...capacitiesTenthsA] });
+    this.#emptyRoom = () => new Room(lowestW, capacitiesTenthsA);
     this.#together = this.#emptyRoom();
   }
 
@@ -59,8 +54,7 @@ export class Failsafes {
    * connectors come first, then `neverPause`, then the longest charging time, as far as they fit.
    */
   allow(connectors: readonly Written[], nowMs: number): void {
-    const { leftW, leftTenthsA } = this.#together;
-    const doAllFit = leftW >= 0 && leftTenthsA.every((tenthsA) => tenthsA >= 0);
+    const doAllFit = this.#together.overdrawn().size === 0;
     if (doAllFit && this.#areAllAllowed) return;
     for (const { failsafe } of connectors) failsafe.isAllowed = doAllFit;
     if (doAllFit) return;
@@ -127,8 +121,7 @@ function takeIfItFits(room: Room, connector: Connector, tenthsA: number): boolea
 function take(room: Room, connector: Connector, tenthsA: number): number {
   const powerW = wattsOf(connector, tenthsA);
   room.leftW -= powerW;
-  for (const circuitPhase of connector.account.circuitPhases)
-    room.leftTenthsA[circuitPhase] = (room.leftTenthsA[circuitPhase] ?? 0) - tenthsA;
+  room.load(connector.account.circuitPhases, tenthsA);
   return powerW;
 }
 

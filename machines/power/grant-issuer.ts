@@ -8,9 +8,8 @@ import { tenthsAOf, wattsOfTenths } from '../values/units.js';
 import { type Connector, isLocked, powersOf } from './connector.js';
 import { aimAt, leaveAtBound } from './connector-targets.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
-import { type DecidedGrant, recordRaise, recordSent, restartSent } from './granted.js';
+import { type DecidedGrant, REPEAT_AFTER_MS, recordRaise, recordSent, restartSent } from './granted.js';
 import { isReallocating, isToWiden, reallocatedTo, widens } from './reallocated-phases.js';
-import { REPEAT_AFTER_MS } from './remaining-capacity.js';
 import type { PowerNeed } from './shortage.js';
 import { STEP_TENTHS_A } from './steady-shares.js';
 import {

@@ -6,6 +6,9 @@ import type { Connector, Writing } from './connector.js';
 
 type Written = Writing<'granted'>;
 
+/** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
+export const REPEAT_AFTER_MS = 2_000;
+
 /** After a failed write of a reservation, renewals leave without a write for this many heartbeats. */
 const STORES_AGAIN_AFTER_HEARTBEATS = 3;
 

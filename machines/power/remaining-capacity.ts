@@ -5,14 +5,11 @@ import type { PhaseCount } from '../ledger/own-phases.js';
 import { wattsOfTenths } from '../values/units.js';
 import type { Budget } from './budget.js';
 import { type Connector, isLocked } from './connector.js';
-import { setTargets } from './connector-targets.js';
-import type { Available, Switching } from './division.js';
+import { type Available, type Switching, setTargets } from './connector-targets.js';
 import { heldLoadTenthsAOf, heldWOf } from './failsafes.js';
 import type { Fuses } from './fuses.js';
-import { isUntaken } from './granted.js';
+import { isUntaken, REPEAT_AFTER_MS } from './granted.js';
 
-/** A charger that has not taken its newest limit after this long receives it again. Others are lowered for it. */
-export const REPEAT_AFTER_MS = 2_000;
 /**
  * By this time each reachable charger has taken a limit, except for hardware that needs its full 5 s. Others are then
  * stopped in its place and have 10 s to follow. So the total is within the limit after 15 s.

@@ -2,8 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Connector, throttleOf, turnOf } from '../../machines/power/connector.js';
 import { forgetCar } from '../../machines/power/connector-demand.js';
-import { aimAt } from '../../machines/power/connector-targets.js';
-import { contenderOf } from '../../machines/power/division.js';
+import { aimAt, contenderOf } from '../../machines/power/connector-targets.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import {
   DWELL_MS,
