@@ -1,7 +1,7 @@
 // Estimates the current that a car can use from its draw, so that others can use the remainder.
 
+import type { ChargingStatus } from '../values/charging-status.js';
 import { MINIMUM_TENTHS_A } from '../values/units.js';
-import type { ChargingStatus } from './meter-ledger.js';
 
 /**
  * A car below its limit for this long is lowered to its draw plus a step. The period is 30 s, less 2 s for jitter of

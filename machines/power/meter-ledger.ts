@@ -1,18 +1,6 @@
 // Last meter values of a location's chargers. State machines receive an event only when a link state changes.
+import type { ChargingStatus } from '../values/charging-status.js';
 import type { Writable } from '../values/writable.js';
-
-/** Status values of OCPP 1.6, as chargers send them. */
-export const CHARGING_STATUSES = [
-  'Available',
-  'Preparing',
-  'Charging',
-  'SuspendedEV',
-  'SuspendedEVSE',
-  'Finishing',
-  'Faulted',
-  'Unavailable',
-] as const;
-export type ChargingStatus = (typeof CHARGING_STATUSES)[number];
 
 /** One meter value. A simple charger sends `powerW` alone. */
 export interface MeterReading {

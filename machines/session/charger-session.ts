@@ -1,6 +1,6 @@
 // Session of a charger behind a gateway: requests to the charger, messages to the service, lease verification. It has
 // no clock and no socket: its owner carries requests and messages, and passes the time.
-import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { ChargingStatus } from '../values/charging-status.js';
 import { ChargePoint, type Job, type Outstanding } from './charge-point.js';
 import { ChargerTime } from './charger-time.js';
 import { ConnectorLease, type LeaseEvents } from './connector-lease.js';

@@ -1,5 +1,5 @@
 // Requests of a gateway to a charger and the answers, independent of the charger's protocol.
-import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { ChargingStatus } from '../values/charging-status.js';
 import type { SessionState } from '../values/session-state.js';
 import type { LeaseSchedule, RateUnit, ShownSchedule } from './lease-schedule.js';
 

@@ -1,5 +1,5 @@
 // One connector of a charger behind a gateway: records its reports, and times its heartbeats to the service.
-import type { ChargingStatus } from '../power/meter-ledger.js';
+import type { ChargingStatus } from '../values/charging-status.js';
 import type { SessionState } from '../values/session-state.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';

@@ -1,7 +1,7 @@
 // Runs many virtual chargers on one broker and sums up their state.
 import { randomUUID } from 'node:crypto';
 import type { LeaseTiming, LimitReason } from '../../machines/ledger/grant.js';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ChargerAddress, ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { Clock } from '../../src/ports/clock.js';
 import { ChargerLink, type ChargerTls } from './charger-link.js';

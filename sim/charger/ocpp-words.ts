@@ -1,7 +1,8 @@
 // The calls and answers of a virtual charger, as far as they are alike in all versions of OCPP.
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 
 /** A call: method and parameters. */
 export type Words = readonly [string, object];

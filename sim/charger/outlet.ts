@@ -1,6 +1,6 @@
 // One outlet of a virtual charger and its car: the physical power, which reports may misstate.
 import { createActor } from 'xstate';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import {
   type Car,

@@ -1,6 +1,6 @@
 // The modes of a virtual connector: a car arrives, is recognised, charges, is paused, fills up and leaves.
 import { setup } from 'xstate';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 
 /** Events at the connector. `outlet.ts` counts their instants and the energy between them. */
 export type VirtualConnectorEvent =

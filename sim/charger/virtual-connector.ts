@@ -1,7 +1,7 @@
 // One connector of a virtual charger: its outlet with the cars, limited by the grants that the connector holds.
 import { mersenne } from 'pure-rand/generator/mersenne';
 import type { AckResult, LeaseKind } from '../../machines/ledger/grant.js';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';

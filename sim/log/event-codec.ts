@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ALARM_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
 import { OPERATOR_STATES } from '../../machines/limits/lpc.machine.js';
-import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../machines/values/charging-status.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { FAULT_KINDS, type TraceEvent } from './trace-event.js';
 

@@ -4,7 +4,7 @@
 import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
 import type { LimitCause } from '../../machines/limits/limit-in-force.js';
 import type { OperatorState } from '../../machines/limits/lpc.machine.js';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { EpochMs } from '../../machines/values/time.js';
 
 /** Kinds of faults. `target` of a fault event is a location, a charger, or empty for the service as a whole. */

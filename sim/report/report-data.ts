@@ -1,6 +1,6 @@
 // Data of a report page. Tracks are columns of differences, which compress to a fraction of the size of the events.
 import type { LimitReason } from '../../machines/ledger/grant.js';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { EpochMs, TimeWindow } from '../../machines/values/time.js';
 import type { EventOf } from '../log/trace-state.js';
 import type { Summary } from './summary.js';

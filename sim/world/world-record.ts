@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { LimitReason } from '../../machines/ledger/grant.js';
 import type { ConnectorReport } from '../../machines/power/connector.machine.js';
-import type { ChargingStatus } from '../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ChargerAddress, ConnectorAddress, ConnectorId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Log } from '../../src/ports/log.js';

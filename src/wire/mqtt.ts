@@ -2,7 +2,7 @@
 // costs only its message. The AsyncAPI document contains the descriptions, for charger makers.
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
-import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../machines/values/charging-status.js';
 import { SESSION_STATES } from '../../machines/values/session-state.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.

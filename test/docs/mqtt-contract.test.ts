@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { ACK_RESULTS, ALARM_KINDS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
-import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../machines/values/charging-status.js';
 import { SITE_MESSAGES } from '../../src/features/site-messages.js';
 import type { PacketFault } from '../../src/outbound/mqtt/packet-guard.js';
 import type { RefusalReason } from '../../src/outbound/mqtt/session.js';

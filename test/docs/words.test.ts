@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { CHARGING_STATUSES } from '../../machines/power/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../machines/values/charging-status.js';
 import { BY_STATUS } from '../../web/location/connector-state.js';
 import { readSources } from '../architecture/sources.js';
 import { ROOT, readDocuments } from './document.js';

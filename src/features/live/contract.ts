@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LIMIT_REASONS, THROTTLES } from '../../../machines/ledger/grant.js';
 import { LINKS } from '../../../machines/power/connector.machine.js';
 import { GRID_PHASES } from '../../../machines/power/fuses.js';
-import { CHARGING_STATUSES } from '../../../machines/power/meter-ledger.js';
+import { CHARGING_STATUSES } from '../../../machines/values/charging-status.js';
 import { SESSION_STATES } from '../../../machines/values/session-state.js';
 import { gridLimitCauseSchema } from '../../wire/limit-cause.js';
 import { drawnPowerShape, instantSchema, operatingStatusSchema } from '../../wire/rest.js';

@@ -1,7 +1,7 @@
 // The dialect of OCPP 1.6: the gateway's requests to a charger, the charger's calls, and a guard against a CSMS.
 
-import { CHARGING_STATUSES, type ChargingStatus } from '../../../machines/power/meter-ledger.js';
 import type { RateUnit, ShownSchedule } from '../../../machines/session/lease-schedule.js';
+import { CHARGING_STATUSES, type ChargingStatus } from '../../../machines/values/charging-status.js';
 import { ChargerRefusal, type RequestOf } from '../charger-dialect.js';
 import { type CallParts, ChargerCalls } from '../ocpp/charger-calls.js';
 import {

@@ -1,12 +1,12 @@
 // The dialect of OCPP 2.0.1 and 2.1: the gateway's requests, the charger's calls, and a guard against a CSMS.
 
-import type { ChargingStatus } from '../../../machines/power/meter-ledger.js';
 import type { LimitSlot } from '../../../machines/session/gateway-request.js';
 import {
   BEGINS_BEFORE_S,
   type RateUnit,
   type ShownSchedule,
 } from '../../../machines/session/lease-schedule.js';
+import type { ChargingStatus } from '../../../machines/values/charging-status.js';
 import { ChargerRefusal, type RequestOf } from '../charger-dialect.js';
 import { type CallParts, ChargerCalls } from '../ocpp/charger-calls.js';
 import {

@@ -1,6 +1,6 @@
 // State of the EVSEs of a charger with OCPP 2.0.1 or 2.1 that outlasts a connection, because the charger does not repeat
 // it: the EVSE of each running transaction, and the use of each EVSE.
-import type { ChargingStatus } from '../../../machines/power/meter-ledger.js';
+import type { ChargingStatus } from '../../../machines/values/charging-status.js';
 
 export interface TransactionPlace {
   readonly transaction: string;
