@@ -150,6 +150,7 @@ export class Front {
     const broker = new EmbeddedBroker({
       config: this.#config,
       ...this.#common,
+      connectionClock: systemClock,
       logins: this.#logins,
       tlsFiles,
       siblings: bus,

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantTiming } from '../machines/ledger/grant.js';
 import { type ActorSystem, createActorSystem } from './actor-system.js';
+import { systemClock } from './clock.js';
 import { type Config, variableOf } from './config.js';
 import type { Hop } from './inbound/http/forwarding.js';
 import { createMqttLogins } from './inbound/mqtt/logins.js';
@@ -109,7 +110,16 @@ export class Term {
       const ca = config.busCa === undefined ? undefined : readCertificates(variableOf('busCa'), config.busCa);
       return new NatsBus({ url: busUrl, ca, name: 'headroom node', clock, log, metrics });
     }
-    if (url === undefined) return new EmbeddedBroker({ config, clock, log, metrics, logins, tlsFiles });
+    if (url === undefined)
+      return new EmbeddedBroker({
+        config,
+        clock,
+        connectionClock: systemClock,
+        log,
+        metrics,
+        logins,
+        tlsFiles,
+      });
     const ca = mqttCa === undefined ? undefined : readCertificates(variableOf('mqttCa'), mqttCa);
     return new ExternalBroker({ url, ca, clientId: `headroom-${randomUUID()}`, clock, log });
   }

@@ -197,13 +197,15 @@ export class Assembly {
   /** @param buildAtMs end of its rest; undefined without one */
   #begin(location: LocationEntity, rows: LocationRows, at: Instant, buildAtMs: EpochMs | undefined): void {
     const { directory } = this.#options;
+    // A write may replace the record before its event builds the location.
+    const { record } = location;
     if (buildAtMs === undefined) {
-      this.#build(location, rows, at);
+      this.#build(location, record, rows, at);
       directory.placeLocation(location, at.now);
       return;
     }
     const build = () => {
-      this.#build(location, rows, at);
+      this.#build(location, record, rows, at);
       directory.placeRested(location, at);
     };
     placeConnectors(location, undefined);
@@ -220,9 +222,9 @@ export class Assembly {
     return buildAtMs > now ? buildAtMs : undefined;
   }
 
-  #build(location: LocationEntity, rows: LocationRows, at: Instant): void {
+  #build(location: LocationEntity, record: LocationRecord, rows: LocationRows, at: Instant): void {
     const supervisor = this.#newSupervisor();
-    const actor = this.#createLocation(location.record, undefined, supervisor, rows, at);
+    const actor = this.#createLocation(record, undefined, supervisor, rows, at);
     location.actor = actor;
     placeConnectors(location, supervisor);
     this.#runLocation(location, actor);

@@ -25,7 +25,12 @@ const common = () => ({ clock: systemClock, log: silentLog, metrics: createMetri
 
 describeBus('the embedded broker', {}, async () => {
   const config = { ...SETTINGS, mqttPort: await freePort() };
-  const bus = new EmbeddedBroker({ config, ...common(), logins: createMqttLogins(CREDENTIALS) });
+  const bus = new EmbeddedBroker({
+    config,
+    ...common(),
+    connectionClock: systemClock,
+    logins: createMqttLogins(CREDENTIALS),
+  });
   return { bus, urlOf: () => `mqtt://127.0.0.1:${config.mqttPort}`, stop: async () => {} };
 });
 
@@ -52,7 +57,13 @@ const openMosquitto = async () => {
 async function startFront(busUrl: string) {
   const frontBus = new FrontBus({ url: busUrl, name: 'front', ...common() });
   const logins = createMqttLogins(CREDENTIALS);
-  const broker = new EmbeddedBroker({ config: SETTINGS, ...common(), logins, siblings: frontBus });
+  const broker = new EmbeddedBroker({
+    config: SETTINGS,
+    ...common(),
+    connectionClock: systemClock,
+    logins,
+    siblings: frontBus,
+  });
   await frontBus.start((topic, payload) => broker.publish(topic, payload, { qos: 1, retain: false }));
   const { url } = await broker.start((topic, payload) => frontBus.send(topic, payload));
   const stop = async () => {

@@ -152,7 +152,7 @@ describe('PATCH of a cluster', () => {
     [{ name: '' }, 'name: must be text of 1 to 200 characters'],
     [{ name: 7 }, 'name: must be text of 1 to 200 characters, not 7'],
     [{ status: 'active' }, 'status: must be ACTIVE or INACTIVE'],
-    [{ locationIds: 'quay-1' }, 'locationIds: must be a list of 1 to 1000 ids of locations, not text'],
+    [{ locationIds: 'quay-1' }, 'locationIds: must be a list of 1 to 10,000 ids of locations, not text'],
     [{ locationIds: [7] }, 'locationIds.0: must be the id of a location, not 7'],
     [[], 'body: must be a group of fields: { … }, not a list'],
     ['"text"', 'body: must be a group of fields: { … }, not text'],

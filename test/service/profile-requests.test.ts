@@ -85,8 +85,8 @@ describe.each(['connector', 'location', 'organization', 'cluster'])('a profile o
     }
   });
 
-  it('refuses a body over 100 kB: 413 PAYLOAD_TOO_LARGE', async () => {
-    const answer = await service.call('POST', paths[kind] ?? '', { ...good, padding: 'x'.repeat(100_001) });
+  it('refuses a body over 500 kB: 413 PAYLOAD_TOO_LARGE', async () => {
+    const answer = await service.call('POST', paths[kind] ?? '', { ...good, padding: 'x'.repeat(500_001) });
     refusalOf(answer, 'PAYLOAD_TOO_LARGE');
   });
 

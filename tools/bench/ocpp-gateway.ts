@@ -82,12 +82,7 @@ writeFileSync(
 
 function processOf(name: string, args: readonly string[]): AttackedProcess {
   const usual = ['--data-dir', site.config.dataDir, '--log-level', 'info'];
-  return new AttackedProcess(
-    name,
-    [...args, ...usual],
-    process.env,
-    join(site.config.dataDir, `${name}.log`),
-  );
+  return new AttackedProcess(name, [...args, ...usual], {}, join(site.config.dataDir, `${name}.log`));
 }
 
 const service = processOf('service', [

@@ -184,6 +184,8 @@ export class EmbeddedBroker implements MessageBus {
   constructor(options: {
     readonly config: BrokerSettings;
     readonly clock: Clock;
+    /** Clients stay silent and leave bytes unread in true time, also on a virtual clock. */
+    readonly connectionClock: Clock;
     readonly log: Log;
     readonly metrics: Metrics;
     readonly logins: MqttLogins;
@@ -256,8 +258,8 @@ export class EmbeddedBroker implements MessageBus {
     const guard = new PacketGuard(this.#config.mqttPacketLimitBytes, () => authorizer.admitPacket(session));
     const push = socket.push.bind(socket);
     const take = (message: PublishedMessage) => authorizer.receive(session, message);
-    // Node passes received bytes by `push`. Those that the guard refuses never reach a parser, and messages reach
-    // aedes, and the stream in front of it, only by way of exception.
+    // Node passes received bytes by `push`. Refused bytes reach no parser. aedes receives only the messages that
+    // `receive` leaves to it.
     socket.push = (chunk: Buffer | null) => {
       if (chunk === null) return push(null);
       if (session.isRefused) return false;

@@ -1,7 +1,6 @@
 // MQTT authorizer: decides for every packet of every client whether the embedded
 // broker accepts it, by the rules of its session.
 import type { AedesOptions, Client, ConnectPacket, PublishPacket, Subscription } from 'aedes';
-import { systemClock } from '../../clock.js';
 import { GuessLimit } from '../../guess-limit.js';
 import type { Metrics } from '../../metrics.js';
 import { PasswordCheck } from '../../password-check.js';
@@ -194,6 +193,7 @@ type OnMessage = Parameters<MessageBus['start']>[0];
 export class MqttAuthorizer {
   readonly #settings: MqttAuthorizerSettings;
   readonly #clock: Clock;
+  readonly #connectionClock: Clock;
   readonly #metrics: Metrics;
   readonly #logins: MqttLogins;
   readonly #onMessage: OnMessage;
@@ -209,6 +209,7 @@ export class MqttAuthorizer {
   constructor(options: {
     readonly settings: MqttAuthorizerSettings;
     readonly clock: Clock;
+    readonly connectionClock: Clock;
     readonly log: Log;
     readonly metrics: Metrics;
     readonly logins: MqttLogins;
@@ -217,6 +218,7 @@ export class MqttAuthorizer {
   }) {
     this.#settings = options.settings;
     this.#clock = options.clock;
+    this.#connectionClock = options.connectionClock;
     this.#metrics = options.metrics;
     this.#logins = options.logins;
     this.#onMessage = options.onMessage;
@@ -301,7 +303,7 @@ export class MqttAuthorizer {
 
   /** Takes a token for one more packet of the session. */
   admitPacket(session: Session): boolean {
-    session.spokeAtMs = systemClock.monotonicMs();
+    session.spokeAtMs = this.#connectionClock.monotonicMs();
     return session.packets.take(this.#clock.monotonicMs());
   }
 
@@ -379,12 +381,12 @@ export class MqttAuthorizer {
 
   /** aedes keeps no such timer: it reads few of the packets. */
   #watchSilence(session: Session, allowedMs: number): void {
-    const silentMs = systemClock.monotonicMs() - session.spokeAtMs;
+    const silentMs = this.#connectionClock.monotonicMs() - session.spokeAtMs;
     if (silentMs >= allowedMs) {
       session.client?.conn.destroy(new Error('keep alive timeout'));
       return;
     }
-    session.cancelKeepalive = systemClock.after(Math.ceil(allowedMs - silentMs), () =>
+    session.cancelKeepalive = this.#connectionClock.after(Math.ceil(allowedMs - silentMs), () =>
       this.#watchSilence(session, allowedMs),
     );
   }
@@ -507,7 +509,9 @@ export class MqttAuthorizer {
     if (isAcknowledged) session.packetId = (session.packetId % LAST_PACKET_ID) + 1;
     const isWaiting = conn.writableNeedDrain;
     if (conn.write(publishPacket(topic, payload, isAcknowledged ? session.packetId : 0)) || isWaiting) return;
-    session.cancelDrain = systemClock.after(DRAIN_TIMEOUT_MS, () => conn.destroy(new Error('drain timeout')));
+    session.cancelDrain = this.#connectionClock.after(DRAIN_TIMEOUT_MS, () =>
+      conn.destroy(new Error('drain timeout')),
+    );
     conn.once('drain', () => session.cancelDrain());
   }
 }

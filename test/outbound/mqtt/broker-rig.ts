@@ -103,7 +103,15 @@ export async function startBroker(
           { tlsCert: files.cert, tlsKey: files.key, tlsClientCa: files.clientCa },
           { clock: systemClock, log: silentLog, metrics },
         );
-  const bus = new EmbeddedBroker({ config, clock: systemClock, log, metrics, logins, tlsFiles });
+  const bus = new EmbeddedBroker({
+    config,
+    clock: systemClock,
+    connectionClock: systemClock,
+    log,
+    metrics,
+    logins,
+    tlsFiles,
+  });
   const received: { readonly topic: string; readonly text: string }[] = [];
   const { url } = await bus.start((topic, payload) => {
     received.push({ topic, text: payload.toString() });
