@@ -140,7 +140,7 @@ describe('several nodes', needing(missingPostgres()), () => {
       body: '{',
     });
     expect(wrong.status).toBe(400);
-    const huge = JSON.stringify({ name: 'x'.repeat(200_000) });
+    const huge = JSON.stringify({ name: 'x'.repeat(500_000) });
     const refused = await fetch(`${second.url}/v1/clusters`, {
       method: 'POST',
       headers: JSON_KEY,
