@@ -176,6 +176,8 @@ export class GrantWatch {
       if (mostA <= keptA + TOLERANCE_A) continue;
       const sumW = this.#sumWithW(book.site, book, { mostA, phases }, atMs);
       const limitW = oracle.limitW(locationId, startsAtMs);
+      // Only a lower limit is one to prepare for; an excess over a present one follows R10.
+      if (limitW >= oracle.lowestW(locationId, wallMs, startsAtMs - 1)) continue;
       if (sumW <= limitW + TOLERANCE_W) continue;
       const s = ((startsAtMs - wallMs) / 1000).toFixed(1);
       const detail = `${mostA} A left: ${sumW.toFixed(0)} W may be drawn together in ${s} s, when ${limitW} W begin`;

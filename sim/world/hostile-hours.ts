@@ -427,6 +427,8 @@ const CLOCKS_SEEN_MS = 30_000;
 /** Interval of the last `LOOKS` samples of the power before that; meanwhile the rotation passes from car to car. */
 const LOOK_EVERY_MS = 5_000;
 const LOOKS = 9;
+/** The lease of a transaction ends with it, and the next one comes with a heartbeat: at most 15 s later. */
+const MOST_LEASELESS_LOOKS = 3;
 const BEST_SHARE = 0.95;
 
 export async function runHostileHours(options: HostileOptions): Promise<HostileHours> {
@@ -482,18 +484,17 @@ async function heal(world: World, { locationIds, isHungry }: HostileSite): Promi
   const isClockDoubted = world.runs.some(({ charger }) => charger.isClockDoubted === true);
   if (isClockDoubted) await world.advance(CLOCKS_SEEN_MS + STEADY_MS);
   await world.advance(HEALED_MS - CLOCKS_SEEN_MS - LOOKS * LOOK_EVERY_MS);
-  let before = new Set<string>();
-  let leaseless: readonly string[] = [];
+  let leaselessLooks = new Map<string, number>();
   for (let look = 0; look < LOOKS; look++) {
     await world.advance(LOOK_EVERY_MS);
-    before = new Set(leaseless);
-    leaseless = locationIds.flatMap((locationId) => world.checks.recovery.leaseless(locationId));
+    const leaseless = locationIds.flatMap((locationId) => world.checks.recovery.leaseless(locationId));
+    leaselessLooks = new Map(leaseless.map((target) => [target, (leaselessLooks.get(target) ?? 0) + 1]));
     for (const [locationId, share] of best)
       best.set(locationId, Math.max(share, world.checks.recovery.shareOfBest(locationId)));
   }
-  // A charger may give up its lease as its car leaves, and get the next one within a second: one sample is too few.
-  for (const target of leaseless.filter((each) => before.has(each)))
-    world.report({ invariant: 'P12', target, detail: 'it holds no lease though no fault occurred lately' });
+  for (const [target, looks] of leaselessLooks)
+    if (looks > MOST_LEASELESS_LOOKS)
+      world.report({ invariant: 'P12', target, detail: 'it holds no lease though no fault occurred lately' });
   for (const [target, share] of best) {
     if (share >= BEST_SHARE) continue;
     const detail = `it draws ${(100 * share).toFixed(1)} % of the best possible though no fault occurred lately`;

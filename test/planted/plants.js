@@ -57,7 +57,7 @@ export const PLANTS = [
   },
   {
     name: 'old-node-goes-on-granting',
-    file: 'src/nodes/ownership-lease.js',
+    file: 'src/nodes/standby.js',
     text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
     bug: 'this.#clock.monotonicMs() > 0',
     nodes: 3,
@@ -86,7 +86,7 @@ export const PLANTS = [
   },
   {
     name: 'old-owner-of-a-shard-goes-on-granting',
-    file: 'src/nodes/ownership-lease.js',
+    file: 'src/nodes/standby.js',
     text: '!this.#isOver && this.#clock.monotonicMs() < this.#heldUntilMs',
     bug: 'this.#clock.monotonicMs() > 0',
     nodes: 3,
@@ -312,7 +312,7 @@ export const PLANTS = [
   {
     name: 'orders-forgotten-at-restart',
     file: 'src/actors/assembly.js',
-    text: 'this.#expectOrders(actor, supervisor, now)',
+    text: 'this.#expectOrders(actor, supervisor, at.now)',
     bug: 'undefined',
     seed: 1,
     invariant: 'P18',
