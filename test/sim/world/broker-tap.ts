@@ -39,20 +39,17 @@ export function tapBroker(forge: Forgery = (text) => text): BrokerTap {
     const { socket } = message as { socket: Socket };
     const taken = packetReader(note);
     const put = packetReader(note);
-    // Of the servers here only the broker reads its sockets by `read`.
-    let isMqtt = false;
-    const read = socket.read.bind(socket);
-    socket.read = (size?: number) => {
-      const chunk: Buffer | null = read(size);
-      if (chunk === null) return null;
-      isMqtt = true;
+    // Of the servers here only the broker takes the bytes of its sockets by a `push` of its own.
+    if (!Object.hasOwn(socket, 'push')) return;
+    const take = socket.push;
+    socket.push = (chunk: Buffer | null) => {
+      if (chunk === null) return take(null);
       const forged = Buffer.from(forge(chunk.toString('latin1')), 'latin1');
       taken(forged);
-      return forged;
+      return take(forged);
     };
     const write = socket.write.bind(socket) as (chunk: Buffer | string, ...rest: unknown[]) => boolean;
     socket.write = (chunk: Buffer | string, ...rest: unknown[]) => {
-      if (!isMqtt) return write(chunk, ...rest);
       const forged = Buffer.from(forge(Buffer.from(chunk).toString('latin1')), 'latin1');
       put(forged);
       return write(forged, ...rest.filter((argument) => typeof argument === 'function'));
