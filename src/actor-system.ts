@@ -243,7 +243,6 @@ class LiveActorSystem implements ActorSystem {
       },
       // A planned window changes no limit yet, but limits the power that may be granted until then.
       onPlan: (location) => this.#enforcement.decideSoon(location),
-      onBuilt: (location, sinceMs) => this.#enforcement.decideAfterRest(location, sinceMs),
     };
   }
 
@@ -262,16 +261,14 @@ class LiveActorSystem implements ActorSystem {
     return {
       atMost: BOUNDARIES_AT_ONCE,
       lookEveryMs: LOOK_EVERY_MS,
-      onDue: (taken, now, lateMs) => {
-        const due = [...taken];
-        if (!due.every(isAtRest)) metrics.boundaryLagSeconds.observe(lateMs / 1000);
-        this.#directory.tellBoundaries(due, now);
+      onDue: (due, now, lateMs) => {
+        metrics.boundaryLagSeconds.observe(lateMs / 1000);
+        this.#directory.tellBoundaries([...due], now);
       },
       onClockJump: (byMs, now) => {
         metrics.clockJumps.inc({ direction: byMs > 0 ? 'forward' : 'back' });
         log.warn({ byMs }, 'the wall clock jumped');
         for (const location of this.#locations()) {
-          if (location.rest !== undefined) continue;
           buildingLoadOf(location)?.shift(byMs);
           location.actor.getSnapshot().context.billedWindow?.restart(now);
         }
@@ -305,10 +302,6 @@ class LiveActorSystem implements ActorSystem {
   *#locations(): Iterable<LocationEntity> {
     for (const tenant of this.#directory.tenants.values()) yield* tenant.locations.values();
   }
-}
-
-function isAtRest(entity: TimedEntity): boolean {
-  return entity.kind === 'location' && entity.rest !== undefined;
 }
 
 /** Logs effects of actors at level debug. */

@@ -279,16 +279,9 @@ export function createConnector(
   };
 }
 
-type Rated = ConnectorRating & Pick<ConnectorSpec, 'failsafeA'>;
-
 /** Fail-safe from provisioning, up to the maximum. */
-export function failsafeTenthsAOf({ failsafeA, maxCurrentA }: Rated): number {
+export function failsafeTenthsAOf({ failsafeA, maxCurrentA }: ConnectorSpec): number {
   return Math.min(tenthsAOf(failsafeA), tenthsAOf(maxCurrentA));
-}
-
-/** Power that a connector keeps before any grant, by provisioning, W. */
-export function provisionedFailsafeWOf(rated: Rated): number {
-  return wattsOfTenths(failsafeTenthsAOf(rated), ratedMilliwattsPerTenth(rated));
 }
 
 function accountSpecOf({ spec, fuses, timing }: Provisioned, lease: LeaseKind): ConnectorDescription {

@@ -1,18 +1,16 @@
 // Builds actor systems from rows and puts them into their entities: at start, and again after changes of rows or clock.
 
 import { isDeepStrictEqual } from 'node:util';
-import { type Actor, type AnyActor, createActor } from 'xstate';
+import { type AnyActor, createActor } from 'xstate';
 import type { GrantTiming } from '../../machines/ledger/grant.js';
 import { type BilledSoFar, BilledWindow } from '../../machines/limits/billed-window.js';
 import { BuildingLoad, type MeteredConnection } from '../../machines/limits/building-load.js';
 import { clusterMachine } from '../../machines/limits/cluster.machine.js';
 import { provisionedSources } from '../../machines/limits/limit-rules.js';
-import { operatorStandingOf } from '../../machines/limits/lpc.machine.js';
+import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
-import { isAnyActive } from '../../machines/limits/profile.machine.js';
-import { nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
-import type { Instant } from '../../machines/power/budget.js';
-import { linkOf, provisionedFailsafeWOf } from '../../machines/power/connector.js';
+import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
 import { type Connection, fusesOf } from '../../machines/power/fuses.js';
@@ -22,21 +20,19 @@ import {
   locationMachine,
 } from '../../machines/power/location.machine.js';
 import { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { connectorKey, type TenantUuid } from '../../machines/values/ids.js';
+import { PowerMinute } from '../../machines/power/power-minute.js';
+import { type ConnectorAddress, connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
-import { wattsOfLimit } from '../../machines/values/units.js';
 import type { Clock } from '../ports/clock.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
+import type { ClusterRecord, ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
 import {
   buildingLoadOf,
   type ClusterEntity,
-  ConnectorEntity,
+  type ConnectorEntity,
   type Directory,
   type Effect,
-  LocationEntity,
-  type LocationRows,
+  type LocationEntity,
   type OrganizationEntity,
-  type Rest,
   supervisorOf,
   type Tenant,
 } from './directory.js';
@@ -45,6 +41,20 @@ import {
 
 /** Phase to neutral, if the provisioning file names no voltage. */
 const NOMINAL_VOLTAGE_V = 230;
+
+/** Rows from which one location's actor system is built. */
+export interface LocationRows {
+  readonly own: ProfileStack;
+  ofConnector(connector: ConnectorRecord): ProfileStack;
+  /** Persisted outstanding grant of a connector; undefined without one. */
+  reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
+  /** True if the connector did not comply at the end of the last service. */
+  isDistrusted(connector: ConnectorRecord): boolean;
+  /** Last state of the grid operator's limit; undefined without one. */
+  readonly operatorStanding: OperatorStanding | undefined;
+  /** Count of the billed window so far; undefined if there never was one. */
+  readonly billedSoFar: BilledSoFar | undefined;
+}
 
 function connectorOf(
   location: LocationRecord,
@@ -143,8 +153,6 @@ interface AssemblyOptions {
 /** Each public method builds a missing actor system, and rebuilds an existing one in place. */
 export class Assembly {
   readonly #options: AssemblyOptions;
-  /** Counts locations at rest, so that those with one boundary are built one after the other. */
-  #rested = 0;
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
@@ -172,90 +180,16 @@ export class Assembly {
     });
   }
 
-  /**
-   * A rebuilt location keeps its meter values and cluster shares. A new one may rest.
-   * @param canRest neither a cluster nor an open alarm needs its actors
-   */
-  location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs, canRest: boolean): void {
-    const at = { now, nowMs: this.#options.clock.monotonicMs() };
+  /** A rebuilt location keeps its meter values and cluster shares. */
+  location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void {
+    const { directory, clock } = this.#options;
     const held = tenant.locations.get(record.locationId);
-    if (held !== undefined) {
-      this.#rebuild(held, record, rows, at);
-      return;
-    }
-    const location = new LocationEntity(tenant, record);
-    tenant.locations.set(record.locationId, location);
-    this.#begin(location, rows, at, canRest ? this.#restEndOf(record, rows, now) : undefined);
-  }
-
-  /** For a wall clock that went back: the rest goes on as of `now`, unless the location needs its actors then. */
-  restAgain(location: LocationEntity, { rows, sinceMs }: Rest, now: EpochMs): void {
-    const buildAtMs = this.#restEndOf(location.record, rows, now);
-    this.#begin(location, rows, { now, nowMs: sinceMs }, buildAtMs);
-  }
-
-  /** @param buildAtMs end of its rest; undefined without one */
-  #begin(location: LocationEntity, rows: LocationRows, at: Instant, buildAtMs: EpochMs | undefined): void {
-    const { directory } = this.#options;
-    // A write may replace the record before its event builds the location.
-    const { record } = location;
-    if (buildAtMs === undefined) {
-      this.#build(location, record, rows, at);
-      directory.placeLocation(location, at.now);
-      return;
-    }
-    const build = () => {
-      this.#build(location, record, rows, at);
-      directory.placeRested(location, at);
-    };
-    placeConnectors(location, undefined);
-    location.rest = { rows, sinceMs: at.nowMs, buildAtMs, build };
-    directory.rearm(location, at.now);
-  }
-
-  /** Undefined for a location that cannot rest. */
-  #restEndOf(record: LocationRecord, rows: LocationRows, now: EpochMs): EpochMs | undefined {
-    const boundary = restBoundaryOf(record, rows, now);
-    if (boundary === undefined) return undefined;
-    this.#rested = (this.#rested + 1) % MOST_APART;
-    const buildAtMs = boundary - BUILT_AHEAD_MS - this.#rested * BUILT_APART_MS;
-    return buildAtMs > now ? buildAtMs : undefined;
-  }
-
-  #build(location: LocationEntity, record: LocationRecord, rows: LocationRows, at: Instant): void {
-    const supervisor = this.#newSupervisor();
-    const actor = this.#createLocation(record, undefined, supervisor, rows, at);
-    location.actor = actor;
-    placeConnectors(location, supervisor);
-    this.#runLocation(location, actor);
-    this.#expectOrders(actor, supervisor, at.now);
-    supervisor.draw.estimate();
-  }
-
-  #rebuild(location: LocationEntity, record: LocationRecord, rows: LocationRows, at: Instant): void {
     const linksBefore = new Map<ConnectorEntity, Link>();
-    for (const connector of location.connectors.values())
+    for (const connector of held?.connectors.values() ?? [])
       linksBefore.set(connector, linkOf(connector.control));
-    const supervisor = supervisorOf(location);
-    const actor = this.#createLocation(record, location, supervisor, rows, at);
-    location.actor.stop();
-    Object.assign(location, { record, actor });
-    placeConnectors(location, supervisor);
-    this.#runLocation(location, actor);
-    this.#remind(location, linksBefore);
-    supervisor.draw.estimate();
-    this.#options.directory.placeLocation(location, at.now);
-  }
-
-  #createLocation(
-    record: LocationRecord,
-    held: LocationEntity | undefined,
-    supervisor: LocationSupervisor,
-    rows: LocationRows,
-    { now, nowMs }: Instant,
-  ): Actor<typeof locationMachine> {
     const { permanentLimitKw, connectors } = record;
-    return createActor(locationMachine, {
+    const supervisor = held === undefined ? this.#newSupervisor() : supervisorOf(held);
+    const actor = createActor(locationMachine, {
       input: {
         permanentLimitKw,
         provisioned: provisionedSources(record),
@@ -268,15 +202,23 @@ export class Assembly {
         fuses: fusesOf(record.connection, record.feeders),
         supervisor,
         now,
-        nowMs,
+        nowMs: clock.monotonicMs(),
       },
     });
-  }
-
-  #runLocation(location: LocationEntity, actor: Actor<typeof locationMachine>): void {
-    this.#run(location.tenant.tenantUuid, actor, (emit) =>
+    held?.actor.stop();
+    const location =
+      held === undefined
+        ? newLocation(tenant, record, actor)
+        : Object.assign(held, { record, actor, limitsView: undefined });
+    tenant.locations.set(record.locationId, location);
+    placeConnectors(location, supervisor);
+    this.#run(tenant.tenantUuid, actor, (emit) =>
       actor.on('*', (effect) => emit({ entity: location, effect })),
     );
+    if (held !== undefined) this.#remind(location, linksBefore);
+    else this.#expectOrders(actor, supervisor, now);
+    supervisor.draw.estimate();
+    directory.placeLocation(location, now);
   }
 
   /** The cluster shares its cap at once, so its members must exist. */
@@ -352,54 +294,43 @@ export class Assembly {
   }
 }
 
+function newLocation(tenant: Tenant, record: LocationRecord, actor: LocationActor): LocationEntity {
+  return {
+    kind: 'location',
+    tenant,
+    record,
+    actor,
+    connectors: new Map(),
+    clusters: new Set(),
+    limitsView: undefined,
+    alarms: new Map(),
+    minute: new PowerMinute(),
+    decidedAtMs: Number.NEGATIVE_INFINITY,
+  };
+}
+
+function addressOf({ tenant, record }: LocationEntity, connector: ConnectorRecord): ConnectorAddress {
+  const { controllerUuid, connectorId } = connector;
+  return { tenantUuid: tenant.tenantUuid, locationId: record.locationId, controllerUuid, connectorId };
+}
+
 /** A connector that the supervisor keeps stays the same entity, so that references to it stay valid. */
-function placeConnectors(location: LocationEntity, supervisor: LocationSupervisor | undefined): void {
+function placeConnectors(location: LocationEntity, supervisor: LocationSupervisor): void {
   const { tenant, connectors } = location;
   const before = new Map(connectors);
   connectors.clear();
   for (const record of location.record.connectors) {
-    const key = connectorKey(record);
-    const control = supervisor?.connectors.get(key);
+    const control = supervisor.connectors.get(connectorKey(record));
+    if (control === undefined) throw new Error(`the location has no connector ${connectorKey(record)}`);
+    const { key } = control;
     const held = before.get(key);
-    const connector = held?.follows(control) === true ? held : new ConnectorEntity(location, record);
-    connector.place(record, control);
+    const connector: ConnectorEntity =
+      held?.control === control
+        ? Object.assign(held, { record })
+        : { location, record, address: addressOf(location, record), control };
     connectors.set(key, connector);
     tenant.connectors.set(key, connector);
     before.delete(key);
   }
   for (const [key, gone] of before) if (tenant.connectors.get(key) === gone) tenant.connectors.delete(key);
-}
-
-// Rest: the rows of the location determine all that a reader can see of it.
-
-/**
- * A location is built this long before its boundary, and thousands with the same boundary one after another: their
- * windows then begin as fast as without a rest.
- */
-const BUILT_AHEAD_MS = 60_000;
-const BUILT_APART_MS = 5;
-const MOST_APART = 12_000;
-
-/**
- * The next boundary of a location that can rest, infinite without one; undefined if it needs its actors. At rest no
- * charger has a grant, no lock holds, and no alarm but `OFFLINE` can begin: only profiles limit the location, and all
- * fail-safes fit the lowest of them.
- */
-function restBoundaryOf(record: LocationRecord, rows: LocationRows, now: EpochMs): EpochMs | undefined {
-  const { operator, siteMeter, connection, feeders, limitRules, connectors } = record;
-  const { permanentLimitKw, gridLimitKw } = record;
-  const isOtherwiseLimited = operator !== null || siteMeter !== null || connection !== null;
-  const isRuled = Object.values(limitRules).some((rule) => rule !== undefined);
-  if (isOtherwiseLimited || isRuled || feeders.length > 0) return undefined;
-  let next = nextBoundaryAfter(rows.own, now) ?? Number.POSITIVE_INFINITY;
-  let failsafesW = 0;
-  for (const connector of connectors) {
-    const locks = rows.ofConnector(connector);
-    if (rows.reservationOf(connector) !== undefined || isAnyActive(locks, now)) return undefined;
-    next = Math.min(next, nextBoundaryAfter(locks, now) ?? next);
-    failsafesW += provisionedFailsafeWOf(connector);
-  }
-  let lowestKw = Math.min(permanentLimitKw, gridLimitKw ?? permanentLimitKw);
-  for (const { limitKw, endsAtMs } of rows.own) if (endsAtMs > now) lowestKw = Math.min(lowestKw, limitKw);
-  return failsafesW <= wattsOfLimit(lowestKw) ? next : undefined;
 }

@@ -1,156 +1,54 @@
 // Holds the entities: maps ids to their actor systems, sends events, and passes effects on. It is their only path.
 
-import type { BilledSoFar } from '../../machines/limits/billed-window.js';
 import type { BuildingLoad } from '../../machines/limits/building-load.js';
 import type { ClusterActor, ClusterEffect, ClusterShare } from '../../machines/limits/cluster.machine.js';
 import type { ClusterMember } from '../../machines/limits/cluster-shares.js';
 import type { GrantedShare } from '../../machines/limits/limit-in-force.js';
-import type { OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { OrganizationActor } from '../../machines/limits/organization.machine.js';
 import type { HolderEvent, ProfileHolder } from '../../machines/limits/profile.machine.js';
 import { EMPTY_STACK, nextBoundaryAfter, type ProfileStack } from '../../machines/limits/profile-stack.js';
-import { type Instant, leastShareWOf } from '../../machines/power/budget.js';
+import { leastShareWOf } from '../../machines/power/budget.js';
 import type { Connector } from '../../machines/power/connector.js';
 import type { ConnectorActor } from '../../machines/power/connector.machine.js';
 import type { LocationEffect, LocationEvent } from '../../machines/power/location.machine.js';
 import { type LocationActor, nextLocationBoundary } from '../../machines/power/location.machine.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
-import { PowerMinute } from '../../machines/power/power-minute.js';
-import {
-  type ClusterId,
-  type ConnectorAddress,
-  connectorKey,
-  type LocationId,
-  type TenantUuid,
-} from '../../machines/values/ids.js';
+import type { PowerMinute } from '../../machines/power/power-minute.js';
+import type { ClusterId, ConnectorAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
-import type {
-  AlarmRecord,
-  ClusterRecord,
-  ConnectorRecord,
-  LocationRecord,
-  ReservationRecord,
-} from '../ports/records.js';
+import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
 import type { Scheduler } from './scheduler.js';
 
 // Entities of the directory: each location, cluster and organization with its actor system and its data.
 
-/** Rows from which one location's actor system is built. */
-export interface LocationRows {
-  readonly own: ProfileStack;
-  ofConnector(connector: ConnectorRecord): ProfileStack;
-  /** Persisted outstanding grant of a connector; undefined without one. */
-  reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
-  /** True if the connector did not comply at the end of the last service. */
-  isDistrusted(connector: ConnectorRecord): boolean;
-  /** Last state of the grid operator's limit; undefined without one. */
-  readonly operatorStanding: OperatorStanding | undefined;
-  /** Count of the billed window so far; undefined if there never was one. */
-  readonly billedSoFar: BilledSoFar | undefined;
-}
-
-/**
- * A location without actors. Nothing happens there before its first contact or its next boundary, and its rows answer
- * until then.
- */
-export interface Rest {
-  readonly rows: LocationRows;
-  /** Monotonic time since which its chargers are awaited. */
-  readonly sinceMs: number;
-  /** Some time before its next boundary; infinite without one. */
-  readonly buildAtMs: EpochMs;
-  /** Builds the location as of the begin of its rest, and has it decide. */
-  build(): void;
-}
-
-/**
- * The actor of a rebuilt location is replaced in place, so that references to the entity stay valid. The first reader of
- * the actor of a location at rest builds it.
- */
-export class LocationEntity {
-  readonly kind = 'location';
+/** The actor of a rebuilt location is replaced in place, so that references to the entity stay valid. */
+export interface LocationEntity {
+  readonly kind: 'location';
   readonly tenant: Tenant;
   record: LocationRecord;
+  actor: LocationActor;
   /** By `connectorKey`. */
-  readonly connectors = new Map<string, ConnectorEntity>();
+  readonly connectors: Map<string, ConnectorEntity>;
   /** Clusters that the location is a member of. */
-  readonly clusters = new Set<ClusterEntity>();
+  readonly clusters: Set<ClusterEntity>;
   /** The last limits view; dropped at every event, boundaries included. */
   limitsView: object | undefined;
   /** Open alarms by kind and connector. Only the alarm book writes them. */
-  readonly alarms = new Map<string, AlarmRecord>();
-  /** Last decision, on the monotonic clock. Only enforcement writes it. */
-  decidedAtMs = Number.NEGATIVE_INFINITY;
-  #minute: PowerMinute | undefined;
-  #actor: LocationActor | undefined;
-  #rest: Rest | undefined;
-
-  constructor(tenant: Tenant, record: LocationRecord) {
-    this.tenant = tenant;
-    this.record = record;
-  }
-
+  readonly alarms: Map<string, AlarmRecord>;
   /** Draw in the present minute. */
-  get minute(): PowerMinute {
-    this.#minute ??= new PowerMinute();
-    return this.#minute;
-  }
-
-  /** Undefined once the location is built. */
-  get rest(): Rest | undefined {
-    return this.#rest;
-  }
-
-  set rest(rest: Rest) {
-    this.#rest = rest;
-  }
-
-  get actor(): LocationActor {
-    if (this.#actor === undefined) this.#rest?.build();
-    if (this.#actor === undefined) throw new Error(`${this.record.locationId} has no actor`);
-    return this.#actor;
-  }
-
-  set actor(actor: LocationActor) {
-    this.#rest = undefined;
-    this.#actor = actor;
-    this.limitsView = undefined;
-  }
+  readonly minute: PowerMinute;
+  /** Last decision, on the monotonic clock. Only enforcement writes it. */
+  decidedAtMs: number;
 }
 
-export class ConnectorEntity {
+export interface ConnectorEntity {
   readonly location: LocationEntity;
   record: ConnectorRecord;
   /** Address for limits; the same object as long as the entity lives. */
   readonly address: ConnectorAddress;
-  #control: Connector | undefined;
-
-  constructor(location: LocationEntity, record: ConnectorRecord) {
-    const { tenant, record: at } = location;
-    const { controllerUuid, connectorId } = record;
-    this.location = location;
-    this.record = record;
-    this.address = { tenantUuid: tenant.tenantUuid, locationId: at.locationId, controllerUuid, connectorId };
-  }
-
   /** Only the location's supervisor writes it. */
-  get control(): Connector {
-    if (this.#control === undefined) this.location.rest?.build();
-    if (this.#control === undefined) throw new Error(`${connectorKey(this.record)} is not at its location`);
-    return this.#control;
-  }
-
-  /** False for the control of another rating. */
-  follows(control: Connector | undefined): boolean {
-    return this.#control === undefined || this.#control === control;
-  }
-
-  /** @param control undefined while the location rests */
-  place(record: ConnectorRecord, control: Connector | undefined): void {
-    this.record = record;
-    this.#control = control;
-  }
+  readonly control: Connector;
 }
 
 export interface ClusterEntity {
@@ -203,10 +101,7 @@ export interface DrawnKw {
   readonly estimatedKw: number | null;
 }
 
-const NOTHING_DRAWN: DrawnKw = { actualKw: 0, estimatedKw: null };
-
 export function drawnKwOf(location: LocationEntity): DrawnKw {
-  if (location.rest !== undefined) return NOTHING_DRAWN;
   const { actualW, estimatedW } = supervisorOf(location).draw.now;
   return { actualKw: actualW / 1000, estimatedKw: estimatedW === undefined ? null : estimatedW / 1000 };
 }
@@ -236,8 +131,6 @@ export interface DirectoryListener {
   onEffect(effect: Effect): void;
   /** The present or a later limit of the location may have changed. */
   onPlan(location: LocationEntity): void;
-  /** The location, at rest since that monotonic time, has its actors. */
-  onBuilt(location: LocationEntity, sinceMs: number): void;
 }
 
 export class Directory {
@@ -297,18 +190,10 @@ export class Directory {
   tellBoundaries(entities: Iterable<TimedEntity>, now: EpochMs): void {
     this.together(() => {
       for (const entity of entities) {
-        if (this.#isBuiltEarly(entity, now)) continue;
         if (entity.kind === 'location') this.sendToLocation(entity, { type: 'boundary.reached', now });
         else this.sendToOrganization(entity, { type: 'boundary.reached', now });
       }
     });
-  }
-
-  /** Builds a location at rest. @returns true if it has no boundary at `now` */
-  #isBuiltEarly(entity: TimedEntity, now: EpochMs): boolean {
-    if (entity.kind !== 'location' || entity.rest === undefined) return false;
-    entity.rest.build();
-    return !this.#scheduler.isDue(entity, now);
   }
 
   /**
@@ -377,20 +262,8 @@ export class Directory {
     this.#listener?.onPlan(location);
   }
 
-  /** The rest of the location has ended. No cluster has to share anew: its members do not rest. */
-  placeRested(location: LocationEntity, { now, nowMs }: Instant): void {
-    this.rearm(location, now);
-    this.#listener?.onBuilt(location, nowMs);
-  }
-
-  /** Sets the scheduler to the next instant at which anything of the entity begins or ends, or its rest does. */
+  /** Sets the scheduler to the next instant at which anything of the entity begins or ends. */
   rearm(entity: TimedEntity, now: EpochMs): void {
-    if (entity.kind === 'location' && entity.rest !== undefined) {
-      const { buildAtMs } = entity.rest;
-      if (Number.isFinite(buildAtMs)) this.#scheduler.schedule(entity, buildAtMs);
-      else this.#scheduler.cancel(entity);
-      return;
-    }
     const { stack } = entity.actor.getSnapshot().context;
     const dueAtMs =
       entity.kind === 'location'

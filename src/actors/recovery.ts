@@ -1,7 +1,7 @@
 // Brings actors into line with rows: at start, after changes by another process, after a defect, after a clock jump.
 import { isDeepStrictEqual } from 'node:util';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
-import { EMPTY_STACK, type LimitProfile, type ProfileStack } from '../../machines/limits/profile-stack.js';
+import { EMPTY_STACK, type ProfileStack, putProfile } from '../../machines/limits/profile-stack.js';
 import { connectorKey, type LocationId, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type {
@@ -11,8 +11,8 @@ import type {
   ProfileRecord,
   TenantState,
 } from '../ports/records.js';
-import type { Assembly } from './assembly.js';
-import type { Directory, LocationEntity, LocationRows, Tenant } from './directory.js';
+import type { Assembly, LocationRows } from './assembly.js';
+import type { Directory, LocationEntity, Tenant } from './directory.js';
 
 // Sorts a tenant's profile rows into one stack per target, from which actors are built.
 interface StackIndex {
@@ -23,28 +23,25 @@ interface StackIndex {
 
 /** `profiles` hold their slots, so no two share target and priority. */
 function indexStacks(profiles: readonly ProfileRecord[]): StackIndex {
-  const locations = new Map<string, LimitProfile[]>();
-  const connectors = new Map<string, LimitProfile[]>();
-  const organization: LimitProfile[] = [];
+  const locations = new Map<string, ProfileStack>();
+  const connectors = new Map<string, ProfileStack>();
+  let organization = EMPTY_STACK;
   for (const { target, priority, limitKw, startsAtMs, endsAtMs } of profiles) {
     const profile = { priority, limitKw, startsAtMs, endsAtMs };
-    if (target.kind === 'organization') organization.push(profile);
-    else if (target.kind === 'location') putUnder(locations, target.locationId, profile);
-    else putUnder(connectors, connectorKey(target), profile);
+    if (target.kind === 'organization') {
+      organization = putProfile(organization, profile);
+    } else if (target.kind === 'location') {
+      locations.set(target.locationId, putProfile(locations.get(target.locationId) ?? EMPTY_STACK, profile));
+    } else {
+      const key = connectorKey(target);
+      connectors.set(key, putProfile(connectors.get(key) ?? EMPTY_STACK, profile));
+    }
   }
-  for (const stack of [organization, ...locations.values(), ...connectors.values()])
-    stack.sort((a, b) => a.priority - b.priority);
   return {
     organization,
     ofLocation: (locationId) => locations.get(locationId) ?? EMPTY_STACK,
     ofConnector: (connector) => connectors.get(connectorKey(connector)) ?? EMPTY_STACK,
   };
-}
-
-function putUnder(stacks: Map<string, LimitProfile[]>, key: string, profile: LimitProfile): void {
-  const stack = stacks.get(key);
-  if (stack === undefined) stacks.set(key, [profile]);
-  else stack.push(profile);
 }
 
 export interface Recovery {
@@ -67,21 +64,18 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
     const counted = new Map(state.billedWindows.map((row) => [row.locationId, row]));
     const standings = new Map(state.operatorEvents.map((event) => [event.locationId, event]));
-    const reservationOf = (connector: ConnectorRecord) => reservations.get(connectorKey(connector));
-    const isDistrusted = (connector: ConnectorRecord) => distrusted.has(connectorKey(connector));
-    const bound = boundOf(state);
     for (const record of state.locations) {
       const location = tenant.locations.get(record.locationId);
       const rows: LocationRows = {
         own: stacks.ofLocation(record.locationId),
         ofConnector: stacks.ofConnector,
-        reservationOf,
-        isDistrusted,
+        reservationOf: (connector) => reservations.get(connectorKey(connector)),
+        isDistrusted: (connector) => distrusted.has(connectorKey(connector)),
         operatorStanding: heldStanding(location) ?? standings.get(record.locationId),
         billedSoFar: counted.get(record.locationId),
       };
       if (location !== undefined && isLocationAt(location, record, rows)) continue;
-      assembly.location(tenant, record, rows, now, !bound.has(record.locationId));
+      assembly.location(tenant, record, rows, now);
     }
     reconcileClusters(tenant, state);
   }
@@ -102,8 +96,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
   function rebuildTenant(tenant: Tenant, now: EpochMs): void {
     assembly.tenant(tenant.tenantUuid, tenant.organization.actor.getSnapshot().context.stack, now);
     for (const location of tenant.locations.values()) {
-      if (location.rest !== undefined) assembly.restAgain(location, location.rest, now);
-      else assembly.location(tenant, location.record, heldRows(location), now, false);
+      assembly.location(tenant, location.record, heldRows(location), now);
     }
   }
 
@@ -119,13 +112,6 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
 }
 
 const NOBODY: ReadonlySet<string> = new Set();
-
-/** Locations that a cluster divides power among, or with an open alarm that a decision may end. */
-function boundOf({ clusters, openAlarms }: TenantState): ReadonlySet<LocationId> {
-  const bound = new Set(clusters.flatMap(({ locationIds }) => locationIds));
-  for (const { kind, locationId } of openAlarms) if (kind !== 'OFFLINE') bound.add(locationId);
-  return bound;
-}
 
 /** Connectors that did not comply at the end of the last service. */
 function distrustedOf(alarms: readonly AlarmRecord[]): ReadonlySet<string> {
@@ -146,14 +132,6 @@ function isRunningWith(
 }
 
 function isLocationAt(location: LocationEntity, record: LocationRecord, rows: LocationRows): boolean {
-  const { rest } = location;
-  if (rest !== undefined)
-    return (
-      isDeepStrictEqual([location.record, rest.rows.own], [record, rows.own]) &&
-      record.connectors.every((connector) =>
-        isDeepStrictEqual(rest.rows.ofConnector(connector), rows.ofConnector(connector)),
-      )
-    );
   const snapshot = location.actor.getSnapshot();
   if (!isRunningWith(snapshot, rows.own) || !isDeepStrictEqual(location.record, record)) return false;
   return record.connectors.every((connector) => {
@@ -181,7 +159,6 @@ function heldRows(location: LocationEntity): LocationRows {
 
 /** The state of the running actor precedes the row, which may still be on its way to the disk. */
 function heldStanding(location: LocationEntity | undefined): OperatorStanding | undefined {
-  if (location?.rest !== undefined) return undefined;
   const operator = location?.actor.getSnapshot().context.operator;
   return operator && operatorStandingOf(operator);
 }

@@ -4,7 +4,6 @@ import { type Ack, type GrantTiming, LIMIT_REASONS, type LimitReason } from '../
 import { gathersForMs } from '../../machines/limits/cluster-shares.js';
 import { type Connector, linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
-import { staleAfterMsOf } from '../../machines/power/connector-registry.js';
 import type { DecidedGrant } from '../../machines/power/granted.js';
 import { NEVER_CONNECTED, NOT_CONNECTED } from '../../machines/power/link-reasons.js';
 import type { DecisionOutcome } from '../../machines/power/location.machine.js';
@@ -106,23 +105,14 @@ export class Enforcement {
    * @param gatherMs time since the last decision in which further events become part of this one
    */
   decideSoon(location: LocationEntity, gatherMs = 0): void {
-    if (location.rest !== undefined || isUnconcerned(location)) return;
+    const { connectors, alarms } = location;
+    if (connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned) return;
     const { clock, directory } = this.#options;
     directory.noteReserved(location);
     this.#scheduler.scheduleBy(
       location,
       Math.max(clock.monotonicMs(), location.decidedAtMs + Math.max(gatherMs, DECIDE_EVERY_MS)),
     );
-  }
-
-  /**
-   * The decision that the location would have taken at the begin of its rest. It grants nothing, and the next one may
-   * follow at once: only so the first message of a charger gets its answer as early as without the rest.
-   */
-  decideAfterRest(location: LocationEntity, sinceMs: number): void {
-    if (isUnconcerned(location)) return;
-    this.#decide(location, this.#options.clock.monotonicMs());
-    location.decidedAtMs = sinceMs;
   }
 
   /** @param reading accepted by the meter ledger */
@@ -169,10 +159,6 @@ export class Enforcement {
 
   /** Called at intervals: chargers that never report count as missed once they had time to report. */
   missSilent(location: LocationEntity, nowMs: number): void {
-    if (location.rest !== undefined) {
-      this.#missAtRest(location, location.rest.sinceMs, nowMs);
-      return;
-    }
     const supervisor = supervisorOf(location);
     this.#setSiteMeterAlarms(location);
     for (const connector of location.connectors.values()) {
@@ -189,17 +175,6 @@ export class Enforcement {
         // An alarm that is open since before a restart may be of the other kind: it ends here.
         this.#setLinkAlarms(connector, link);
       }
-    }
-  }
-
-  /** No charger of the location has reported since `sinceMs`. */
-  #missAtRest({ record, connectors }: LocationEntity, sinceMs: number, nowMs: number): void {
-    const { timing } = this.#options;
-    for (const connector of connectors.values()) {
-      const isActive = record.status === 'ACTIVE' && connector.record.status === 'ACTIVE';
-      const isMissed = nowMs - sinceMs >= staleAfterMsOf(connector.record.timing ?? timing);
-      if (!isActive || isMissed)
-        this.#setLinkAlarms(connector, isActive ? 'offline' : 'online', NEVER_CONNECTED);
     }
   }
 
@@ -375,29 +350,15 @@ export class Enforcement {
   }
 
   /** @param link of the connector; `online` if no link alarm applies */
-  #setLinkAlarms(
-    connector: ConnectorEntity,
-    link: Link,
-    whyOffline = isFirstAwaited(connector) ? NEVER_CONNECTED : NOT_CONNECTED,
-  ): void {
-    const { location, record } = connector;
+  #setLinkAlarms({ location, record, control }: ConnectorEntity, link: Link): void {
     const { alarms } = this.#options;
+    const whyOffline = control.telemetry.slot.receivedAtMs === undefined ? NEVER_CONNECTED : NOT_CONNECTED;
     // After a restart a charger that was lost before has sent nothing yet: its alarm goes on unchanged.
     const offline =
       link === 'offline' ? (alarms.reasonOf(location, 'OFFLINE', record) ?? whyOffline) : undefined;
     alarms.set(location, 'STALE', record, link === 'stale' ? SILENT : undefined);
     alarms.set(location, 'OFFLINE', record, offline);
   }
-}
-
-/** A decision changes nothing, and there is no alarm that it could end. */
-function isUnconcerned(location: LocationEntity): boolean {
-  const { connectors, alarms } = location;
-  return connectors.size === 0 && alarms.size === 0 && supervisorOf(location).isUnconcerned;
-}
-
-function isFirstAwaited({ control }: ConnectorEntity): boolean {
-  return control.telemetry.slot.receivedAtMs === undefined;
 }
 
 /** The newest decision divides that limit already: peak shaving may change it in the decision's own transition. */

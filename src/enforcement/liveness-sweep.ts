@@ -53,10 +53,7 @@ export class LivenessSweep {
   syncNew(tenant: Tenant | undefined): void {
     if (!this.#areChargersReached) return;
     for (const location of tenant?.locations.values() ?? [])
-      this.#requestSync(
-        location,
-        (connector) => location.rest !== undefined || !connector.control.account.isDescribed,
-      );
+      this.#requestSync(location, ({ control }) => !control.account.isDescribed);
   }
 
   /** @param dueAtMs planned time of this call */
@@ -66,15 +63,13 @@ export class LivenessSweep {
     overload.look(nowMs - dueAtMs, nowMs);
     const instant = { now: clock.nowMs(), nowMs };
     for (const location of this.#locations()) {
-      if (location.rest !== undefined) continue;
       expireReadings(directory, enforcement, location, nowMs);
       confirmSiteReading(directory, location, instant);
     }
     if (this.#areChargersReached && nowMs - this.#askedAtMs >= staleAfterMsOf(timing)) {
       this.#askedAtMs = nowMs;
       // The charger's state was lost, or the charger sends none. Until it comes, more is reserved than necessary.
-      for (const location of this.#locations())
-        if (location.rest === undefined) this.#requestSync(location, isStateMissing);
+      for (const location of this.#locations()) this.#requestSync(location, isStateMissing);
     }
     if (nowMs - this.#missedAtMs >= timing.heartbeatMs) {
       this.#missedAtMs = nowMs;

@@ -31,36 +31,28 @@ function measureAll(metrics: Metrics): Set<Locations> {
   function* locations(): Iterable<LocationEntity> {
     for (const each of counted) yield* each();
   }
-  /** A location at rest has no fuse, meter, operator, peak shaving or power. */
-  function* built(): Iterable<LocationEntity> {
-    for (const location of locations()) if (location.rest === undefined) yield location;
-  }
   metrics.measures.links = () => measureLinks(metrics, locations());
   metrics.measures.throttles = () => measureThrottles(metrics, locations());
   metrics.measures.openAlarms = () => measureOpenAlarms(metrics, locations());
-  metrics.measures.fuses = () => measureFuses(metrics, built());
-  metrics.measures.siteMeters = () => measureSiteMeters(metrics, built());
-  metrics.measures.operatorLimits = () => measureOperatorLimits(metrics, built());
-  metrics.measures.peakShaving = () => measurePeakShaving(metrics, built());
-  metrics.measures.power = () => measurePower(metrics, built());
+  metrics.measures.fuses = () => measureFuses(metrics, locations());
+  metrics.measures.siteMeters = () => measureSiteMeters(metrics, locations());
+  metrics.measures.operatorLimits = () => measureOperatorLimits(metrics, locations());
+  metrics.measures.peakShaving = () => measurePeakShaving(metrics, locations());
+  metrics.measures.power = () => measurePower(metrics, locations());
   return counted;
 }
 
 function measureLinks(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const links = { online: 0, stale: 0, offline: 0 };
-  for (const { rest, connectors } of locations) {
-    if (rest !== undefined) links.offline += connectors.size;
-    else for (const { control } of connectors.values()) links[linkOf(control)]++;
-  }
+  for (const { connectors } of locations)
+    for (const { control } of connectors.values()) links[linkOf(control)]++;
   for (const link of LINKS) metrics.connectors.set({ link }, links[link]);
 }
 
 function measureThrottles(metrics: Metrics, locations: Iterable<LocationEntity>): void {
   const throttles = { free: 0, limited: 0, minimum: 0, paused: 0 };
-  for (const { rest, connectors } of locations) {
-    if (rest !== undefined) throttles.free += connectors.size;
-    else for (const { control } of connectors.values()) throttles[throttleOf(control)]++;
-  }
+  for (const { connectors } of locations)
+    for (const { control } of connectors.values()) throttles[throttleOf(control)]++;
   for (const throttle of THROTTLES) metrics.throttledConnectors.set({ throttle }, throttles[throttle]);
 }
 

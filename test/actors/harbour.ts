@@ -129,7 +129,6 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
       enforcement.onEffect(left);
     },
     onPlan: (location) => enforcement.decideSoon(location),
-    onBuilt: (location, sinceMs) => enforcement.decideAfterRest(location, sinceMs),
   });
   const recovery = createRecovery(
     directory,

@@ -312,7 +312,7 @@ export const PLANTS = [
   {
     name: 'orders-forgotten-at-restart',
     file: 'src/actors/assembly.js',
-    text: 'this.#expectOrders(actor, supervisor, at.now)',
+    text: 'this.#expectOrders(actor, supervisor, now)',
     bug: 'undefined',
     seed: 1,
     invariant: 'P18',

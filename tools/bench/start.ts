@@ -18,12 +18,12 @@ const RUNS = 3;
 const BIN = fileURLToPath(new URL('../../../cli/headroom.js', import.meta.url));
 
 /**
- * Half of the profiles lie ahead, a fifth is active, the rest is over. No charger has had a grant, and the limits cover
- * the fail-safes of four connectors: all locations rest.
+ * Half of the profiles lie ahead, a fifth is active, the rest is over. All are listed; each that is not over has an
+ * actor.
  */
 function windowOf(priority: number, nowMs: number) {
   const startsAtMs = nowMs + (priority - 4) * DAY_MS;
-  return { startsAtMs, endsAtMs: startsAtMs + (priority >= 3 ? 2 : 1) * DAY_MS, limitKw: 20 + priority };
+  return { startsAtMs, endsAtMs: startsAtMs + (priority >= 3 ? 2 : 1) * DAY_MS };
 }
 
 /** The process is calm once it uses less than a tenth of a core for this time. */

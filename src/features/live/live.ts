@@ -123,7 +123,6 @@ function limitText({ limitKw, source, cause }: LimitInForce): string {
 
 /** The connection, if known, then the feeders in the order of the file. */
 export function viewOfFuses(location: LocationEntity): FuseLive[] {
-  if (location.rest !== undefined) return [];
   const { fuses, ledger, connectors } = supervisorOf(location);
   if (fuses.circuitPhases.length === 0) return [];
   const parentOf = new Map(location.record.feeders.map(({ name, parent }) => [name, parent]));

@@ -148,7 +148,6 @@ export class PowerHistory {
     for (const tenant of directory.tenants.values()) {
       directory.catchUp(tenant.locations.values());
       for (const location of tenant.locations.values()) {
-        if (location.rest !== undefined) continue;
         const { minute: running, record } = location;
         this.#keepBilledWindow(location);
         const minute = running.end(this.#minuteAtMs, endedAtMs, nextEndsAtMs);
