@@ -30,7 +30,7 @@ export function readMessages(chunk: Buffer, take: (message: PublishedMessage) =>
   for (;;) {
     const header = chunk[at] ?? 0;
     const type = header & TYPE;
-    if (type !== PUBLISH && type !== PUBACK) return at;
+    if (type !== PUBLISH && header !== PUBACK) return at;
     let bodyAt = at + 1;
     let length = 0;
     for (let unit = 1, more = true; more; unit *= MORE) {
@@ -41,6 +41,7 @@ export function readMessages(chunk: Buffer, take: (message: PublishedMessage) =>
     }
     const endAt = bodyAt + length;
     if (endAt > chunk.length) return at;
+    if (header === PUBACK && length !== ID_BYTES) return at;
     if (type === PUBLISH) {
       const message = messageOf(header, chunk, bodyAt, endAt);
       if (message === undefined || !take(message)) return at;
@@ -49,7 +50,7 @@ export function readMessages(chunk: Buffer, take: (message: PublishedMessage) =>
   }
 }
 
-/** Undefined if the topic is longer than the packet. */
+/** Undefined for a packet that is to be refused: its QoS is above 1, or its topic longer than the packet. */
 function messageOf(
   header: number,
   chunk: Buffer,
@@ -60,7 +61,7 @@ function messageOf(
   const topicAt = bodyAt + 2;
   const topicEnd = topicAt + chunk.readUInt16BE(bodyAt);
   const payloadAt = qos === 0 ? topicEnd : topicEnd + ID_BYTES;
-  if (payloadAt > endAt) return undefined;
+  if (qos > 1 || payloadAt > endAt) return undefined;
   return {
     // All topics of the contract are ASCII; a topic that is not is none of them in either encoding.
     topic: chunk.toString('latin1', topicAt, topicEnd),

@@ -65,6 +65,15 @@ it('leaves a packet to the parser whose topic is longer than the packet', () => 
   expect(readFrom(Buffer.concat([longTopic, PING]))).toEqual({ read: [], bytes: 0 });
 });
 
+it.each([
+  ['a QoS of 2', Buffer.from([0x34, 5, 0, 1, 0x61, 0, 7])],
+  ['a QoS of 3', Buffer.from([0x36, 5, 0, 1, 0x61, 0, 7])],
+  ['an acknowledgement with flags', Buffer.from([0x42, 2, 0, 7])],
+  ['an acknowledgement without a packet id', Buffer.from([0x40, 0])],
+])('leaves %s to the parser', (_, packet) => {
+  expect(readFrom(Buffer.concat([packet, PING]))).toEqual({ read: [], bytes: 0 });
+});
+
 it.each([0, 1, 80, 120, 16_000, 17_000, 70_000])('writes a message with %i bytes in one piece', (length) => {
   const text = 'ä'.repeat(length);
   const payloads = [text, Buffer.from(text)] as const;

@@ -492,6 +492,17 @@ describe('A subscribing charger', () => {
     expect(await rig.refusals('qos')).toBe(1);
   });
 
+  it('is disconnected by a message of QoS 3, which no release of the standard has', async () => {
+    const socket = await rig.socket();
+    socket.write(connectBytes());
+    await once(socket, 'data');
+    const meter = surePublishPacket(topicOf('c/1/meter'), Buffer.from('4 kW'), 7);
+    meter[0] = 0x36;
+    socket.write(meter);
+    await once(socket, 'close');
+    expect(rig.received).toEqual([]);
+  });
+
   it('receives the acknowledgement of its meter value before the limit that answers it', async () => {
     await rig.stop();
     rig = await startBroker({}, undefined, (bus, text) =>
