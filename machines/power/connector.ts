@@ -136,9 +136,6 @@ export interface Granted {
   readonly leasedUntilMs: number;
   /** That lease is shorter than usual, because a lower limit begins soon (R3). */
   readonly isLeaseCut: boolean;
-  /** `sentAtMs` and `leasedUntilMs` of the grant before it, which count again if the newest never leaves. */
-  readonly sentBeforeAtMs: number;
-  readonly leasedBeforeUntilMs: number;
   readonly raisedAtMs: number;
   /**
    * The newest lower grant, and the time since which the charger has taken no new one; undefined if none is
@@ -252,8 +249,6 @@ export function createConnector(
       sentPhases: ALL_PHASES,
       sentFromSeq: 0,
       sentAtMs: Number.NEGATIVE_INFINITY,
-      sentBeforeAtMs: Number.NEGATIVE_INFINITY,
-      leasedBeforeUntilMs: Number.NEGATIVE_INFINITY,
       leasedUntilMs: Number.NEGATIVE_INFINITY,
       isLeaseCut: false,
       raisedAtMs: Number.NEGATIVE_INFINITY,

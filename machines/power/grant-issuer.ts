@@ -516,7 +516,12 @@ export class GrantIssuer {
     { isLockFloor = false, mostTtlMs = Number.POSITIVE_INFINITY } = {},
   ): DecidedGrant {
     const { account, granted } = connector;
-    const { sentTenthsA: beforeTenthsA, stored } = granted;
+    const {
+      sentTenthsA: beforeTenthsA,
+      sentAtMs: sentBeforeAtMs,
+      leasedUntilMs: leasedBeforeUntilMs,
+      stored,
+    } = granted;
     const { hb = 0, boot, receivedAtMs } = connector.telemetry;
     const grantable = this.#grantableTenthsA(connector);
     const isCapped = !isLockFloor && wantedTenthsA > grantable;
@@ -567,6 +572,6 @@ export class GrantIssuer {
       : numbers;
     const isLeaseCut = dueTtlMs < ttlMsFor(connector, thenTenthsA, this.#areOrdersExpected);
     recordSent(connector, grant, isLeaseCut, nowMs);
-    return { connector, grant, mustStore, beforeTenthsA };
+    return { connector, grant, mustStore, beforeTenthsA, sentBeforeAtMs, leasedBeforeUntilMs };
   }
 }

@@ -20,6 +20,9 @@ export interface DecidedGrant {
   readonly mustStore: boolean;
   /** Limit sent before; undefined without one. */
   readonly beforeTenthsA: number | undefined;
+  /** `sentAtMs` and `leasedUntilMs` of that limit, which count again if this grant never leaves. */
+  readonly sentBeforeAtMs: number;
+  readonly leasedBeforeUntilMs: number;
 }
 
 /**
@@ -42,8 +45,6 @@ export function recordSent(
   if (beforeTenthsA === undefined) granted.sentFromSeq = seq;
   granted.sentTenthsA = limitTenthsA;
   granted.sentPhases = account.usedPhases;
-  granted.sentBeforeAtMs = granted.sentAtMs;
-  granted.leasedBeforeUntilMs = granted.leasedUntilMs;
   granted.sentAtMs = nowMs;
   granted.leasedUntilMs = telemetry.receivedAtMs + ttlMs;
   granted.isLeaseCut = isLeaseCut;
@@ -82,13 +83,14 @@ export function restartSent({ granted }: Written): void {
  * The grant never leaves, because it was not stored in time. The limit before it stays valid and is renewed, by a
  * heartbeat that came before this grant too.
  */
-export function withdraw({ connector, grant, beforeTenthsA }: DecidedGrant, nowMs: number): void {
+export function withdraw(decided: DecidedGrant, nowMs: number): void {
+  const { connector, grant } = decided;
   const { account, provisioned, granted }: Written = connector;
   granted.storesAgainAtMs = nowMs + STORES_AGAIN_AFTER_HEARTBEATS * provisioned.timing.heartbeatMs;
   if (account.lastSeq !== grant.seq || granted.sentTenthsA === undefined) return;
-  granted.sentTenthsA = beforeTenthsA;
-  granted.sentAtMs = granted.sentBeforeAtMs;
-  granted.leasedUntilMs = granted.leasedBeforeUntilMs;
+  granted.sentTenthsA = decided.beforeTenthsA;
+  granted.sentAtMs = decided.sentBeforeAtMs;
+  granted.leasedUntilMs = decided.leasedBeforeUntilMs;
 }
 
 export function setStoring({ granted }: Written, isStoring: boolean): void {

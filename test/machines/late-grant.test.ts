@@ -48,6 +48,8 @@ function prolonged(): DecidedGrant {
     grant: { ...grant, reason: 'fairShare' },
     mustStore: true,
     beforeTenthsA: limitTenthsA,
+    sentBeforeAtMs: charging.granted.sentAtMs,
+    leasedBeforeUntilMs: charging.granted.leasedUntilMs,
   };
 }
 
