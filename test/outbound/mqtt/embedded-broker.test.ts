@@ -503,7 +503,8 @@ describe('A subscribing charger', () => {
     expect(rig.received).toEqual([]);
   });
 
-  it('receives the acknowledgement of its meter value before the limit that answers it', async () => {
+  /** A connection to a broker that answers each message with a limit. */
+  async function connectToAnswering() {
     await rig.stop();
     rig = await startBroker({}, undefined, (bus, text) =>
       bus.publish(topicOf('c/1/limit'), `limit for ${text}`, { qos: 1, retain: false }),
@@ -511,6 +512,11 @@ describe('A subscribing charger', () => {
     const socket = await rig.socket();
     socket.write(connectBytes());
     await once(socket, 'data');
+    return socket;
+  }
+
+  it('receives the acknowledgement of its meter value before the limit that answers it', async () => {
+    const socket = await connectToAnswering();
     // The limit may precede the SUBACK (MQTT 3.1.1, section 3.8.4).
     const meter = surePublishPacket(topicOf('c/1/meter'), Buffer.from('4 kW'), 7);
     socket.write(subscribePacket(1, [topicOf('c/1/limit')]));
@@ -528,13 +534,7 @@ describe('A subscribing charger', () => {
   });
 
   it('receives a limit at once, though its first meter value came with its subscription', async () => {
-    await rig.stop();
-    rig = await startBroker({}, undefined, (bus, text) =>
-      bus.publish(topicOf('c/1/limit'), `limit for ${text}`, { qos: 1, retain: false }),
-    );
-    const socket = await rig.socket();
-    socket.write(connectBytes());
-    await once(socket, 'data');
+    const socket = await connectToAnswering();
     const limits: string[] = [];
     const read = createPacketReader((type, body) => {
       if (type === 0x32) limits.push(readSurePublish(body).payload.toString());
