@@ -1,7 +1,6 @@
 // A node: it runs the shards of the database that it owns, and forwards requests for other shards. For a node that
 // stands by, and for one without others, the whole database is one shard.
 import type { RequestListener } from 'node:http';
-import type { Request } from 'express';
 import type { Shard } from '../machines/values/shards.js';
 import type { ActorSystem } from './actor-system.js';
 import { RowChangeWatcher } from './actors/row-change-watcher.js';
@@ -10,9 +9,9 @@ import { TenantCredentials } from './features/credentials/credentials.js';
 import { createHealth, createStandbyHealth } from './health.js';
 import { CredentialUses, createCredentialDirectory } from './inbound/http/credentials.js';
 import type { WithApplication } from './inbound/http/endpoint-handler.js';
-import { type Answer, DueAnswers, type Exchanges } from './inbound/http/exchange.js';
-import { createExpressApp } from './inbound/http/express-app.js';
+import { DueAnswers, type Exchange, type Exchanges } from './inbound/http/exchange.js';
 import type { Forwarding } from './inbound/http/forwarding.js';
+import { createNodeApp } from './inbound/http/node-app.js';
 import type { NodeTokens } from './inbound/http/node-tokens.js';
 import { vacant } from './inbound/http/refusal.js';
 import type { Tokens } from './inbound/http/tokens.js';
@@ -158,7 +157,7 @@ export class ServiceNode {
   answering(exchanges: Exchanges): RequestListener {
     const { config, clock, log, metrics, tokens, nodeTokens, forwarding } = this.#options;
     this.#exchanges = exchanges;
-    return createExpressApp(config, {
+    return createNodeApp(config, {
       clock,
       log,
       metrics,
@@ -189,19 +188,19 @@ export class ServiceNode {
   }
 
   /** All requests belong to the only shard: a node that does not run it needs no tenant to forward them. */
-  readonly #forwardElsewhere = (request: Request, response: Answer): Promise<void> | undefined => {
+  readonly #forwardElsewhere = (exchange: Exchange): Promise<void> | undefined => {
     const shard = this.#whole ?? 0;
     const running = this.#runningHere(shard);
-    if (running === undefined) return this.#forward(shard, request, response);
-    running.due.take(response);
+    if (running === undefined) return this.#forward(shard, exchange);
+    running.due.take(exchange.response);
     return undefined;
   };
 
-  readonly #withApplication: WithApplication = (tenantUuid, request, response, handle) => {
+  readonly #withApplication: WithApplication = (tenantUuid, exchange, handle) => {
     const shard = this.#whole ?? this.#options.database.shardOf(tenantUuid);
     const running = this.#runningHere(shard);
-    if (running === undefined) return this.#forward(shard, request, response);
-    if (this.#whole === undefined) running.due.take(response);
+    if (running === undefined) return this.#forward(shard, exchange);
+    if (this.#whole === undefined) running.due.take(exchange.response);
     return handle(running.actors.application);
   };
 
@@ -210,10 +209,10 @@ export class ServiceNode {
     return held?.lease.mayAnswer() ? held : undefined;
   }
 
-  #forward(shard: Shard, request: Request, response: Answer): Promise<void> {
+  #forward(shard: Shard, exchange: Exchange): Promise<void> {
     const { nodeId, forwarding } = this.#options;
     if (forwarding === undefined) throw vacant();
-    return forwarding.forward(request, response, {
+    return forwarding.forward(exchange, {
       // It may be this node, if the shard comes here while the request waits.
       findHolder: async () => {
         const holder = this.#membership.holderOf(shard);

@@ -1,5 +1,4 @@
 // Authenticates a caller and authorizes its request: credential, rate, feature of the tenant and scope, in this order.
-import type { IncomingHttpHeaders } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import { boundedCache } from '../../bounded-cache.js';
@@ -12,6 +11,7 @@ import { claimedKeyIdOf, hashSecret, isSecret, parseApiKey, secretIdOf } from '.
 import type { FailedSignIn, SignInLog } from '../../sign-in-log.js';
 import { createTokenBucket, type TokenBucket } from '../../token-bucket.js';
 import { type CredentialDirectory, type CredentialUses, isInForce } from './credentials.js';
+import type { Exchange } from './exchange.js';
 import { Refusal, retryAfter } from './refusal.js';
 import type { Tokens, VerifiedToken } from './tokens.js';
 
@@ -67,11 +67,8 @@ interface CallerOfRecord {
   readonly caller: TokenCaller;
 }
 
-/** The part of a request that authentication needs. `ip` is read only after a wrong credential. */
-interface Presented {
-  readonly headers: IncomingHttpHeaders;
-  readonly ip?: string | undefined;
-}
+/** The part of an exchange that authentication needs. `address` is read only after a wrong credential. */
+type Presented = Pick<Exchange, 'request' | 'address'>;
 
 /** A key whose secret was right. */
 type CheckedKey = Pick<CredentialRecord, 'id' | 'secretHash'>;
@@ -113,20 +110,21 @@ export class Access {
 
   /**
    * The caller of a request with the right for `scope`. The Bearer token decides if both schemes are sent.
-   * @param locals receives the tenant of a valid credential, also if the request is refused
+   * @param exchange receives the tenant of a valid credential, also if the request is refused
    * @throws Refusal UNAUTHORIZED, the same for every mistake; RATE_LIMITED if the address failed too often before, or
    * for too many requests of the tenant; DomainError FEATURE_NOT_ENABLED or INSUFFICIENT_SCOPE. A valid credential
    * passes from every address: keys and tokens are too long to guess.
    */
-  admit(request: Presented, scope: Scope, locals: { tenantUuid: TenantUuid | undefined }): Caller {
-    const bearer = BEARER.exec(request.headers.authorization ?? '');
-    const key = request.headers['x-api-key'];
+  admit(exchange: Exchange, scope: Scope): Caller {
+    const { headers } = exchange.request;
+    const bearer = BEARER.exec(headers.authorization ?? '');
+    const key = headers['x-api-key'];
     let caller: Caller | undefined;
-    if (bearer !== null) caller = this.#callerOfToken(bearer[1] ?? '', request);
-    else if (typeof key === 'string') caller = this.#callerOfKey(key, request);
+    if (bearer !== null) caller = this.#callerOfToken(bearer[1] ?? '', exchange);
+    else if (typeof key === 'string') caller = this.#callerOfKey(key, exchange);
     if (caller === undefined) throw unauthorized();
     this.#uses.note(caller);
-    locals.tenantUuid = caller.tenantUuid;
+    exchange.tenantUuid = caller.tenantUuid;
     const now = this.#clock.monotonicMs();
     const bucket = this.#bucketOf(caller.tenantUuid);
     if (!bucket.take(now)) {
@@ -171,14 +169,14 @@ export class Access {
     return 'token' in caller ? this.#heldBy(caller.token) : this.#keyInForce(caller);
   }
 
-  #callerOfToken(text: string, request: Presented): TokenCaller | undefined {
+  #callerOfToken(text: string, presented: Presented): TokenCaller | undefined {
     const recalled = this.#tokens.recall(text);
     const token = recalled ?? this.#tokens.verify(text);
     const caller = token && this.#heldBy(token);
     if (caller !== undefined) return caller;
     this.#failedSignIns.count({
       via: 'http',
-      address: request.ip ?? '',
+      address: presented.address,
       clientId: token?.clientId ?? this.#tokens.claimedClientId(text),
       reason: token === undefined ? 'not a valid token' : 'expired, or of another client or secret',
     });
@@ -204,14 +202,14 @@ export class Access {
     return caller;
   }
 
-  #callerOfKey(text: string, request: Presented): Caller | undefined {
+  #callerOfKey(text: string, presented: Presented): Caller | undefined {
     const remembered = this.#rememberedKeys.get(text);
     if (remembered !== undefined) {
       const record = this.#keyInForce(remembered);
       if (record !== undefined) return record;
       this.#rememberedKeys.delete(text);
     }
-    return this.#checkKey(text, request);
+    return this.#checkKey(text, presented);
   }
 
   /** The present record of a key that was checked before; undefined if it ended, or has another secret. */
@@ -220,7 +218,7 @@ export class Access {
     return key?.secretHash === secretHash && isInForce(key, this.#clock.nowMs()) ? key : undefined;
   }
 
-  #checkKey(text: string, request: Presented): CredentialRecord | undefined {
+  #checkKey(text: string, presented: Presented): CredentialRecord | undefined {
     const keyId = claimedKeyIdOf(text);
     const record = keyId === undefined ? undefined : this.#credentials.find('apiKey', keyId);
     const isRight = isSecret(parseApiKey(text)?.secret ?? '', record?.secretHash ?? NO_HASH);
@@ -229,7 +227,7 @@ export class Access {
       return record;
     }
     const reason = record === undefined ? 'no such key' : isRight ? 'revoked or expired' : 'wrong secret';
-    this.#failedSignIns.count({ via: 'http', address: request.ip ?? '', keyId, reason });
+    this.#failedSignIns.count({ via: 'http', address: presented.address, keyId, reason });
     return undefined;
   }
 }

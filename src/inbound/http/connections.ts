@@ -10,7 +10,7 @@ import type { Log } from '../../ports/log.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
 
 // One connection of a client. It answers requests one after another, and frees pending ones when it closes.
-export interface Exchange {
+export interface Turn {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -20,10 +20,10 @@ export class Connection {
   readonly address: string;
   #socket: Socket;
   readonly #keeper: Connections;
-  readonly #waiting: Exchange[] = [];
+  readonly #waiting: Turn[] = [];
   #request: IncomingMessage | undefined;
   #response: ServerResponse | undefined;
-  #answerUnreadable: ((brokenOff: Exchange | undefined) => void) | undefined;
+  #answerUnreadable: ((brokenOff: Turn | undefined) => void) | undefined;
 
   constructor(socket: Socket, address: string, keeper: Connections) {
     this.#socket = socket;
@@ -67,7 +67,7 @@ export class Connection {
    * The rest of the input is unreadable. Earlier requests are answered first. Then `answer` is called, with the request
    * that broke off in the middle if it has no answer yet.
    */
-  breakOff(answer: (brokenOff: Exchange | undefined) => void): void {
+  breakOff(answer: (brokenOff: Turn | undefined) => void): void {
     if (!this.#socket.writable) this.destroy();
     if (this.#socket.destroyed || this.#answerUnreadable !== undefined) return;
     this.#answerUnreadable = answer;

@@ -1,18 +1,17 @@
 // Turns every thrown error into an answer with the envelope and a status. It logs the service's own faults.
-import type { NextFunction, Request } from 'express';
 import { DomainError, type ErrorCode } from '../../../machines/values/errors.js';
 import { toErrorDescription } from '../../features/tokens/contract.js';
 import { issueToken } from '../../features/tokens/tokens.js';
 import type { Log } from '../../ports/log.js';
 import { StoreUnavailableError } from '../../ports/store.js';
 import { errorEnvelope, HTTP_STATUS } from '../../wire/error-envelope.js';
-import { type Answer, sendJson, toJson } from './exchange.js';
+import { type Exchange, LARGE_BODY, sendJson, toJson, UNREADABLE_BODY } from './exchange.js';
 import { type Headers, NO_HEADERS, Refusal, retryAfter } from './refusal.js';
 
 const STORE_WAIT_MS = 1000;
 
-/** Express's last handler: it answers every error with a refusal. */
-export function createErrorHandler(log: Log) {
+/** A function that answers every error with a refusal. */
+export function createErrorHandler(log: Log): (error: unknown, exchange: Exchange) => void {
   function refusalOf(error: unknown, requestId: string): DomainError {
     if (error instanceof DomainError) return error;
     if (error instanceof StoreUnavailableError) {
@@ -31,11 +30,10 @@ export function createErrorHandler(log: Log) {
     return new DomainError('INTERNAL_ERROR', 'The service failed: report it with this requestId.');
   }
 
-  // Express recognizes an error handler by its four parameters.
-  return (error: unknown, _request: Request, response: Answer, _next: NextFunction): void => {
-    const refusal = refusalOf(error, response.locals.requestId);
-    if (response.headersSent) response.destroy();
-    else sendRefusal(response, refusal);
+  return (error, exchange) => {
+    const refusal = refusalOf(error, exchange.requestId);
+    if (exchange.response.headersSent) exchange.response.destroy();
+    else sendRefusal(exchange, refusal);
   };
 }
 
@@ -44,16 +42,16 @@ export function createErrorHandler(log: Log) {
  * the code's own status if HTTP has a closer one.
  */
 export function sendRefusal(
-  response: Answer,
+  exchange: Exchange,
   refusal: DomainError,
   status: number = HTTP_STATUS[refusal.code],
 ): void {
-  const envelope = errorEnvelope(refusal.code, refusal.message, response.locals.requestId);
+  const envelope = errorEnvelope(refusal.code, refusal.message, exchange.requestId);
   const body =
-    response.req.path === issueToken.path
+    exchange.path === issueToken.path
       ? { ...envelope, error_description: toErrorDescription(refusal.message) }
       : envelope;
-  sendJson(response, status, toJson(body), headersOf(refusal));
+  sendJson(exchange, status, toJson(body), headersOf(refusal));
 }
 
 function headersOf(refusal: DomainError): Headers {
@@ -61,8 +59,8 @@ function headersOf(refusal: DomainError): Headers {
 }
 
 const OF_STATUS: Readonly<Record<number, readonly [ErrorCode, string]>> = {
-  400: ['INVALID_REQUEST_BODY', 'body: cannot be read; send valid JSON'],
-  413: ['PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'],
+  400: ['INVALID_REQUEST_BODY', UNREADABLE_BODY],
+  413: ['PAYLOAD_TOO_LARGE', LARGE_BODY],
   415: [
     'UNSUPPORTED_MEDIA_TYPE',
     'The body is encoded in a way this service does not read: send UTF-8 JSON.',

@@ -1,7 +1,6 @@
 // One request and its answer: checks its head, gives it an id, a log line and a metric, and writes JSON answers.
 import { randomUUID } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
-import type { NextFunction, Request, Response } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DomainError } from '../../../machines/values/errors.js';
 import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Metrics } from '../../metrics.js';
@@ -13,7 +12,7 @@ import type { OpenStreams } from './open-streams.js';
 import { type Headers, NO_HEADERS } from './refusal.js';
 import { API_SECURITY_HEADERS } from './security-headers.js';
 
-// Checks that the head of a request has one reading only, and makes its target readable for Express.
+// Checks that the head of a request has one reading only, and makes its target readable.
 
 /**
  * Refuses a head that a proxy and the service could read in two ways, as two different requests. That is a head
@@ -21,10 +20,7 @@ import { API_SECURITY_HEADERS } from './security-headers.js';
  * Node's parser refuses a Content-Length beside it.
  * @throws DomainError INVALID_REQUEST_BODY, and ends the connection with the answer
  */
-function requireOneReading(
-  { rawHeaders, httpVersion }: { readonly rawHeaders: readonly string[]; readonly httpVersion: string },
-  response: ServerResponse,
-): void {
+export function requireOneReading({ request: { rawHeaders, httpVersion }, response }: Exchange): void {
   let problem: string | undefined;
   const hosts = valuesOf(rawHeaders, 'host');
   const encodings = valuesOf(rawHeaders, 'transfer-encoding');
@@ -75,20 +71,67 @@ function pathOf(target: string): string {
   return pathname + search;
 }
 
-/** State of an exchange while it lasts. */
-export interface ExchangeLocals {
-  requestId: string;
+/** Parameters of a path by name, decoded. */
+export type Parameters = Readonly<Record<string, string>>;
+
+const NO_PARAMETERS: Parameters = {};
+
+/** A request with its answer, and their state while they last. */
+export class Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly requestId = randomUUID();
+  /** Target without query and fragment. */
+  readonly path: string;
+  parameters = NO_PARAMETERS;
   /** The path's pattern, for metrics; `unmatched` for a path without a route. */
-  route: string;
+  route = 'unmatched';
+  /** Tenant of a valid credential. */
   tenantUuid: TenantUuid | undefined;
-  // Express types locals as an open record.
-  [name: string]: unknown;
+  readonly #trustProxy: number;
+  #address: string | undefined;
+
+  /** @param trustProxy number of reverse proxies in front */
+  constructor(request: IncomingMessage, response: ServerResponse, trustProxy: number) {
+    this.request = request;
+    this.response = response;
+    this.#trustProxy = trustProxy;
+    const target = this.target;
+    const end = target.search(/[?#]/);
+    this.path = end === -1 ? target : target.slice(0, end);
+  }
+
+  get target(): string {
+    return this.request.url ?? '';
+  }
+
+  /** The text after `?` in the target. */
+  get query(): string {
+    const mark = this.target.indexOf('?');
+    return mark === -1 ? '' : this.target.slice(mark + 1);
+  }
+
+  /** The address of the client. Each trusted proxy appends the address of its own client to `X-Forwarded-For`. */
+  get address(): string {
+    this.#address ??= this.#addressThroughProxies();
+    return this.#address;
+  }
+
+  set address(address: string) {
+    this.#address = address;
+  }
+
+  #addressThroughProxies(): string {
+    const { socket, headers } = this.request;
+    const forwardedFor = this.#trustProxy === 0 ? '' : String(headers['x-forwarded-for'] ?? '');
+    const clients = forwardedFor.split(',').map((text) => text.trim());
+    const nearestFirst = [socket.remoteAddress ?? '', ...clients.filter((text) => text !== '').reverse()];
+    return nearestFirst[Math.min(this.#trustProxy, nearestFirst.length - 1)] ?? '';
+  }
 }
 
-export type Answer = Response<unknown, ExchangeLocals>;
-
 /** The answers that are not sent yet, by Node's own response object. */
-export type Unanswered = Map<ServerResponse, Answer>;
+export type Unanswered = Map<ServerResponse, Exchange>;
 
 /** State that request listeners share with their server. */
 export interface Exchanges {
@@ -113,26 +156,27 @@ const JSON_HEADERS = Object.entries({
   'content-type': 'application/json; charset=utf-8',
 }).flat();
 
-interface ExchangeParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
+interface ReceptionParts extends Pick<Exchanges, 'requestLog' | 'unanswered'> {
   readonly clock: Clock;
   readonly metrics: Metrics;
+  readonly trustProxy: number;
 }
 
-/** Middleware for all requests: assigns an id, logs and counts the answer, and refuses a request with two readings. */
+/** A function that begins the exchange of a request, and logs and counts its answer. */
 export function createReception({
   clock,
   requestLog,
   metrics,
   unanswered,
-}: ExchangeParts): (request: Request, response: Answer, next: NextFunction) => void {
-  return (request, response, next) => {
+  trustProxy,
+}: ReceptionParts): (request: IncomingMessage, response: ServerResponse) => Exchange {
+  return (request, response) => {
     const startedMs = clock.monotonicMs();
-    const { locals } = response;
+    const exchange = new Exchange(request, response, trustProxy);
+    const { requestId } = exchange;
     const { method } = request;
-    const path = pathToLog(request.originalUrl);
-    locals.requestId = randomUUID();
-    locals.route = 'unmatched';
-    unanswered.set(response, response);
+    const path = pathToLog(exchange.target);
+    unanswered.set(response, exchange);
     let isSent = false;
     // `finish` is also emitted for an answer that is dropped with its socket.
     response.on('finish', () => {
@@ -142,12 +186,35 @@ export function createReception({
       unanswered.delete(response);
       const ms = Math.round((clock.monotonicMs() - startedMs) * 1000) / 1000;
       const status = isSent ? response.statusCode : CLIENT_GONE;
-      metrics.httpRequestSeconds.observe({ route: locals.route, status }, ms / 1000);
-      requestLog.add(locals.tenantUuid, { requestId: locals.requestId, method, path, status, ms }, 'request');
+      metrics.httpRequestSeconds.observe({ route: exchange.route, status }, ms / 1000);
+      requestLog.add(exchange.tenantUuid, { requestId, method, path, status, ms }, 'request');
     });
-    requireOneReading(request, response);
-    next();
+    return exchange;
   };
+}
+
+export const UNREADABLE_BODY = 'body: cannot be read; send valid JSON';
+export const LARGE_BODY = 'The body is larger than this service accepts.';
+
+/** The body as it came; undefined without one. @throws DomainError if it is too large or breaks off */
+export function wholeBody(
+  { request }: Pick<Exchange, 'request'>,
+  limitBytes: number,
+): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  return new Promise((resolve, reject) => {
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= limitBytes) chunks.push(chunk);
+    });
+    request.on('end', () => {
+      // The rest was read and dropped, so that the client receives the answer.
+      if (bytes > limitBytes) reject(new DomainError('PAYLOAD_TOO_LARGE', LARGE_BODY));
+      else resolve(chunks.length > 1 ? Buffer.concat(chunks) : chunks[0]);
+    });
+    request.on('error', () => reject(new DomainError('INVALID_REQUEST_BODY', 'The request broke off.')));
+  });
 }
 
 /** The path without the query. It is redacted: a client may have put a key in place of an id. */
@@ -190,7 +257,7 @@ export class RequestLog {
 
 /** Writes `text`, which is JSON, in one go. `headers` are added to the common ones. */
 export function sendJson(
-  response: Answer,
+  { response, requestId }: Exchange,
   status: number,
   text: string,
   headers: Headers = NO_HEADERS,
@@ -198,7 +265,7 @@ export function sendJson(
   const fields = [
     ...JSON_HEADERS,
     'x-request-id',
-    response.locals.requestId,
+    requestId,
     'content-length',
     String(Buffer.byteLength(text)),
   ];

@@ -10,12 +10,10 @@ import {
 import { Agent as TlsAgent, request as tlsRequest } from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { rootCertificates } from 'node:tls';
-import type { Request } from 'express';
-import { DomainError } from '../../../machines/values/errors.js';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Holder } from '../../ports/ownership.js';
-import type { Answer } from './exchange.js';
+import { type Exchange, wholeBody } from './exchange.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter, STANDS_BY, vacant } from './refusal.js';
 
@@ -111,8 +109,9 @@ export class Forwarding {
   }
 
   /** @throws Refusal if no node answers in time, or the node was lost with the request. */
-  async forward(request: Request, response: Answer, to: Destination): Promise<void> {
+  async forward(exchange: Exchange, to: Destination): Promise<void> {
     const { clock, config, metrics } = this.#parts;
+    const { request, response } = exchange;
     // One hop: the node that forwarded the request has newer knowledge, or asks again.
     if (request.headers[FORWARDED_HEADER] !== undefined) throw vacant();
     // The client is gone, and `close` would not come any more.
@@ -125,14 +124,14 @@ export class Forwarding {
       leaving.abort();
       this.#hop?.left();
     });
-    const body = await wholeBody(request, config.httpBodyLimitBytes);
+    const body = await wholeBody(exchange, config.httpBodyLimitBytes);
     const fromMs = clock.monotonicMs();
     while (!leaving.signal.aborted) {
       const holder = await to.findHolder();
       const outcome =
         holder?.url === undefined
           ? 'refused'
-          : await this.#ask(holder, holder.url, { request, response, body, leaving, to });
+          : await this.#ask(holder, holder.url, { exchange, body, leaving, to });
       if (outcome !== 'refused') metrics.forwardedRequests.inc({ outcome });
       if (outcome === 'answered') return;
       if (outcome === 'lost' && request.method !== 'GET' && request.method !== 'HEAD') throw lost();
@@ -150,23 +149,22 @@ export class Forwarding {
     holder: Holder,
     url: string,
     asked: {
-      readonly request: Request;
-      readonly response: Answer;
+      readonly exchange: Exchange;
       readonly body: Buffer | undefined;
       readonly leaving: AbortController;
       readonly to: Destination;
     },
   ): Promise<Outcome> {
-    const { request, response, body, leaving, to } = asked;
+    const { exchange, body, leaving, to } = asked;
+    const { response } = exchange;
     const cut = this.#hop?.cut();
     if (cut === 'requests') return 'refused';
     const gone = new AbortController();
     const unwatch = this.#watch(holder, to, gone);
     const signal = AbortSignal.any([leaving.signal, gone.signal]);
     try {
-      if (cut === 'answers')
-        return await this.#loseAnswer(this.#send(url, { request, response, body }), signal);
-      const answer = await this.#send(url, { request, response, body, signal });
+      if (cut === 'answers') return await this.#loseAnswer(this.#send(url, { exchange, body }), signal);
+      const answer = await this.#send(url, { exchange, body, signal });
       if (answer.headers['x-headroom-role'] === STANDS_BY['x-headroom-role']) {
         answer.resume();
         return 'refused';
@@ -189,18 +187,17 @@ export class Forwarding {
   #send(
     url: string,
     {
-      request,
-      response,
+      exchange,
       body,
       signal,
     }: {
-      readonly request: Request;
-      readonly response: Answer;
+      readonly exchange: Exchange;
       readonly body: Buffer | undefined;
       readonly signal?: AbortSignal;
     },
   ): Promise<IncomingMessage> {
     const { patience = PATIENCE, nodeTokens } = this.#parts;
+    const { request, response } = exchange;
     const { protocol, hostname, port } = new URL(url);
     const isTls = protocol === 'https:';
     return new Promise((resolve, reject) => {
@@ -209,12 +206,12 @@ export class Forwarding {
         // The host of a URL has an IPv6 address in brackets.
         hostname: hostname.replace(/^\[|\]$/g, ''),
         port,
-        path: request.originalUrl,
+        path: exchange.target,
         method: request.method,
         headers: {
           ...endToEnd(request.headers),
           ...(body === undefined ? {} : { 'content-length': body.length }),
-          [FORWARDED_HEADER]: nodeTokens.issue(request.ip ?? ''),
+          [FORWARDED_HEADER]: nodeTokens.issue(exchange.address),
         },
         ...(signal === undefined ? {} : { signal }),
       });
@@ -307,22 +304,6 @@ function unreached(): Refusal {
     'The node that serves this request does not answer: try again shortly, or ask another node.',
     retryAfter(COME_AGAIN_AFTER_MS),
   );
-}
-
-/** The body as it came; undefined without one. @throws DomainError if it is too large or breaks off */
-function wholeBody(request: Request, limitBytes: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  return new Promise((resolve, reject) => {
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes <= limitBytes) chunks.push(chunk);
-      // The rest is read and dropped, so that the client receives the answer.
-      else reject(new DomainError('PAYLOAD_TOO_LARGE', 'The body is larger than this service accepts.'));
-    });
-    request.on('end', () => resolve(chunks.length === 0 ? undefined : Buffer.concat(chunks)));
-    request.on('error', () => reject(new DomainError('INVALID_REQUEST_BODY', 'The request broke off.')));
-  });
 }
 
 /** All headers but those of one connection. */

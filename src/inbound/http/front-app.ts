@@ -1,12 +1,11 @@
 // HTTP answers of a front: its own health and metrics. The nodes serve everything else.
-import express, { type Express } from 'express';
-import { DomainError } from '../../../machines/values/errors.js';
+import type { RequestListener } from 'node:http';
 import type { Metrics } from '../../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { Health } from '../../wire/health.js';
-import { createErrorHandler } from './error-handler.js';
-import { createReception, type Exchanges } from './exchange.js';
+import type { Exchanges } from './exchange.js';
+import { createListener } from './listener.js';
 import { createMetricsHandler, METRICS_PATH } from './routes/documents.js';
 import { createHealthHandler, HEALTH_ENDPOINT } from './routes/health.js';
 
@@ -19,20 +18,16 @@ interface FrontParts extends Exchanges {
   readonly health: () => Health;
 }
 
-export function createFrontApp(parts: FrontParts): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.set('trust proxy', parts.trustProxy);
-  app.set('query parser', false);
-  app.use(createReception(parts));
-  app.get(['/health', HEALTH_ENDPOINT.path], createHealthHandler(parts.health));
-  app.get(METRICS_PATH, createMetricsHandler(parts.metrics, parts.metricsToken));
-  app.use((request) => {
-    throw new DomainError(
-      'NOT_FOUND',
-      `There is nothing at ${request.path}: this is a front, for chargers over MQTT. The API is at the nodes.`,
-    );
+export function createFrontApp(parts: FrontParts): RequestListener {
+  const health = createHealthHandler(parts.health);
+  return createListener({
+    ...parts,
+    routes: [
+      ['get', '/health', health],
+      ['get', HEALTH_ENDPOINT.path, health],
+      ['get', METRICS_PATH, createMetricsHandler(parts.metrics, parts.metricsToken)],
+    ],
+    nothingAt: (path) =>
+      `There is nothing at ${path}: this is a front, for chargers over MQTT. The API is at the nodes.`,
   });
-  app.use(createErrorHandler(parts.log));
-  return app;
 }

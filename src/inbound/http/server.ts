@@ -20,7 +20,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { TlsFiles } from '../../tls-files.js';
 import { errorEnvelope } from '../../wire/error-envelope.js';
-import { type Connection, type ConnectionSettings, Connections, type Exchange } from './connections.js';
+import { type Connection, type ConnectionSettings, Connections, type Turn } from './connections.js';
 import { sendRefusal } from './error-handler.js';
 import {
   DueAnswers,
@@ -110,18 +110,14 @@ function createUnreadableHandler(options: {
 }): (error: NodeJS.ErrnoException, socket: Duplex) => void {
   const { connections, unanswered, requestLog, metrics } = options;
 
-  function answer(
-    connection: Connection,
-    error: NodeJS.ErrnoException,
-    brokenOff: Exchange | undefined,
-  ): void {
+  function answer(connection: Connection, error: NodeJS.ErrnoException, brokenOff: Turn | undefined): void {
     const unreadable = UNREADABLE[error.code ?? ''] ?? MALFORMED;
     const { status, reason, code, message } = unreadable;
     metrics.httpRefusals.inc({ reason });
-    const response = brokenOff && unanswered.get(brokenOff.response);
-    if (response !== undefined) {
-      response.shouldKeepAlive = false;
-      sendRefusal(response, new DomainError(code, message), status);
+    const exchange = brokenOff && unanswered.get(brokenOff.response);
+    if (exchange !== undefined) {
+      exchange.response.shouldKeepAlive = false;
+      sendRefusal(exchange, new DomainError(code, message), status);
       return;
     }
     const requestId = randomUUID();
@@ -194,7 +190,7 @@ export class HttpServer {
     this.#scheme = tlsFiles === undefined ? 'http' : 'https';
     const { clock, log, metrics } = parts;
     const requestLog = new RequestLog(clock, log);
-    const unanswered = new Map();
+    const unanswered: Unanswered = new Map();
     this.#exchanges = {
       requestLog,
       unanswered,
@@ -240,7 +236,7 @@ export class HttpServer {
    */
   drain(): void {
     this.#isDraining = true;
-    for (const response of this.#exchanges.unanswered.values()) response.shouldKeepAlive = false;
+    for (const response of this.#exchanges.unanswered.keys()) response.shouldKeepAlive = false;
   }
 
   /** Accepts nothing new, and resolves after the answers to all accepted requests, within 10 s. */

@@ -58,7 +58,7 @@ async function startNode(holder: { readonly nodeId: string; readonly url: string
   undo.push(() => forwarding.close());
   const to = { findHolder: async () => holder, isWorthWaiting: () => true };
   const rig = await createRig({
-    forwardElsewhere: (request, response) => forwarding.forward(request, response, to),
+    forwardElsewhere: (exchange) => forwarding.forward(exchange, to),
   });
   undo.push(() => rig.stop());
   return rig.url;

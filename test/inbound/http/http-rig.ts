@@ -9,11 +9,7 @@ import {
   CredentialUses,
   createCredentialDirectory,
 } from '../../../src/inbound/http/credentials.js';
-import {
-  createExpressApp,
-  type HttpParts,
-  type HttpSettings,
-} from '../../../src/inbound/http/express-app.js';
+import { createNodeApp, type HttpParts, type HttpSettings } from '../../../src/inbound/http/node-app.js';
 import { HttpServer, type ServerSettings } from '../../../src/inbound/http/server.js';
 import { createTokenKeys } from '../../../src/inbound/http/token-keys.js';
 import { createTokens } from '../../../src/inbound/http/tokens.js';
@@ -144,14 +140,14 @@ export async function createRig(options: RigOptions = {}) {
     ...(options.silentAtMostMs !== undefined && { silentAtMostMs: options.silentAtMostMs }),
   });
   server.answerWith((exchanges) =>
-    createExpressApp(config, {
+    createNodeApp(config, {
       clock,
       log,
       metrics,
       credentials,
       ...administrationOf({ clock, log, credentials, asked: fake.asked }),
       tokens,
-      withApplication: (_tenant, _request, _response, handle) => handle(fake.application),
+      withApplication: (_tenant, _exchange, handle) => handle(fake.application),
       health: options.health ?? (() => WELL),
       areReadsRefused: () => false,
       version: '0.1.0',

@@ -171,6 +171,33 @@ describe('the body of a request', () => {
     },
   );
 
+  it.each([
+    'application/json',
+    'application/json;charset=UTF-8',
+    'Application/JSON; charset="utf-8"',
+    'application/json; version=1',
+    'application/vnd.site+json',
+  ])('is JSON in UTF-8 with type %s, also packed, in chunks and after a byte order mark', async (type) => {
+    const text = JSON.stringify({ ...WINDOW, limitKw: 7 });
+    for (const [body, headers] of [
+      [text, {}],
+      [`\ufeff${text}`, {}],
+      [gzipSync(text), { 'content-encoding': 'gzip' }],
+      [new Blob([text]).stream(), {}],
+    ] as const) {
+      rig.asked.length = 0;
+      // Node's types of fetch lack `duplex`, without which it sends no stream.
+      const init = {
+        method: 'POST',
+        headers: { ...KEY, 'content-type': type, ...headers },
+        body,
+        duplex: 'half',
+      };
+      expect((await fetch(`${rig.url}${SCHEDULES}`, init)).status).toBe(200);
+      expect(rig.asked).toMatchObject([['scheduleLocation', TENANT, 'quay-1', { limitKw: 7 }]]);
+    }
+  });
+
   it('may be nested without end and does no harm', async () => {
     const { status } = await refusal('POST', SCHEDULES, '['.repeat(90_000));
     expect(status).toBe(400);
@@ -242,6 +269,9 @@ describe('a path (decisions on HTTP)', () => {
     '/v1/clusters/',
     '/v1/locations//limits',
     '/v1//clusters',
+    '/v1/%63lusters',
+    '/v1\\clusters',
+    '/v1/clusters;a=b',
     '/v1/locations/a/b/limits',
     '/v1/%zz',
     '/v1/../v1/clusters',
@@ -250,6 +280,11 @@ describe('a path (decisions on HTTP)', () => {
   ])('that is unknown answers 404 NOT_FOUND: %s', async (path) => {
     const { status, text } = await rawGet(path);
     expect([status, JSON.parse(text).error.code]).toEqual([404, 'NOT_FOUND']);
+  });
+
+  it('ends before a fragment', async () => {
+    expect((await rawGet('/v1/locations/quay-1/limits#part?at=never')).status).toBe(400);
+    expect((await rawGet('/v1/locations/quay-1/limits#part')).status).toBe(200);
   });
 
   it('may come inside a whole URL, as proxies send it', async () => {

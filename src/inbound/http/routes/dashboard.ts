@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { Handler } from '../endpoint-handler.js';
-import type { Answer } from '../exchange.js';
 import { DASHBOARD_SECURITY_HEADERS } from '../security-headers.js';
+import { onExpress, type PageResponse } from './page.js';
 
 export const DASHBOARD_PATH = '/';
 export const ASSET_PATH = '/assets/{asset}';
@@ -44,14 +44,14 @@ export function createDashboardHandlers(directory = builtPage()): {
     return held;
   };
   return {
-    page(_request, response) {
+    page: onExpress((_request, response) => {
       const page = files().get('index.html');
       response.set({ ...headersOf(response), 'cache-control': 'no-cache' });
       if (page === undefined) response.status(503).type('text/plain').send(ABSENT);
       else response.set('etag', page.etag).type('html').send(page.body);
-    },
-    asset(request, response) {
-      const name = `assets/${String(request.params.asset)}`;
+    }),
+    asset: onExpress((request, response) => {
+      const name = `assets/${response.locals.exchange.parameters.asset}`;
       const encoding = encodingFor(request);
       const file = files().get(name + SUFFIX_OF[encoding]) ?? files().get(name);
       if (file === undefined) {
@@ -66,12 +66,12 @@ export function createDashboardHandlers(directory = builtPage()): {
         ...(isEncoded && { 'content-encoding': encoding }),
       });
       response.type(name.slice(name.lastIndexOf('.'))).send(file.body);
-    },
+    }),
   };
 }
 
-function headersOf(response: Answer): Record<string, string> {
-  return { ...DASHBOARD_SECURITY_HEADERS, 'x-request-id': response.locals.requestId };
+function headersOf(response: PageResponse): Record<string, string> {
+  return { ...DASHBOARD_SECURITY_HEADERS, 'x-request-id': response.locals.exchange.requestId };
 }
 
 function encodingFor(request: Request): Encoding {

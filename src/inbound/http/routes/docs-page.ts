@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { DomainError } from '../../../../machines/values/errors.js';
 import type { Handler } from '../endpoint-handler.js';
-import type { Answer } from '../exchange.js';
 import { DOCS_SECURITY_HEADERS } from '../security-headers.js';
 import { OPENAPI_PATH } from './documents.js';
+import { onExpress, type PageResponse } from './page.js';
 
 export const DOCS_PATH = '/docs';
 export const DOCS_PAGE_PATH = '/docs/';
@@ -62,19 +62,19 @@ export function createDocsHandlers(directory = builtDocs()): {
     return held;
   };
   return {
-    moved(_request, response) {
+    moved: onExpress((_request, response) => {
       response.set(headersOf(response)).redirect(301, DOCS_PAGE_PATH);
-    },
-    page(_request, response) {
+    }),
+    page: onExpress((_request, response) => {
       send(response, files().get('index.html'));
-    },
-    file(request, response) {
-      send(response, files().get(String(request.params.file)));
-    },
+    }),
+    file: onExpress((_request, response) => {
+      send(response, files().get(response.locals.exchange.parameters.file ?? ''));
+    }),
   };
 }
 
-function send(response: Answer, file: PageFile | undefined): void {
+function send(response: PageResponse, file: PageFile | undefined): void {
   if (file === undefined) throw new DomainError('NOT_FOUND', 'There is no such part of the page.');
   const isPacked = response.req.acceptsEncodings('gzip') === 'gzip';
   response.set({
@@ -87,8 +87,8 @@ function send(response: Answer, file: PageFile | undefined): void {
   response.type(file.type).send(isPacked ? file.packed : file.plain);
 }
 
-function headersOf(response: Answer): Record<string, string> {
-  return { ...DOCS_SECURITY_HEADERS, 'x-request-id': response.locals.requestId };
+function headersOf(response: PageResponse): Record<string, string> {
+  return { ...DOCS_SECURITY_HEADERS, 'x-request-id': response.locals.exchange.requestId };
 }
 
 function readFiles(directory: string | undefined): ReadonlyMap<string, PageFile> {

@@ -15,16 +15,16 @@ export const METRICS_PATH = '/metrics';
 /** @param create is called once, at the first request: a start does not wait for it */
 export function createDescriptionHandler(create: () => OpenApiDocument | AsyncApiDocument): Handler {
   let text: string | undefined;
-  return (_request, response) => {
+  return (exchange) => {
     text ??= toJson(create());
-    sendJson(response, 200, text);
+    sendJson(exchange, 200, text);
   };
 }
 
 /** @param token that a caller has to send; undefined: none is needed */
 export function createMetricsHandler({ registry }: Metrics, token: string | undefined): Handler {
   const isAllowed = createBearerCheck(token);
-  return async (request, response) => {
+  return async ({ request, response, requestId }) => {
     if (!isAllowed(request.headers.authorization))
       throw new Refusal(
         'UNAUTHORIZED',
@@ -32,7 +32,8 @@ export function createMetricsHandler({ registry }: Metrics, token: string | unde
         { 'www-authenticate': 'Bearer realm="headroom metrics"' },
       );
     const text = await registry.metrics();
-    response.set({ 'content-type': registry.contentType, 'x-request-id': response.locals.requestId });
+    response.setHeader('content-type', registry.contentType);
+    response.setHeader('x-request-id', requestId);
     response.end(text);
   };
 }

@@ -19,8 +19,8 @@ export const HEALTH_ENDPOINT = {
 
 /** 200 while all is well, otherwise 503 with the same body. */
 export function createHealthHandler(health: () => Health | Promise<Health>): Handler {
-  return async (_request, response) => {
+  return async (exchange) => {
     const report = await health();
-    sendJson(response, report.status === 'ok' ? 200 : 503, toJson(report));
+    sendJson(exchange, report.status === 'ok' ? 200 : 503, toJson(report));
   };
 }

@@ -7,9 +7,8 @@ import { followEvents } from '../../../features/stream-views.js';
 import type { Cancel, Clock } from '../../../ports/clock.js';
 import type { Log } from '../../../ports/log.js';
 import type { Access, Caller } from '../access.js';
-import { type Handler, parseQuery, queryOf, type WithApplication } from '../endpoint-handler.js';
-import type { Answer } from '../exchange.js';
-import { toJson } from '../exchange.js';
+import { type Handler, parseQuery, type WithApplication } from '../endpoint-handler.js';
+import { type Exchange, toJson } from '../exchange.js';
 import type { OpenStreams } from '../open-streams.js';
 import { API_SECURITY_HEADERS } from '../security-headers.js';
 
@@ -40,16 +39,17 @@ export interface StreamParts {
 }
 
 export function createStreamHandler(parts: StreamParts): Handler {
-  return (request, response) => {
-    const caller = parts.access.admit(request, SCOPE, response.locals);
-    return parts.withApplication(caller.tenantUuid, request, response, (application) => {
-      const { locationId } = parseQuery(querySchema, queryOf(request.url));
+  return (exchange) => {
+    const caller = parts.access.admit(exchange, SCOPE);
+    return parts.withApplication(caller.tenantUuid, exchange, (application) => {
+      const { locationId } = parseQuery(querySchema, exchange.query);
+      const { request, response, requestId } = exchange;
       if (request.method === 'HEAD') {
-        response.writeHead(200, { ...HEADERS, 'x-request-id': response.locals.requestId }).end();
+        response.writeHead(200, { ...HEADERS, 'x-request-id': requestId }).end();
         return;
       }
       parts.openStreams.requireRoom(caller.tenantUuid);
-      openStream({ ...parts, application }, caller, locationId, response);
+      openStream({ ...parts, application }, caller, locationId, exchange);
     });
   };
 }
@@ -59,10 +59,9 @@ function openStream(
   { application, access, openStreams, clock, log }: StreamParts & { readonly application: Application },
   caller: Caller,
   locationId: string | undefined,
-  response: Answer,
+  { response, requestId }: Exchange,
 ): void {
   const { tenantUuid } = caller;
-  const { requestId } = response.locals;
   let looksLeft = LOOKS_PER_HEARTBEAT;
   let cancelLook: Cancel = () => {};
 

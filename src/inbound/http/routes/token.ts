@@ -1,7 +1,4 @@
 // The HTTP side of `POST /v1/oauth/token`: it identifies the client, and hands the request over.
-
-import type { IncomingHttpHeaders } from 'node:http';
-import type { Request } from 'express';
 import { DomainError } from '../../../../machines/values/errors.js';
 import { clientCredentialSchema } from '../../../features/tokens/contract.js';
 import { issueToken } from '../../../features/tokens/tokens.js';
@@ -11,7 +8,7 @@ import type { CredentialRecord } from '../../../ports/credentials.js';
 import { type FailedSignIns, tooManyFailures } from '../access.js';
 import { type CredentialDirectory, type CredentialUses, isInForce } from '../credentials.js';
 import { type BodyReader, type Handler, parseBody } from '../endpoint-handler.js';
-import { sendJson, toJson } from '../exchange.js';
+import { type Exchange, sendJson, toJson } from '../exchange.js';
 import { Refusal } from '../refusal.js';
 import type { Tokens } from '../tokens.js';
 
@@ -19,15 +16,15 @@ export function createTokenHandler(options: {
   readonly tokens: Tokens;
   readonly readBody: BodyReader;
   readonly clock: Clock;
-  readonly authenticateClient: (request: Request, body: unknown) => Promise<CredentialRecord>;
+  readonly authenticateClient: (exchange: Exchange, body: unknown) => Promise<CredentialRecord>;
 }): Handler {
   const { tokens, readBody, authenticateClient, clock } = options;
-  return async (request, response) => {
-    const body = await readBody(request, response);
-    const client = await authenticateClient(request, body);
+  return async (exchange) => {
+    const body = await readBody(exchange);
+    const client = await authenticateClient(exchange, body);
     const asked = parseBody(issueToken.requestSchema, body);
     const answer = issueToken.handle({ sign: tokens.issue, client, now: clock.nowMs() }, asked);
-    sendJson(response, issueToken.status, toJson(answer), { pragma: 'no-cache' });
+    sendJson(exchange, issueToken.status, toJson(answer), { pragma: 'no-cache' });
   };
 }
 
@@ -38,11 +35,6 @@ interface ClientCredential {
 }
 
 const BASIC = /^Basic +([A-Za-z0-9+/=_-]+) *$/i;
-
-interface ClientRequest {
-  readonly headers: IncomingHttpHeaders;
-  readonly ip?: string | undefined;
-}
 
 /**
  * Returns a function from a token request to its client.
@@ -55,7 +47,7 @@ export function createAuthenticateClient(options: {
   readonly failedSignIns: FailedSignIns;
   readonly clock: Clock;
   readonly uses: CredentialUses;
-}): (request: ClientRequest, body: unknown) => Promise<CredentialRecord> {
+}): (exchange: Exchange, body: unknown) => Promise<CredentialRecord> {
   const { credentials, passwordCheck, failedSignIns, clock, uses } = options;
 
   async function clientOf(
@@ -77,9 +69,9 @@ export function createAuthenticateClient(options: {
     return undefined;
   }
 
-  return async (request, body) => {
+  return async ({ request, address }, body) => {
     for (const credential of presented(request.headers.authorization, body)) {
-      const client = await clientOf(credential, request.ip ?? '');
+      const client = await clientOf(credential, address);
       if (client !== undefined) return client;
     }
     throw new Refusal(

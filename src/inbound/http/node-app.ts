@@ -1,6 +1,5 @@
-// The Express app of a node: all middleware and routes, in the order that a request passes them.
-import express, { type Express } from 'express';
-import { DomainError } from '../../../machines/values/errors.js';
+// The routes of a node, and the checks before them.
+import type { RequestListener } from 'node:http';
 import type { TenantCredentials } from '../../features/credentials/credentials.js';
 import { CREDENTIAL_ENDPOINTS } from '../../features/credentials/credentials.js';
 import { ENDPOINTS } from '../../features/endpoints.js';
@@ -22,11 +21,10 @@ import {
   createBodyReader,
   createEndpointHandler,
   type Handler,
-  type Parameters,
   type WithApplication,
 } from './endpoint-handler.js';
-import { createErrorHandler } from './error-handler.js';
-import { type Answer, createReception, type Exchanges } from './exchange.js';
+import type { Exchange, Exchanges } from './exchange.js';
+import { createListener, type Route } from './listener.js';
 import { FORWARDED_HEADER, type NodeTokens } from './node-tokens.js';
 import { Refusal, retryAfter } from './refusal.js';
 import { ASSET_PATH, createDashboardHandlers, DASHBOARD_PATH } from './routes/dashboard.js';
@@ -60,7 +58,7 @@ export interface HttpParts {
   readonly metrics: Metrics;
   readonly withApplication: WithApplication;
   /** Forwards a request before its caller is known, if another node runs all tenants. */
-  readonly forwardElsewhere?: (request: express.Request, response: Answer) => Promise<void> | undefined;
+  readonly forwardElsewhere?: (exchange: Exchange) => Promise<void> | undefined;
   readonly credentials: CredentialDirectory;
   readonly tenantCredentials: TenantCredentials;
   readonly credentialUses: CredentialUses;
@@ -94,30 +92,24 @@ const INSTEAD_OF_DELETE = new Map(
 const HEALTH_PATH = '/health';
 const OWN_PATHS = new Set([HEALTH_PATH, HEALTH_ENDPOINT.path, METRICS_PATH]);
 
-type Routes = Map<string, Map<string, Handler>>;
-
-export function createExpressApp(config: HttpSettings, parts: AppParts): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.enable('case sensitive routing');
-  app.enable('strict routing');
-  app.set('trust proxy', config.trustProxy);
-  app.set('query parser', false);
-
-  app.use(createReception(parts));
-  app.use(createEntrance(parts));
-  if (parts.forwardElsewhere !== undefined) app.use(createForwarder(parts.forwardElsewhere));
-  for (const [path, handlers] of routesOf(config, parts)) mount(app, path, handlers);
-  app.use((request) => {
-    throw new DomainError('NOT_FOUND', `There is nothing at ${request.path}: see ${OPENAPI_PATH}.`);
+export function createNodeApp(config: HttpSettings, parts: AppParts): RequestListener {
+  return createListener({
+    ...parts,
+    trustProxy: config.trustProxy,
+    routes: routesOf(config, parts),
+    nothingAt: (path) => `There is nothing at ${path}: see ${OPENAPI_PATH}.`,
+    insteadOfDelete: INSTEAD_OF_DELETE,
+    enter: createEntrance(parts),
   });
-  app.use(createErrorHandler(parts.log));
-  return app;
 }
 
-/** Refuses requests during a stop. A forwarded request has the address of its client, not of the node. */
-function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHandler {
-  return (request, response, next) => {
+/**
+ * Refuses requests during a stop, and forwards them if another node runs all tenants. A node reports its own health and
+ * metrics, whether or not it runs the tenants.
+ */
+function createEntrance({ isStopping, nodeTokens, forwardElsewhere }: AppParts) {
+  return (exchange: Exchange): Promise<void> | undefined => {
+    const { request, response, path } = exchange;
     if (isStopping()) {
       response.shouldKeepAlive = false;
       throw new Refusal(
@@ -127,20 +119,11 @@ function createEntrance({ isStopping, nodeTokens }: AppParts): express.RequestHa
       );
     }
     const header = request.headers[FORWARDED_HEADER];
+    // A forwarded request has the address of its client, not of the node.
     const address = typeof header === 'string' ? nodeTokens?.addressOf(header) : undefined;
-    if (address !== undefined) Object.defineProperty(request, 'ip', { value: address });
-    next();
-  };
-}
-
-/** A node reports its own health and metrics, whether or not it runs the tenants. */
-function createForwarder(
-  forwardElsewhere: NonNullable<HttpParts['forwardElsewhere']>,
-): (request: express.Request, response: Answer, next: express.NextFunction) => Promise<void> | undefined {
-  return (request, response, next) => {
-    const forwarded = OWN_PATHS.has(request.path) ? undefined : forwardElsewhere(request, response);
-    if (forwarded === undefined) next();
-    else response.locals.route = 'forwarded';
+    if (address !== undefined) exchange.address = address;
+    const forwarded = OWN_PATHS.has(path) ? undefined : forwardElsewhere?.(exchange);
+    if (forwarded !== undefined) exchange.route = 'forwarded';
     return forwarded;
   };
 }
@@ -148,8 +131,7 @@ function createForwarder(
 /** A request for a token has no credential yet, so nobody else bounds its body. */
 const MOST_TOKEN_BYTES = 100_000;
 
-/** Every path with its methods. */
-function routesOf(config: HttpSettings, parts: AppParts): Routes {
+function routesOf(config: HttpSettings, parts: AppParts): readonly Route[] {
   const { clock, metrics, credentials, tenantCredentials, credentialUses: uses, tokens } = parts;
   const guesses = new GuessLimit(clock, config.authFailuresPerMin);
   const signInLog = new SignInLog(clock, parts.log);
@@ -174,8 +156,7 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
 
   const routeOf = ({ method, path }: EndpointDescription, handler: Handler) =>
     [method, path, method === 'get' ? whileReadsAreAnswered(handler, parts) : handler] as const;
-  const routes: Routes = new Map();
-  for (const [method, path, handler] of [
+  return [
     ...ENDPOINTS.map((row) => routeOf(row, createEndpointHandler(row, row, checks))),
     ...CREDENTIAL_ENDPOINTS.map((row) =>
       routeOf(
@@ -203,16 +184,13 @@ function routesOf(config: HttpSettings, parts: AppParts): Routes {
     ['get', DOCS_PATH, docs.moved],
     ['get', DOCS_PAGE_PATH, docs.page],
     ['get', DOCS_FILE_PATH, docs.file],
-  ] as const) {
-    routes.set(path, (routes.get(path) ?? new Map()).set(method.toUpperCase(), handler));
-  }
-  return routes;
+  ];
 }
 
 /** Refuses before any other check: that saves the work. */
 function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: AppParts): Handler {
-  return (request, response) => {
-    if (!areReadsRefused()) return handler(request, response);
+  return (exchange) => {
+    if (!areReadsRefused()) return handler(exchange);
     metrics.shed.inc({ what: 'read' });
     throw new Refusal(
       'SERVICE_UNAVAILABLE',
@@ -220,20 +198,4 @@ function whileReadsAreAnswered(handler: Handler, { areReadsRefused, metrics }: A
       retryAfter(OVERLOADED_WAIT_MS),
     );
   };
-}
-
-/** One Express route for each path: its methods, `HEAD` with `GET`, and 405 for any other. */
-function mount(app: Express, path: string, handlers: ReadonlyMap<string, Handler>): void {
-  const methods = [...handlers.keys()];
-  const allow = (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
-  // One layer for all methods: `app.all` would add one for each of Node's 34.
-  app
-    .route(path.replace(/\{(\w+)\}/g, ':$1'))
-    .all((request: express.Request<Parameters>, response: Answer) => {
-      response.locals.route = path;
-      const handler = handlers.get(request.method === 'HEAD' ? 'GET' : request.method);
-      if (handler !== undefined) return handler(request, response);
-      const advice = (request.method === 'DELETE' && INSTEAD_OF_DELETE.get(path)) || `use ${allow}.`;
-      throw new Refusal('METHOD_NOT_ALLOWED', `${request.method} is not possible here: ${advice}`, { allow });
-    });
 }
