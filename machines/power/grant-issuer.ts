@@ -5,7 +5,7 @@ import { type Grant, ttlMsOf } from '../ledger/grant.js';
 import { BeyondGrants, type CircuitLoads, type Ledger, leaseToStore } from '../ledger/ledger.js';
 import { mostOnFirst } from '../ledger/own-phases.js';
 import { tenthsAOf, wattsOfTenths } from '../values/units.js';
-import { type Connector, isLocked, powersOf } from './connector.js';
+import { type Connector, floorWOf, isLocked, powersOf } from './connector.js';
 import { aimAt, leaveAtBound } from './connector-targets.js';
 import { heldTenthsAOf, thenTenthsAOf } from './failsafes.js';
 import { type DecidedGrant, REPEAT_AFTER_MS, recordRaise, recordSent, restartSent } from './granted.js';
@@ -115,10 +115,19 @@ function hasKnownEnd({ account, telemetry: { isEndOpen } }: Connector): boolean 
   return account.lease === 'heartbeat' && !isEndOpen;
 }
 
-/** Entitlement from `fromMs` on, W. A grant without a known end may be renewed until then, so it counts. */
-export function outlastingW(connector: Connector, fromMs: number): number {
-  const { account } = connector;
-  return hasKnownEnd(connector) ? account.boundWFrom(fromMs) : account.boundW;
+/**
+ * Entitlement from `fromMs` on, W (R3). A grant without a known end may be renewed until then, so it counts. So does the
+ * minimum of a lock that holds then, because it lasts at any limit (R17).
+ */
+export function outlastingW(
+  connector: Connector,
+  fromMs: number,
+  isLockedAt: GrantRoom['isLockedAt'],
+): number {
+  const { account, car, decided, key } = connector;
+  const lastingW = hasKnownEnd(connector) ? account.boundWFrom(fromMs) : account.boundW;
+  const hasFloor = car.demand.hasCar && !decided.isPausedForOperator && isLockedAt(key, fromMs);
+  return hasFloor ? Math.max(lastingW, floorWOf(connector)) : lastingW;
 }
 
 /** Capacity for grants after a decision, W. */
@@ -345,7 +354,7 @@ export class GrantIssuer {
   /** Highest current that may outlast the start of a lower limit. */
   #outlastingTenthsA(connector: Connector, { fromMs, leftW }: LimitAhead): number {
     const { account } = connector;
-    const roomW = leftW + outlastingW(connector, fromMs);
+    const roomW = leftW + outlastingW(connector, fromMs, this.#isLockedAt);
     if (hasKnownEnd(connector)) return this.#ledger.fittingFromTenthsA(account, roomW, fromMs);
     return this.#ledger.fittingTenthsA(account, this.#ledger.totalW - account.boundW + roomW);
   }
@@ -362,12 +371,12 @@ export class GrantIssuer {
 
   /** Entitlement of the connector from the start of each lower limit on, W. */
   #outlastingW(connector: Connector): readonly number[] {
-    return this.#ahead.map(({ fromMs }) => outlastingW(connector, fromMs));
+    return this.#ahead.map(({ fromMs }) => outlastingW(connector, fromMs, this.#isLockedAt));
   }
 
   #deductOutlasting(connector: Connector, beforeW: readonly number[]): void {
     for (const [i, limit] of this.#ahead.entries())
-      limit.leftW -= Math.max(0, outlastingW(connector, limit.fromMs) - (beforeW[i] ?? 0));
+      limit.leftW -= Math.max(0, outlastingW(connector, limit.fromMs, this.#isLockedAt) - (beforeW[i] ?? 0));
   }
 
   /** A locked charger without a sent grant keeps its own limit until 6 A fit. The ledger counts that limit already. */

@@ -476,7 +476,7 @@ export class LocationSupervisor {
   ): { readonly budget: Budget; readonly ahead: readonly LimitAhead[] } {
     const leftWOf = (limitW: number, fromMs: number) => {
       let leftW = limitW;
-      for (const connector of connectors) leftW -= outlastingW(connector, fromMs);
+      for (const connector of connectors) leftW -= outlastingW(connector, fromMs, known.isLockedAt);
       return leftW;
     };
     const { fall, limitW } = known;

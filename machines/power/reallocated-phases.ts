@@ -81,6 +81,8 @@ export function followSession(
 /** Ends the reallocation if the reading shows that the charger or its car left the grant. True if it did. */
 function followReallocated(connector: Written, reading: MeterReading, nowMs: number): boolean {
   const { account } = connector;
+  // A limit that has ended allows no phase any more, although no decision has released it yet.
+  account.release(nowMs);
   // Until a charger has switched, earlier grants let its car use more phases.
   const allowed = isSwitched(connector) ? phasesLoaded(account.entitled) : 1;
   const isBeyond = phasesSeen(reading, NOISE_A) > Math.max(account.usedPhases, allowed);

@@ -192,6 +192,7 @@ export class Checks {
     for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {
         each.metered.forget();
+        each.received.forget();
         each.loseWords(storedUntilMs);
         if (each.receivedLeaseKind.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }

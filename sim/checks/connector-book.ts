@@ -46,6 +46,11 @@ class HeartbeatLog {
     return at > 0;
   }
 
+  /** The service that received them died. The next one takes any number as new. */
+  forget(): void {
+    this.#logs.length = 0;
+  }
+
   #logOf(boot: string): Log | undefined {
     for (const log of this.#logs) if (log.boot === boot) return log;
     return undefined;

@@ -121,6 +121,8 @@ export class DoubledMessages {
   readonly #world: DoubledMessagesWorld;
   /** By topic. */
   readonly #counted = new Map<string, ChargerMessage[]>();
+  /** Boots in the order of their first messages, by topic. */
+  readonly #bootsOf = new Map<string, (string | undefined)[]>();
   /** Boot in the charger's last state, by the topic of that state. */
   readonly #boots = new Map<string, string | undefined>();
 
@@ -144,14 +146,25 @@ export class DoubledMessages {
       kept = [];
       this.#counted.set(topic, kept);
     }
+    // A late message of a past boot counts as new once the newer boot is silent, so its repetition does, too.
+    if (this.#isPast(topic, message.body.boot)) return;
     // After another start of the charger the repetition would not be the same message, but one of a past boot.
     if (kept[0]?.body?.boot !== message.body.boot) kept.length = 0;
     kept.push(message);
     if (kept.length > COUNTED_KEPT) kept.shift();
   }
 
+  /** True if another boot of the same topic came after the first message of that boot. */
+  #isPast(topic: string, boot: string | undefined): boolean {
+    const boots = this.#bootsOf.get(topic) ?? [];
+    const isNew = !boots.includes(boot);
+    if (isNew) this.#bootsOf.set(topic, [...boots, boot]);
+    return !isNew && boots.at(-1) !== boot;
+  }
+
   /** Forgets all messages: the service that received them is gone. */
   forget(): void {
+    this.#bootsOf.clear();
     this.#counted.clear();
     this.#boots.clear();
   }
