@@ -1,11 +1,10 @@
 // A clock that moves only on request, for tests and simulations. Production code runs under it unchanged.
-import { createClock } from '@sinonjs/fake-timers';
 import type { EpochMs } from '../machines/values/time.js';
 import type { Cancel, Clock } from '../src/ports/clock.js';
 import { ByInstant } from './world/agenda.js';
 
-/** Longer delays are cut to this: the longest delay of the library, less the 1 ms by which its clock lags at least. */
-const LONGEST_TIMER_MS = 2 ** 31 - 2;
+/** Longer delays are cut to this, as by the host's clock. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Both clocks count whole milliseconds. Callbacks run inside the call that moves the clock. */
 export interface VirtualClock extends Clock {
@@ -28,28 +27,14 @@ export interface VirtualClock extends Clock {
 }
 
 interface Timer {
-  readonly atMs: number;
   readonly callback: () => void;
   isWaiting: boolean;
-  /** Set once the library holds the timer. */
-  cancel: (() => void) | undefined;
 }
 
-/**
- * The library runs the timers. Its clock moves only at a firing timer and lags behind otherwise: moving it costs more
- * than most of a simulated instant. The library does not publish the instant of its next timer, so a heap of instants
- * duplicates them.
- */
-class LaggingClock implements VirtualClock {
-  readonly #library = createClock(0);
-  readonly #instants = new ByInstant<Timer>();
+class HeapClock implements VirtualClock {
+  /** A cancelled timer stays until its instant: its removal would need a search. */
+  readonly #timers = new ByInstant<Timer>();
   #waiting = 0;
-  #isFiring = false;
-  /**
-   * Timers that the library cannot take yet. One kind is set by a callback for its own instant: the library would fire
-   * it 1 ms late. The other kind lies too far ahead.
-   */
-  #postponed: Timer[] = [];
   #monotonicMs = 0;
   /** Lead of the wall clock over the monotonic one, ms. */
   #aheadMs: number;
@@ -67,17 +52,11 @@ class LaggingClock implements VirtualClock {
   }
 
   after(delayMs: number, callback: () => void): Cancel {
+    const timer: Timer = { callback, isWaiting: true };
     const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
-    const timer: Timer = { atMs: this.#monotonicMs + waitMs, callback, isWaiting: true, cancel: undefined };
-    this.#instants.put(timer, timer.atMs);
+    this.#timers.put(timer, this.#monotonicMs + waitMs);
     this.#waiting++;
-    if (this.#isFiring && (timer.atMs <= this.#library.now || this.#isFar(timer)))
-      this.#postponed.push(timer);
-    else this.#set(timer);
-    return () => {
-      this.#end(timer);
-      timer.cancel?.();
-    };
+    return () => this.#end(timer);
   }
 
   advance(ms: number): void {
@@ -102,24 +81,19 @@ class LaggingClock implements VirtualClock {
 
   step(): boolean {
     const dueMs = this.nextTimerMs();
-    if (this.#waiting === 0) return false;
-    if (this.#postponed.length > 0) this.#setPostponed();
+    const timer = this.#timers.take();
+    if (timer === undefined) return false;
     // A timer that fell due while the host stood still fires late.
     this.passTo(Math.max(dueMs, this.#monotonicMs));
-    this.#isFiring = true;
-    try {
-      this.#library.next();
-    } finally {
-      this.#isFiring = false;
-      if (this.#postponed.length > 0) this.#setPostponed();
-    }
+    this.#end(timer);
+    timer.callback();
     return true;
   }
 
   nextTimerMs(): number {
-    const instants = this.#instants;
-    for (let { next } = instants; next !== undefined && !next.isWaiting; { next } = instants) instants.take();
-    return instants.nextMs;
+    const timers = this.#timers;
+    for (let { next } = timers; next !== undefined && !next.isWaiting; { next } = timers) timers.take();
+    return timers.nextMs;
   }
 
   passTo(monotonicMs: number): void {
@@ -135,39 +109,11 @@ class LaggingClock implements VirtualClock {
     if (timer.isWaiting) this.#waiting--;
     timer.isWaiting = false;
   }
-
-  #set(timer: Timer): void {
-    const library = this.#library;
-    // No timer falls due before this instant, but one may fall due at this instant.
-    if (this.#isFar(timer)) library.tick(this.#monotonicMs - 1 - library.now);
-    const id = library.setTimeout(() => {
-      this.#end(timer);
-      timer.callback();
-    }, timer.atMs - library.now);
-    timer.cancel = () => library.clearTimeout(id);
-  }
-
-  /** The library treats a longer delay as 1 ms. */
-  #isFar({ atMs }: Timer): boolean {
-    return atMs - this.#library.now > LONGEST_TIMER_MS + 1;
-  }
-
-  #setPostponed(): void {
-    const isAnyOverdue = this.nextTimerMs() < this.#monotonicMs;
-    let set = 0;
-    for (const timer of this.#postponed) {
-      // The library cannot move past an overdue timer.
-      if (isAnyOverdue && timer.isWaiting && this.#isFar(timer)) break;
-      if (timer.isWaiting) this.#set(timer);
-      set++;
-    }
-    this.#postponed.splice(0, set);
-  }
 }
 
 /** A virtual clock with the wall clock at `startAtMs` and the monotonic clock at 0. Its functions need no `this`. */
 export function createVirtualClock(startAtMs: EpochMs): VirtualClock {
-  const clock = new LaggingClock(startAtMs);
+  const clock = new HeapClock(startAtMs);
   return {
     nowMs: () => clock.nowMs(),
     monotonicMs: () => clock.monotonicMs(),

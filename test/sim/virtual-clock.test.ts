@@ -103,7 +103,7 @@ class ListedClock implements Clock {
   nextTimerMs = () => Math.min(...this.#timers.map(({ atMs }) => atMs));
 
   after = (delayMs: number, callback: () => void) => {
-    const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), 2 ** 31 - 2));
+    const waitMs = Math.floor(Math.min(Math.max(delayMs, 0), 2 ** 31 - 1));
     const timer = { atMs: this.#monotonicMs + waitMs, callback };
     this.#timers.push(timer);
     return () => {

@@ -5,7 +5,7 @@ import type { Profiler } from 'node:inspector';
 export type PartShares = readonly { readonly part: string; readonly share: number }[];
 
 const PARTS: readonly (readonly [part: string, path: RegExp])[] = [
-  ['clock and agenda', /fake-timers|virtual-clock|sim\/world\/agenda|flatqueue/],
+  ['clock and agenda', /virtual-clock|sim\/world\/agenda|flatqueue/],
   ['chargers and cars', /sim\/(charger|sessions)\//],
   ['wires', /sim\/world\/(wire|hand-over|carrier|charger-run|broker-\w+)\.|pure-rand|\/mqtt|aedes/],
   ['checks', /sim\/(checks|world\/\w+-(watch|oracle))/],

@@ -3,9 +3,8 @@ import type { ChargerSession } from '../../../machines/session/charger-session.j
 import { TOLD_WITHIN_MS } from '../../../machines/session/charger-time.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
-import { ForwardedError } from './csms-link.js';
 import type { AskIdTag } from './id-tags.js';
-import { UnknownMethod } from './ocpp-dialect.js';
+import { ForwardedError, UnknownMethod } from './ocpp-dialect.js';
 
 /** Often enough to keep a charger's clock close, and so seldom that the clock is hardly ever set. */
 const HEARTBEAT_INTERVAL_S = 900;

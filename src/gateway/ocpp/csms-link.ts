@@ -5,21 +5,10 @@ import type { Log } from '../../ports/log.js';
 import type { RareLog } from '../../rare-log.js';
 import { createTokenBucket } from '../../token-bucket.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
+import { ForwardedError } from './ocpp-dialect.js';
 
 /** The CSMS cannot be reached, or does not answer in time. */
 export class CsmsAway extends Error {}
-
-/** An OCPP error of one side, forwarded to the other. */
-export class ForwardedError extends Error {
-  readonly code: string;
-  readonly details: unknown;
-
-  constructor(code: string, message: string, details: unknown) {
-    super(message);
-    this.code = code;
-    this.details = details;
-  }
-}
 
 /** After this the gateway answers in place of a slow CSMS: a charger gives up after 30 s or more. */
 const ANSWER_WITHIN_MS = 10_000;

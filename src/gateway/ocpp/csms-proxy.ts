@@ -2,8 +2,8 @@
 import type { Log } from '../../ports/log.js';
 import type { RareLog } from '../../rare-log.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
-import { CsmsAway, type CsmsLink, type CsmsReceiver, ForwardedError } from './csms-link.js';
-import { type Call, type OcppDialect, UnusableMessage } from './ocpp-dialect.js';
+import { CsmsAway, type CsmsLink, type CsmsReceiver } from './csms-link.js';
+import { type Call, ForwardedError, type OcppDialect, UnusableMessage } from './ocpp-dialect.js';
 
 interface ProxyParts {
   readonly controllerUuid: string;

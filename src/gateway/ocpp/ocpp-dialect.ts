@@ -15,6 +15,18 @@ export class UnusableMessage extends Error {}
 /** The gateway does not support the method. */
 export class UnknownMethod extends Error {}
 
+/** An OCPP error of one side, forwarded to the other. */
+export class ForwardedError extends Error {
+  readonly code: string;
+  readonly details: unknown;
+
+  constructor(code: string, message: string, details: unknown) {
+    super(message);
+    this.code = code;
+    this.details = details;
+  }
+}
+
 /** Calls of a charger. */
 export interface OcppEvents {
   /** Applies a call of the charger to its session. @throws UnusableMessage */

@@ -12,12 +12,12 @@ import { ChargerRefusal } from '../charger-dialect.js';
 import type { GatewayMetrics } from '../gateway-metrics.js';
 import type { ChargerDoor, Eviction, Guest } from './charger-door.js';
 import { ChargerHttp, type ChargerHttpOptions, refuseUpgrade } from './charger-http.js';
-import { ForwardedError } from './csms-link.js';
 import { CsmsProxy } from './csms-proxy.js';
 import type { OcppBridge } from './ocpp-charger.js';
 import {
   answerCall,
   type Call,
+  ForwardedError,
   type OcppDialect,
   PROTOCOLS,
   UnknownMethod,
