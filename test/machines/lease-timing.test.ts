@@ -218,4 +218,28 @@ describe('A lease before a lower limit begins (R3)', () => {
     expect(before).toMatchObject({ limitTenthsA: 320 });
     expect(site.decide(31_000, NOTICED)?.limitTenthsA).toBeLessThanOrEqual(LOW_W / 69);
   });
+
+  it.each([
+    { holds: 'its own', isLockedAt: (key: string) => key === 'locked', mostW: LOW_W - 4_140 },
+    { holds: 'none', isLockedAt: () => false, mostW: LOW_W },
+  ])(
+    'fits beside the minimum of a lock that then holds $holds, if its end is not known',
+    ({ isLockedAt, mostW }) => {
+      const site = new Site();
+      const { supervisor } = site;
+      const actor = createConnectorActor('locked');
+      const locked = supervisor.place({ key: 'locked', spec: SPEC, promised: undefined }, actor, 0);
+      supervisor.describe(locked, { failsafeA: 0, lease: 'heartbeat', keepsThen: true }, 0);
+      lockAt(actor, 20);
+      const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 20_000 } as const;
+      supervisor.meters.record(locked.telemetry.slot, reading, 0);
+      actor.send({ type: 'meter.received' });
+      supervisor.receive(locked, reading, 0);
+      site.describe('receipt');
+      site.hear(0);
+      site.decide(0, { ...NOTICED, isLockedAt });
+      expect(site.connector.account.boundW).toBeLessThanOrEqual(mostW);
+      expect(site.connector.account.boundW).toBeGreaterThan(mostW - 1_000);
+    },
+  );
 });
