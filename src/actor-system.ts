@@ -1,6 +1,7 @@
 // All actors of the service with the parts that drive them: the
 // scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
+import type { Policies } from '../machines/policy/policies.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
@@ -24,6 +25,7 @@ import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
+import { SessionProgress } from './features/departures/departures.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
 import { createEventStream } from './features/stream-views.js';
@@ -60,6 +62,8 @@ interface ActorSystemOptions {
   readonly metrics: Metrics;
   readonly newId: () => string;
   readonly timing: GrantTiming;
+  /** Policies by name; those of the product by default. */
+  readonly policies?: Policies | undefined;
   /** Ownership term in this service's grants, higher than any before. */
   readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
@@ -92,6 +96,7 @@ class LiveActorSystem implements ActorSystem {
   readonly #follower: RowChangeWatcher;
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
+  readonly #sessionProgress: SessionProgress;
   readonly #housekeeping: LivenessSweep;
   #stopMeasuring = () => {};
 
@@ -115,6 +120,11 @@ class LiveActorSystem implements ActorSystem {
       bookkeeping: this.#bookkeeping,
       store,
       retentionDays: options.powerRetentionDays,
+    });
+    this.#sessionProgress = new SessionProgress({
+      clock,
+      directory: this.#directory,
+      bookkeeping: this.#bookkeeping,
     });
     this.#housekeeping = new LivenessSweep({
       ...options,
@@ -172,6 +182,7 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler.start(this.#schedulerListener());
     this.#enforcement.start();
     this.#powerHistory.start();
+    this.#sessionProgress.start();
     this.#stopMeasuring = measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#housekeeping.start();
   }
@@ -182,6 +193,7 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.stop();
     this.#housekeeping.stop();
     this.#powerHistory.stop();
+    this.#sessionProgress.stop();
     // They belong to another node now: two nodes would count each of them twice.
     this.#stopMeasuring();
     await this.#bookkeeping.stop();
@@ -228,9 +240,9 @@ class LiveActorSystem implements ActorSystem {
   };
 
   #createAssembly(): Assembly {
-    const { clock, timing, ownerTerm } = this.#options;
+    const { clock, timing, ownerTerm, policies } = this.#options;
     const onDefect = this.#onDefect;
-    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, onDefect });
+    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, policies, onDefect });
   }
 
   #directoryListener(): DirectoryListener {

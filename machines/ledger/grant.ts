@@ -59,6 +59,8 @@ export const LIMIT_REASONS = [
   'fairShare',
   /** The connector shares a limit that a cluster's cap sets. */
   'clusterShare',
+  /** Power is short, and cars with a declared departure are served in the order of the location's policy. */
+  'departure',
   /** The rest of the connector's target becomes free after other chargers have followed their lower limits. */
   'waiting',
   /** Not all floors of 6 A fit: the connector is pending its turn. */

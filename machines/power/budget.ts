@@ -8,6 +8,7 @@ import {
   nextLimitChangeAfter,
 } from '../limits/limit-in-force.js';
 import { activeProfileAt, type ProfileStack } from '../limits/profile-stack.js';
+import type { Policy } from '../policy/policies.js';
 import type { EpochMs } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
 import type { ConnectorActor } from './connector.machine.js';
@@ -52,6 +53,8 @@ export interface Budget {
    * data.
    */
   readonly building?: BuildingOnPhases | undefined;
+  /** Order of service by the policy of the location; undefined if all cars share equally. */
+  readonly service?: { readonly policy: Policy; readonly now: EpochMs } | undefined;
   /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
   /** A lock holds at that monotonic time. */
@@ -82,6 +85,8 @@ export interface LimitedLocation {
   /** As of the last event. */
   readonly limit: LimitInForce;
   readonly buildingOnPhases: BuildingOnPhases | undefined;
+  /** undefined if all cars share equally. */
+  readonly policy?: Policy | undefined;
   readonly connectors: ReadonlyMap<string, ConnectorActor>;
 }
 
@@ -163,6 +168,7 @@ export function budgetOf(
     lowestW: wattsOfLimit(lowestLimitFrom(sources, now).limitKw),
     lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
+    service: location.policy && { policy: location.policy, now },
     isLockNear(key) {
       const lockStack = lockStacks?.get(key);
       return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);

@@ -6,6 +6,7 @@ import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/
 import { foldCompliance } from './compliance.js';
 import { type Connector, reserveWorstCase, rewire, type Telemetry, type Writing } from './connector.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
+import { countEnergy, declareNeed } from './declared-cars.js';
 import { forgetSent, recordTaken } from './granted.js';
 import type { MeterReading } from './meter-ledger.js';
 import { beginSession, followSession, goesOnFromBefore, surelyOn } from './reallocated-phases.js';
@@ -116,20 +117,23 @@ export function applyReading(
   if (reserveWorstCase(connector)) isNews = true;
   const limitTenthsA = limitTenthsAOf(connector, reading);
   const maxTenthsA = account.maxTenthsA;
-  return (
-    foldDemand(
-      car.demand,
-      {
-        status: reading.status,
-        drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
-        limitTenthsA,
-        leastTenthsA: account.leastTenthsA,
-        maxTenthsA,
-        heldTenthsA,
-      },
-      nowMs,
-    ) || isNews
+  const hadCar = car.demand.hasCar;
+  const isDemandNews = foldDemand(
+    car.demand,
+    {
+      status: reading.status,
+      drawnTenthsA: usedTenthsAOf(reading, spec, drawnTenthsA),
+      limitTenthsA,
+      leastTenthsA: account.leastTenthsA,
+      maxTenthsA,
+      heldTenthsA,
+    },
+    nowMs,
   );
+  countEnergy(connector, reading, hadCar && car.demand.hasCar, nowMs);
+  if (reading.need !== undefined && car.demand.hasCar && declareNeed(connector, 'charger', reading.need))
+    isNews = true;
+  return isDemandNews || isNews;
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   createConnector,
   reserveWorstCase,
   rewire,
+  type StoredNeeds,
   type Writing,
 } from './connector.js';
 import type { ConnectorActor } from './connector.machine.js';
@@ -25,6 +26,8 @@ export interface ProvisionedConnector {
   readonly promised?: GrantBeforeStart | undefined;
   /** The connector did not comply before the service start, and is not trusted until it complies. */
   readonly isDistrusted?: boolean | undefined;
+  /** Declared needs of its car before the service start; undefined without a record. */
+  readonly needs?: StoredNeeds | undefined;
 }
 
 export interface GrantBeforeStart {
@@ -94,7 +97,7 @@ export class ConnectorRegistry {
    * @param actor machine with lock, throttle and link
    */
   place(provisioned: ProvisionedConnector, actor: ConnectorActor, nowMs: number): Connector {
-    const { key, spec, promised, isDistrusted } = provisioned;
+    const { key, spec, promised, isDistrusted, needs } = provisioned;
     const held = this.#connectors.get(key);
     if (held !== undefined && isSameRating(held.provisioned.spec, spec)) {
       held.actor = actor;
@@ -108,6 +111,7 @@ export class ConnectorRegistry {
       lease: promised?.lease ?? 'receipt',
       isNonCompliant: isDistrusted === true || held?.car.compliance.isNonCompliant === true,
       lastW: held === undefined && promised === undefined ? 0 : undefined,
+      needs: held?.needs ?? needs,
     };
     const wired = { spec, timing, fuses: this.#fuses };
     const connector = createConnector(this.#ledger, key, slot, actor, wired, before, nowMs);

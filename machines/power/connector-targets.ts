@@ -3,9 +3,11 @@
 
 import type { LimitReason } from '../ledger/grant.js';
 import type { PhaseCount } from '../ledger/own-phases.js';
+import { type DeclaredCar, orderOfService, type Policy } from '../policy/policies.js';
+import type { EpochMs } from '../values/time.js';
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
-import { type Claim, NO_LOAD, Room } from './claims.js';
+import { type Binding, type Claim, NO_LOAD, Room } from './claims.js';
 import {
   type Connector,
   floorWOf,
@@ -16,6 +18,7 @@ import {
   type Writing,
 } from './connector.js';
 import { doubtRest } from './connector-demand.js';
+import { declaredCarOf } from './declared-cars.js';
 import { heldLoadTenthsAOf, heldTenthsAOf, heldWOf, waiveFailsafe } from './failsafes.js';
 import { canSwitch, choosePhases, type Served } from './reallocated-phases.js';
 import {
@@ -30,6 +33,13 @@ import {
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
 type Written = Writing<'decided'>;
+
+/** Order in which cars with a declared departure are served. */
+export interface Service {
+  readonly policy: Policy;
+  /** Wall clock of the decision. */
+  readonly now: EpochMs;
+}
 
 /** Power to share beside the uncontrolled connectors. */
 export interface Available {
@@ -58,6 +68,8 @@ interface Circumstances extends Available {
 
 interface Limits {
   readonly isClusterBound: boolean;
+  /** Policy of the location; undefined if all cars share equally. */
+  readonly service?: Service | undefined;
   isLockNear(key: string): boolean;
   lockAheadKw(key: string): number | undefined;
 }
@@ -88,6 +100,8 @@ interface Division {
   readonly atRest: readonly Connector[];
   /** Capacity for all these contenders together. */
   readonly room: Readonly<Room>;
+  /** Places of the unlocked contenders that the policy serves in its order. */
+  readonly inService: ReadonlySet<number>;
 }
 
 function divide(
@@ -128,7 +142,125 @@ function divide(
   // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b.connector)) - Number(isRunning(a.connector)));
   const allocation = allocate(room.leftW, locked, unlocked, room.leftTenthsA);
-  return { allocation, locked, unlocked, atRest, room };
+  const division = { allocation, locked, unlocked, atRest, room, inService: NOBODY };
+  return limits.service === undefined ? division : serveInOrder(division, limits, limits.service, nowMs);
+}
+
+const NOBODY: ReadonlySet<number> = new Set();
+
+/** A declared car and its share. */
+interface InService {
+  /** Its place among the unlocked contenders. */
+  readonly place: number;
+  readonly contender: Contender;
+  readonly car: DeclaredCar;
+  tenthsA: number;
+  binding: Binding | undefined;
+}
+
+/** A remainder below this share of a minimum serves nobody: it is mostly a rounding. */
+const LEAST_REMAINDER = 0.1;
+
+/**
+ * Rule R53: cars with a declared departure share in the order of the policy all that an equal division gives them or
+ * leaves over. All other connectors keep their equal shares.
+ */
+function serveInOrder(division: Division, limits: Limits, { policy, now }: Service, nowMs: number): Division {
+  const { allocation, unlocked } = division;
+  const declared: InService[] = [];
+  const sharesTenthsA: number[] = [];
+  for (const [place, contender] of unlocked.entries()) {
+    const { connector, mostW, isCarResting, heldTenthsA, milliwattsPerTenth } = contender;
+    const shareTenthsA = tenthsWithin(allocation.unlockedW[place] ?? 0, milliwattsPerTenth);
+    const isShared = allocation.yields[place] === 'nothing' && !isCarResting;
+    const isOrdered = isShared && !limits.isLockNear(connector.key);
+    const car = isOrdered ? declaredCarOf(connector, mostW, { now, nowMs }) : undefined;
+    if (car !== undefined) declared.push({ place, contender, car, tenthsA: heldTenthsA, binding: undefined });
+    sharesTenthsA.push(car === undefined ? shareTenthsA : heldTenthsA);
+  }
+  if (declared.length === 0 || !isScarce(division)) return division;
+  const room = roomBeside(division, sharesTenthsA);
+  const capacityW = declared.reduce((sumW, { contender }) => sumW + contender.heldW, room.leftW);
+  const ofKey = new Map(declared.map((each) => [each.car.key, each]));
+  const cars = declared.map(({ car }) => car);
+  const order = orderOfService(policy, cars, capacityW, now).flatMap(({ key }) => ofKey.get(key) ?? []);
+  // A pause would end the charging of such a car, so no other precedes it.
+  order.sort((a, b) => Number(b.contender.isKeptOn) - Number(a.contender.isKeptOn));
+  serve(order, room);
+  const unlockedW = [...allocation.unlockedW];
+  const bindings = [...allocation.bindings];
+  for (const { place, contender, tenthsA, binding } of declared) {
+    unlockedW[place] = Math.max(wattsOfTenths(tenthsA, contender.milliwattsPerTenth), contender.heldW);
+    bindings[place] = binding;
+  }
+  const inService = new Set(declared.map(({ place }) => place));
+  return { ...division, inService, allocation: { ...allocation, unlockedW, bindings } };
+}
+
+/**
+ * Each car gets all that it can use and the room has. The first one for which less than its minimum remains gets its
+ * minimum from those before it, because a remainder would serve nobody.
+ */
+function serve(order: readonly InService[], room: Room): void {
+  const served: InService[] = [];
+  for (const each of order) {
+    const { leastTenthsA } = each.contender;
+    let { tenthsA, binding } = mostWithin(each.contender, room);
+    if (tenthsA < leastTenthsA && tenthsA >= leastTenthsA * LEAST_REMAINDER) {
+      makeRoomFor(each.contender, served, room);
+      ({ tenthsA, binding } = mostWithin(each.contender, room));
+    }
+    each.binding = binding;
+    if (tenthsA < leastTenthsA) continue;
+    moveTo(each, tenthsA, room);
+    served.push(each);
+  }
+}
+
+/** The highest current of the contender that the room has, and the resource that allows no more. */
+function mostWithin(
+  { mostW, heldW, milliwattsPerTenth, load }: Contender,
+  { leftW, leftTenthsA }: Room,
+): { readonly tenthsA: number; readonly binding: Binding | undefined } {
+  let tenthsA = tenthsWithin(mostW, milliwattsPerTenth);
+  let binding: Binding | undefined;
+  const powerTenthsA = tenthsWithin(Math.max(0, heldW + leftW), milliwattsPerTenth);
+  if (powerTenthsA < tenthsA) [tenthsA, binding] = [powerTenthsA, 'power'];
+  for (const circuitPhase of load?.circuitPhases ?? []) {
+    const onPhaseTenthsA = (load?.heldTenthsA ?? 0) + Math.max(0, leftTenthsA[circuitPhase] ?? 0);
+    if (onPhaseTenthsA < tenthsA) [tenthsA, binding] = [onPhaseTenthsA, circuitPhase];
+  }
+  return { tenthsA, binding };
+}
+
+/** Lowers served cars, the last one first and none below its minimum, until the contender can have its minimum. */
+function makeRoomFor(contender: Contender, served: readonly InService[], room: Room): void {
+  const before = served.map(({ tenthsA }) => tenthsA);
+  for (const each of served.toReversed()) {
+    const { tenthsA, binding } = mostWithin(contender, room);
+    const missingTenthsA = contender.leastTenthsA - tenthsA;
+    if (missingTenthsA <= 0) return;
+    const { leastTenthsA, milliwattsPerTenth, load } = each.contender;
+    const helps = binding === 'power' || load?.circuitPhases.some((circuitPhase) => circuitPhase === binding);
+    if (helps !== true) continue;
+    const missingW = wattsOfTenths(missingTenthsA, contender.milliwattsPerTenth) + 1;
+    const neededTenthsA =
+      binding === 'power' ? Math.ceil((missingW * 1000) / milliwattsPerTenth) : missingTenthsA;
+    moveTo(each, Math.max(leastTenthsA, each.tenthsA - neededTenthsA), room);
+  }
+  if (mostWithin(contender, room).tenthsA >= contender.leastTenthsA) return;
+  for (const [nth, each] of served.entries()) moveTo(each, before[nth] ?? each.tenthsA, room);
+}
+
+function moveTo(each: InService, tenthsA: number, room: Room): void {
+  const { milliwattsPerTenth, heldW, load } = each.contender;
+  const wattsAt = (atTenthsA: number) => Math.max(wattsOfTenths(atTenthsA, milliwattsPerTenth), heldW);
+  room.leftW -= wattsAt(tenthsA) - wattsAt(each.tenthsA);
+  if (load !== undefined) {
+    const loadAt = (atTenthsA: number) => Math.max(atTenthsA, load.heldTenthsA);
+    room.load(load.circuitPhases, loadAt(tenthsA) - loadAt(each.tenthsA));
+  }
+  each.tenthsA = tenthsA;
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
@@ -286,7 +418,7 @@ export function setTargets(
     division = divide(controlled, limits, circumstances);
   if (division.allocation.isUnattainable && pauseLocked(controlled, circumstances.pausingLeavesW))
     division = divide(controlled, limits, circumstances);
-  const { allocation, locked, unlocked, atRest } = division;
+  const { allocation, locked, unlocked, atRest, inService } = division;
   for (const connector of controlled)
     if (connector.decided.isPausedForOperator) aimAt(connector, 0, 'paused');
   for (const connector of atRest) keepAtRest(connector);
@@ -306,7 +438,10 @@ export function setTargets(
     const { decided, failsafe }: Written = connector;
     if (isPauseKept(contender, limits, nowMs)) keepAtRest(connector);
     else if (allocation.yields[i] === 'floor') aimAtReserved(connector, sharesTenthsA[i] ?? 0);
-    else aim(contender, sharesTenthsA[i] ?? 0, limits.isClusterBound);
+    else {
+      const short = limits.isClusterBound ? 'clusterShare' : 'fairShare';
+      aim(contender, sharesTenthsA[i] ?? 0, inService.has(i) ? 'departure' : short);
+    }
     // A connector's fail-safe takes nothing from others while its target is at least as high.
     if (decided.targetTenthsA >= failsafe.provisionedTenthsA) waiveFailsafe(connector, false);
     decided.limitedBy = allocation.bindings[i];
@@ -434,9 +569,9 @@ function keepAtRest(connector: Connector): void {
 function aim(
   { connector, maxTenthsA, usableTenthsA }: Contender,
   tenthsA: number,
-  isClusterBound: boolean,
+  short: 'clusterShare' | 'fairShare' | 'departure',
 ): void {
-  let reason: LimitReason = isClusterBound ? 'clusterShare' : 'fairShare';
+  let reason: LimitReason = short;
   if (tenthsA === 0) reason = 'paused';
   else if (tenthsA >= maxTenthsA) reason = 'maximum';
   else if (tenthsA >= usableTenthsA) reason = 'demand';
@@ -460,5 +595,5 @@ function aimAheadOfLock(contender: Contender, shareW: number, isClusterBound: bo
   const { sentTenthsA, leastTenthsA, heldTenthsA, maxTenthsA, milliwattsPerTenth } = contender;
   const tenthsA = Math.min(tenthsWithin(shareW, milliwattsPerTenth), maxTenthsA);
   const keptTenthsA = Math.min(tenthsA, Math.max(sentTenthsA, leastTenthsA, heldTenthsA));
-  aim(contender, keptTenthsA < leastTenthsA ? 0 : keptTenthsA, isClusterBound);
+  aim(contender, keptTenthsA < leastTenthsA ? 0 : keptTenthsA, isClusterBound ? 'clusterShare' : 'fairShare');
 }

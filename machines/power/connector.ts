@@ -4,6 +4,7 @@ import type { ConnectorDescription, Entitlements } from '../ledger/entitlements.
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from '../ledger/grant.js';
 import { type Ledger, NOTHING_STORED, type StoredReservation } from '../ledger/ledger.js';
 import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
+import type { SessionNeeds } from '../policy/session-needs.js';
 import type { SessionState } from '../values/session-state.js';
 import {
   type ConnectorRating,
@@ -164,6 +165,35 @@ export interface FailsafeUse {
   readonly isWaived: boolean;
 }
 
+/** Declared needs of the car, and the count of its energy. */
+export interface Needs extends SessionNeeds {
+  /** Energy register at the last reading, Wh; undefined if the charger has none. */
+  readonly registerWh: number | undefined;
+  /** Session id at the last reading. */
+  readonly session: string | undefined;
+  /** They are from before the service start, and the charger has not reported since. */
+  readonly isFromBefore: boolean;
+  /** Time and power of the last reading; undefined before the first. */
+  readonly countedAtMs: number | undefined;
+  readonly countedW: number;
+}
+
+/** Needs on disk at the service start. */
+export type StoredNeeds = Pick<Needs, 'declared' | 'deliveredWh' | 'registerWh' | 'session'>;
+
+/** @param before on disk; omitted if no car is known */
+export function createNeeds(before?: StoredNeeds): Needs {
+  return {
+    declared: before?.declared ?? {},
+    deliveredWh: before?.deliveredWh ?? 0,
+    registerWh: before?.registerWh,
+    session: before?.session,
+    isFromBefore: before !== undefined,
+    countedAtMs: undefined,
+    countedW: 0,
+  };
+}
+
 /** Target of the connector by the last decision. */
 export interface Decided {
   /** The limit sent may be lower. */
@@ -190,6 +220,7 @@ export interface Connector {
   readonly provisioned: Provisioned;
   readonly telemetry: Telemetry;
   readonly car: Car;
+  readonly needs: Needs;
   readonly granted: Granted;
   readonly failsafe: FailsafeUse;
   readonly decided: Decided;
@@ -206,6 +237,7 @@ export interface ConnectorBefore {
   readonly isNonCompliant: boolean;
   /** `lastWBeforeStart` of its telemetry. */
   readonly lastW: number | undefined;
+  readonly needs?: StoredNeeds | undefined;
 }
 
 export function createConnector(
@@ -214,7 +246,7 @@ export function createConnector(
   slot: MeterSlot,
   actor: ConnectorActor,
   provisioned: Provisioned,
-  { lease, isNonCompliant, lastW }: ConnectorBefore,
+  { lease, isNonCompliant, lastW, needs }: ConnectorBefore,
   nowMs: number,
 ): Connector {
   const { spec } = provisioned;
@@ -244,6 +276,7 @@ export function createConnector(
       compliance: createCompliance(isNonCompliant),
       session: createSession(),
     },
+    needs: createNeeds(needs),
     granted: {
       sentTenthsA: undefined,
       sentPhases: ALL_PHASES,

@@ -5,6 +5,7 @@ import { type Ack, type GrantTiming, horizonMsOf, type LeaseKind, noticeMsOf } f
 import { Ledger, type StoredReservation } from '../ledger/ledger.js';
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
+import type { NeedSource, SessionNeed } from '../policy/session-needs.js';
 import type { Budget, LookAhead } from './budget.js';
 import { type Connector, isControlled, isLocked } from './connector.js';
 import type { ConnectorActor, Turn } from './connector.machine.js';
@@ -17,6 +18,7 @@ import {
   presumeMaximum,
 } from './connector-readings.js';
 import { ConnectorRegistry, type ProvisionedConnector, staleAfterMsOf } from './connector-registry.js';
+import { declareNeed } from './declared-cars.js';
 import { Failsafes, lacksConfirmedKeepsThen } from './failsafes.js';
 import { type Fuses, gridPhaseOf } from './fuses.js';
 import { GrantIssuer, type LimitAhead, nextRaiseAtMs, outlastingW } from './grant-issuer.js';
@@ -352,6 +354,11 @@ export class LocationSupervisor {
   /** Applies a charger's own description: fail-safe and lease kind. */
   describe(connector: Connector, own: OwnDescription, nowMs: number): void {
     describe(connector, own, nowMs);
+  }
+
+  /** Replaces the declarations of one source about the connector's car; undefined withdraws them. */
+  declareNeed(connector: Connector, source: NeedSource, need: SessionNeed | undefined): void {
+    declareNeed(connector, source, need);
   }
 
   /**

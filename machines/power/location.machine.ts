@@ -49,6 +49,8 @@ import {
   siteMeterMachine,
   siteMeterReportOf,
 } from '../limits/site-meter.machine.js';
+import type { Policy } from '../policy/policies.js';
+import type { NeedSource, SessionNeed } from '../policy/session-needs.js';
 import type { EpochMs } from '../values/time.js';
 import { type BuildingOnPhases, budgetOf, type Instant, type LimitedLocation } from './budget.js';
 import { siteImportOf } from './chargers-draw.js';
@@ -73,6 +75,13 @@ export type LocationEvent =
       readonly clusterId: string;
       readonly share: GrantedShare | undefined;
     }
+  /** A source declares the need of a connector's car; undefined withdraws its declarations. */
+  | {
+      readonly type: 'need.declared';
+      readonly key: string;
+      readonly source: NeedSource;
+      readonly need: SessionNeed | undefined;
+    }
   | { readonly type: 'connector.event'; readonly key: string; readonly event: ConnectorEvent }
   /** From the grid operator. */
   | { readonly type: 'operator.event'; readonly event: OperatorEvent }
@@ -96,6 +105,8 @@ export type LocationEffect =
   | SiteMeterReport
   /** Peak shaving leaves another limit for the chargers. */
   | { readonly type: 'peakShaving.changed' }
+  /** A car has other declared needs. */
+  | { readonly type: 'need.changed'; readonly key: string }
   | ConnectorReport;
 
 /** Result of a `decision.due`; each is an object of its own. */
@@ -140,6 +151,8 @@ export interface LocationInput {
   readonly buildingLoad?: BuildingLoad | undefined;
   /** undefined if the billed average is not limited. Kept when the location is rebuilt. */
   readonly billedWindow?: BilledWindow | undefined;
+  /** Order of service while power is short; omitted if all cars share equally. */
+  readonly policy?: Policy | undefined;
   readonly stack: ProfileStack;
   readonly connectors: readonly LocationConnector[];
   /** Fuses of connection and feeders; omitted if unknown. */
@@ -312,6 +325,14 @@ export const locationMachine = setup({
         enqueue.emit({ type: 'effectiveLimit.changed', effectiveLimitKw });
       if (limitKw !== context.limit.limitKw) enqueue.emit({ type: 'limitInForce.changed', limitKw });
     }),
+    declareNeed: enqueueActions(({ context: { supervisor }, event, enqueue }) => {
+      if (event.type !== 'need.declared') return;
+      const { key, source, need } = event;
+      const connector = supervisor.connectors.get(key);
+      if (connector === undefined) return;
+      supervisor.declareNeed(connector, source, need);
+      enqueue.emit({ type: 'need.changed', key });
+    }),
     forwardToConnector: enqueueActions(({ context, event, enqueue }) => {
       if (event.type !== 'connector.event') return;
       const connector = context.connectors.get(event.key);
@@ -366,6 +387,7 @@ export const locationMachine = setup({
       building,
       billedWindow,
       buildingOnPhases: onPhases(building, buildingLoad),
+      policy: input.policy,
       supervisor,
       decision: undefined,
       connectors: placeConnectors(input, (connector) => spawn(connectorLogic, { input: connector })),
@@ -379,6 +401,7 @@ export const locationMachine = setup({
       actions: ['notifyProfiles', 'followProfiles', 'followPeakShaving', 'recomputeLimit', 'passBoundaryOn'],
     },
     'clusterShare.set': { actions: ['setClusterShare', 'recomputeLimit'] },
+    'need.declared': { actions: 'declareNeed' },
     'connector.event': { actions: 'forwardToConnector' },
     'operator.event': { actions: 'forwardToOperator' },
     'operator.changed': { actions: ['passOn', 'recomputeLimit'] },

@@ -1,4 +1,6 @@
 // Last meter values of a location's chargers. State machines receive an event only when a link state changes.
+
+import type { SessionNeed } from '../policy/session-needs.js';
 import type { ChargingStatus } from '../values/charging-status.js';
 import type { Writable } from '../values/writable.js';
 
@@ -26,6 +28,8 @@ export interface MeterReading {
   readonly isEndOpen?: boolean | undefined;
   /** New whenever a car is plugged in. */
   readonly session?: string | undefined;
+  /** The charger declares the need of its car; omitted if the last declaration counts further. */
+  readonly need?: SessionNeed | undefined;
 }
 
 /** Online state that a charger reports. */

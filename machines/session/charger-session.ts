@@ -11,6 +11,7 @@ import type {
   GatewayMessage,
   LimitToTake,
   MeteredValues,
+  ReportedNeeds,
   StateBody,
   TransactionRef,
 } from './gateway-request.js';
@@ -227,6 +228,12 @@ export class ChargerSession<Id extends string = string> {
   transactionBegan(evse: number, transaction: TransactionRef, nowMs: number): void {
     this.received(nowMs);
     this.#at(evse)?.receivedTransaction(transaction, nowMs);
+  }
+
+  /** The car declared its needs (OCPP 2.0.1, `NotifyEVChargingNeeds`). They end when the car leaves. */
+  receivedNeeds(evse: number, needs: ReportedNeeds, nowMs: number): void {
+    this.received(nowMs);
+    this.#at(evse)?.receivedNeeds(needs);
   }
 
   /**

@@ -118,6 +118,13 @@ type ConnectorRange =
     }
   | { readonly powerType: 'DC'; readonly minW: number; readonly maxW: number; readonly failsafeW: number };
 
+/** Needs that a charger reports of its car, as in the MQTT contract. */
+export interface ReportedNeeds {
+  /** RFC 3339. */
+  readonly departureTime?: string | undefined;
+  readonly energyNeedKwh?: number | undefined;
+}
+
 export interface MeterBody {
   readonly v: 1;
   readonly boot: string;
@@ -136,6 +143,7 @@ export interface MeterBody {
   readonly limitW?: number;
   readonly leaseLeftS?: number;
   readonly isEndOpen?: boolean;
+  readonly chargingPreferences?: ReportedNeeds;
 }
 
 export interface AckBody {

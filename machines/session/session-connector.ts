@@ -4,7 +4,13 @@ import type { SessionState } from '../values/session-state.js';
 import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import { ampereOfDcW, CarVoltage, type DcOutput, dcWOfAmpere } from './dc-output.js';
-import type { LimitToTake, MeterBody, MeteredValues, TransactionRef } from './gateway-request.js';
+import type {
+  LimitToTake,
+  MeterBody,
+  MeteredValues,
+  ReportedNeeds,
+  TransactionRef,
+} from './gateway-request.js';
 import { type CountedPhases, limitIn } from './lease-schedule.js';
 
 export interface SessionConnectorSpec extends LeaseSpec {
@@ -61,6 +67,7 @@ export class SessionConnector {
   /** The charger sent `Available` while its transaction runs. */
   #free: { readonly freeAtOwnMs: number; readonly countsAtMs: number } | undefined;
   #values: MeteredValues | undefined;
+  #needs: ReportedNeeds | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
   /** Until then a transaction may run there that began before the gateway, and that the charger has not named yet. */
@@ -165,6 +172,11 @@ export class SessionConnector {
     this.noteChange();
   }
 
+  receivedNeeds(needs: ReportedNeeds): void {
+    this.#needs = needs;
+    this.noteChange();
+  }
+
   receivedValues(values: MeteredValues, nowMs: number): void {
     if (this.lease.transaction === undefined && values.transaction !== undefined)
       this.#goOn(values.transaction);
@@ -241,6 +253,7 @@ export class SessionConnector {
       ...(dc === undefined ? { limitA } : { limitW: this.#usableW(limitA, values, dc) }),
       ...(Number.isFinite(leaseLeftS) ? { leaseLeftS } : {}),
       ...(isEndOpen ? { isEndOpen } : {}),
+      ...(this.#needs === undefined || this.#isIdle ? {} : { chargingPreferences: this.#needs }),
     };
   }
 
@@ -276,7 +289,10 @@ export class SessionConnector {
   #setStatus(status: ChargingStatus): void {
     if (status === this.status) return;
     this.status = status;
-    if (WITHOUT_A_CAR.includes(status)) this.#carVoltage.forget();
+    if (WITHOUT_A_CAR.includes(status)) {
+      this.#carVoltage.forget();
+      this.#needs = undefined;
+    }
     this.noteChange();
   }
 

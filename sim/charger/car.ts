@@ -1,5 +1,6 @@
 // A car from the charger's side: accepted current, taper as the battery fills, and reaction time.
 import { MINIMUM_CURRENT_A } from '../../machines/values/units.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 
 /** A visiting car. Energies are in Wh, currents in A per phase, instants and durations in milliseconds. */
 export interface Car {
@@ -22,6 +23,8 @@ export interface Car {
   readonly isIdeal?: boolean | undefined;
   /** Session of the visit, if the source of the cars counts sessions. */
   readonly sessionId?: string | undefined;
+  /** Needs that the charger declares for it; undefined for a driver who declares nothing. */
+  readonly preferences?: ChargingPreferences | undefined;
 }
 
 /** Returns the next car of a connector that is free from `fromMs` on; the car does not arrive before. */
@@ -41,6 +44,7 @@ export function onVisit(
     isStubborn,
     taperFrom,
     isIdeal,
+    preferences,
   }: VisitingCar,
   { arrivesAtMs, leavesAtMs, sessionId }: Pick<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>,
 ): Car {
@@ -57,6 +61,7 @@ export function onVisit(
     taperFrom,
     isIdeal,
     sessionId,
+    preferences,
   };
 }
 

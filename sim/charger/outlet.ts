@@ -2,6 +2,7 @@
 import { createActor } from 'xstate';
 import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import {
   type Car,
   type CarNote,
@@ -196,6 +197,11 @@ export class Outlet {
     if (!this.#isPluggedIn) return undefined;
     const storedWh = this.#storedWh + this.#flowedWh(this.#nowMs);
     return Math.min(100, Math.floor((100 * storedWh) / this.#car.batteryWh));
+  }
+
+  /** Needs of the car as declared at its arrival; undefined without any. */
+  get preferences(): ChargingPreferences | undefined {
+    return this.#isPluggedIn ? this.#car.preferences : undefined;
   }
 
   /** Meter register, at the car; it only rises. */

@@ -199,7 +199,7 @@ class ChargerVoice {
 
   #meter(line: Line, reading: Reading, nowMs: number, wallMs: number): ChargerMessage {
     const { holder, session } = line.connector;
-    const { status, powerW, currentA, voltageV, energyWh } = reading;
+    const { status, powerW, currentA, voltageV, energyWh, chargingPreferences } = reading;
     const { epoch, seq } = holder.applied;
     const hb = ++line.hb;
     holder.noteHeartbeat(hb, nowMs);
@@ -221,6 +221,7 @@ class ChargerVoice {
       limitW,
       leaseLeftS,
       session,
+      ...(chargingPreferences !== undefined && { chargingPreferences }),
     };
     const { connectorId } = line.connector.spec;
     // `at` is for human readers only: the service uses `boot` and `hb`.

@@ -4,6 +4,7 @@ import type { AckResult, LeaseKind } from '../../machines/ledger/grant.js';
 import type { ChargingStatus } from '../../machines/values/charging-status.js';
 import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
@@ -204,6 +205,7 @@ export interface Reading {
   readonly currentA: [number, number, number];
   readonly voltageV: [number, number, number];
   readonly energyWh: number;
+  readonly chargingPreferences: ChargingPreferences | undefined;
 }
 
 function onPhases(value: number, phases: number): [number, number, number] {
@@ -415,7 +417,7 @@ export class VirtualConnector {
 
   reading(): Reading {
     const { connectorId, phases } = this.spec;
-    const { status, currentA, energyWh, phases: used } = this.#outlet;
+    const { status, currentA, energyWh, phases: used, preferences } = this.#outlet;
     return {
       connectorId,
       status,
@@ -423,6 +425,7 @@ export class VirtualConnector {
       currentA: onPhases(inTenths(currentA), used),
       voltageV: measuredVoltages(this.#phaseVoltagesV, phases),
       energyWh: Math.round(energyWh),
+      chargingPreferences: preferences,
     };
   }
 

@@ -50,6 +50,7 @@ const MS_PER_HOUR = 3_600_000;
 const BELOW_DEMAND: ReadonlySet<LimitReason> = new Set([
   'fairShare',
   'clusterShare',
+  'departure',
   'waiting',
   'paused',
   'minimumPause',

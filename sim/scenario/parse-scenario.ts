@@ -16,6 +16,7 @@ import { DAY_MS, type Moment, resolveMoment, type ScenarioSpan } from './moment.
 import { ocppMembersOf } from './ocpp-schema.js';
 import {
   type Action,
+  type Departures,
   type Expectation,
   type Fault,
   type Scenario,
@@ -32,7 +33,7 @@ import {
   scenarioSchema,
   spanOf,
 } from './scenario-schema.js';
-import type { SessionsEntry, VehicleEntry } from './session-schema.js';
+import type { DeparturesEntry, SessionsEntry, VehicleEntry } from './session-schema.js';
 import { provisionSites } from './site-generator.js';
 import { type SitePlan, sitePlanOf } from './site-plan.js';
 
@@ -72,6 +73,12 @@ function vehicleOf({ name, share, maxKw, phases, ideal, ...habits }: VehicleEntr
     reactionMs: ideal ? [0, 0] : reaction,
     stubbornShare: stubborn,
   };
+}
+
+function departuresOf(entry: DeparturesEntry): Departures | undefined {
+  if (entry === undefined) return undefined;
+  const { declared, timeError, needError, minimumKwh } = entry;
+  return { share: declared, timeErrorMs: timeError, needError, minimumWh: minimumKwh * WH_PER_KWH };
 }
 
 function sessionsOfFile(
@@ -225,6 +232,7 @@ function scenarioOf(
     grid: gridOf(file.grid, plan, span),
     buildings: buildingsOf(file.buildings, provision, span, path),
     sessions: sessionsOfFile(file.sessions, path, span),
+    departures: departuresOf(file.departures),
     vehicles: (file.vehicles ?? [ORDINARY_CAR]).map(vehicleOf),
     actions: file.actions
       .flatMap((entry, i) => actionOf(entry, i, placeOf(['actions', i]), plan, span))

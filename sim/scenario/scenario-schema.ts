@@ -21,7 +21,7 @@ import {
 } from './moment.js';
 import { ocppProblems, ocppSchema } from './ocpp-schema.js';
 import { TRANSPORTS } from './scenario.js';
-import { sessionsSchema, type VisitEntry, vehicleSchema } from './session-schema.js';
+import { departuresSchema, sessionsSchema, type VisitEntry, vehicleSchema } from './session-schema.js';
 import { provisionSites, sitesSchema } from './site-generator.js';
 import { provisionProblems, type SitePlan, sitePlanOf, unknownName } from './site-plan.js';
 
@@ -45,6 +45,7 @@ export const scenarioSchema = z.strictObject(
     grid: gridSchema,
     buildings: buildingsSchema,
     sessions: sessionsSchema,
+    departures: departuresSchema,
     vehicles: listSchema(vehicleSchema).min(1, 'must name at least one class').optional(),
     actions: listSchema(actionSchema).default([]),
     faults: faultsSchema,

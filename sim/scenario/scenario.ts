@@ -57,6 +57,17 @@ export interface GeneratedSessions {
   readonly stayMs: Range;
 }
 
+/** Declared departures and needs of the sessions. */
+export interface Departures {
+  /** Share of the sessions that declare theirs. */
+  readonly share: number;
+  /** Largest error of a declared departure, in both directions. */
+  readonly timeErrorMs: number;
+  /** Largest error of a declared need, as a share of it. */
+  readonly needError: number;
+  readonly minimumWh: number;
+}
+
 /** A visit that the file lists. Without `vehicle`, the class is drawn. */
 interface NamedVisit {
   readonly connectorKey: string;
@@ -228,6 +239,8 @@ export interface Scenario extends ScenarioSpan {
   readonly grid: readonly GridLine[];
   readonly buildings: readonly Building[];
   readonly sessions: Sessions;
+  /** undefined if no car declares anything. */
+  readonly departures: Departures | undefined;
   readonly vehicles: readonly VehicleClass[];
   /** In order of time. */
   readonly actions: readonly Action[];

@@ -4,6 +4,7 @@ import type { EpochMs } from '../../machines/values/time.js';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
 import {
   durationRangeSchema,
+  durationSchema,
   INSTANT_RULE,
   instantsOf,
   momentSchema,
@@ -114,6 +115,20 @@ export const sessionsSchema = z
   })
   .default({ visits: [] });
 export type SessionsEntry = z.output<typeof sessionsSchema>;
+
+/** Declared departures and needs; an error is drawn evenly, in both directions. */
+export const departuresSchema = z
+  .strictObject(
+    {
+      declared: numberSchema(0, 1, 'parts of the sessions').default(1),
+      timeError: durationSchema(0).default(0),
+      needError: numberSchema(0, 1, 'parts of the need').default(0),
+      minimumKwh: numberSchema(0, 1000, 'kWh').default(0),
+    },
+    GROUP_RULE,
+  )
+  .optional();
+export type DeparturesEntry = z.output<typeof departuresSchema>;
 
 export const vehicleSchema = z
   .strictObject(

@@ -1,5 +1,6 @@
 // Generates the provisioning of many equal sites from the few lines of `sites:`.
 import { z } from 'zod';
+import { POLICY_NAMES } from '../../machines/policy/policies.js';
 import { ratingFields } from '../../src/provisioning/charger-schema.js';
 import { GROUP_RULE, powerSchema, wholeSchema } from '../../src/provisioning/field-schemas.js';
 import { type ProvisioningFile, provisioningSchema } from '../../src/provisioning/provisioning-schema.js';
@@ -20,6 +21,7 @@ export const sitesSchema = z
       connectors: wholeSchema(1, MOST_OF_A_CHARGER).default(2),
       permanentLimitKw: powerSchema(),
       gridLimitKw: powerSchema().optional(),
+      policy: z.enum(POLICY_NAMES, `must be one of ${POLICY_NAMES.join(', ')}`).default('equal'),
       ...ratingFields,
       phases: ratingFields.phases.default(3),
       maxCurrentA: ratingFields.maxCurrentA.default(32),
@@ -47,6 +49,7 @@ export function provisionSites({
   connectors,
   permanentLimitKw,
   gridLimitKw,
+  policy,
   ...rating
 }: Sites): ProvisioningFile {
   return provisioningSchema.parse({
@@ -59,6 +62,7 @@ export function provisionSites({
           locationId: `site-${site}`,
           name: `Site ${site}`,
           permanentLimitKw,
+          policy,
           ...(gridLimitKw === undefined ? {} : { gridLimitKw }),
           chargers: numbered(chargers, (charger) => ({
             controllerUuid: `site-${site}-c${charger}`,

@@ -3,10 +3,12 @@ import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { createDraw, type Draw } from '../scenario/draw.js';
 import { DAY_MS, type TimeZone } from '../scenario/moment.js';
 import type {
+  Departures,
   GeneratedSessions,
   RecordedSessions,
   Scenario,
@@ -282,13 +284,33 @@ function vehicleOf(
   return vehicles.find((vehicle) => vehicle.name === name) ?? drawn;
 }
 
-function visitOf(planned: PlannedVisit, { vehicles }: Scenario, seed: number): readonly Visit[] {
+/** The needs that a session declares, with their errors; undefined if it declares none. */
+function preferencesOf(
+  { sessionId, arrivesAtMs, leavesAtMs, requestedWh }: PlannedVisit,
+  departures: Departures | undefined,
+  seed: number,
+): ChargingPreferences | undefined {
+  if (departures === undefined) return undefined;
+  const draw = createDraw(seed, 'preferences', sessionId);
+  if (draw.share() >= departures.share) return undefined;
+  const { timeErrorMs, needError, minimumWh } = departures;
+  const needWh = requestedWh * draw.between([1 - needError, 1 + needError]);
+  const departsAtMs = leavesAtMs + draw.whole([-timeErrorMs, timeErrorMs]);
+  return {
+    departureTime: toInstant(Math.max(arrivesAtMs, departsAtMs)),
+    energyNeedKwh: needWh / 1000,
+    ...(minimumWh > 0 && { minimumEnergyKwh: Math.min(minimumWh, needWh) / 1000 }),
+  };
+}
+
+function visitOf(planned: PlannedVisit, { vehicles, departures }: Scenario, seed: number): readonly Visit[] {
   const { connector, sessionId, arrivesAtMs, leavesAtMs, requestedWh, maxKw } = planned;
   const draw = createDraw(seed, 'car', sessionId);
   const drawn = draw.weighted(vehicles, ({ share }) => share);
   const vehicle = vehicleOf(planned.vehicle, vehicles, drawn);
   if (vehicle === undefined) return [];
-  const car = carOf(vehicle, connector, { requestedWh, maxKw, draw });
+  const preferences = preferencesOf(planned, departures, seed);
+  const car = { ...carOf(vehicle, connector, { requestedWh, maxKw, draw }), preferences };
   return [
     {
       connectorKey: connector.key,

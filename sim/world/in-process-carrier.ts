@@ -6,7 +6,7 @@ import { limitMessageOf } from '../../src/outbound/mqtt/limit-publisher.js';
 import type { Clock } from '../../src/ports/clock.js';
 import type { Log } from '../../src/ports/log.js';
 import type { ChargerGateway, ConnectorMeter, TelemetryHandler } from '../../src/ports/telemetry.js';
-import type { LimitMessage } from '../../src/wire/mqtt.js';
+import { type LimitMessage, readingOf } from '../../src/wire/mqtt.js';
 import type { ChargerMessage } from '../charger/charger-message.js';
 import type { CarriedNode, Carrier, CarrierEvents, CarrierLife } from './carrier.js';
 import type { Passenger, Wire } from './wire.js';
@@ -161,7 +161,7 @@ export class InProcessCarrier implements Carrier {
       sink.recordState(address.tenantUuid, address.locationId, address.controllerUuid, message.body);
     } else {
       const meter = end.meterOf(message.connectorId, sink);
-      if (message.kind === 'meter') meter?.record(message.body, this.#options.clock.monotonicMs());
+      if (message.kind === 'meter') meter?.record(readingOf(message.body), this.#options.clock.monotonicMs());
       else meter?.acknowledge(message.body, this.#options.clock.monotonicMs());
     }
   }

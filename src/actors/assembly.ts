@@ -10,6 +10,7 @@ import { provisionedSources } from '../../machines/limits/limit-rules.js';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
+import { POLICIES, type Policies } from '../../machines/policy/policies.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
@@ -24,7 +25,13 @@ import { PowerMinute } from '../../machines/power/power-minute.js';
 import { type ConnectorAddress, connectorKey, type TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
-import type { ClusterRecord, ConnectorRecord, LocationRecord, ReservationRecord } from '../ports/records.js';
+import type {
+  ClusterRecord,
+  ConnectorRecord,
+  LocationRecord,
+  ReservationRecord,
+  SessionNeedsRecord,
+} from '../ports/records.js';
 import {
   buildingLoadOf,
   type ClusterEntity,
@@ -48,6 +55,8 @@ export interface LocationRows {
   ofConnector(connector: ConnectorRecord): ProfileStack;
   /** Persisted outstanding grant of a connector; undefined without one. */
   reservationOf(connector: ConnectorRecord): ReservationRecord | undefined;
+  /** Declared needs of the car at the end of the last service; undefined without any. */
+  needsOf(connector: ConnectorRecord): SessionNeedsRecord | undefined;
   /** True if the connector did not comply at the end of the last service. */
   isDistrusted(connector: ConnectorRecord): boolean;
   /** Last state of the grid operator's limit; undefined without one. */
@@ -67,6 +76,7 @@ function connectorOf(
     spec: specOf(record, location),
     promised: rows.reservationOf(record),
     isDistrusted: rows.isDistrusted(record),
+    needs: rows.needsOf(record),
   };
 }
 
@@ -146,6 +156,8 @@ interface AssemblyOptions {
   readonly timing: GrantTiming;
   /** Ownership term of this service: the `epoch` of its grants. */
   readonly ownerTerm: number;
+  /** By name; those of the product by default. */
+  readonly policies?: Policies | undefined;
   /** An actor of the tenant threw, and must be rebuilt from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
@@ -182,7 +194,7 @@ export class Assembly {
 
   /** A rebuilt location keeps its meter values and cluster shares. */
   location(tenant: Tenant, record: LocationRecord, rows: LocationRows, now: EpochMs): void {
-    const { directory, clock } = this.#options;
+    const { directory, clock, policies = POLICIES } = this.#options;
     const held = tenant.locations.get(record.locationId);
     const linksBefore = new Map<ConnectorEntity, Link>();
     for (const connector of held?.connectors.values() ?? [])
@@ -197,6 +209,7 @@ export class Assembly {
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         buildingLoad: buildingLoadFor(record, held, now),
         billedWindow: billedWindowFor(record, held, rows.billedSoFar, now),
+        policy: record.policy === 'equal' ? undefined : policies[record.policy],
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
         fuses: fusesOf(record.connection, record.feeders),

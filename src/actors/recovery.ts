@@ -62,6 +62,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
     // For a running tenant this process has newer information on the chargers than the alarms.
     const distrusted = held === undefined ? distrustedOf(state.openAlarms) : NOBODY;
     const reservations = new Map(state.reservations.map((row) => [connectorKey(row), row]));
+    const needs = new Map(state.sessionNeeds.map((row) => [connectorKey(row), row]));
     const counted = new Map(state.billedWindows.map((row) => [row.locationId, row]));
     const standings = new Map(state.operatorEvents.map((event) => [event.locationId, event]));
     for (const record of state.locations) {
@@ -70,6 +71,7 @@ export function createRecovery(directory: Directory, assembly: Assembly): Recove
         own: stacks.ofLocation(record.locationId),
         ofConnector: stacks.ofConnector,
         reservationOf: (connector) => reservations.get(connectorKey(connector)),
+        needsOf: (connector) => needs.get(connectorKey(connector)),
         isDistrusted: (connector) => distrusted.has(connectorKey(connector)),
         operatorStanding: heldStanding(location) ?? standings.get(record.locationId),
         billedSoFar: counted.get(record.locationId),
@@ -151,6 +153,7 @@ function heldRows(location: LocationEntity): LocationRows {
     ofConnector: (connector) => connectors.get(connectorKey(connector))?.getSnapshot().context.stack ?? [],
     // Connectors that stay keep their outstanding grants.
     reservationOf: () => undefined,
+    needsOf: () => undefined,
     isDistrusted: () => false,
     operatorStanding: heldStanding(location),
     billedSoFar: undefined,

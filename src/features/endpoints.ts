@@ -9,6 +9,7 @@ import {
   removeClusterMember,
   updateCluster,
 } from './clusters/clusters.js';
+import { deleteSession, getSession, putSession } from './departures/departures.js';
 import { getLocationLive } from './live-views.js';
 import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
 import {
@@ -59,6 +60,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listAlarms,
   getConnectorSchedules,
   getConnectorHistory,
+  getSession,
+  putSession,
   getOrganizationHistory,
   getOperatorLimit,
   setOperatorLimit,
@@ -68,4 +71,5 @@ export const ENDPOINTS: readonly Endpoint[] = [
   cancelConnectorSchedule,
   cancelLocationSchedule,
   cancelOrganizationSchedule,
+  deleteSession,
 ];

@@ -2,6 +2,7 @@
 import type { z } from 'zod';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import { provisionedCredentials } from './credentials/provisioned.js';
+import { provisionedPolicySchema } from './departures/contract.js';
 import { provisionedOperatorSchema } from './operator-limit/contract.js';
 import { provisionedPeakShavingSchema } from './peak-shaving/contract.js';
 import { provisionedSiteMeterSchema } from './site-meter/contract.js';
@@ -16,6 +17,7 @@ const LIMIT_RULE_FIELDS = {
 export const LOCATION_FIELDS = {
   operator: provisionedOperatorSchema.optional(),
   siteMeter: provisionedSiteMeterSchema.optional(),
+  policy: provisionedPolicySchema,
   ...LIMIT_RULE_FIELDS,
 };
 

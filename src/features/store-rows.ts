@@ -7,6 +7,7 @@ import type { TenantState } from '../ports/records.js';
 import type { Change, ChangeOf, Submission } from '../ports/store.js';
 import { beginAlarms, changeAlarms, endAlarms, loadOpenAlarms } from './alarms/rows.js';
 import { loadClusters, writeClusters } from './clusters/rows.js';
+import { loadNeeds, putNeeds } from './departures/rows.js';
 import { loadReservations, putReservations } from './entitlements/rows.js';
 import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js';
 import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
@@ -33,6 +34,7 @@ const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
   'alarm.change': changeAlarms,
   'alarm.end': endAlarms,
   'operator.put': putOperatorEvents,
+  'needs.put': putNeeds,
   'billedWindow.put': putBilledWindows,
   'power.put': putPowerMinutes,
 };
@@ -68,6 +70,7 @@ export async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid):
     reservations: await loadReservations(trx, tenantUuid),
     openAlarms: await loadOpenAlarms(trx, tenantUuid),
     operatorEvents: await loadOperatorEvents(trx, tenantUuid),
+    sessionNeeds: await loadNeeds(trx, tenantUuid),
     billedWindows: await loadBilledWindows(trx, tenantUuid),
   };
 }

@@ -2,6 +2,7 @@
 
 import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
+import type { PolicyName } from '../../machines/policy/policies.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
@@ -26,13 +27,15 @@ export interface ProvisionedTenant extends TenantRecord {
   readonly oauthClients: readonly Pick<CredentialRecord, 'id' | 'secretHash' | 'scopes'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
-    'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'connection' | 'feeders'
+    'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'policy' | 'connection' | 'feeders'
   > & {
     readonly operator: (OperatorRecord & WithLogin) | null;
     /** Left out without a site meter. */
     readonly siteMeter?: (SiteMeterRecord & WithLogin) | null;
     /** Left out without rules. */
     readonly limitRules?: LimitRules;
+    /** Left out for equal shares. */
+    readonly policy?: PolicyName;
     /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];

@@ -7,6 +7,8 @@ import type { SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { PolicyName } from '../../machines/policy/policies.js';
+import type { StoredNeeds } from '../../machines/power/connector.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
@@ -73,6 +75,8 @@ export interface LocationRecord {
   readonly siteMeter: SiteMeterRecord | null;
   /** Rules of its further limits. */
   readonly limitRules: LimitRules;
+  /** Order in which cars with a declared departure are served. */
+  readonly policy: PolicyName;
   /** The fuse of the physical connection; null if none is provisioned. */
   readonly connection: Connection | null;
   /** The fuses behind the connection. */
@@ -159,6 +163,12 @@ export interface OperatorEventRecord extends OperatorStanding {
   readonly recordedAtMs: EpochMs;
 }
 
+/** Declared needs of the car at a connector, and its energy so far. */
+export interface SessionNeedsRecord extends StoredNeeds {
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+}
+
 /** Import of a location in its billed window so far. */
 export interface BilledWindowRecord extends BilledSoFar {
   readonly locationId: LocationId;
@@ -180,6 +190,8 @@ export interface TenantState {
   readonly openAlarms: readonly AlarmRecord[];
   /** The newest state of each location that ever had an operator. */
   readonly operatorEvents: readonly OperatorEventRecord[];
+  /** One for each connector whose car declared its needs. */
+  readonly sessionNeeds: readonly SessionNeedsRecord[];
   /** One for each location with a counted import. */
   readonly billedWindows: readonly BilledWindowRecord[];
 }

@@ -14,6 +14,7 @@ import type {
   PowerRecord,
   ProfileTarget,
   ReservationRecord,
+  SessionNeedsRecord,
   TenantState,
 } from './records.js';
 
@@ -48,6 +49,8 @@ export type Change =
   | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
   /** The present state of a location's grid operator limit: a row of its own, never deleted. */
   | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
+  /** Replaces the connector's row. */
+  | { readonly kind: 'needs.put'; readonly needs: SessionNeedsRecord }
   /** Replaces the location's row. */
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; a second write replaces it. */

@@ -177,6 +177,7 @@ const meter: ChargerTraffic<MeterMessage> = {
         status: 'Charging',
         powerW: 80_000,
         socPercent: 63,
+        chargingPreferences: { departureTime: '2026-06-01T17:00:00.000Z', energyNeedKwh: 40 },
         epoch: 4,
         seq: 9,
         limitW: 84_642,

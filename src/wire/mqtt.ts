@@ -2,8 +2,10 @@
 // costs only its message. The AsyncAPI document contains the descriptions, for charger makers.
 import { z } from 'zod';
 import { ACK_RESULTS, LEASE_KINDS, LIMIT_REASONS } from '../../machines/ledger/grant.js';
+import type { MeterReading } from '../../machines/power/meter-ledger.js';
 import { CHARGING_STATUSES } from '../../machines/values/charging-status.js';
 import { SESSION_STATES } from '../../machines/values/session-state.js';
+import { chargingPreferencesSchema, needOfPreferences } from './charging-preferences.js';
 
 // Wide enough for a megawatt charger, and for a car that feeds back.
 const MAX_POWER_W = 10_000_000;
@@ -68,6 +70,11 @@ export const meterSchema = z.object({
     .max(MAX_LEASE_S)
     .optional()
     .describe('Remaining time of that lease, s; left out without a lease.'),
+  chargingPreferences: chargingPreferencesSchema
+    .optional()
+    .describe(
+      'Needs of the car, as it or its driver declared them. They replace the last ones; left out, those count further.',
+    ),
   // For a charger whose lease clock others set: the service has to reserve for it before that happens.
   isEndOpen: z
     .boolean()
@@ -77,6 +84,15 @@ export const meterSchema = z.object({
     ),
 });
 export type MeterMessage = z.output<typeof meterSchema>;
+
+/** The message for the domain, with the declared need in its units. */
+export function readingOf(message: MeterMessage): MeterReading {
+  const { chargingPreferences } = message;
+  // Most messages declare nothing, and need no copy.
+  return chargingPreferences === undefined
+    ? message
+    : { ...message, need: needOfPreferences(chargingPreferences) };
+}
 
 const ofEveryConnector = {
   id: z.string().min(1).max(128).describe('connectorId, as provisioned.'),

@@ -55,6 +55,7 @@ export function location(
     operator: null,
     siteMeter: null,
     limitRules: {},
+    policy: 'equal',
     connection: null,
     feeders: [],
     connectors,
@@ -86,6 +87,7 @@ export const ROWS: TenantState = {
   reservations: [],
   openAlarms: [],
   operatorEvents: [],
+  sessionNeeds: [],
   billedWindows: [],
 };
 

@@ -14,6 +14,7 @@ const NOTHING: TenantState = {
   reservations: [],
   openAlarms: [],
   operatorEvents: [],
+  sessionNeeds: [],
   billedWindows: [],
 };
 

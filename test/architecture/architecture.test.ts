@@ -54,6 +54,7 @@ describe('The tree', () => {
       provisioned: ['machines/power/connector-registry.ts'],
       telemetry: ['machines/power/connector-readings.ts'],
       session: ['machines/power/reallocated-phases.ts'],
+      needs: ['machines/power/declared-cars.ts'],
       granted: ['machines/power/granted.ts'],
       failsafe: ['machines/power/failsafes.ts'],
       decided: ['machines/power/connector-targets.ts'],

@@ -48,7 +48,7 @@ const SHARED_BY_WAYS_IN_AND_OUT = [
 ];
 
 /** The layers of `machines/`, lowest first. No layer imports one above it. */
-const MACHINES = ['values', 'limits', 'ledger', 'power', 'session'];
+const MACHINES = ['values', 'policy', 'limits', 'ledger', 'power', 'session'];
 
 /** Every folder of `src/features/`. Its own files import it as one of their shared parts. */
 const EACH_FEATURE = 'features/*';
@@ -72,9 +72,10 @@ const OF_FEATURES = [
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   machines: [...MACHINES, 'xstate'],
   values: ['values'],
+  policy: ['values', 'policy'],
   limits: ['values', 'limits', 'xstate'],
   ledger: ['values', 'ledger'],
-  power: ['values', 'limits', 'ledger', 'power', 'xstate'],
+  power: ['values', 'policy', 'limits', 'ledger', 'power', 'xstate'],
   session: ['values', 'ledger', 'power', 'session', 'xstate'],
   ports: ['ports', ...MACHINES, 'knex'],
   wire: ['wire', ...MACHINES, 'ports', 'zod', 'zod-openapi'],

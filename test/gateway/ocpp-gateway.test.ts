@@ -10,7 +10,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { temporaryDirectory } from '../cli/headroom.js';
 import { eventually } from '../eventually.js';
 import { silentLog } from '../service/running-service.js';
-import { CLIENT, LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
+import { CHARGER, CLIENT, LEASE_S, type OcppSite, runOcppSite } from './ocpp-site.js';
 import { askUpgrade } from './raw-upgrade.js';
 
 let running: OcppSite | undefined;
@@ -235,6 +235,38 @@ describe('A message in OCPP 2.0.1 without a management system', () => {
     await expect(client.call('Nonsense', {})).rejects.toThrow();
     await expect(client.call('StatusNotification', { evseId: 'one' })).rejects.toThrow();
   });
+
+  it.each(['ocpp2.0.1', 'ocpp2.1'])(
+    'declares the needs of its car with %s, until the car leaves',
+    async (protocol) => {
+      const { client, service } = await connected(protocol);
+      client.handle(() => {
+        throw createRPCError('NotSupported');
+      });
+      const transactionInfo = { transactionId: 'tx-1', chargingState: 'SuspendedEVSE' };
+      await client.call('TransactionEvent', { ...EVENT, evse: { id: 1 }, transactionInfo });
+      const departureTime = '2030-06-01T06:00:00.000Z';
+      const acChargingParameters = {
+        energyAmount: 21_500,
+        evMinCurrent: 6,
+        evMaxCurrent: 32,
+        evMaxVoltage: 400,
+      };
+      const needs = { requestedEnergyTransfer: 'AC_three_phase', departureTime, acChargingParameters };
+      const answer = await client.call('NotifyEVChargingNeeds', { evseId: 1, chargingNeeds: needs });
+      expect(answer).toEqual({ status: 'Accepted' });
+      const session = async () =>
+        (await service.call('GET', `/chargers/${CHARGER}/connectors/1/session`)).body;
+      const preferences = { departureTime, energyNeedKwh: 21.5 };
+      await eventually(async () =>
+        expect(await session()).toMatchObject({ declared: [{ source: 'charger', preferences }] }),
+      );
+      await client.call('TransactionEvent', { ...EVENT, eventType: 'Ended', seqNo: 1, transactionInfo });
+      await eventually(async () =>
+        expect(await session()).toMatchObject({ error: { code: 'SESSION_NOT_FOUND' } }),
+      );
+    },
+  );
 
   it('may name the EVSE of a transaction only once, and the gateway remembers it', async () => {
     const { client, gateway } = await connected('ocpp2.0.1');

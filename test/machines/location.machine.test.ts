@@ -194,12 +194,15 @@ describe('A location', () => {
       from: { operator: { rule: OPERATOR, standing: undefined } },
     });
     run([readAs(20_000)], { inspect: watch.inspect, from: { buildingLoad: newLoad() } });
+    run([{ type: 'need.declared', key: KEY, source: 'api', need: { priority: 1 } }], {
+      inspect: watch.inspect,
+    });
     run([{ type: 'import.due', now: 200, nowMs: 200 }], {
       inspect: watch.inspect,
       from: { billedWindow: newWindow() },
     });
     expect(watch.untaken()).toEqual([]);
-    expect(watch.count).toBe(14);
+    expect(watch.count).toBe(15);
   });
 });
 

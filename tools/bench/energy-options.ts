@@ -1,6 +1,7 @@
 // Parses the command line of the energy bench; a mistake gives one readable line.
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
+import { POLICY_NAMES } from '../../machines/policy/policies.js';
 import { localInstantSchema } from '../../sim/scenario/moment.js';
 import { COLUMNS } from './energy-scenario.js';
 
@@ -17,6 +18,10 @@ const OPTIONS = {
   'time-zone': { type: 'string' },
   jobs: { type: 'string', default: '1' },
   seed: { type: 'string', default: '1' },
+  policies: { type: 'string', default: 'equal' },
+  declared: { type: 'string', default: '1' },
+  'time-error': { type: 'string', default: '0' },
+  'need-error': { type: 'string', default: '0' },
 } as const;
 
 function numberSchema(min: number, max: number) {
@@ -49,6 +54,10 @@ const optionsSchema = z.object({
   'time-zone': z.string().optional(),
   jobs: wholeSchema(1, 64),
   seed: wholeSchema(0, 2 ** 31 - 1),
+  policies: listSchema(z.enum(POLICY_NAMES, `must be of ${POLICY_NAMES.join(', ')}`)),
+  declared: numberSchema(0, 1),
+  'time-error': numberSchema(0, 24),
+  'need-error': numberSchema(0, 1),
 });
 export type EnergyOptions = z.output<typeof optionsSchema>;
 

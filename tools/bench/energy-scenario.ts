@@ -1,6 +1,7 @@
 // The site of the energy bench as a scenario: a single-phase station at 208 V for each station in a file of sessions,
 // and the sessions.
 import { resolve } from 'node:path';
+import type { PolicyName } from '../../machines/policy/policies.js';
 import { parseScenario } from '../../sim/scenario/parse-scenario.js';
 import type { Scenario } from '../../sim/scenario/scenario.js';
 import { toInstant } from '../../src/wire/instants.js';
@@ -13,14 +14,25 @@ import { readSessions, type SessionFile, type Window } from './energy-sessions.j
 export const COLUMNS = ['ideal', 'calm', 'forgetful', 'heavy'] as const;
 export type Column = (typeof COLUMNS)[number];
 
+/** Error of declarations: of the departure, ms, and of the need, as a share; `declared` is the share of all sessions. */
+export interface Declared {
+  readonly declared: number;
+  readonly timeErrorMs: number;
+  readonly needError: number;
+}
+
 /** One cell of the table. */
 export interface EnergyCase extends Window {
   readonly column: Column;
   readonly capKw: number;
   readonly sessions: SessionFile;
   readonly seed: number;
+  readonly policy: PolicyName;
+  readonly declared: Declared;
 }
 
+/** Highest power of the cars, unless the file names it. */
+export const CAR_KW = 6.6;
 const MAX_A = 32;
 const VOLTAGE_V = 208;
 const FAILSAFE_A = 6;
@@ -48,7 +60,8 @@ export function settingsOf(column: Column): Readonly<Record<string, string>> {
 }
 
 /** @throws UnusableFileError if the file of sessions cannot be used. */
-export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs }: EnergyCase): Scenario {
+export function energyScenario(energyCase: EnergyCase): Scenario {
+  const { column, capKw, sessions, seed, fromMs, untilMs, policy, declared } = energyCase;
   const { path, energy, timeZone } = sessions;
   const stations = new Set(readSessions(sessions).map(({ station }) => station));
   const file = {
@@ -63,13 +76,21 @@ export function energyScenario({ column, capKw, sessions, seed, fromMs, untilMs 
       chargers: stations.size,
       connectors: 1,
       permanentLimitKw: capKw,
+      policy,
       phases: 1,
       voltageV: VOLTAGE_V,
       maxCurrentA: MAX_A,
       failsafeA: FAILSAFE_A,
     },
     sessions: { csv: { file: resolve(path), from: toInstant(fromMs), energy, timeZone } },
-    vehicles: [{ name: 'car', maxKw: 6.6, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
+    ...(policy !== 'equal' && {
+      departures: {
+        declared: declared.declared,
+        timeError: `${declared.timeErrorMs}ms`,
+        needError: declared.needError,
+      },
+    }),
+    vehicles: [{ name: 'car', maxKw: CAR_KW, phases: 1, ...(column === 'ideal' ? { ideal: true } : {}) }],
     faults: column === 'heavy' ? 'heavy' : 'none',
   };
   // JSON is valid YAML.

@@ -1,6 +1,7 @@
 // Energy delivered on recorded sessions: by the service without and with faults, next to algorithms and the optimum.
 import { Worker } from 'node:worker_threads';
 import Table from 'cli-table3';
+import type { PolicyName } from '../../machines/policy/policies.js';
 import type { RecordedSession } from '../../sim/sessions/sessions-of.js';
 import { sessionsOf } from '../../sim/sessions/sessions-of.js';
 import { systemClock } from '../../src/clock.js';
@@ -11,7 +12,7 @@ import { optimumKwh } from './energy-optimum.js';
 import { type EnergyOptions, OptionError, readOptions } from './energy-options.js';
 import { deliveredKwh, POLICIES } from './energy-policies.js';
 import type { EnergyFigures } from './energy-run.js';
-import { COLUMNS, type Column, type EnergyCase, energyScenario } from './energy-scenario.js';
+import { type Column, type EnergyCase, energyScenario } from './energy-scenario.js';
 import {
   readSessions,
   type SessionFile,
@@ -36,6 +37,7 @@ const BUSY_DAY_MS = Date.UTC(2019, 2, 12, 12);
 
 interface Cell extends EnergyFigures {
   readonly column: Column;
+  readonly policy: PolicyName;
   readonly capKw: number;
 }
 
@@ -55,10 +57,11 @@ async function runAll(cases: readonly EnergyCase[], jobs: number): Promise<reado
   async function work(): Promise<void> {
     for (let next = left.shift(); next !== undefined; next = left.shift()) {
       const beganMs = systemClock.monotonicMs();
-      const cell = { column: next.column, capKw: next.capKw, ...(await runCase(next)) };
+      const { column, policy, capKw } = next;
+      const cell = { column, policy, capKw, ...(await runCase(next)) };
       const seconds = Math.round((systemClock.monotonicMs() - beganMs) / 1000);
       cells.push(cell);
-      remark(`${cell.column}, ${cell.capKw} kW: ${JSON.stringify({ ...cell, seconds })}`);
+      remark(`${nameOf(cell)}, ${cell.capKw} kW: ${JSON.stringify({ ...cell, seconds })}`);
     }
   }
   await Promise.all(Array.from({ length: jobs }, work));
@@ -72,43 +75,55 @@ function percentOf(part: number, whole: number): string {
 /** Both tables: the delivered energy, and the conduct of the cases. */
 function printTables(cells: readonly Cell[], sessions: readonly SteppedSession[], capsKw: readonly number[]) {
   const requestedKwh = energyOf(sessions);
-  const columns = COLUMNS.filter((column) => cells.some((cell) => cell.column === column));
+  const columns = [...new Set(cells.map(nameOf))];
   const style = { head: [], border: [] };
   const energy = new Table({ head: ['% of requested', 'optimum', ...POLICIES, ...columns], style });
   for (const capKw of capsKw) {
     const kwh = [
       optimumKwh(sessions, capKw),
       ...POLICIES.map((policy) => deliveredKwh(policy, sessions, capKw)),
-      ...columns.map((column) => cellOf(cells, column, capKw)?.deliveredKwh ?? Number.NaN),
+      ...columns.map((name) => cellOf(cells, name, capKw)?.deliveredKwh ?? Number.NaN),
     ];
     energy.push([`${capKw} kW`, ...kwh.map((each) => percentOf(each, requestedKwh))]);
   }
-  const head = ['', 'overshoot kWs', 'starts a session', 'stops a session', 'fairness', 'violations'];
+  const head = [
+    '',
+    'overshoot kWs',
+    'starts a session',
+    'stops a session',
+    'fairness',
+    'short',
+    'violations',
+  ];
   const quality = new Table({ head, style });
-  for (const { column, capKw, fairness, ...cell } of cells) {
+  for (const cell of cells) {
+    const { capKw, fairness, short } = cell;
     const turns = [cell.startsPerSession, cell.stopsPerSession].map((times) => times.toFixed(2));
-    const name = `${column}, ${capKw} kW`;
-    quality.push([name, cell.overshootKws, ...turns, fairness.toFixed(3), cell.violations]);
+    const name = `${nameOf(cell)}, ${capKw} kW`;
+    quality.push([name, cell.overshootKws, ...turns, fairness.toFixed(3), short, cell.violations]);
   }
   for (const table of [energy, quality]) for (const line of table.toString().split('\n')) remark(line);
 }
 
-function cellOf(cells: readonly Cell[], column: Column, capKw: number): Cell | undefined {
-  return cells.find((cell) => cell.column === column && cell.capKw === capKw);
+/** The column, with the policy unless that is `equal`. */
+function nameOf({ column, policy }: Pick<Cell, 'column' | 'policy'>): string {
+  return policy === 'equal' ? column : `${column} ${policy}`;
+}
+
+function cellOf(cells: readonly Cell[], name: string, capKw: number): Cell | undefined {
+  return cells.find((cell) => nameOf(cell) === name && cell.capKw === capKw);
 }
 
 function energyOf(sessions: readonly SteppedSession[]): number {
   return sessions.reduce((sum, { energyKwh }) => sum + energyKwh, 0);
 }
 
-function figureOf(
-  { column, capKw, overshootKws, violations, deliveredKwh: ours }: Cell,
-  equalKwh: number,
-): Figure {
+function figureOf(cell: Cell, equalKwh: number): Figure {
+  const { column, capKw, overshootKws, violations, deliveredKwh: ours } = cell;
   const share = ours / equalKwh;
   const goal = GOALS[column];
   return {
-    name: `Energy against equal share, ${column}, ${capKw} kW; overshoot ${overshootKws} kWs`,
+    name: `Energy against equal share, ${nameOf(cell)}, ${capKw} kW; overshoot ${overshootKws} kWs`,
     measured: `${(100 * share).toFixed(1)} %`,
     goal: goal === undefined ? 'no overshoot' : `≥ ${100 * goal} %, no overshoot`,
     met: share >= (goal ?? 0) && overshootKws === 0 && violations === 0,
@@ -137,12 +152,19 @@ function steppedIn(window: Window, sessions: readonly RecordedSession[], path: s
 }
 
 async function measure(file: SessionFile, options: EnergyOptions): Promise<void> {
-  const { caps, columns, jobs, seed } = options;
+  const { caps, columns, jobs, seed, policies } = options;
+  const declared = {
+    declared: options.declared,
+    timeErrorMs: Math.round(options['time-error'] * 3_600_000),
+    needError: options['need-error'],
+  };
   const recorded = readSessions(file);
   const window = windowOf(options, recorded);
   const sessions = steppedIn(window, recorded, file.path);
-  const common = { sessions: file, seed, ...window };
-  const cases = columns.flatMap((column) => caps.map((capKw) => ({ column, capKw, ...common })));
+  const common = { sessions: file, seed, declared, ...window };
+  const cases = columns.flatMap((column) =>
+    policies.flatMap((policy) => caps.map((capKw) => ({ column, policy, capKw, ...common }))),
+  );
   // A problem of the file is reported before any case runs.
   for (const first of cases.slice(0, 1)) sessionsOf(energyScenario(first), seed);
   remark(

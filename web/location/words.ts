@@ -28,6 +28,7 @@ export const REASON_WORDS: Readonly<Record<LimitReason, string>> = {
   demand: 'Full demand',
   fairShare: 'Fair share',
   clusterShare: 'Cluster share',
+  departure: 'By departure',
   waiting: 'More soon',
   paused: 'Waits its turn',
   lock: 'Lock',

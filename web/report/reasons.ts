@@ -47,6 +47,7 @@ export const GROUP_OF_REASON: Readonly<Record<LimitReason, ReasonGroup>> = {
   demand: 'free',
   fairShare: 'shared',
   clusterShare: 'shared',
+  departure: 'shared',
   waiting: 'waiting',
   paused: 'paused',
   minimumPause: 'paused',

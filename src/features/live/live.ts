@@ -51,6 +51,8 @@ const SENTENCES: Readonly<Record<LimitReason, (explained: Explained) => string>>
   demand: () => 'The car draws less than it may: the limit is its draw plus one step.',
   fairShare: (explained) => shareText(explained),
   clusterShare: (explained) => shareText(explained),
+  departure: ({ limit }) =>
+    `The ${limitText(limit)} does not suffice for every car. Cars with a declared departure are served in the order of the location’s policy.`,
   waiting: () => 'The connector gets more as soon as other chargers have followed their lower limits.',
   paused: ({ limit, fullCircuitPhase, lockLimitKw }) => {
     if (lockLimitKw !== null)

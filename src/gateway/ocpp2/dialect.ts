@@ -1,6 +1,6 @@
 // The dialect of OCPP 2.0.1 and 2.1: the gateway's requests, the charger's calls, and a guard against a CSMS.
 
-import type { LimitSlot } from '../../../machines/session/gateway-request.js';
+import type { LimitSlot, ReportedNeeds } from '../../../machines/session/gateway-request.js';
 import {
   BEGINS_BEFORE_S,
   type RateUnit,
@@ -45,8 +45,10 @@ import {
   authorizeSchema,
   bootSchema,
   type ChangedVariable,
+  type ChargingNeeds,
   changedVariablesSchema,
   changeVariablesSchema,
+  chargingNeedsSchema,
   clearProfileSchema,
   compositeSchema,
   eventTokenSchema,
@@ -340,6 +342,21 @@ const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
   Idle: 'Finishing',
 };
 
+const WH_PER_KWH = 1000;
+
+/** A car that states no energy declares its departure alone. */
+function needsOf({
+  departureTime,
+  acChargingParameters,
+  dcChargingParameters,
+}: ChargingNeeds): ReportedNeeds {
+  const energyWh = acChargingParameters?.energyAmount ?? dcChargingParameters?.energyAmount;
+  return {
+    ...(departureTime !== undefined && { departureTime: new Date(departureTime).toISOString() }),
+    ...(energyWh !== undefined && { energyNeedKwh: energyWh / WH_PER_KWH }),
+  };
+}
+
 interface Parts extends CallParts {
   /** EVSE numbers of the charger. */
   readonly evses: readonly number[];
@@ -378,6 +395,9 @@ export class Ocpp201Events implements OcppEvents {
       this.#metered(evseId, undefined, meterValue, nowMs);
     } else if (method === 'TransactionEvent') {
       this.#transaction(params, nowMs);
+    } else if (method === 'NotifyEVChargingNeeds') {
+      const { evseId, chargingNeeds } = read(chargingNeedsSchema, params);
+      session.receivedNeeds(evseId, needsOf(chargingNeeds), nowMs);
     }
     if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }
@@ -404,8 +424,8 @@ export class Ocpp201Events implements OcppEvents {
       }
       case 'Authorize':
         return { idTokenInfo: { status: await askIdTag(read(authorizeSchema, params).idToken.idToken) } };
-      // The gateway needs no charging needs: the demand of a car shows in its draw.
       case 'NotifyEVChargingNeeds':
+        return { status: 'Accepted' };
       case 'NotifyEVChargingSchedule':
       case 'SignCertificate':
         return { status: 'Rejected' };

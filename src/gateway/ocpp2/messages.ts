@@ -49,6 +49,23 @@ export const transactionEventSchema = z.object({
   evse: z.object({ id: evse, connectorId: connector.optional() }).optional(),
   meterValue: meterValueSchema.default([]),
 });
+/** Energies in Wh. `energyAmount` is the energy until the departure (OCPP 2.0.1 part 2, section 2.11). */
+export const chargingNeedsSchema = z.object({
+  evseId: evse,
+  chargingNeeds: z.object({
+    departureTime: instant.optional().catch(undefined),
+    acChargingParameters: z
+      .object({ energyAmount: z.number().min(0) })
+      .optional()
+      .catch(undefined),
+    dcChargingParameters: z
+      .object({ energyAmount: z.number().min(0).optional() })
+      .optional()
+      .catch(undefined),
+  }),
+});
+export type ChargingNeeds = z.output<typeof chargingNeedsSchema>['chargingNeeds'];
+
 /** The token that began or ended the transaction, for the answer. */
 export const eventTokenSchema = z.object({ idToken: z.object({ idToken: text }).optional() });
 export const authorizeSchema = z.object({ idToken: z.object({ idToken: text }) });

@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Log } from '../../ports/log.js';
 import type { ConnectorMeter, TelemetryHandler, TopicMemo } from '../../ports/telemetry.js';
 import { createRareLog, type RareLog } from '../../rare-log.js';
-import { ackSchema, meterSchema, stateSchema } from '../../wire/mqtt.js';
+import { ackSchema, meterSchema, readingOf, stateSchema } from '../../wire/mqtt.js';
 import {
   PREFIX_LEVELS,
   parseSiteTopic,
@@ -84,7 +84,7 @@ export class Telemetry {
     const { data, error } = meterSchema.safeParse(parseJson(payload));
     if (error !== undefined) {
       this.#drop(topic, 'meter', error);
-    } else if (meter.record(data, this.#clock.monotonicMs()) === 'refused') {
+    } else if (meter.record(readingOf(data), this.#clock.monotonicMs()) === 'refused') {
       this.#count('meter', 'stale');
     } else {
       this.#acceptedMeters.inc();

@@ -310,6 +310,22 @@ function tablesOf02({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/** No foreign key: these rows share commits with clients' writes, and must not make those fail. */
+function departures({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table session_needs (
+      tenant_uuid ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      session_id ${text},
+      declared ${text} not null,
+      delivered_wh double precision not null check (delivered_wh >= 0),
+      register_wh double precision,
+      primary key (tenant_uuid, controller_uuid, connector_id)
+    ) ${end}`,
+  ];
+}
+
 const SHARDS = 16;
 
 /** The history of a credential: NULL in rows of release 0.1. */
@@ -403,6 +419,17 @@ const ALL: readonly NamedMigration[] = [
         );
     },
   },
+  {
+    name: '0025-departures',
+    async up(knex) {
+      await knex.raw('alter table locations add column policy text');
+      await runAll(knex, departures(dialectOf(knex)));
+    },
+    async down(knex) {
+      await dropTables(knex, departures(dialectOf(knex)));
+      await knex.raw('alter table locations drop column policy');
+    },
+  },
 ];
 
 /** Records the names of migrations that ran. */
@@ -422,6 +449,6 @@ export async function joinUnreleased(knex: Knex): Promise<void> {
   if (!(await knex.schema.hasTable(MIGRATIONS_TABLE))) return;
   const last = await knex(MIGRATIONS_TABLE).where({ name: LAST_UNRELEASED }).first('batch', 'migration_time');
   if (last === undefined) return;
-  await knex(MIGRATIONS_TABLE).where('name', '>=', '0004').delete();
+  await knex(MIGRATIONS_TABLE).whereBetween('name', ['0004', LAST_UNRELEASED]).delete();
   await knex(MIGRATIONS_TABLE).insert({ ...last, name: RELEASE_02 });
 }

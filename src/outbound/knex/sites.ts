@@ -1,6 +1,7 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
 import type { LimitRules } from '../../../machines/limits/limit-rules.js';
+import type { PolicyName } from '../../../machines/policy/policies.js';
 import type { Connection, Feeder, PhaseRotation } from '../../../machines/power/fuses.js';
 import {
   type ConnectorId,
@@ -38,6 +39,8 @@ interface LocationRow extends RuleCells {
   readonly connection: string | null;
   /** JSON of a list of `Feeder`. */
   readonly feeders: string | null;
+  /** null: equal shares. */
+  readonly policy: PolicyName | null;
 }
 
 interface ChargerRow {
@@ -79,6 +82,7 @@ const LOCATIONS = {
     connection: 'text',
     feeders: 'text',
     peak_shaving: 'text',
+    policy: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -153,6 +157,7 @@ export async function loadLocations(
     operator: operatorAt.get(row.location_id) ?? null,
     siteMeter: siteMeterAt.get(row.location_id) ?? null,
     limitRules: limitRulesOf(row),
+    policy: row.policy ?? 'equal',
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
@@ -288,6 +293,7 @@ function planLocation(
     grid_limit_kw: location.gridLimitKw,
     ...fuseCells(location),
     ...ruleCellsOf(location.limitRules ?? {}),
+    policy: policyCellOf(location),
   };
   const action = actionOf(before, row);
   if (action !== 'unchanged') plan.locations.push(row);
@@ -295,6 +301,11 @@ function planLocation(
     plan.permanentLimits.push({ tenantUuid, locationId, limitKw, atMs });
   }
   return { action, kind: 'location', id: locationId };
+}
+
+/** Equal shares have no cell, as before there were policies. */
+function policyCellOf({ policy = 'equal' }: ProvisionedLocation): PolicyName | null {
+  return policy === 'equal' ? null : policy;
 }
 
 /** The JSON is the same each time, so that the same file changes nothing. */

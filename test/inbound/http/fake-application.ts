@@ -135,7 +135,25 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     reserveBoundsKw: [2, 5],
     pvRaisesHeadroom: false,
   };
+  const session = {
+    sessionId: null,
+    deliveredKwh: 0,
+    preferences: { departureTime: INSTANT, energyNeedKwh: 20 },
+    declared: [],
+  };
   const answers: Answers = {
+    getSession({ path: { controllerUuid = '', connectorId = '' } }) {
+      knownConnector(controllerUuid, connectorId);
+      return { controllerUuid, connectorId, ...session };
+    },
+    async putSession({ path: { controllerUuid = '', connectorId = '' } }) {
+      knownConnector(controllerUuid, connectorId);
+      return { controllerUuid, connectorId, ...session };
+    },
+    async deleteSession({ path: { controllerUuid = '', connectorId = '' } }) {
+      knownConnector(controllerUuid, connectorId);
+      return { controllerUuid, connectorId, ...session };
+    },
     listLocations() {
       return { locations: [summary], count: 1, nextCursor: null };
     },

@@ -80,6 +80,9 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['w', 'GET', '/v1/credentials/clients', 'credentials:write'],
   ['x', 'POST', '/v1/credentials/clients', 'credentials:write', CREDENTIAL],
   ['y', 'DELETE', '/v1/credentials/clients/spare-client', 'credentials:write'],
+  ['z', 'GET', '/v1/chargers/q1-a/connectors/1/session', 'locations:read'],
+  ['A', 'PUT', '/v1/chargers/q1-a/connectors/1/session', 'chargers:write', { priority: 3 }],
+  ['B', 'DELETE', '/v1/chargers/q1-a/connectors/1/session', 'chargers:write'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];

@@ -1,7 +1,7 @@
 // The contract of every database behind the Store port: one test file for each engine runs it.
 
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { ClusterId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
+import type { ClusterId, ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
 import {
   readPermanentLimits,
@@ -201,6 +201,7 @@ export function describeStore(server: () => DatabaseServer): void {
         operator: null,
         siteMeter: null,
         limitRules: {},
+        policy: 'equal',
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
@@ -527,6 +528,26 @@ export function describeStore(server: () => DatabaseServer): void {
       expect((await store.loadTenant(RIVAL)).billedWindows).toEqual([]);
     });
 
+    it('keeps the newest needs of the car at a connector, for connectors of the tenant only', async () => {
+      const needs = (controllerUuid: ControllerUuid, deliveredWh: number) =>
+        ({
+          kind: 'needs.put',
+          needs: {
+            controllerUuid,
+            connectorId: '1' as ConnectorId,
+            session: 'visit-1',
+            declared: { api: { departsAtMs: 1_780_300_800_000, energyWh: 0.1 + 0.2 } },
+            deliveredWh,
+            registerWh: undefined,
+          },
+        }) as const;
+      const rivals = 'rival-crane' as ControllerUuid;
+      await store.append(HARBOUR, [needs(CRANE, 1.5)]);
+      await store.append(HARBOUR, [needs(CRANE, 0.1 + 0.2), needs(rivals, 7)]);
+      expect((await store.loadTenant(HARBOUR)).sessionNeeds).toEqual([needs(CRANE, 0.1 + 0.2).needs]);
+      expect((await store.loadTenant(RIVAL)).sessionNeeds).toEqual([]);
+    });
+
     it('returns nothing for an unknown tenant, and refuses its writes', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET)]);
       const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
@@ -537,6 +558,7 @@ export function describeStore(server: () => DatabaseServer): void {
         reservations: [],
         openAlarms: [],
         operatorEvents: [],
+        sessionNeeds: [],
         billedWindows: [],
       });
       expect(await store.read((trx) => readProfileHistory(trx, nobody, QUAY_TARGET, ALL_TIME))).toEqual([]);

@@ -1,0 +1,77 @@
+// Declared needs of a connector's car, and the energy that it has received. Only this module writes `Needs`.
+
+import type { DeclaredCar } from '../policy/policies.js';
+import { isSameNeed, type NeedSource, needOf, type SessionNeed } from '../policy/session-needs.js';
+import type { EpochMs } from '../values/time.js';
+import { type Connector, createNeeds, turnOf, type Writing } from './connector.js';
+import type { MeterReading } from './meter-ledger.js';
+
+const MS_PER_H = 3_600_000;
+
+type Written = Writing<'needs'>;
+
+/** Replaces the declarations of one source; undefined withdraws them. True if they change. */
+export function declareNeed({ needs }: Written, source: NeedSource, need: SessionNeed | undefined): boolean {
+  const { [source]: before, ...others } = needs.declared;
+  if (isSameNeed(before, need)) return false;
+  needs.declared = need === undefined ? others : { ...others, [source]: need };
+  return true;
+}
+
+/** The car left, so its declarations end. */
+function endStay({ needs }: Written): void {
+  Object.assign(needs, createNeeds());
+}
+
+/**
+ * Counts the energy of a reading: the register's increase, or else the power since the reading before, for as long as
+ * that was fresh.
+ * @param isSameCar false if the reading is of no car, or of another one than the reading before
+ */
+export function countEnergy(
+  connector: Written,
+  { energyWh, powerW, session }: MeterReading,
+  isSameCar: boolean,
+  nowMs: number,
+): void {
+  const { needs, telemetry, car } = connector;
+  const isOther = needs.isFromBefore ? session !== needs.session || !car.demand.hasCar : !isSameCar;
+  if (isOther) endStay(connector);
+  needs.isFromBefore = false;
+  needs.session = session;
+  if (energyWh !== undefined && needs.registerWh !== undefined && energyWh >= needs.registerWh)
+    needs.deliveredWh += energyWh - needs.registerWh;
+  else if (needs.countedAtMs !== undefined)
+    needs.deliveredWh +=
+      (needs.countedW * Math.min(nowMs - needs.countedAtMs, telemetry.slot.staleAfterMs)) / MS_PER_H;
+  needs.registerWh = energyWh;
+  needs.countedAtMs = nowMs;
+  needs.countedW = powerW;
+}
+
+/**
+ * The car for a policy; undefined if it has not declared both a departure and a need, or if its departure is over: then
+ * it shares equally. Its need is at most the energy that it can take in its stay, so that a false need buys nothing.
+ * @param mostW the highest power that it can use
+ */
+export function declaredCarOf(
+  connector: Connector,
+  mostW: number,
+  { now, nowMs }: { readonly now: EpochMs; readonly nowMs: number },
+): DeclaredCar | undefined {
+  const { key, needs, car } = connector;
+  const { departsAtMs, energyWh, minimumWh = 0, priority = 0 } = needOf(needs);
+  if (departsAtMs === undefined || energyWh === undefined || departsAtMs <= now || mostW <= 0)
+    return undefined;
+  const stayMs = departsAtMs - (now - (nowMs - car.demand.arrivedAtMs));
+  return {
+    key,
+    departsAtMs,
+    needWh: Math.min(energyWh, Math.max(needs.deliveredWh, (mostW * stayMs) / MS_PER_H)),
+    deliveredWh: needs.deliveredWh,
+    minimumWh,
+    priority,
+    mostW,
+    isCharging: turnOf(connector).onSinceMs !== undefined,
+  };
+}

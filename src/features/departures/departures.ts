@@ -1,0 +1,176 @@
+// Departures: needs of the car at a connector, declared over REST, and its energy over a restart.
+
+import { NEED_SOURCES, needOf, type SessionNeed } from '../../../machines/policy/session-needs.js';
+import { linkOf } from '../../../machines/power/connector.js';
+import { DomainError } from '../../../machines/values/errors.js';
+import { type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
+import type { ConnectorEntity, Directory } from '../../actors/directory.js';
+import type { BatchedWrites } from '../../enforcement/batched-writes.js';
+import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
+import type { Cancel, Clock } from '../../ports/clock.js';
+import type { SessionNeedsRecord } from '../../ports/records.js';
+import {
+  chargingPreferencesSchema,
+  needOfPreferences,
+  preferencesOf,
+} from '../../wire/charging-preferences.js';
+import { toInstant } from '../../wire/instants.js';
+import { type SessionView, sessionSchema } from './contract.js';
+
+const PATH = '/v1/chargers/{controllerUuid}/connectors/{connectorId}/session';
+
+export const getSession = endpoint({
+  operationId: 'getSession',
+  method: 'get',
+  path: PATH,
+  ...EXTENSION,
+  tag: 'chargers',
+  scope: 'locations:read',
+  summary: 'Read the needs and the energy of the car at a connector',
+  responseSchema: sessionSchema,
+  errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND'],
+  handle: (core, { tenantUuid, path }) => viewOfSession(requireCar(core, tenantUuid, path)),
+});
+
+/** Replaces the declarations over REST. They end with the car. */
+export const putSession = endpoint({
+  operationId: 'putSession',
+  method: 'put',
+  path: PATH,
+  ...EXTENSION,
+  tag: 'chargers',
+  scope: 'chargers:write',
+  summary: 'Declare the departure and the needs of the car at a connector',
+  requestSchema: chargingPreferencesSchema,
+  responseSchema: sessionSchema,
+  errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND', 'TARGET_INACTIVE'],
+  async handle(core, { tenantUuid, path, body }) {
+    const connector = requireCar(core, tenantUuid, path);
+    requireActiveConnector(connector);
+    const need = needOfPreferences(body);
+    const now = core.clock.nowMs();
+    if (need.departsAtMs !== undefined && need.departsAtMs <= now)
+      throw new DomainError(
+        'INVALID_REQUEST_BODY',
+        `departureTime: must be in the future; the service's clock reads ${toInstant(now)}`,
+      );
+    await declareOverRest(core, connector, need);
+    return viewOfSession(connector);
+  },
+});
+
+/** Withdraws the declarations over REST; those of other sources count again. */
+export const deleteSession = endpoint({
+  operationId: 'deleteSession',
+  method: 'delete',
+  path: PATH,
+  ...EXTENSION,
+  tag: 'chargers',
+  scope: 'chargers:write',
+  summary: 'Withdraw the needs that were declared over REST',
+  responseSchema: sessionSchema,
+  errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND'],
+  async handle(core, { tenantUuid, path }) {
+    const connector = requireCar(core, tenantUuid, path);
+    await declareOverRest(core, connector, undefined);
+    return viewOfSession(connector);
+  },
+});
+
+/** The declaration is on disk before it counts. */
+async function declareOverRest(
+  core: Core,
+  connector: ConnectorEntity,
+  need: SessionNeed | undefined,
+): Promise<void> {
+  const { location, control } = connector;
+  const record = recordOf(connector);
+  const { api: _, ...others } = record.declared;
+  const declared = need === undefined ? others : { ...others, api: need };
+  const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
+  await core.store.append(location.tenant.tenantUuid, [change]);
+  core.directory.sendToLocation(location, { type: 'need.declared', key: control.key, source: 'api', need });
+}
+
+/** @throws DomainError SESSION_NOT_FOUND if no car is known to be there */
+function requireCar(
+  core: Core,
+  tenantUuid: Parameters<typeof findConnector>[1],
+  path: Parameters<typeof findConnector>[2],
+): ConnectorEntity {
+  const connector = findConnector(core.directory, tenantUuid, path);
+  core.expireReadings(connector.location);
+  const { control } = connector;
+  const isKnown = control.telemetry.slot.receivedAtMs !== undefined && linkOf(control) !== 'offline';
+  if (!isKnown || !control.car.demand.hasCar)
+    throw new DomainError(
+      'SESSION_NOT_FOUND',
+      'No car is at this connector; declare its needs once it is plugged in.',
+    );
+  return connector;
+}
+
+function viewOfSession({ record, control: { needs } }: ConnectorEntity): SessionView {
+  return {
+    controllerUuid: record.controllerUuid,
+    connectorId: record.connectorId,
+    sessionId: needs.session ?? null,
+    deliveredKwh: Math.round(needs.deliveredWh) / 1000,
+    preferences: preferencesOf(needOf(needs)),
+    declared: NEED_SOURCES.flatMap((source) => {
+      const need = needs.declared[source];
+      return need === undefined ? [] : [{ source, preferences: preferencesOf(need) }];
+    }),
+  };
+}
+
+function recordOf({ record, control: { needs } }: ConnectorEntity): SessionNeedsRecord {
+  const { declared, deliveredWh, registerWh, session } = needs;
+  const { controllerUuid, connectorId } = record;
+  return { controllerUuid, connectorId, declared, deliveredWh, registerWh, session };
+}
+
+const KEEP_EVERY_MS = 60_000;
+
+/** Stores the energy of declared cars every minute, and the end of their stays, so that a restart continues them. */
+export class SessionProgress {
+  readonly #clock: Clock;
+  readonly #directory: Directory;
+  readonly #bookkeeping: Pick<BatchedWrites, 'write'>;
+  /** Connectors with a row on disk. */
+  readonly #stored = new WeakSet<ConnectorEntity>();
+  #cancel: Cancel = () => {};
+
+  constructor(parts: {
+    readonly clock: Clock;
+    readonly directory: Directory;
+    readonly bookkeeping: Pick<BatchedWrites, 'write'>;
+  }) {
+    this.#clock = parts.clock;
+    this.#directory = parts.directory;
+    this.#bookkeeping = parts.bookkeeping;
+  }
+
+  start(): void {
+    this.#cancel = this.#clock.after(KEEP_EVERY_MS, () => {
+      this.#keep();
+      this.start();
+    });
+  }
+
+  stop(): void {
+    this.#cancel();
+    this.#keep();
+  }
+
+  #keep(): void {
+    for (const { tenantUuid, connectors } of this.#directory.tenants.values())
+      for (const connector of connectors.values()) {
+        const isDeclared = Object.keys(connector.control.needs.declared).length > 0;
+        if (!isDeclared && !this.#stored.has(connector)) continue;
+        if (isDeclared) this.#stored.add(connector);
+        else this.#stored.delete(connector);
+        this.#bookkeeping.write(tenantUuid, { kind: 'needs.put', needs: recordOf(connector) });
+      }
+  }
+}

@@ -1,0 +1,66 @@
+// Needs of a car on the wire, named as the charging preferences of OCPI 2.2.1 (sessions, section 9.3.2).
+import { z } from 'zod';
+import type { SessionNeed } from '../../machines/policy/session-needs.js';
+import { fromInstant, toInstant } from './instants.js';
+import { mustBe } from './plain-errors.js';
+import { instantSchema } from './rest.js';
+
+const MOST_KWH = 10_000;
+const ENERGY_RULE = `a number from 0 to ${MOST_KWH}, in kWh`;
+const HIGHEST_PRIORITY = 10;
+const PRIORITY_RULE = `a whole number from 0 to ${HIGHEST_PRIORITY}`;
+
+function energySchema() {
+  return z.number(mustBe(ENERGY_RULE)).min(0).max(MOST_KWH);
+}
+
+const preferencesShape = {
+  departureTime: instantSchema
+    .optional()
+    .meta({ description: 'Instant at which the car leaves.', example: '2030-06-01T17:00:00Z' }),
+  energyNeedKwh: energySchema()
+    .optional()
+    .meta({ description: 'Energy that the car needs from its arrival to its departure, kWh.', example: 22 }),
+  minimumEnergyKwh: energySchema().optional().meta({
+    description: 'Energy that the car receives before any car gets more than its own minimum, kWh.',
+    example: 5,
+  }),
+  priority: z.number(mustBe(PRIORITY_RULE)).int().min(0).max(HIGHEST_PRIORITY).optional().meta({
+    description: 'From 0 to 10. A car with a higher priority precedes; 0 if left out.',
+    example: 3,
+  }),
+};
+
+/** The declarations of one source; each field may be left out. */
+export const chargingPreferencesSchema = z
+  .object(preferencesShape)
+  .refine(
+    ({ energyNeedKwh, minimumEnergyKwh }) =>
+      energyNeedKwh === undefined || minimumEnergyKwh === undefined || minimumEnergyKwh <= energyNeedKwh,
+    { path: ['minimumEnergyKwh'], message: 'must not exceed energyNeedKwh' },
+  )
+  .meta({
+    id: 'ChargingPreferences',
+    examples: [{ departureTime: '2030-06-01T17:00:00Z', energyNeedKwh: 22, minimumEnergyKwh: 5 }],
+  });
+export type ChargingPreferences = z.output<typeof chargingPreferencesSchema>;
+
+export function needOfPreferences(preferences: ChargingPreferences): SessionNeed {
+  const { departureTime, energyNeedKwh, minimumEnergyKwh, priority } = preferences;
+  return {
+    departsAtMs: departureTime === undefined ? undefined : fromInstant(departureTime),
+    energyWh: energyNeedKwh === undefined ? undefined : energyNeedKwh * 1000,
+    minimumWh: minimumEnergyKwh === undefined ? undefined : minimumEnergyKwh * 1000,
+    priority,
+  };
+}
+
+export function preferencesOf(need: SessionNeed): ChargingPreferences {
+  const { departsAtMs, energyWh, minimumWh, priority } = need;
+  return {
+    ...(departsAtMs !== undefined && { departureTime: toInstant(departsAtMs) }),
+    ...(energyWh !== undefined && { energyNeedKwh: energyWh / 1000 }),
+    ...(minimumWh !== undefined && { minimumEnergyKwh: minimumWh / 1000 }),
+    ...(priority !== undefined && { priority }),
+  };
+}

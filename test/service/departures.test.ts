@@ -1,0 +1,146 @@
+// Extension: departures and needs of cars, over REST and MQTT, and their energy over a restart.
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createVirtualClock } from '../../sim/virtual-clock.js';
+import { sessionSchema } from '../../src/features/departures/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { eventually } from '../eventually.js';
+import { bodyOf, refusalOf } from './answers.js';
+import { type ChargerClient, connectCharger } from './charger-client.js';
+import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
+
+const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
+/** Two cars have 6 A each, and little remains. */
+const depot = () => ({ ...site('depot', { permanentLimitKw: 10 }), policy: 'energy' as const });
+
+let service: RunningService;
+const chargers: ChargerClient[] = [];
+beforeAll(async () => {
+  service = await runService([tenantWith(HARBOUR, [depot(), site('quay')]), tenantWith(RIVAL, [])], {
+    clock,
+  });
+});
+afterAll(async () => {
+  for (const charger of chargers) await charger.stop();
+  await service.stop();
+});
+
+async function charger(locationId: string, boot = 'boot-1') {
+  const connected = await connectCharger(service.mqttUrl, locationId, { boot });
+  chargers.push(connected);
+  return connected;
+}
+
+const pathOf = (locationId: string, connectorId = '1') =>
+  `/chargers/${locationId}-a/connectors/${connectorId}/session`;
+
+const put = (locationId: string, body: unknown, connectorId = '1') =>
+  service.call('PUT', pathOf(locationId, connectorId), body);
+
+async function session(locationId: string, connectorId = '1') {
+  return bodyOf(await service.call('GET', pathOf(locationId, connectorId)), sessionSchema);
+}
+
+const CAR = { status: 'Charging', powerW: 0, currentA: [0, 0, 0] };
+
+describe('a declared session', () => {
+  it('needs a car at the connector: SESSION_NOT_FOUND', async () => {
+    const client = await charger('quay');
+    const answer = await put('quay', { departureTime: '2026-06-01T17:00:00Z' });
+    expect(refusalOf(answer, 'SESSION_NOT_FOUND')).toContain('plugged in');
+    await client.meter('1', { ...CAR, session: 'a', energyWh: 1000 });
+    await eventually(async () =>
+      expect(await session('quay')).toMatchObject({ sessionId: 'a', declared: [] }),
+    );
+  });
+
+  it('is refused with the name of the wrong field', async () => {
+    const cases: readonly [unknown, string][] = [
+      [{ departureTime: 'tomorrow' }, 'departureTime'],
+      [{ departureTime: '2026-06-01T11:59:59Z' }, 'departureTime'],
+      [{ energyNeedKwh: -1 }, 'energyNeedKwh'],
+      [{ energyNeedKwh: '20' }, 'energyNeedKwh'],
+      [{ energyNeedKwh: 5, minimumEnergyKwh: 6 }, 'minimumEnergyKwh'],
+      [{ priority: 11 }, 'priority'],
+      [{ priority: 1.5 }, 'priority'],
+      [[], 'body'],
+    ];
+    for (const [body, field] of cases) {
+      expect(refusalOf(await put('quay', body), 'INVALID_REQUEST_BODY')).toContain(field);
+    }
+    expect(await session('quay')).toMatchObject({ declared: [] });
+  });
+
+  it('belongs to its tenant', async () => {
+    const answer = await service.call('PUT', pathOf('quay'), { priority: 1 }, RIVAL);
+    expect(refusalOf(answer, 'CHARGER_NOT_FOUND')).toContain('quay-a');
+  });
+
+  it('takes each field from the API before the charger, and counts the energy since the arrival', async () => {
+    const [client] = chargers;
+    await client?.meter('1', {
+      ...CAR,
+      session: 'a',
+      energyWh: 3500,
+      chargingPreferences: { departureTime: '2026-06-01T16:00:00Z', energyNeedKwh: 20 },
+    });
+    const byApi = { energyNeedKwh: 30, minimumEnergyKwh: 4, priority: 2 };
+    await eventually(async () => expect((await session('quay')).declared).toHaveLength(1));
+    expect(bodyOf(await put('quay', byApi), sessionSchema)).toEqual({
+      controllerUuid: 'quay-a',
+      connectorId: '1',
+      sessionId: 'a',
+      deliveredKwh: 2.5,
+      preferences: { departureTime: '2026-06-01T16:00:00.000Z', ...byApi },
+      declared: [
+        { source: 'api', preferences: byApi },
+        {
+          source: 'charger',
+          preferences: { departureTime: '2026-06-01T16:00:00.000Z', energyNeedKwh: 20 },
+        },
+      ],
+    });
+  });
+
+  it('survives a restart with its energy, and ends with its car', async () => {
+    clock.advance(60_000);
+    for (const each of chargers.splice(0)) await each.stop();
+    service = await service.restart({ clock });
+    const client = await charger('quay', 'boot-2');
+    await client.meter('1', { ...CAR, session: 'a', energyWh: 4000 });
+    await eventually(async () =>
+      expect(await session('quay')).toMatchObject({ deliveredKwh: 3, preferences: { priority: 2 } }),
+    );
+    await client.meter('1', { ...CAR, session: 'b', energyWh: 4000 });
+    await eventually(async () =>
+      expect(await session('quay')).toMatchObject({ sessionId: 'b', deliveredKwh: 0, declared: [] }),
+    );
+  });
+
+  it('loses the declarations of the API by DELETE, which may be repeated', async () => {
+    await put('quay', { priority: 3 });
+    for (let nth = 0; nth < 2; nth++) {
+      const answer = await service.call('DELETE', pathOf('quay'));
+      expect(bodyOf(answer, sessionSchema)).toMatchObject({ preferences: {}, declared: [] });
+    }
+  });
+});
+
+describe('a location with the policy energy', () => {
+  it('gives its power to the car that leaves first, and not to the one that came first', async () => {
+    const client = await charger('depot');
+    const declares = (departureTime: string) => ({
+      ...CAR,
+      chargingPreferences: { departureTime, energyNeedKwh: 5 },
+    });
+    await client.meter('1', declares('2026-06-02T12:00:00Z'));
+    await client.meter('2', declares('2026-06-01T13:00:00Z'));
+    await eventually(async () => {
+      clock.advance(1_000);
+      const { connectors } = bodyOf(await service.call('GET', '/locations/depot/live'), locationLiveSchema);
+      const [late, soon] = connectors;
+      expect(late).toMatchObject({ limitA: 6, reason: 'departure' });
+      expect(soon).toMatchObject({ reason: 'departure' });
+      expect(soon?.limitA).toBeGreaterThan(7);
+    });
+  });
+});
