@@ -23,6 +23,11 @@ export interface SessionNeeds {
   readonly deliveredWh: number;
 }
 
+/** It declares nothing. */
+export function isEmpty({ departsAtMs, energyWh, minimumWh, priority }: SessionNeed): boolean {
+  return [departsAtMs, energyWh, minimumWh, priority].every((field) => field === undefined);
+}
+
 /** A charger may repeat a declaration with every reading. */
 export function isSameNeed(a: SessionNeed | undefined, b: SessionNeed | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;

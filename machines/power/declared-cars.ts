@@ -1,7 +1,7 @@
 // Declared needs of a connector's car, and the energy that it has received. Only this module writes `Needs`.
 
 import type { DeclaredCar } from '../policy/policies.js';
-import { isSameNeed, type NeedSource, needOf, type SessionNeed } from '../policy/session-needs.js';
+import { isEmpty, isSameNeed, type NeedSource, needOf, type SessionNeed } from '../policy/session-needs.js';
 import type { EpochMs } from '../values/time.js';
 import { type Connector, createNeeds, turnOf, type Writing } from './connector.js';
 import type { MeterReading } from './meter-ledger.js';
@@ -10,8 +10,13 @@ const MS_PER_H = 3_600_000;
 
 type Written = Writing<'needs'>;
 
-/** Replaces the declarations of one source; undefined withdraws them. True if they change. */
-export function declareNeed({ needs }: Written, source: NeedSource, need: SessionNeed | undefined): boolean {
+/** Replaces the declarations of one source; undefined or nothing withdraws them. True if they change. */
+export function declareNeed(
+  { needs }: Written,
+  source: NeedSource,
+  declared: SessionNeed | undefined,
+): boolean {
+  const need = declared === undefined || isEmpty(declared) ? undefined : declared;
   const { [source]: before, ...others } = needs.declared;
   if (isSameNeed(before, need)) return false;
   needs.declared = need === undefined ? others : { ...others, [source]: need };

@@ -245,6 +245,15 @@ describe('A message in OCPP 2.0.1 without a management system', () => {
       });
       const transactionInfo = { transactionId: 'tx-1', chargingState: 'SuspendedEVSE' };
       await client.call('TransactionEvent', { ...EVENT, evse: { id: 1 }, transactionInfo });
+      const session = async () =>
+        (await service.call('GET', `/chargers/${CHARGER}/connectors/1/session`)).body;
+      const absurd = {
+        requestedEnergyTransfer: 'AC_three_phase',
+        departureTime: '1950-01-01T00:00:00Z',
+        acChargingParameters: { energyAmount: 2e9, evMinCurrent: 6, evMaxCurrent: 32, evMaxVoltage: 400 },
+      };
+      await client.call('NotifyEVChargingNeeds', { evseId: 1, chargingNeeds: absurd });
+      await eventually(async () => expect(await session()).toMatchObject({ declared: [] }));
       const departureTime = '2030-06-01T06:00:00.000Z';
       const acChargingParameters = {
         energyAmount: 21_500,
@@ -255,8 +264,6 @@ describe('A message in OCPP 2.0.1 without a management system', () => {
       const needs = { requestedEnergyTransfer: 'AC_three_phase', departureTime, acChargingParameters };
       const answer = await client.call('NotifyEVChargingNeeds', { evseId: 1, chargingNeeds: needs });
       expect(answer).toEqual({ status: 'Accepted' });
-      const session = async () =>
-        (await service.call('GET', `/chargers/${CHARGER}/connectors/1/session`)).body;
       const preferences = { departureTime, energyNeedKwh: 21.5 };
       await eventually(async () =>
         expect(await session()).toMatchObject({ declared: [{ source: 'charger', preferences }] }),

@@ -1,6 +1,6 @@
 // Departures: needs of the car at a connector, declared over REST, and its energy over a restart.
 
-import { NEED_SOURCES, needOf, type SessionNeed } from '../../../machines/policy/session-needs.js';
+import { isEmpty, NEED_SOURCES, needOf, type SessionNeed } from '../../../machines/policy/session-needs.js';
 import { linkOf } from '../../../machines/power/connector.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import { type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
@@ -86,7 +86,7 @@ async function declareOverRest(
   const { location, control } = connector;
   const record = recordOf(connector);
   const { api: _, ...others } = record.declared;
-  const declared = need === undefined ? others : { ...others, api: need };
+  const declared = need === undefined || isEmpty(need) ? others : { ...others, api: need };
   const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
   await core.store.append(location.tenant.tenantUuid, [change]);
   core.directory.sendToLocation(location, { type: 'need.declared', key: control.key, source: 'api', need });

@@ -49,19 +49,21 @@ export const transactionEventSchema = z.object({
   evse: z.object({ id: evse, connectorId: connector.optional() }).optional(),
   meterValue: meterValueSchema.default([]),
 });
+
+/** An absurd field counts as missing: the service refuses a meter value with it, and the charger would lose its lease. */
+const departure = instant
+  .pipe(z.number().min(0).max(Date.UTC(9999, 0)))
+  .optional()
+  .catch(undefined);
+const neededWh = z.number().min(0).max(10_000_000).optional().catch(undefined);
+
 /** Energies in Wh. `energyAmount` is the energy until the departure (OCPP 2.0.1 part 2, section 2.11). */
 export const chargingNeedsSchema = z.object({
   evseId: evse,
   chargingNeeds: z.object({
-    departureTime: instant.optional().catch(undefined),
-    acChargingParameters: z
-      .object({ energyAmount: z.number().min(0) })
-      .optional()
-      .catch(undefined),
-    dcChargingParameters: z
-      .object({ energyAmount: z.number().min(0).optional() })
-      .optional()
-      .catch(undefined),
+    departureTime: departure,
+    acChargingParameters: z.object({ energyAmount: neededWh }).optional().catch(undefined),
+    dcChargingParameters: z.object({ energyAmount: neededWh }).optional().catch(undefined),
   }),
 });
 export type ChargingNeeds = z.output<typeof chargingNeedsSchema>['chargingNeeds'];
