@@ -1,7 +1,6 @@
 // All actors of the service with the parts that drive them: the
 // scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
-import type { Policies } from '../machines/policy/policies.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
@@ -62,8 +61,6 @@ interface ActorSystemOptions {
   readonly metrics: Metrics;
   readonly newId: () => string;
   readonly timing: GrantTiming;
-  /** Policies by name; those of the product by default. */
-  readonly policies?: Policies | undefined;
   /** Ownership term in this service's grants, higher than any before. */
   readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
@@ -240,9 +237,9 @@ class LiveActorSystem implements ActorSystem {
   };
 
   #createAssembly(): Assembly {
-    const { clock, timing, ownerTerm, policies } = this.#options;
+    const { clock, timing, ownerTerm } = this.#options;
     const onDefect = this.#onDefect;
-    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, policies, onDefect });
+    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, onDefect });
   }
 
   #directoryListener(): DirectoryListener {

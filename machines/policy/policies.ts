@@ -33,8 +33,6 @@ export type Policy = (
 export const POLICY_NAMES = ['equal', 'fair', 'energy', 'onTime'] as const;
 export type PolicyName = (typeof POLICY_NAMES)[number];
 
-export type Policies = Readonly<Record<Exclude<PolicyName, 'equal'>, Policy>>;
-
 const MS_PER_H = 3_600_000;
 /** A car that charges is replaced only by one with less laxity than this, because each start costs its car something. */
 const KEPT_FOR_MS = 3_600_000;
@@ -157,7 +155,7 @@ const onTime: Policy = (cars, capacityW, now) => {
 };
 
 /** By the name in the provisioning file; `equal` has none, because it orders nothing. */
-export const POLICIES: Policies = { fair, energy, onTime };
+export const POLICIES: Readonly<Record<Exclude<PolicyName, 'equal'>, Policy>> = { fair, energy, onTime };
 
 /**
  * The order of service under any policy: first the cars below their declared minimum, then those with the higher
