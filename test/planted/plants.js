@@ -423,7 +423,7 @@ export const PLANTS = [
     file: 'machines/ledger/entitlements.js',
     text: 'this.keepsThen || !this.#site.reservesOwnFailsafes',
     bug: 'true',
-    seed: 1,
+    seed: 17,
     invariant: 'P2',
   },
   {
