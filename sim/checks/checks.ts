@@ -192,7 +192,7 @@ export class Checks {
     for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {
         each.metered.forget();
-        each.received.forget();
+        each.received.forgetNewest();
         each.loseWords(storedUntilMs);
         if (each.receivedLeaseKind.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }

@@ -46,9 +46,9 @@ class HeartbeatLog {
     return at > 0;
   }
 
-  /** The service that received them died. The next one takes any number as new. */
-  forget(): void {
-    this.#logs.length = 0;
+  /** A service that received them died. The next one takes any number as new; services of other shards go on. */
+  forgetNewest(): void {
+    for (const log of this.#logs) log.newestHb = -1;
   }
 
   #logOf(boot: string): Log | undefined {
