@@ -116,6 +116,23 @@ describe('a declared session', () => {
     );
   });
 
+  it('that a charger alone declared survives a restart, too', async () => {
+    const [client] = chargers;
+    const preferences = { departureTime: '2026-06-01T18:00:00.000Z', energyNeedKwh: 9 };
+    await client?.meter('2', { ...CAR, session: 'c', energyWh: 100, chargingPreferences: preferences });
+    await client?.meter('2', { ...CAR, session: 'c', energyWh: 1100 });
+    await eventually(async () => expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 1 }));
+    for (const each of chargers.splice(0)) await each.stop();
+    service = await service.restart({ clock });
+    const again = await charger('quay', 'boot-3');
+    await again.meter('2', { ...CAR, session: 'c', energyWh: 1600 });
+    await eventually(async () =>
+      expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 1.5, preferences }),
+    );
+    await again.meter('1', { ...CAR, session: 'b', energyWh: 4000 });
+    await eventually(async () => expect(await session('quay')).toMatchObject({ sessionId: 'b' }));
+  });
+
   it('loses the declarations of the API by DELETE, which may be repeated', async () => {
     await put('quay', { priority: 3 });
     for (let nth = 0; nth < 2; nth++) {
