@@ -87,7 +87,8 @@ describe('A cluster of nodes', needing(missingPostgres()), () => {
     await shown(/front-1: MQTT at port (\d+) · front-2: MQTT at port/);
     await shown(/[1-9]\d* of 16 connectors hold a lease/);
     cluster.child.stdin.write('f');
-    await shown(/front-1: (ended|starting)/);
+    await shown(/SIGKILL to front-1/);
+    await shown(/front-1: MQTT at port \d+, start 2/);
     cluster.child.stdin.write('b');
     await shown(/SIGKILL to the NATS/);
     cluster.child.stdin.write('q');

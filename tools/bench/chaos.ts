@@ -213,7 +213,7 @@ async function playRound(
   writers.during(fault);
   writers.takeLongestMs();
   watch.takeLongestMs();
-  if (fault === 'killFront') await cluster.fronts?.restartFront(draw);
+  if (fault === 'killFront') await cluster.fronts?.restartFront(draw).done;
   else if (fault === 'killBus') await cluster.fronts?.restartBus();
   else await play(cluster, fault, hit);
   const overAtMs = systemClock.monotonicMs();

@@ -13,6 +13,7 @@ interface Front {
   readonly process: ChildProcess;
   /** undefined until the front reports that it is ready. */
   port: number | undefined;
+  readonly starts: number;
 }
 
 /** Starts a front with the settings that all of them share. */
@@ -54,12 +55,15 @@ export class ClusterFronts {
     return `mqtt://127.0.0.1:${(this.#balancer.address() as AddressInfo).port}`;
   }
 
-  /** Kills a front and starts it again; resolves after it accepts chargers. */
-  async restartFront(draw: number): Promise<void> {
+  /** Kills a front and starts it again; `done` resolves after it accepts chargers. */
+  restartFront(draw: number): { readonly name: string; readonly done: Promise<void> } {
     const front = this.#fronts[draw % this.#fronts.length];
-    if (front === undefined) return;
-    await end(front.process);
-    await this.#startFront(front.name);
+    if (front === undefined) throw new Error('the cluster has no fronts');
+    const restart = async () => {
+      await end(front.process);
+      await this.#startFront(front.name);
+    };
+    return { name: front.name, done: restart() };
   }
 
   /** Kills NATS and starts it again. */
@@ -70,9 +74,10 @@ export class ClusterFronts {
 
   /** One line for each front; `/metrics` of a front has the number of its connections. */
   names(): readonly string[] {
-    return this.#fronts.map(({ name, process, port }) => {
+    return this.#fronts.map(({ name, process, port, starts }) => {
       const isOver = process.exitCode !== null || process.signalCode !== null;
-      return `${name}: ${isOver ? 'ended' : port === undefined ? 'starting' : `MQTT at port ${port}`}`;
+      const state = isOver ? 'ended' : port === undefined ? 'starting' : `MQTT at port ${port}`;
+      return starts === 1 ? `${name}: ${state}` : `${name}: ${state}, start ${starts}`;
     });
   }
 
@@ -85,8 +90,13 @@ export class ClusterFronts {
 
   async #startFront(name: string): Promise<void> {
     const child = this.#startProcess({ HEADROOM_BUS_URL: this.busUrl });
-    const front: Front = { name, process: child, port: undefined };
     const known = this.#fronts.findIndex((each) => each.name === name);
+    const front: Front = {
+      name,
+      process: child,
+      port: undefined,
+      starts: (this.#fronts[known]?.starts ?? 0) + 1,
+    };
     if (known === -1) this.#fronts.push(front);
     else this.#fronts[known] = front;
     child.on('exit', () => {

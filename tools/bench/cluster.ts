@@ -80,11 +80,14 @@ class Console {
   }
 
   #doToFronts(key: 'f' | 'b', fronts: ClusterFronts): string {
-    const done = key === 'f' ? fronts.restartFront(this.#frontsKilled++) : fronts.restartBus();
+    const { name, done } =
+      key === 'f'
+        ? fronts.restartFront(this.#frontsKilled++)
+        : { name: 'the NATS', done: fronts.restartBus() };
     void done.catch((error: unknown) => {
       this.#note = String(error);
     });
-    return key === 'f' ? 'SIGKILL to a front' : 'SIGKILL to the NATS';
+    return `SIGKILL to ${name}`;
   }
 
   #do(key: string, node: Node): string {
