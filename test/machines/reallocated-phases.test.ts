@@ -4,7 +4,9 @@ import { Fuses, type PhaseCurrents } from '../../machines/power/fuses.js';
 import { seedsUpTo } from '../seeds.js';
 import { Dice } from './agenda.js';
 import { sumW, surviveAttack } from './attack.js';
+import { createConnectorActor, decideWith } from './connector-actor.js';
 import { CALM, type ChargerTraits } from './hostile-charger.js';
+import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
 import { type Happened, SupervisorRig } from './supervisor-rig.js';
 
 const PLENTY_W = 1_000_000;
@@ -314,5 +316,42 @@ describe('Cars of three phases at chargers that can switch', () => {
       expect(servedW).toBeGreaterThan(3_000);
       expect(charger.ableTenthsA(SWITCHED_MS, 1)).toBe(0);
     }
+  });
+});
+
+describe('A charger that was switched to one phase', () => {
+  /** Its limit for three phases ends between 70 and 75 s, and no decision follows before the last reading. */
+  function reportAfter75S(currentA: readonly number[]): readonly number[] {
+    const supervisor = newSupervisor();
+    const actor = createConnectorActor('switched');
+    const spec = { ...SPEC, failsafeA: 0, rotation: 'RST' } as const;
+    const connector = supervisor.place({ key: 'switched', spec }, actor, 0);
+    const duties = { endsWithSession: true, switchesPhases: true, keepsThen: true } as const;
+    supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', boot: 'b', ...duties }, 0);
+    let hb = 0;
+    const receive = (nowMs: number, currentA: readonly number[]) => {
+      const powerW = 230 * currentA.reduce((sum, each) => sum + each, 0);
+      const reading = { boot: 'b', hb: ++hb, status: 'Charging', session: 's', powerW, currentA } as const;
+      supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+      actor.send({ type: 'meter.received' });
+      supervisor.receive(connector, reading, nowMs);
+    };
+    receive(0, [0, 0, 0]);
+    decideWith(supervisor, budgetOf(22_100), 0);
+    receive(1_000, [0, 0, 0]);
+    decideWith(supervisor, budgetOf(3_800), 1_000);
+    receive(20_000, [0, 0, 0]);
+    const [last] = decideWith(supervisor, budgetOf(22_100), 20_000).grants;
+    expect(last?.grant).toMatchObject({ limitTenthsA: 291, reallocated: { phases: 1 } });
+    receive(70_000, [16, 16, 16]);
+    expect(connector.account.bounds).toEqual([291, 291, 291]);
+    receive(75_000, currentA);
+    supervisor.ledger.release(75_000);
+    return connector.account.bounds;
+  }
+
+  it('counts on all phases if it shows others after its limit for these has ended (R34)', () => {
+    expect(reportAfter75S([16, 0, 0])).toEqual([291, 0, 0]);
+    expect(reportAfter75S([16, 16, 16])).toEqual([291, 291, 291]);
   });
 });
