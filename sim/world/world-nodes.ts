@@ -375,12 +375,14 @@ export class WorldNodes implements ServiceHost {
   }
 
   /**
-   * Starts a fault of the node at `place`; the returned function ends the fault. Only the clock of a standby node
-   * goes wrong. `ahead` selects the sign of the clock's error, or the half of the path to other nodes that is cut.
+   * Starts a fault of the node at `place`; the returned function ends the fault. Only the clock of a node without
+   * tenants goes wrong, because limits apply by the clock of their owner. `ahead` selects the sign of the clock's
+   * error, or the half of the path to other nodes that is cut.
    */
   strike(fault: NodeFault, place: number | 'active', ahead: 1 | -1): () => void {
     const node = place === 'active' ? this.#active : this.#nodes[place];
-    if (node === undefined || (fault === 'nodeClockOff' && node === this.#active)) return () => {};
+    const isOwner = [...this.#owners.values()].some((owner) => owner === node);
+    if (node === undefined || (fault === 'nodeClockOff' && isOwner)) return () => {};
     const { host } = node;
     if (fault === 'nodeClockOff') host.aheadMs = ahead * CLOCK_OFF_MS;
     else if (fault === 'nodeFrozen') host.freeze();
