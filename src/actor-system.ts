@@ -25,6 +25,7 @@ import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
 import { SessionProgress } from './features/departures/departures.js';
+import { DepartureWatch } from './features/departures/plan.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
 import { createEventStream } from './features/stream-views.js';
@@ -94,6 +95,7 @@ class LiveActorSystem implements ActorSystem {
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
   readonly #sessionProgress: SessionProgress;
+  readonly #departures: DepartureWatch;
   readonly #housekeeping: LivenessSweep;
   #stopMeasuring = () => {};
 
@@ -105,7 +107,9 @@ class LiveActorSystem implements ActorSystem {
     this.#events = createEventStream(clock);
     this.#bookkeeping = new BatchedWrites({ clock, store, log });
     this.#overload = new Overload((state) => sendToOverload(options, state));
-    this.#enforcement = this.#createEnforcement();
+    const alarms = this.#createAlarms();
+    this.#enforcement = this.#createEnforcement(alarms);
+    this.#departures = new DepartureWatch({ clock, log, directory: this.#directory, alarms });
     this.#directory.listen(this.#directoryListener());
     this.#follower = new RowChangeWatcher({ clock, store, log });
     const assembly = this.#createAssembly();
@@ -180,6 +184,7 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.start();
     this.#powerHistory.start();
     this.#sessionProgress.start();
+    this.#departures.start();
     this.#stopMeasuring = measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#housekeeping.start();
   }
@@ -191,6 +196,7 @@ class LiveActorSystem implements ActorSystem {
     this.#housekeeping.stop();
     this.#powerHistory.stop();
     this.#sessionProgress.stop();
+    this.#departures.stop();
     // They belong to another node now: two nodes would count each of them twice.
     this.#stopMeasuring();
     await this.#bookkeeping.stop();
@@ -204,11 +210,11 @@ class LiveActorSystem implements ActorSystem {
       throw error;
     });
 
-  #createEnforcement(): Enforcement {
-    const { clock, store, log, metrics, newId } = this.#options;
+  #createAlarms(): OpenAlarms {
+    const { clock, log, metrics, newId } = this.#options;
     // Prometheus detects no increase in a counter that first appears as 1, so each starts at 0.
     for (const kind of ALARM_KINDS) metrics.alarms.inc({ kind }, 0);
-    const alarms = new OpenAlarms({
+    return new OpenAlarms({
       clock,
       log,
       newId,
@@ -218,6 +224,10 @@ class LiveActorSystem implements ActorSystem {
         this.#events.onAlarm(location.tenant.tenantUuid, alarm);
       },
     });
+  }
+
+  #createEnforcement(alarms: OpenAlarms): Enforcement {
+    const { clock, store, log } = this.#options;
     return new Enforcement({
       ...this.#options,
       directory: this.#directory,

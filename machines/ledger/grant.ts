@@ -143,5 +143,6 @@ export const ALARM_KINDS = [
   'SITE_METER_STALE',
   'SITE_METER_IMPLAUSIBLE',
   'NO_LEASE',
+  'DEPARTURE_AT_RISK',
 ] as const;
 export type AlarmKind = (typeof ALARM_KINDS)[number];

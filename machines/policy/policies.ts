@@ -60,9 +60,15 @@ function orderOf({ departsAtMs, mostW }: DeclaredCar, wh: number, now: EpochMs):
   return { wh: Math.min(wh, (mostW * leftMs) / MS_PER_H), leftMs, mostW };
 }
 
-/** By ascending key; ties by key of the connector, so that every run decides alike. Cars that charge are kept. */
+/**
+ * By ascending key; ties by key of the connector, so that every run decides alike. Cars that charge are kept. A car
+ * with its energy comes after all others.
+ */
 function sorted(cars: readonly DeclaredCar[], keyOf: (car: DeclaredCar) => number): readonly DeclaredCar[] {
-  const keyed = cars.map((car) => ({ car, at: keyOf(car) - (car.isCharging ? KEPT_FOR_MS : 0) }));
+  const keyed = cars.map((car) => {
+    const rankMs = missingWh(car) > 0 ? 0 : 2 * NEXT_RANK_MS;
+    return { car, at: keyOf(car) + rankMs - (car.isCharging ? KEPT_FOR_MS : 0) };
+  });
   keyed.sort((a, b) => a.at - b.at || (a.car.key < b.car.key ? -1 : 1));
   return keyed.map(({ car }) => car);
 }

@@ -3,11 +3,10 @@
 
 import type { LimitReason } from '../ledger/grant.js';
 import type { PhaseCount } from '../ledger/own-phases.js';
-import { type DeclaredCar, orderOfService, type Policy } from '../policy/policies.js';
-import type { EpochMs } from '../values/time.js';
+import type { DeclaredCar } from '../policy/policies.js';
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
-import { type Binding, type Claim, NO_LOAD, Room } from './claims.js';
+import { NO_LOAD, Room } from './claims.js';
 import {
   type Connector,
   floorWOf,
@@ -30,16 +29,10 @@ import {
   swapsApartMs,
   TurnLength,
 } from './rotation.js';
+import { type LimitClaim, roomBeside, type Service, shareInOrder } from './service-order.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
 type Written = Writing<'decided'>;
-
-/** Order in which cars with a declared departure are served. */
-export interface Service {
-  readonly policy: Policy;
-  /** Wall clock of the decision. */
-  readonly now: EpochMs;
-}
 
 /** Power to share beside the uncontrolled connectors. */
 export interface Available {
@@ -78,15 +71,11 @@ interface Limits {
  * A connector in a division, with all that the division reads of it. A large site exceeds the processor's caches, so
  * each walk over all connectors costs more than the arithmetic.
  */
-interface Contender extends Claim, InRotation {
-  readonly heldTenthsA: number;
-  /** The lowest limit above 0. */
-  readonly leastTenthsA: number;
+interface Contender extends LimitClaim, InRotation {
   readonly leastW: number;
   /** The greatest current that the car can use. */
   readonly usableTenthsA: number;
   readonly maxTenthsA: number;
-  readonly milliwattsPerTenth: number;
   /** Last limit sent; 0 without one. */
   readonly sentTenthsA: number;
 }
@@ -148,119 +137,23 @@ function divide(
 
 const NOBODY: ReadonlySet<number> = new Set();
 
-/** A declared car and its share. */
-interface InService {
-  /** Its place among the unlocked contenders. */
-  readonly place: number;
-  readonly contender: Contender;
-  readonly car: DeclaredCar;
-  tenthsA: number;
-  binding: Binding | undefined;
-}
-
-/** A remainder below this share of a minimum serves nobody: it is mostly a rounding. */
-const LEAST_REMAINDER = 0.1;
-
 /**
  * Rule R53: cars with a declared departure share in the order of the policy all that an equal division gives them or
  * leaves over. All other connectors keep their equal shares.
  */
 function serveInOrder(division: Division, limits: Limits, { policy, now }: Service, nowMs: number): Division {
   const { allocation, unlocked } = division;
-  const declared: InService[] = [];
-  const sharesTenthsA: number[] = [];
-  for (const [place, contender] of unlocked.entries()) {
-    const { connector, mostW, isCarResting, heldTenthsA, milliwattsPerTenth } = contender;
-    const shareTenthsA = tenthsWithin(allocation.unlockedW[place] ?? 0, milliwattsPerTenth);
+  if (!isScarce(division)) return division;
+  const declared = new Map<number, DeclaredCar>();
+  for (const [place, { connector, mostW, isCarResting }] of unlocked.entries()) {
     const isShared = allocation.yields[place] === 'nothing' && !isCarResting;
     const isOrdered = isShared && !limits.isLockNear(connector.key);
     const car = isOrdered ? declaredCarOf(connector, mostW, { now, nowMs }) : undefined;
-    if (car !== undefined) declared.push({ place, contender, car, tenthsA: heldTenthsA, binding: undefined });
-    sharesTenthsA.push(car === undefined ? shareTenthsA : heldTenthsA);
+    if (car !== undefined) declared.set(place, car);
   }
-  if (declared.length === 0 || !isScarce(division)) return division;
-  const room = roomBeside(division, sharesTenthsA);
-  const capacityW = declared.reduce((sumW, { contender }) => sumW + contender.heldW, room.leftW);
-  const ofKey = new Map(declared.map((each) => [each.car.key, each]));
-  const cars = declared.map(({ car }) => car);
-  const order = orderOfService(policy, cars, capacityW, now).flatMap(({ key }) => ofKey.get(key) ?? []);
-  // A pause would end the charging of such a car, so no other precedes it.
-  order.sort((a, b) => Number(b.contender.isKeptOn) - Number(a.contender.isKeptOn));
-  serve(order, room);
-  const unlockedW = [...allocation.unlockedW];
-  const bindings = [...allocation.bindings];
-  for (const { place, contender, tenthsA, binding } of declared) {
-    unlockedW[place] = Math.max(wattsOfTenths(tenthsA, contender.milliwattsPerTenth), contender.heldW);
-    bindings[place] = binding;
-  }
-  const inService = new Set(declared.map(({ place }) => place));
-  return { ...division, inService, allocation: { ...allocation, unlockedW, bindings } };
-}
-
-/**
- * Each car gets all that it can use and the room has. The first one for which less than its minimum remains gets its
- * minimum from those before it, because a remainder would serve nobody.
- */
-function serve(order: readonly InService[], room: Room): void {
-  const served: InService[] = [];
-  for (const each of order) {
-    const { leastTenthsA } = each.contender;
-    let { tenthsA, binding } = mostWithin(each.contender, room);
-    if (tenthsA < leastTenthsA && tenthsA >= leastTenthsA * LEAST_REMAINDER) {
-      makeRoomFor(each.contender, served, room);
-      ({ tenthsA, binding } = mostWithin(each.contender, room));
-    }
-    each.binding = binding;
-    if (tenthsA < leastTenthsA) continue;
-    moveTo(each, tenthsA, room);
-    served.push(each);
-  }
-}
-
-/** The highest current of the contender that the room has, and the resource that allows no more. */
-function mostWithin(
-  { mostW, heldW, milliwattsPerTenth, load }: Contender,
-  { leftW, leftTenthsA }: Room,
-): { readonly tenthsA: number; readonly binding: Binding | undefined } {
-  let tenthsA = tenthsWithin(mostW, milliwattsPerTenth);
-  let binding: Binding | undefined;
-  const powerTenthsA = tenthsWithin(Math.max(0, heldW + leftW), milliwattsPerTenth);
-  if (powerTenthsA < tenthsA) [tenthsA, binding] = [powerTenthsA, 'power'];
-  for (const circuitPhase of load?.circuitPhases ?? []) {
-    const onPhaseTenthsA = (load?.heldTenthsA ?? 0) + Math.max(0, leftTenthsA[circuitPhase] ?? 0);
-    if (onPhaseTenthsA < tenthsA) [tenthsA, binding] = [onPhaseTenthsA, circuitPhase];
-  }
-  return { tenthsA, binding };
-}
-
-/** Lowers served cars, the last one first and none below its minimum, until the contender can have its minimum. */
-function makeRoomFor(contender: Contender, served: readonly InService[], room: Room): void {
-  const before = served.map(({ tenthsA }) => tenthsA);
-  for (const each of served.toReversed()) {
-    const { tenthsA, binding } = mostWithin(contender, room);
-    const missingTenthsA = contender.leastTenthsA - tenthsA;
-    if (missingTenthsA <= 0) return;
-    const { leastTenthsA, milliwattsPerTenth, load } = each.contender;
-    const helps = binding === 'power' || load?.circuitPhases.some((circuitPhase) => circuitPhase === binding);
-    if (helps !== true) continue;
-    const missingW = wattsOfTenths(missingTenthsA, contender.milliwattsPerTenth) + 1;
-    const neededTenthsA =
-      binding === 'power' ? Math.ceil((missingW * 1000) / milliwattsPerTenth) : missingTenthsA;
-    moveTo(each, Math.max(leastTenthsA, each.tenthsA - neededTenthsA), room);
-  }
-  if (mostWithin(contender, room).tenthsA >= contender.leastTenthsA) return;
-  for (const [nth, each] of served.entries()) moveTo(each, before[nth] ?? each.tenthsA, room);
-}
-
-function moveTo(each: InService, tenthsA: number, room: Room): void {
-  const { milliwattsPerTenth, heldW, load } = each.contender;
-  const wattsAt = (atTenthsA: number) => Math.max(wattsOfTenths(atTenthsA, milliwattsPerTenth), heldW);
-  room.leftW -= wattsAt(tenthsA) - wattsAt(each.tenthsA);
-  if (load !== undefined) {
-    const loadAt = (atTenthsA: number) => Math.max(atTenthsA, load.heldTenthsA);
-    room.load(load.circuitPhases, loadAt(tenthsA) - loadAt(each.tenthsA));
-  }
-  each.tenthsA = tenthsA;
+  if (declared.size === 0) return division;
+  const served = shareInOrder(division, declared, { policy, now });
+  return { ...division, inService: new Set(declared.keys()), allocation: { ...allocation, ...served } };
 }
 
 /** By the limit sent, or by the limit in the charger's reading. */
@@ -522,26 +415,6 @@ function unlockedTenthsA(division: Division): readonly number[] {
   // The values are whole but computed as fractions. As small integers they need no heap memory.
   for (const [nth, i] of running.entries()) fairTenthsA[i] = Math.floor(steady[nth] ?? 0);
   return fairTenthsA;
-}
-
-/** Remaining capacity beside the locked connectors and the given shares. */
-function roomBeside(
-  { allocation, locked, unlocked, room: { leftW, leftTenthsA } }: Division,
-  sharesTenthsA: readonly number[],
-): Room {
-  const room = new Room(leftW, leftTenthsA);
-  for (const [i, { load, milliwattsPerTenth }] of locked.entries()) {
-    const shareW = allocation.lockedW[i] ?? 0;
-    room.leftW -= shareW;
-    if (load !== undefined)
-      room.load(load.circuitPhases, Math.max(tenthsWithin(shareW, milliwattsPerTenth), load.heldTenthsA));
-  }
-  for (const [i, { load, milliwattsPerTenth, heldW }] of unlocked.entries()) {
-    const shareTenthsA = sharesTenthsA[i] ?? 0;
-    room.leftW -= Math.max(wattsOfTenths(shareTenthsA, milliwattsPerTenth), heldW);
-    if (load !== undefined) room.load(load.circuitPhases, Math.max(shareTenthsA, load.heldTenthsA));
-  }
-  return room;
 }
 
 /** Sets a target and the reason of the limit. */

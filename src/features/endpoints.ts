@@ -10,6 +10,7 @@ import {
   updateCluster,
 } from './clusters/clusters.js';
 import { deleteSession, getSession, putSession } from './departures/departures.js';
+import { getLocationPlan } from './departures/plan.js';
 import { getLocationLive } from './live-views.js';
 import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
 import {
@@ -56,6 +57,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getLocationTimeline,
   getLocationHistory,
   getLocationPower,
+  getLocationPlan,
   listLocationAlarms,
   listAlarms,
   getConnectorSchedules,

@@ -1,4 +1,5 @@
 // The locations and chargers of a rig, in the shape of a provisioning file.
+import type { PolicyName } from '../../machines/policy/policies.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid, LocationId } from '../../machines/values/ids.js';
 import type { ProvisionedTenant } from '../../src/ports/administration.js';
@@ -16,6 +17,7 @@ export interface LocationPlan {
   readonly operator?: ProvisionedTenant['locations'][number]['operator'];
   /** Absent if no meter reports the building load. */
   readonly siteMeter?: ProvisionedTenant['locations'][number]['siteMeter'];
+  readonly policy?: PolicyName;
   /** Named `${locationId}-1`, `${locationId}-2`, … in this order. */
   readonly chargers: readonly ChargerPlan[];
 }
@@ -24,7 +26,16 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
   return tenantWith(
     HARBOUR,
     plans.map(
-      ({ locationId, permanentLimitKw, connection, feeders = [], operator, siteMeter, chargers }) => ({
+      ({
+        locationId,
+        permanentLimitKw,
+        connection,
+        feeders = [],
+        operator,
+        siteMeter,
+        policy,
+        chargers,
+      }) => ({
         locationId: locationId as LocationId,
         name: locationId,
         status: 'ACTIVE',
@@ -34,6 +45,7 @@ export function provisioned(plans: readonly LocationPlan[]): ProvisionedTenant {
         feeders,
         operator: operator ?? null,
         siteMeter: siteMeter ?? null,
+        ...(policy !== undefined && { policy }),
         chargers: chargers.map((plan, i) => ({
           controllerUuid: `${locationId}-${i + 1}` as ControllerUuid,
           mqttSecretHash: hashSecret(CHARGER_PASSWORD),

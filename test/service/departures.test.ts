@@ -98,6 +98,7 @@ describe('a declared session', () => {
           preferences: { departureTime: '2026-06-01T16:00:00.000Z', energyNeedKwh: 20 },
         },
       ],
+      forecast: expect.objectContaining({ energyNeedKwh: 30, deliveredKwh: 2.5, isAtRisk: false }),
     });
   });
 

@@ -49,4 +49,5 @@ export const ALARM_WORDS: Readonly<Record<AlarmKind, string>> = {
   SITE_METER_STALE: 'Site meter silent',
   SITE_METER_IMPLAUSIBLE: 'Site meter implausible',
   NO_LEASE: 'Keeps no lease',
+  DEPARTURE_AT_RISK: 'Not ready at departure',
 };

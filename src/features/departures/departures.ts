@@ -16,6 +16,7 @@ import {
 } from '../../wire/charging-preferences.js';
 import { toInstant } from '../../wire/instants.js';
 import { type SessionView, sessionSchema } from './contract.js';
+import { dropPlan, forecastOf } from './plan.js';
 
 const PATH = '/v1/chargers/{controllerUuid}/connectors/{connectorId}/session';
 
@@ -29,7 +30,7 @@ export const getSession = endpoint({
   summary: 'Read the needs and the energy of the car at a connector',
   responseSchema: sessionSchema,
   errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND'],
-  handle: (core, { tenantUuid, path }) => viewOfSession(requireCar(core, tenantUuid, path)),
+  handle: (core, { tenantUuid, path }) => viewOfSession(core, requireCar(core, tenantUuid, path)),
 });
 
 /** Replaces the declarations over REST. They end with the car. */
@@ -55,7 +56,7 @@ export const putSession = endpoint({
         `departureTime: must be in the future; the service's clock reads ${toInstant(now)}`,
       );
     await declareOverRest(core, connector, need);
-    return viewOfSession(connector);
+    return viewOfSession(core, connector);
   },
 });
 
@@ -73,7 +74,7 @@ export const deleteSession = endpoint({
   async handle(core, { tenantUuid, path }) {
     const connector = requireCar(core, tenantUuid, path);
     await declareOverRest(core, connector, undefined);
-    return viewOfSession(connector);
+    return viewOfSession(core, connector);
   },
 });
 
@@ -90,6 +91,7 @@ async function declareOverRest(
   const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
   await core.store.append(location.tenant.tenantUuid, [change]);
   core.directory.sendToLocation(location, { type: 'need.declared', key: control.key, source: 'api', need });
+  dropPlan(location);
 }
 
 /** @throws DomainError SESSION_NOT_FOUND if no car is known to be there */
@@ -110,7 +112,10 @@ function requireCar(
   return connector;
 }
 
-function viewOfSession({ record, control: { needs } }: ConnectorEntity): SessionView {
+async function viewOfSession(core: Core, connector: ConnectorEntity): Promise<SessionView> {
+  const forecast = await forecastOf(core, connector);
+  const { record, control } = connector;
+  const { needs } = control;
   return {
     controllerUuid: record.controllerUuid,
     connectorId: record.connectorId,
@@ -121,6 +126,7 @@ function viewOfSession({ record, control: { needs } }: ConnectorEntity): Session
       const need = needs.declared[source];
       return need === undefined ? [] : [{ source, preferences: preferencesOf(need) }];
     }),
+    forecast,
   };
 }
 

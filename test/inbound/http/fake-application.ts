@@ -95,6 +95,7 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     reservedKw: 22,
     fuses: [],
     connectors: [],
+    departures: [],
     alarms: [],
   };
   const span = { from: INSTANT, to: INSTANT };
@@ -140,6 +141,7 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     deliveredKwh: 0,
     preferences: { departureTime: INSTANT, energyNeedKwh: 20 },
     declared: [],
+    forecast: null,
   };
   const answers: Answers = {
     getSession({ path: { controllerUuid = '', connectorId = '' } }) {
@@ -160,6 +162,10 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     getLocation({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);
       return summary;
+    },
+    async getLocationPlan({ tenantUuid, path: { locationId = '' } }) {
+      knownLocation(tenantUuid, locationId);
+      return { locationId: 'quay-1', policy: 'energy', at: INSTANT, steps: [], departures: [] };
     },
     getOperatorLimit({ tenantUuid, path: { locationId = '' } }) {
       knownLocation(tenantUuid, locationId);

@@ -52,6 +52,18 @@ describe('every policy', () => {
     );
   });
 
+  it('serves a car with its energy after all others of its priority', () => {
+    fc.assert(
+      fc.property(anyPolicy, anyCars, (policy, cars) => {
+        const alike = cars.map((each) => ({ ...each, priority: 0, minimumWh: 0 }));
+        const served = orderOfService(policy, alike, 10_000, NOW).map(
+          ({ deliveredWh, needWh }) => deliveredWh >= needWh,
+        );
+        expect(served).toEqual([...served].sort((a, b) => Number(a) - Number(b)));
+      }),
+    );
+  });
+
   it('serves cars below their minimum first, then those with the higher priority', () => {
     fc.assert(
       fc.property(anyPolicy, anyCars, (policy, cars) => {

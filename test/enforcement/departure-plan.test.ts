@@ -1,0 +1,109 @@
+// Plan and forecast of declared departures on a whole service, and the alarm of a car that will not be ready.
+import { afterEach, describe, expect, it } from 'vitest';
+import type { PolicyName } from '../../machines/policy/policies.js';
+import { HUNGRY } from '../../sim/charger/traffic.js';
+import { departurePlanSchema, sessionSchema } from '../../src/features/departures/contract.js';
+import { locationLiveSchema } from '../../src/features/live-contract.js';
+import { bodyOf } from '../service/answers.js';
+import { createEnforcementRig, type EnforcementRig } from './enforcement-rig.js';
+
+const HOUR_MS = 3_600_000;
+
+let rig: EnforcementRig;
+afterEach(() => rig.stop());
+
+/** Two cars that could take 22 kW each. */
+async function start(permanentLimitKw: number, policy: PolicyName): Promise<void> {
+  const chargers = [1, 2].map(() => ({ traffic: HUNGRY, failsafeA: 0 }));
+  rig = await createEnforcementRig([{ locationId: 'yard', permanentLimitKw, policy, chargers }]);
+  await rig.pass(30);
+}
+
+const sessionOf = (nth: number) => `/chargers/yard-${nth}/connectors/1/session`;
+
+async function declare(nth: number, departsAtMs: number, energyNeedKwh: number) {
+  const departureTime = new Date(departsAtMs).toISOString();
+  const answer = await rig.call('PUT', sessionOf(nth), { departureTime, energyNeedKwh });
+  return bodyOf(answer, sessionSchema);
+}
+
+const plan = async () => bodyOf(await rig.call('GET', '/locations/yard/plan'), departurePlanSchema);
+
+describe('A plan of a location', () => {
+  it('is empty while no car has declared a departure and a need', async () => {
+    await start(20, 'energy');
+    await rig.call('PUT', sessionOf(1), { priority: 3 });
+    expect(await plan()).toMatchObject({ policy: 'energy', steps: [], departures: [] });
+    expect(bodyOf(await rig.call('GET', sessionOf(1)), sessionSchema)).toMatchObject({ forecast: null });
+  });
+
+  it('knows the limits ahead and the share of other cars, and predicts when a car has its energy', async () => {
+    await start(40, 'energy');
+    const atMs = rig.clock.nowMs();
+    // 20 kW for an hour, half of it for the other car, and then 40 kW.
+    await rig.limitLocation('yard', 20, { lastsS: 3_600 });
+    await declare(2, atMs + 3 * HOUR_MS, 15);
+    const { steps, departures } = await plan();
+    const limitsKw = steps.map(({ limitKw, endTime }) => [limitKw, Date.parse(endTime) <= atMs + HOUR_MS]);
+    expect(new Set(limitsKw.map(String))).toEqual(new Set(['20,true', '40,false']));
+    expect(departures).toMatchObject([{ controllerUuid: 'yard-2', missingKwh: 0, isAtRisk: false }]);
+    expect(departures[0]?.powerKw[0]).toBeCloseTo(10, 0);
+    expect(steps[0]?.otherKw).toBeCloseTo(10, 0);
+    const readyAtMs = Date.parse(departures[0]?.readyAt ?? '');
+    expect(Math.abs(readyAtMs - atMs - 1.25 * HOUR_MS)).toBeLessThan(3 * 60_000);
+  });
+
+  it.each(['energy', 'fair', 'onTime'] as const)('is what the policy %s then does', async (policy) => {
+    await start(14, policy);
+    const atMs = rig.clock.nowMs();
+    const predicted = [await declare(1, atMs + HOUR_MS, 4), await declare(2, atMs + HOUR_MS / 2, 2)];
+    const readyAtMs: number[] = [];
+    for (const [i, { forecast }] of predicted.entries()) {
+      const { forecast: last } = bodyOf(await rig.call('GET', sessionOf(i + 1)), sessionSchema);
+      expect(last?.readyAt, `${forecast?.explanation}`).not.toBeNull();
+      readyAtMs.push(Date.parse(last?.readyAt ?? ''));
+    }
+    for (const [nth, predictedMs] of [...readyAtMs.entries()].sort(([, a], [, b]) => a - b)) {
+      let deliveredKwh = 0;
+      const neededKwh = nth === 0 ? 4 : 2;
+      while (deliveredKwh < neededKwh) {
+        await rig.pass(30, 10);
+        ({ deliveredKwh } = bodyOf(await rig.call('GET', sessionOf(nth + 1)), sessionSchema));
+      }
+      expect(Math.abs(rig.clock.nowMs() - predictedMs) / 60_000).toBeLessThan(3);
+    }
+  });
+});
+
+describe('A car that will not be ready', () => {
+  it('raises DEPARTURE_AT_RISK with a way out, which ends with the reason', async () => {
+    await start(14, 'onTime');
+    const departsAtMs = rig.clock.nowMs() + 2 * HOUR_MS;
+    await declare(1, departsAtMs, 13);
+    await rig.pass(61, 10);
+    expect(await rig.alarms('yard')).toEqual([]);
+    await rig.limitLocation('yard', 10, { lastsS: 36_000, priority: 2 });
+    await rig.pass(61, 10);
+    const [alarm] = await rig.alarms('yard');
+    expect(alarm).toMatchObject({ kind: 'DEPARTURE_AT_RISK', controllerUuid: 'yard-1', endedAt: null });
+    expect(alarm?.reason).toMatch(
+      /^The car will miss \d of 13 kWh at its departure, .*Z\. A limit that is \d(\.\d)? kW higher until then helps/,
+    );
+    const { departures } = bodyOf(await rig.call('GET', '/locations/yard/live'), locationLiveSchema);
+    expect(departures).toMatchObject([{ controllerUuid: 'yard-1', readyAt: null, isAtRisk: true }]);
+    await rig.cut(rig.charger('yard-1'));
+    await rig.pass(120, 10);
+    expect(await rig.alarms('yard', 'DEPARTURE_AT_RISK')).toMatchObject([{ endedAt: null }]);
+    await rig.restore(rig.charger('yard-1'));
+    await rig.call('DELETE', '/locations/yard/schedules/2');
+    await rig.pass(121, 10);
+    expect(await rig.alarms('yard', 'DEPARTURE_AT_RISK')).toMatchObject([{ endedAt: expect.any(String) }]);
+  });
+
+  it('is told apart from one that no limit can help', async () => {
+    await start(14, 'onTime');
+    const { forecast } = await declare(1, rig.clock.nowMs() + HOUR_MS, 80);
+    expect(forecast).toMatchObject({ readyAt: null, isAtRisk: true });
+    expect(forecast?.explanation).toContain('It draws at most 22.1 kW, so no limit helps');
+  });
+});
