@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import type { LocationId } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TimeZone } from '../../machines/values/time-zone.js';
 import type { FieldPath, FieldProblem } from '../../src/provisioning/cross-checks.js';
 import {
   GROUP_RULE,
@@ -15,7 +16,6 @@ import {
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import { readCsv } from '../sessions/csv-table.js';
-import type { TimeZone } from './moment.js';
 import { durationSchema, type Moment, momentSchema, resolveMoment, type ScenarioSpan } from './moment.js';
 import type { Building } from './scenario.js';
 import { fromMsOf, timeZoneSchema, writtenTimeSchema } from './session-schema.js';

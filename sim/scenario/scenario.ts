@@ -2,12 +2,13 @@
 import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TimeZone } from '../../machines/values/time-zone.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { ProvisioningFile } from '../../src/provisioning/provisioning-schema.js';
 import type { OcppTraits } from '../charger/traits.js';
 import type { FaultKind } from '../log/trace-event.js';
 import type { Range } from './draw.js';
-import type { ScenarioSpan, TimeZone } from './moment.js';
+import type { ScenarioSpan } from './moment.js';
 
 /** `ocpp`: every charger uses OCPP, through a gateway that runs in the process of the simulator. */
 export const TRANSPORTS = ['inProcess', 'mqtt', 'ocpp'] as const;

@@ -1,6 +1,7 @@
 // Schema of the sessions in a scenario (recorded, drawn or listed) and of the classes of cars.
 import { z } from 'zod';
 import type { EpochMs } from '../../machines/values/time.js';
+import { TIME_ZONE_RULE, TimeZone } from '../../machines/values/time-zone.js';
 import { GROUP_RULE, listSchema, numberSchema, textSchema } from '../../src/provisioning/field-schemas.js';
 import {
   durationRangeSchema,
@@ -11,8 +12,6 @@ import {
   numberRangeSchema,
   parsedSchema,
   parseWrittenTime,
-  TIME_ZONE_RULE,
-  TimeZone,
 } from './moment.js';
 
 /** Distribution of arrivals over the day, as weights of its 24 hours by the clock of the site. */

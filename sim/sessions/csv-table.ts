@@ -5,9 +5,10 @@ import { gunzipSync } from 'node:zlib';
 import { CsvError, type Info, parse } from 'csv-parse/sync';
 import { counted } from '../../machines/values/counted.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TimeZone } from '../../machines/values/time-zone.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
-import { instantsOf, parseWrittenTime, type TimeZone } from '../scenario/moment.js';
+import { instantsOf, parseWrittenTime } from '../scenario/moment.js';
 
 /** A line after the header, as fields by column. `info.lines` is its number in the file. */
 interface Row {

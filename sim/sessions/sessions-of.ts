@@ -1,12 +1,13 @@
 import { counted } from '../../machines/values/counted.js';
 import { compareNaturally } from '../../machines/values/natural-order.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import type { TimeZone } from '../../machines/values/time-zone.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { quote } from '../../src/provisioning/quote.js';
 import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { createDraw, type Draw } from '../scenario/draw.js';
-import { DAY_MS, type TimeZone } from '../scenario/moment.js';
+import { DAY_MS } from '../scenario/moment.js';
 import type {
   Departures,
   GeneratedSessions,

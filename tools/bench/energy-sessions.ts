@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { TIME_ZONE_RULE, TimeZone } from '../../sim/scenario/moment.js';
+import { TIME_ZONE_RULE, TimeZone } from '../../machines/values/time-zone.js';
 import type { SessionEnergy } from '../../sim/sessions/sessions-of.js';
 import { type RecordedSession, readSessionFile } from '../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, it } from 'vitest';
-import { TimeZone } from '../../../sim/scenario/moment.js';
+import { TimeZone } from '../../../machines/values/time-zone.js';
 import { parseScenario } from '../../../sim/scenario/parse-scenario.js';
 import { readSessionFile, sessionsOf } from '../../../sim/sessions/sessions-of.js';
 import { UnusableFileError } from '../../../src/provisioning/parse-yaml.js';
