@@ -3,6 +3,7 @@
 import type { LeaseKind } from '../ledger/grant.js';
 import { ALL_PHASES, onFirst } from '../ledger/own-phases.js';
 import { type ConnectorRating, milliwattsPerTenthA, tenthsAOf } from '../values/units.js';
+import type { Instant } from './budget.js';
 import { foldCompliance } from './compliance.js';
 import { type Connector, reserveWorstCase, rewire, type Telemetry, type Writing } from './connector.js';
 import { foldDemand, forgetCar } from './connector-demand.js';
@@ -81,8 +82,9 @@ export function applyReading(
   connector: Written,
   reading: MeterReading,
   ownerTerm: number,
-  nowMs: number,
+  at: Instant,
 ): boolean {
+  const { nowMs } = at;
   const { account, telemetry, car } = connector;
   const { spec } = connector.provisioned;
   const heldTenthsA = heldFromBefore(connector, reading, ownerTerm);
@@ -130,7 +132,7 @@ export function applyReading(
     },
     nowMs,
   );
-  countEnergy(connector, reading, hadCar && car.demand.hasCar, nowMs);
+  if (countEnergy(connector, reading, hadCar && car.demand.hasCar, at)) isNews = true;
   if (reading.need !== undefined && car.demand.hasCar && declareNeed(connector, 'charger', reading.need))
     isNews = true;
   return isDemandNews || isNews;

@@ -13,6 +13,7 @@ import {
   type Writing,
 } from './connector.js';
 import type { ConnectorActor } from './connector.machine.js';
+import { followDepartures } from './declared-cars.js';
 import { provisionFailsafe } from './failsafes.js';
 import { type Fuses, NO_FUSES } from './fuses.js';
 import { setStored, setStoredLease } from './granted.js';
@@ -116,6 +117,7 @@ export class ConnectorRegistry {
     const wired = { spec, timing, fuses: this.#fuses };
     const connector = createConnector(this.#ledger, key, slot, actor, wired, before, nowMs);
     this.#connectors.set(key, connector);
+    followDepartures(connector);
     if (held !== undefined) this.#succeed(held, connector, nowMs);
     else if (promised !== undefined) this.#restore(connector, promised, nowMs);
     reserveWorstCase(connector);
@@ -142,6 +144,7 @@ export class ConnectorRegistry {
     this.#meters.setStaleAfter(telemetry.slot, staleAfterMsOf(provisioned.timing));
     account.describe({ ttlMs: provisioned.timing.ttlMs });
     rewire(connector);
+    followDepartures(connector);
     // A charger's own report of its fail-safe takes precedence over provisioning.
     if (account.isDescribed) return;
     account.describe({ failsafeTenthsA: connector.failsafe.provisionedTenthsA });

@@ -132,7 +132,7 @@ function divide(
   locked.sort((a, b) => Number(isRunning(b.connector)) - Number(isRunning(a.connector)));
   const allocation = allocate(room.leftW, locked, unlocked, room.leftTenthsA);
   const division = { allocation, locked, unlocked, atRest, room, inService: NOBODY };
-  return limits.service === undefined ? division : serveInOrder(division, limits, limits.service, nowMs);
+  return limits.service === undefined ? division : serveInOrder(division, limits, limits.service);
 }
 
 const NOBODY: ReadonlySet<number> = new Set();
@@ -141,14 +141,14 @@ const NOBODY: ReadonlySet<number> = new Set();
  * Rule R53: cars with a declared departure share in the order of the policy all that an equal division gives them or
  * leaves over. All other connectors keep their equal shares.
  */
-function serveInOrder(division: Division, limits: Limits, { policy, now }: Service, nowMs: number): Division {
+function serveInOrder(division: Division, limits: Limits, { policy, now }: Service): Division {
   const { allocation, unlocked } = division;
   if (!isScarce(division)) return division;
   const declared = new Map<number, DeclaredCar>();
   for (const [place, { connector, mostW, isCarResting }] of unlocked.entries()) {
     const isShared = allocation.yields[place] === 'nothing' && !isCarResting;
     const isOrdered = isShared && !limits.isLockNear(connector.key);
-    const car = isOrdered ? declaredCarOf(connector, mostW, { now, nowMs }) : undefined;
+    const car = isOrdered ? declaredCarOf(connector, mostW, now) : undefined;
     if (car !== undefined) declared.set(place, car);
   }
   if (declared.size === 0) return division;

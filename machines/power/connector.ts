@@ -4,8 +4,10 @@ import type { ConnectorDescription, Entitlements } from '../ledger/entitlements.
 import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from '../ledger/grant.js';
 import { type Ledger, NOTHING_STORED, type StoredReservation } from '../ledger/ledger.js';
 import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
+import type { Departures } from '../policy/default-needs.js';
 import type { SessionNeeds } from '../policy/session-needs.js';
 import type { SessionState } from '../values/session-state.js';
+import type { EpochMs } from '../values/time.js';
 import {
   type ConnectorRating,
   dcWOfTenths,
@@ -35,6 +37,8 @@ export interface ConnectorSpec extends ConnectorRating, Wiring {
   readonly neverPause?: boolean;
   /** The connector may be paused while locked if the operator's limit is below the floors of all locks. */
   readonly operatorMayPause?: boolean;
+  /** Departures of cars that declare none; null or omitted without any. */
+  readonly departures?: Departures | null;
 }
 
 /** State of the current car's session. */
@@ -171,6 +175,8 @@ export interface Needs extends SessionNeeds {
   readonly registerWh: number | undefined;
   /** Session id at the last reading. */
   readonly session: string | undefined;
+  /** Arrival of the car; undefined without a car, and unknown in rows from before defaults. */
+  readonly arrivedAtMs: EpochMs | undefined;
   /** They are from before the service start, and the charger has not reported since. */
   readonly isFromBefore: boolean;
   /** Time and power of the last reading; undefined before the first. */
@@ -179,7 +185,7 @@ export interface Needs extends SessionNeeds {
 }
 
 /** Needs on disk at the service start. */
-export type StoredNeeds = Pick<Needs, 'declared' | 'deliveredWh' | 'registerWh' | 'session'>;
+export type StoredNeeds = Pick<Needs, 'declared' | 'deliveredWh' | 'registerWh' | 'session' | 'arrivedAtMs'>;
 
 /** @param before on disk; omitted if no car is known */
 export function createNeeds(before?: StoredNeeds): Needs {
@@ -188,6 +194,7 @@ export function createNeeds(before?: StoredNeeds): Needs {
     deliveredWh: before?.deliveredWh ?? 0,
     registerWh: before?.registerWh,
     session: before?.session,
+    arrivedAtMs: before?.arrivedAtMs,
     isFromBefore: before !== undefined,
     countedAtMs: undefined,
     countedW: 0,

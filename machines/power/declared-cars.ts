@@ -1,8 +1,10 @@
 // Declared needs of a connector's car, and the energy that it has received. Only this module writes `Needs`.
 
+import { defaultNeedOf } from '../policy/default-needs.js';
 import type { DeclaredCar } from '../policy/policies.js';
 import { isEmpty, isSameNeed, type NeedSource, needOf, type SessionNeed } from '../policy/session-needs.js';
 import type { EpochMs } from '../values/time.js';
+import type { Instant } from './budget.js';
 import { type Connector, createNeeds, turnOf, type Writing } from './connector.js';
 import type { MeterReading } from './meter-ledger.js';
 
@@ -23,6 +25,14 @@ export function declareNeed(
   return true;
 }
 
+/** Applies the departures of the provisioning file from the arrival of the car on. True if its need changes. */
+export function followDepartures(connector: Written): boolean {
+  const { arrivedAtMs } = connector.needs;
+  const { departures } = connector.provisioned.spec;
+  const isKnown = departures != null && arrivedAtMs !== undefined;
+  return declareNeed(connector, 'default', isKnown ? defaultNeedOf(departures, arrivedAtMs) : undefined);
+}
+
 /** The car left, so its declarations end. */
 function endStay({ needs }: Written): void {
   Object.assign(needs, createNeeds());
@@ -37,8 +47,8 @@ export function countEnergy(
   connector: Written,
   { energyWh, powerW, session }: MeterReading,
   isSameCar: boolean,
-  nowMs: number,
-): void {
+  { now, nowMs }: Instant,
+): boolean {
   const { needs, telemetry, car } = connector;
   const isOther = needs.isFromBefore ? session !== needs.session || !car.demand.hasCar : !isSameCar;
   if (isOther) endStay(connector);
@@ -52,6 +62,9 @@ export function countEnergy(
   needs.registerWh = energyWh;
   needs.countedAtMs = nowMs;
   needs.countedW = powerW;
+  if (!car.demand.hasCar || needs.arrivedAtMs !== undefined) return false;
+  needs.arrivedAtMs = now;
+  return followDepartures(connector);
 }
 
 /**
@@ -59,16 +72,12 @@ export function countEnergy(
  * it shares equally. Its need is at most the energy that it can take in its stay, so that a false need buys nothing.
  * @param mostW the highest power that it can use
  */
-export function declaredCarOf(
-  connector: Connector,
-  mostW: number,
-  { now, nowMs }: { readonly now: EpochMs; readonly nowMs: number },
-): DeclaredCar | undefined {
-  const { key, needs, car } = connector;
+export function declaredCarOf(connector: Connector, mostW: number, now: EpochMs): DeclaredCar | undefined {
+  const { key, needs } = connector;
   const { departsAtMs, energyWh, minimumWh = 0, priority = 0 } = needOf(needs);
   if (departsAtMs === undefined || energyWh === undefined || departsAtMs <= now || mostW <= 0)
     return undefined;
-  const stayMs = departsAtMs - (now - (nowMs - car.demand.arrivedAtMs));
+  const stayMs = departsAtMs - (needs.arrivedAtMs ?? now);
   return {
     key,
     departsAtMs,

@@ -88,7 +88,7 @@ export interface DeparturePlan {
 export function siteAhead(
   connectors: Iterable<Connector>,
   fuses: Fuses,
-  at: { readonly now: EpochMs; readonly nowMs: number },
+  now: EpochMs,
   {
     limits,
     policy,
@@ -112,14 +112,13 @@ export function siteAhead(
       cars.push({
         key,
         claim,
-        declared: declaredCarOf(connector, claim.mostW, at),
+        declared: declaredCarOf(connector, claim.mostW, now),
         energyWh: needOf(connector.needs).energyWh ?? 0,
         locks: locksOf(key),
         drawnShare: drawnShareOf(connector),
       });
     }
   }
-  const { now } = at;
   return { cars, limits, uncontrolledW: -room.leftW, roomTenthsA: room.leftTenthsA, policy, now };
 }
 

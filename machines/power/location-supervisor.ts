@@ -6,7 +6,7 @@ import { Ledger, type StoredReservation } from '../ledger/ledger.js';
 import type { ReservedPower } from '../limits/cluster-shares.js';
 import { FOLLOWED_AFTER_MS } from '../limits/load-estimate.js';
 import type { NeedSource, SessionNeed } from '../policy/session-needs.js';
-import type { Budget, LookAhead } from './budget.js';
+import type { Budget, Instant, LookAhead } from './budget.js';
 import { type Connector, isControlled, isLocked } from './connector.js';
 import type { ConnectorActor, Turn } from './connector.machine.js';
 import {
@@ -338,8 +338,8 @@ export class LocationSupervisor {
   }
 
   /** Applies a reading; true if a decision should follow. */
-  receive(connector: Connector, reading: MeterReading, nowMs: number): boolean {
-    return applyReading(connector, reading, this.#ownerTerm, nowMs);
+  receive(connector: Connector, reading: MeterReading, at: Instant): boolean {
+    return applyReading(connector, reading, this.#ownerTerm, at);
   }
 
   /** `refused`: no such grant was sent. `news`: a decision should follow. */

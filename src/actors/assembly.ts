@@ -86,6 +86,7 @@ function connectorOf(
 function specOf(record: ConnectorRecord, location: LocationRecord): LocationConnector['spec'] {
   const { phases, voltageV, maxCurrentA, dc, failsafeA, timing } = record;
   const { rotation, feeder, neverPause, operatorMayPause } = record;
+  const departures = record.departures ?? location.departures;
   const isActive = record.status === 'ACTIVE' && location.status === 'ACTIVE';
   return {
     phases,
@@ -98,6 +99,7 @@ function specOf(record: ConnectorRecord, location: LocationRecord): LocationConn
     feeder,
     neverPause,
     operatorMayPause,
+    departures,
     isActive,
   };
 }

@@ -121,7 +121,8 @@ export class Enforcement {
     const supervisor = supervisorOf(location);
     supervisor.draw.follow(control);
     location.minute.notePower(supervisor.draw.now, nowMs);
-    const isNews = supervisor.receive(control, reading, nowMs);
+    const now = this.#options.clock.nowMs();
+    const isNews = supervisor.receive(control, reading, { now, nowMs });
     if (isNews) {
       this.#judge(connector);
       this.decideSoon(location, supervisor.gathersForMs);

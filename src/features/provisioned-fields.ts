@@ -1,8 +1,13 @@
 // The fields of the provisioning file that belong to a feature, and the logins among them.
 import type { z } from 'zod';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
+import type { DepartureRule, Departures } from '../../machines/policy/default-needs.js';
 import { provisionedCredentials } from './credentials/provisioned.js';
-import { provisionedPolicySchema } from './departures/contract.js';
+import {
+  provisionedDeparturesSchema,
+  provisionedPolicySchema,
+  provisionedTimeZoneSchema,
+} from './departures/contract.js';
 import { provisionedOperatorSchema } from './operator-limit/contract.js';
 import { provisionedPeakShavingSchema } from './peak-shaving/contract.js';
 import { provisionedSiteMeterSchema } from './site-meter/contract.js';
@@ -18,8 +23,23 @@ export const LOCATION_FIELDS = {
   operator: provisionedOperatorSchema.optional(),
   siteMeter: provisionedSiteMeterSchema.optional(),
   policy: provisionedPolicySchema,
+  timeZone: provisionedTimeZoneSchema.optional(),
+  departures: provisionedDeparturesSchema.optional(),
   ...LIMIT_RULE_FIELDS,
 };
+
+export const CONNECTOR_FIELDS = {
+  departures: provisionedDeparturesSchema.optional(),
+};
+
+/** `departures` of a location or connector, which count in the zone of the location; null if left out. */
+export function departuresIn(
+  timeZone: string | undefined,
+  rules: readonly DepartureRule[] | undefined,
+): Departures | null {
+  // Without a zone the file is refused by a check across fields.
+  return timeZone === undefined || rules === undefined ? null : { timeZone, rules };
+}
 
 /** Joins the rules of a location's further limits. */
 export function withLimitRules<L extends LimitRules>({ peakShaving, ...location }: L) {

@@ -2,6 +2,7 @@
 
 import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
+import type { Departures } from '../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../machines/policy/policies.js';
 import type { Connection, Feeder } from '../../machines/power/fuses.js';
 import type { ControllerUuid, TenantUuid } from '../../machines/values/ids.js';
@@ -27,7 +28,14 @@ export interface ProvisionedTenant extends TenantRecord {
   readonly oauthClients: readonly Pick<CredentialRecord, 'id' | 'secretHash' | 'scopes'>[];
   readonly locations: readonly (Omit<
     LocationRecord,
-    'connectors' | 'operator' | 'siteMeter' | 'limitRules' | 'policy' | 'connection' | 'feeders'
+    | 'connectors'
+    | 'operator'
+    | 'siteMeter'
+    | 'limitRules'
+    | 'policy'
+    | 'departures'
+    | 'connection'
+    | 'feeders'
   > & {
     readonly operator: (OperatorRecord & WithLogin) | null;
     /** Left out without a site meter. */
@@ -36,6 +44,8 @@ export interface ProvisionedTenant extends TenantRecord {
     readonly limitRules?: LimitRules;
     /** Left out for equal shares. */
     readonly policy?: PolicyName;
+    /** Left out without departures by weekday. */
+    readonly departures?: Departures | null;
     /** Left out if no fuses are known. */
     readonly connection?: Connection | null;
     readonly feeders?: readonly Feeder[];
@@ -47,9 +57,18 @@ export interface ProvisionedTenant extends TenantRecord {
       readonly timing?: LeaseTiming | null;
       readonly connectors: readonly (Omit<
         ConnectorRecord,
-        'controllerUuid' | 'feeder' | 'timing' | 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'
+        | 'controllerUuid'
+        | 'feeder'
+        | 'timing'
+        | 'rotation'
+        | 'dc'
+        | 'neverPause'
+        | 'operatorMayPause'
+        | 'departures'
       > &
-        Partial<Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause'>>)[];
+        Partial<
+          Pick<ConnectorRecord, 'rotation' | 'dc' | 'neverPause' | 'operatorMayPause' | 'departures'>
+        >)[];
     })[];
   })[];
   readonly gateways: readonly (WithLogin & {

@@ -7,6 +7,7 @@ import type { SiteMeterRule } from '../../machines/limits/building-load.js';
 import type { LimitRules } from '../../machines/limits/limit-rules.js';
 import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.machine.js';
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
+import type { Departures } from '../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../machines/policy/policies.js';
 import type { StoredNeeds } from '../../machines/power/connector.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
@@ -50,6 +51,8 @@ export interface ConnectorRecord extends ConnectorRating {
   readonly rotation: PhaseRotation | null;
   /** The feeder of its charger; null for the connection itself. */
   readonly feeder: string | null;
+  /** Departures of its cars; null for those of the location. */
+  readonly departures: Departures | null;
 }
 
 /** The grid operator of a location. */
@@ -77,6 +80,8 @@ export interface LocationRecord {
   readonly limitRules: LimitRules;
   /** Order in which cars with a declared departure are served. */
   readonly policy: PolicyName;
+  /** Departures of cars that declare none; null without any. */
+  readonly departures: Departures | null;
   /** The fuse of the physical connection; null if none is provisioned. */
   readonly connection: Connection | null;
   /** The fuses behind the connection. */

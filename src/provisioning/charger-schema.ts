@@ -4,6 +4,7 @@ import type { LeaseTiming } from '../../machines/ledger/grant.js';
 import { PHASE_ROTATIONS } from '../../machines/power/fuses.js';
 import type { ConnectorId, ControllerUuid } from '../../machines/values/ids.js';
 import { MINIMUM_CURRENT_A, tenthsOfDcW } from '../../machines/values/units.js';
+import { CONNECTOR_FIELDS } from '../features/provisioned-fields.js';
 import {
   dcPowerSchema,
   efficiencySchema,
@@ -34,10 +35,11 @@ export const ratingFields = {
     .default(MINIMUM_CURRENT_A),
 };
 
-/** Rules for pauses of a connector, for AC and DC alike. */
-const pauseFields = {
+/** For AC and DC alike. */
+const commonFields = {
   neverPause: z.boolean('must be true or false').default(false),
   operatorMayPause: z.boolean('must be true or false').default(false),
+  ...CONNECTOR_FIELDS,
 };
 
 const acConnectorSchema = z.strictObject(
@@ -46,7 +48,7 @@ const acConnectorSchema = z.strictObject(
     powerType: z.literal('AC').optional(),
     ...ratingFields,
     rotation: z.enum(PHASE_ROTATIONS, ROTATION_RULE).optional(),
-    ...pauseFields,
+    ...commonFields,
     status: statusSchema(),
   },
   GROUP_RULE,
@@ -66,7 +68,7 @@ const dcConnectorSchema = z.strictObject(
     efficiency: efficiencySchema(),
     failsafeKw: dcPowerSchema(0).default(0),
     maxVoltageV: numberSchema(50, 1500, 'V at the car').default(MOST_DC_VOLTAGE_V),
-    ...pauseFields,
+    ...commonFields,
     status: statusSchema(),
   },
   GROUP_RULE,

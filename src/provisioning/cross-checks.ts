@@ -308,6 +308,17 @@ function siteMeterProblems(location: Found): FieldProblem[] {
   return [{ path: siteMeter.path, message }];
 }
 
+/** Departures are times of day, so the location needs a time zone. */
+function timeZoneProblems(location: Found): FieldProblem[] {
+  const departures = [
+    ...collect(location, ['departures', '*']),
+    ...collect(location, ['chargers', '*', 'connectors', '*', 'departures', '*']),
+  ];
+  if (departures.length === 0 || collect(location, ['timeZone']).length > 0) return [];
+  const message = 'is missing; departures need the time zone of their location, such as Europe/Berlin';
+  return [{ path: [...location.path, 'timeZone'], message }];
+}
+
 /** All errors across fields of `document`, the file as plain data of any shape. */
 export function crossCheck(document: unknown): readonly FieldProblem[] {
   const root: Found = { path: [], value: document };
@@ -330,6 +341,7 @@ export function crossCheck(document: unknown): readonly FieldProblem[] {
       ...duplicates(collect(location, ['feeders', '*', 'name']), 'inside the location'),
       ...fuseProblems(location),
       ...siteMeterProblems(location),
+      ...timeZoneProblems(location),
     ]),
     ...[...locations, ...chargers].flatMap(timingProblems),
     ...failsafeProblems(connectors),

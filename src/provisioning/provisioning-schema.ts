@@ -1,7 +1,12 @@
 // The shape of the provisioning file, with bounds and defaults. Each error has the rule.
 import { z } from 'zod';
 import type { LocationId, TenantUuid } from '../../machines/values/ids.js';
-import { LOCATION_FIELDS, TENANT_FIELDS, withLimitRules } from '../features/provisioned-fields.js';
+import {
+  departuresIn,
+  LOCATION_FIELDS,
+  TENANT_FIELDS,
+  withLimitRules,
+} from '../features/provisioned-fields.js';
 import { ENERGY_MANAGEMENT } from '../ports/records.js';
 import { chargerSchema, timingFields, timingOf, withTiming } from './charger-schema.js';
 import {
@@ -49,10 +54,20 @@ const locationSchema = z
     },
     GROUP_RULE,
   )
-  .transform(({ heartbeatS, leaseTtlS, chargers, ...location }) => ({
+  .transform(({ heartbeatS, leaseTtlS, timeZone, departures, chargers, ...location }) => ({
     ...withLimitRules(location),
-    chargers: chargers.map((charger) =>
-      withTiming(charger, charger.timing ?? timingOf({ heartbeatS, leaseTtlS })),
+    departures: departuresIn(timeZone, departures),
+    chargers: chargers.map(({ connectors, ...charger }) =>
+      withTiming(
+        {
+          ...charger,
+          connectors: connectors.map((connector) => ({
+            ...connector,
+            departures: departuresIn(timeZone, connector.departures),
+          })),
+        },
+        charger.timing ?? timingOf({ heartbeatS, leaseTtlS }),
+      ),
     ),
   }));
 

@@ -5,9 +5,9 @@ import { fromInstant, toInstant } from './instants.js';
 import { mustBe } from './plain-errors.js';
 import { instantSchema } from './rest.js';
 
-const MOST_KWH = 10_000;
+export const MOST_KWH = 10_000;
 const ENERGY_RULE = `a number from 0 to ${MOST_KWH}, in kWh`;
-const HIGHEST_PRIORITY = 10;
+export const HIGHEST_PRIORITY = 10;
 const PRIORITY_RULE = `a whole number from 0 to ${HIGHEST_PRIORITY}`;
 
 function energySchema() {
@@ -31,19 +31,22 @@ const preferencesShape = {
   }),
 };
 
+export type ChargingPreferences = z.output<z.ZodObject<typeof preferencesShape>>;
+
+export const MINIMUM_RULE = { path: ['minimumEnergyKwh'], message: 'must not exceed energyNeedKwh' };
+
+export function isMinimumInNeed({ energyNeedKwh, minimumEnergyKwh }: ChargingPreferences): boolean {
+  return energyNeedKwh === undefined || minimumEnergyKwh === undefined || minimumEnergyKwh <= energyNeedKwh;
+}
+
 /** The declarations of one source; each field may be left out. */
 export const chargingPreferencesSchema = z
   .object(preferencesShape)
-  .refine(
-    ({ energyNeedKwh, minimumEnergyKwh }) =>
-      energyNeedKwh === undefined || minimumEnergyKwh === undefined || minimumEnergyKwh <= energyNeedKwh,
-    { path: ['minimumEnergyKwh'], message: 'must not exceed energyNeedKwh' },
-  )
+  .refine(isMinimumInNeed, MINIMUM_RULE)
   .meta({
     id: 'ChargingPreferences',
     examples: [{ departureTime: '2030-06-01T17:00:00Z', energyNeedKwh: 22, minimumEnergyKwh: 5 }],
   });
-export type ChargingPreferences = z.output<typeof chargingPreferencesSchema>;
 
 export function needOfPreferences(preferences: ChargingPreferences): SessionNeed {
   const { departureTime, energyNeedKwh, minimumEnergyKwh, priority } = preferences;

@@ -40,7 +40,7 @@ function hear({ actor, connector }: Placed, nowMs: number, said: Partial<MeterRe
   actor.send({ type: 'meter.received' });
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
   supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-  supervisor.receive(connector, reading, nowMs);
+  supervisor.receive(connector, reading, { now: nowMs, nowMs });
 }
 
 /** Acknowledges the last limit. */

@@ -69,7 +69,7 @@ describe('A connector that did not comply', () => {
       const powerW = drawnA * 690;
       const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW, epoch: 1, seq, limitA: 6 } as const;
       supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-      supervisor.receive(connector, reading, nowMs);
+      supervisor.receive(connector, reading, { now: nowMs, nowMs });
       decideWith(supervisor, budgetOf(BUDGET_W), nowMs);
     }
     return !connector.account.isWorstCase;

@@ -23,7 +23,10 @@ function reservedW(...readings: readonly (readonly number[] | undefined)[]): rea
   const actor = createConnectorActor('crane/1');
   const connector = createConnector(ledger, 'crane/1', slot, actor, provisioned, before, 0);
   return readings.map((voltageV, i) => {
-    applyReading(connector, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, i * MINUTE_MS);
+    applyReading(connector, { powerW: 0, boot: 'b', hb: i + 1, voltageV }, 1, {
+      now: i * MINUTE_MS,
+      nowMs: i * MINUTE_MS,
+    });
     return connector.account.boundW;
   });
 }
@@ -61,7 +64,7 @@ it('is reserved on all phases by the first report to a new service that shows cu
     const spec = { ...SPEC, failsafeA: 0 };
     const connector = registry.place({ key, spec, promised }, createConnectorActor(key), 0);
     const held = { boot: 'b', hb: 1, session: 's', epoch: 1, seq: 7, limitA: 20 };
-    applyReading(connector, { ...held, powerW: 4_600, currentA }, 2, 1_000);
+    applyReading(connector, { ...held, powerW: 4_600, currentA }, 2, { now: 1_000, nowMs: 1_000 });
     return connector.account.bounds;
   };
   expect(boundsWith('crane/1', [20, 0, 0])).toEqual([200, 0, 0]);

@@ -24,7 +24,7 @@ function locationOf(connectors: number) {
     supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'b' }, 0);
     const reading = { powerW: 0, boot: 'b', hb: 1, status: 'Charging', limitA: 0 } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, 0);
-    supervisor.receive(connector, reading, 0);
+    supervisor.receive(connector, reading, { now: 0, nowMs: 0 });
   }
   return {
     supervisor,

@@ -22,7 +22,7 @@ function place(key: string): Connector {
   supervisor.describe(connector, { failsafeA: 0, lease: 'heartbeat', keepsThen: true, boot: 'a' }, 0);
   const reading = { boot: 'a', hb: 1, status: 'Charging', powerW: 0, limitA: 0 } as const;
   supervisor.meters.record(connector.telemetry.slot, reading, 0);
-  supervisor.receive(connector, reading, 0);
+  supervisor.receive(connector, reading, { now: 0, nowMs: 0 });
   return connector;
 }
 
@@ -106,7 +106,7 @@ it('leaves the next heartbeat its answer, where it is withdrawn', () => {
   const beat = (hb: number, nowMs: number) => {
     const reading = { boot: 'a', hb, status: 'Charging', powerW: 0, limitA: 21.7 } as const;
     supervisor.meters.record(charging.telemetry.slot, reading, nowMs);
-    supervisor.receive(charging, reading, nowMs);
+    supervisor.receive(charging, reading, { now: nowMs, nowMs });
   };
   const { sentTenthsA } = charging.granted;
   beat(2, 10_000);

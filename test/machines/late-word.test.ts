@@ -16,7 +16,7 @@ it('A charger without a lease is not sent 6 A for a current that it reports late
   const hear = (connector: typeof late, nowMs: number, said: Partial<MeterReading>) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, ...said } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-    supervisor.receive(connector, reading, nowMs);
+    supervisor.receive(connector, reading, { now: nowMs, nowMs });
   };
   const toldA = (connector: typeof late, nowMs: number) => {
     const { grants } = decideWith(supervisor, budgetOf(LIMIT_W), nowMs);

@@ -27,7 +27,7 @@ describe('A lock beside a charger that kept no lease for a while, and applies no
   function hear(connector: Connector, nowMs: number, said: Partial<MeterReading>): void {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-    supervisor.receive(connector, reading, nowMs);
+    supervisor.receive(connector, reading, { now: nowMs, nowMs });
   }
 
   function say(connector: Connector, lease: LeaseKind, boot: string, nowMs: number): void {

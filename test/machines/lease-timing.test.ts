@@ -46,7 +46,7 @@ class Site {
     const reading = { boot: 'b', hb: ++this.#hb, status: 'Charging', powerW: 22_000, isEndOpen } as const;
     this.supervisor.meters.record(slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
-    this.supervisor.receive(this.connector, reading, nowMs);
+    this.supervisor.receive(this.connector, reading, { now: nowMs, nowMs });
   }
 
   /** True if the last reading is no longer fresh at `nowMs`. */
@@ -234,7 +234,7 @@ describe('A lease before a lower limit begins (R3)', () => {
       const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 20_000 } as const;
       supervisor.meters.record(locked.telemetry.slot, reading, 0);
       actor.send({ type: 'meter.received' });
-      supervisor.receive(locked, reading, 0);
+      supervisor.receive(locked, reading, { now: 0, nowMs: 0 });
       site.describe('receipt');
       site.hear(0);
       site.decide(0, { ...NOTICED, isLockedAt });

@@ -328,7 +328,7 @@ describe('A location decides', () => {
     if (connector === undefined) throw new Error('the supervisor does not know the connector');
     actor.send(tell({ type: 'meter.received' }));
     supervisor.meters.record(connector.telemetry.slot, READING, 0);
-    supervisor.receive(connector, READING, 0);
+    supervisor.receive(connector, READING, { now: 0, nowMs: 0 });
     for (const nowMs of decideAtMs) actor.send({ type: 'decision.due', now: nowMs, nowMs });
     return { actor, effects, supervisor };
   }

@@ -16,7 +16,7 @@ function site() {
   const hear = (nowMs: number, said: { readonly seq?: number; readonly limitA?: number } = {}) => {
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: DRAWN_W, epoch: 1, ...said } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-    supervisor.receive(connector, reading, nowMs);
+    supervisor.receive(connector, reading, { now: nowMs, nowMs });
   };
   const took = (seq: number, appliedA: number | undefined, nowMs: number) =>
     supervisor.applyAck(connector, { epoch: 1, seq, boot: 'a', result: 'APPLIED', appliedA }, nowMs);

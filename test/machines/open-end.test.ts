@@ -19,7 +19,7 @@ function site() {
     const own = { epoch: 1, seq: connector.account.lastSeq, limitA, powerW: 690 * limitA };
     const reading = { boot: 'a', hb: ++hb, status: 'Charging', ...own, ...said } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-    return supervisor.receive(connector, reading, nowMs);
+    return supervisor.receive(connector, reading, { now: nowMs, nowMs });
   };
   const decide = (nowMs: number) => decideWith(supervisor, budgetOf(LIMIT_W), nowMs);
   const ack = (connector: typeof one, nowMs: number) => {

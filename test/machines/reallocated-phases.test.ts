@@ -334,7 +334,7 @@ describe('A charger that was switched to one phase', () => {
       const reading = { boot: 'b', hb: ++hb, status: 'Charging', session: 's', powerW, currentA } as const;
       supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
       actor.send({ type: 'meter.received' });
-      supervisor.receive(connector, reading, nowMs);
+      supervisor.receive(connector, reading, { now: nowMs, nowMs });
     };
     receive(0, [0, 0, 0]);
     decideWith(supervisor, budgetOf(22_100), 0);

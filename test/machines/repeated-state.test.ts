@@ -29,7 +29,7 @@ function beat(boot: string): void {
     seq: lastSeq,
   };
   supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-  supervisor.receive(connector, reading, nowMs);
+  supervisor.receive(connector, reading, { now: nowMs, nowMs });
   decideWith(supervisor, BUDGET, nowMs);
   supervisor.renew(connector, nowMs);
 }

@@ -23,7 +23,7 @@ function hear(key: string, nowMs: number, said: Partial<MeterReading>): void {
   const connector = connectorOf(key);
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 6, ...said } as const;
   supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-  supervisor.receive(connector, reading, nowMs);
+  supervisor.receive(connector, reading, { now: nowMs, nowMs });
 }
 
 /**

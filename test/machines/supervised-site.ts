@@ -87,7 +87,8 @@ export class SupervisedSite {
     const result = this.supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
     if (result === 'refused') return;
     if (result === 'resumed') connector.actor.send({ type: 'meter.received' });
-    if (this.supervisor.receive(connector, reading, nowMs) || result === 'resumed') this.decideSoon();
+    if (this.supervisor.receive(connector, reading, { now: nowMs, nowMs }) || result === 'resumed')
+      this.decideSoon();
     const isOutdated = nowMs >= this.supervisor.validUntilMs;
     if (isOutdated) this.decideSoon();
     const renewed = isOutdated ? undefined : this.supervisor.renew(connector, nowMs);

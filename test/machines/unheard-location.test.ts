@@ -14,7 +14,7 @@ function site() {
     const reading = { boot: 'b', hb: 1, status: 'Charging', powerW: 11_000, limitA: 16 } as const;
     supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
     actor.send({ type: 'meter.received' });
-    supervisor.receive(connector, reading, nowMs);
+    supervisor.receive(connector, reading, { now: nowMs, nowMs });
   };
   return { supervisor, connector, report };
 }

@@ -27,7 +27,7 @@ function describeAs(connector: Connector, lease: 'heartbeat' | 'none'): void {
 function hear(connector: Connector, nowMs: number, said: Partial<MeterReading> = {}): void {
   const reading = { boot: 'a', hb: ++hb, status: 'Charging', powerW: 0, limitA: 0, ...said } as const;
   supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
-  supervisor.receive(connector, reading, nowMs);
+  supervisor.receive(connector, reading, { now: nowMs, nowMs });
   supervisor.renew(connector, nowMs);
 }
 

@@ -56,6 +56,7 @@ describe('A provisioning file', () => {
         neverPause: false,
         operatorMayPause: false,
         dc: null,
+        departures: null,
       },
     ]);
     expect(tenant?.gateways[0]?.controllers).toEqual(['q1-a', 'q1-b']);

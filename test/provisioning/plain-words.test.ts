@@ -22,6 +22,9 @@ const FILE = `tenants:
         feeders: [{ name: hall, currentA: 40 }, { name: corner, currentA: [20, 20, 20], parent: hall }]
         siteMeter: { meterUuid: main, covers: building, maxBuildingKw: 20, reserveKw: [1, 5], pvRaisesHeadroom: false }
         peakShaving: { limitKw: 40, windowS: 900 }
+        policy: energy
+        timeZone: Europe/Berlin
+        departures: [{ days: [Mon, Tue], at: 06:00, energyNeedKwh: 40, minimumEnergyKwh: 5, priority: 2 }]
         operator: { operatorUuid: dso, failsafeKw: 10, failsafeMinS: 7200, heartbeatS: 60 }
         chargers:
           - controllerUuid: q1-a
@@ -30,7 +33,7 @@ const FILE = `tenants:
             heartbeatS: 10
             leaseTtlS: 60
             connectors:
-              - { connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, rotation: RST, neverPause: true }
+              - { connectorId: "1", phases: 3, voltageV: 230, maxCurrentA: 32, failsafeA: 6, rotation: RST, neverPause: true, departures: [] }
               - { connectorId: "2", powerType: DC, voltageV: 230, maxPowerKw: 50, minPowerKw: 5, efficiency: 0.9, failsafeKw: 0 }
 `;
 const WRONG = [null, 'odd', '', -1, 0.5, 1e12, true, [], {}, ['odd'], [null], { odd: 1 }];

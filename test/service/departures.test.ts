@@ -1,23 +1,55 @@
-// Extension: departures and needs of cars, over REST and MQTT, and their energy over a restart.
+// Extension: departures and needs of cars, over REST and MQTT and by weekday, and their energy over a restart.
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Departures, WEEKDAYS } from '../../machines/policy/default-needs.js';
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { sessionSchema } from '../../src/features/departures/contract.js';
 import { locationLiveSchema } from '../../src/features/live-contract.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
-import { HARBOUR, RIVAL, type RunningService, runService, site, tenantWith } from './running-service.js';
+import {
+  HARBOUR,
+  provisionAt,
+  RIVAL,
+  type RunningService,
+  runService,
+  site,
+  tenantWith,
+} from './running-service.js';
 
 const clock = createVirtualClock(Date.parse('2026-06-01T12:00:00Z'));
 /** Two cars have 6 A each, and little remains. */
 const depot = () => ({ ...site('depot', { permanentLimitKw: 10 }), policy: 'energy' as const });
 
+const departureAt = (hours: number, energyWh: number): Departures => ({
+  timeZone: 'Europe/Berlin',
+  rules: [{ days: WEEKDAYS, timeOfDayMs: hours * 3_600_000, need: { energyWh, priority: 2 } }],
+});
+/** Cars leave at a time of day, and those of connector 2 half an hour earlier. */
+function yard(hours: number) {
+  const yards = site('yard');
+  return {
+    ...yards,
+    departures: departureAt(hours, 40_000),
+    chargers: yards.chargers.map((charger) => ({
+      ...charger,
+      connectors: charger.connectors.map((connector) => ({
+        ...connector,
+        departures: connector.connectorId === '2' ? departureAt(hours - 0.5, 7_000) : null,
+      })),
+    })),
+  };
+}
+
 let service: RunningService;
 const chargers: ChargerClient[] = [];
 beforeAll(async () => {
-  service = await runService([tenantWith(HARBOUR, [depot(), site('quay')]), tenantWith(RIVAL, [])], {
-    clock,
-  });
+  service = await runService(
+    [tenantWith(HARBOUR, [depot(), site('quay'), yard(15)]), tenantWith(RIVAL, [])],
+    {
+      clock,
+    },
+  );
 });
 afterAll(async () => {
   for (const charger of chargers) await charger.stop();
@@ -159,6 +191,67 @@ describe('a location with the policy energy', () => {
       expect(late).toMatchObject({ limitA: 6, reason: 'departure' });
       expect(soon).toMatchObject({ reason: 'departure' });
       expect(soon?.limitA).toBeGreaterThan(7);
+    });
+  });
+});
+
+describe('a location with departures by weekday', () => {
+  const preferences = { departureTime: '2026-06-01T13:00:00.000Z', energyNeedKwh: 40, priority: 2 };
+
+  it('declares the next one for each car that arrives, and of each connector its own before', async () => {
+    const client = await charger('yard', 'boot-4');
+    await client.meter('1', { ...CAR, session: 'a', energyWh: 0 });
+    await client.meter('2', { ...CAR, session: 'b', energyWh: 0 });
+    await eventually(async () =>
+      expect(await session('yard')).toMatchObject({
+        preferences,
+        declared: [{ source: 'default', preferences }],
+      }),
+    );
+    await eventually(async () =>
+      expect(await session('yard', '2')).toMatchObject({
+        preferences: { departureTime: '2026-06-01T12:30:00.000Z', energyNeedKwh: 7 },
+      }),
+    );
+  });
+
+  it('gives way to each field that the API declares', async () => {
+    const answer = await put('yard', { energyNeedKwh: 12 });
+    expect(bodyOf(answer, sessionSchema).preferences).toEqual({ ...preferences, energyNeedKwh: 12 });
+    await service.call('DELETE', pathOf('yard'));
+    expect(await session('yard')).toMatchObject({ preferences });
+  });
+
+  it('keeps the departure of a car that is there over a restart, although it is over', async () => {
+    for (const each of chargers.splice(0)) await each.stop();
+    clock.advance(70 * 60_000);
+    service = await service.restart({ clock });
+    const client = await charger('yard', 'boot-5');
+    await client.meter('1', { ...CAR, session: 'a', energyWh: 9_000 });
+    await eventually(async () =>
+      expect(await session('yard')).toMatchObject({ deliveredKwh: 9, preferences }),
+    );
+    await client.meter('2', { ...CAR, session: 'c', energyWh: 9_000 });
+    await eventually(async () =>
+      expect(await session('yard', '2')).toMatchObject({
+        preferences: { departureTime: '2026-06-02T12:30:00.000Z' },
+      }),
+    );
+  });
+
+  it('applies changed departures to the cars that are there, from their arrival on', async () => {
+    await provisionAt(clock.nowMs(), service.config, tenantWith(HARBOUR, [yard(15.25)]));
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await session('yard')).toMatchObject({
+        preferences: { departureTime: '2026-06-01T13:15:00.000Z' },
+      });
+    });
+    const { departures: _, ...none } = yard(15);
+    await provisionAt(clock.nowMs(), service.config, tenantWith(HARBOUR, [none]));
+    await eventually(async () => {
+      clock.advance(1_000);
+      expect(await session('yard')).toMatchObject({ preferences: {}, declared: [] });
     });
   });
 });

@@ -117,6 +117,6 @@ export function heartbeat(site: Site, hasCarAt = (i: number) => i % 6 !== 5): vo
       seq: connector.account.lastSeq,
     } as const;
     site.supervisor.meters.record(connector.telemetry.slot, reading, site.nowMs);
-    site.supervisor.receive(connector, reading, site.nowMs);
+    site.supervisor.receive(connector, reading, { now: site.nowMs, nowMs: site.nowMs });
   }
 }

@@ -1,8 +1,18 @@
-// The session of a connector's car: its declared needs, its energy, and the policy of its location.
+// The session of a connector's car: its declared needs, its energy, and the rules of its location.
 import { z } from 'zod';
+import { type DepartureRule, WEEKDAYS } from '../../../machines/policy/default-needs.js';
 import { POLICY_NAMES } from '../../../machines/policy/policies.js';
 import { NEED_SOURCES } from '../../../machines/policy/session-needs.js';
-import { chargingPreferencesSchema } from '../../wire/charging-preferences.js';
+import { TIME_ZONE_RULE, TimeZone } from '../../../machines/values/time-zone.js';
+import { GROUP_RULE, listSchema, numberSchema, wholeSchema } from '../../provisioning/field-schemas.js';
+import {
+  chargingPreferencesSchema,
+  HIGHEST_PRIORITY,
+  isMinimumInNeed,
+  MINIMUM_RULE,
+  MOST_KWH,
+  needOfPreferences,
+} from '../../wire/charging-preferences.js';
 import { instantSchema } from '../../wire/rest.js';
 
 const forecastShape = {
@@ -78,3 +88,47 @@ export type SessionView = z.output<typeof sessionSchema>;
 export const provisionedPolicySchema = z
   .enum(POLICY_NAMES, `must be one of ${POLICY_NAMES.join(', ')}`)
   .default('equal');
+
+/** IANA name of the location's zone, in which its departures count. */
+export const provisionedTimeZoneSchema = z
+  .string(TIME_ZONE_RULE)
+  .refine((name) => TimeZone.named(name) !== undefined, TIME_ZONE_RULE);
+
+const DAYS_RULE = `must be a list of weekdays, each once, such as [Mon, Tue]: ${WEEKDAYS.join(', ')}`;
+const TIME_RULE = 'must be a time of day from 00:00 to 23:59, such as 06:00';
+const TIME_OF_DAY = /^([01]\d|2[0-3]):([0-5]\d)$/;
+const MOST_DEPARTURES = 50;
+const DEPARTURES_RULE = `must be a list of at most ${MOST_DEPARTURES} departures`;
+const ONCE_RULE = 'must have no two departures at one time of one day; leave one out';
+const MS_PER_MINUTE = 60_000;
+
+const provisionedDepartureSchema = z
+  .strictObject(
+    {
+      days: z
+        .array(z.enum(WEEKDAYS, DAYS_RULE), DAYS_RULE)
+        .min(1, DAYS_RULE)
+        .refine((days) => new Set(days).size === days.length, DAYS_RULE),
+      at: z.string(TIME_RULE).regex(TIME_OF_DAY, TIME_RULE),
+      energyNeedKwh: numberSchema(0, MOST_KWH, 'kWh').optional(),
+      minimumEnergyKwh: numberSchema(0, MOST_KWH, 'kWh').optional(),
+      priority: wholeSchema(0, HIGHEST_PRIORITY).optional(),
+    },
+    GROUP_RULE,
+  )
+  .refine(isMinimumInNeed, MINIMUM_RULE)
+  .transform(({ days, at, ...preferences }): DepartureRule => {
+    const [, hours, minutes] = TIME_OF_DAY.exec(at) ?? [];
+    const timeOfDayMs = (60 * Number(hours) + Number(minutes)) * MS_PER_MINUTE;
+    return { days, timeOfDayMs, need: needOfPreferences(preferences) };
+  });
+
+/** In the provisioning file, of a location or a connector: departures of cars that declare none. */
+export const provisionedDeparturesSchema = listSchema(provisionedDepartureSchema)
+  .max(MOST_DEPARTURES, DEPARTURES_RULE)
+  .refine((rules) => {
+    const times = rules.flatMap(({ days, timeOfDayMs }) =>
+      [...new Set(days)].map((day) => `${day} ${timeOfDayMs}`),
+    );
+    return new Set(times).size === times.length;
+  }, ONCE_RULE);

@@ -204,16 +204,11 @@ async function makePlan(
   const window = { startsAtMs: now, endsAtMs: now + PLANNED_AT_MOST_MS };
   const clusters = [...location.clusters].map((cluster) => clusterScales(cluster, window));
   const supervisor = supervisorOf(location);
-  const site = siteAhead(
-    supervisor.connectors.values(),
-    supervisor.fuses,
-    { now, nowMs: clock.monotonicMs() },
-    {
-      limits: limitsInForce(sourcesAhead(location, clusters), [window], SEGMENTS_AT_MOST),
-      policy,
-      locksOf: (key) => compositeTimeline(connectorStackOf(location, key), undefined, window),
-    },
-  );
+  const site = siteAhead(supervisor.connectors.values(), supervisor.fuses, now, {
+    limits: limitsInForce(sourcesAhead(location, clusters), [window], SEGMENTS_AT_MOST),
+    policy,
+    locksOf: (key) => compositeTimeline(connectorStackOf(location, key), undefined, window),
+  });
   const stepsAtOnce = Math.max(1, Math.floor(CARS_AT_ONCE / Math.max(1, site.cars.length)));
   const planning = planDepartures(site);
   for (;;) {

@@ -19,6 +19,7 @@ interface NeedsRow {
   readonly declared: string;
   readonly delivered_wh: number;
   readonly register_wh: number | null;
+  readonly arrived_at_ms: number | null;
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -34,9 +35,12 @@ const NEEDS = {
     declared: 'text',
     delivered_wh: 'double precision',
     register_wh: 'double precision',
+    arrived_at_ms: 'bigint',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
+
+const NEEDS_COLUMNS = Object.keys(NEEDS.columns).filter((name) => name !== 'tenant_uuid');
 
 /** Replaces the rows of these connectors; the last of each counts. Those of unknown connectors are left out. */
 export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'needs.put'>[]): Promise<void> {
@@ -51,6 +55,7 @@ export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'n
         declared: JSON.stringify(needs.declared),
         delivered_wh: needs.deliveredWh,
         register_wh: needs.registerWh ?? null,
+        arrived_at_ms: needs.arrivedAtMs ?? null,
       },
     ]),
   );
@@ -64,7 +69,7 @@ export async function loadNeeds(
 ): Promise<SessionNeedsRecord[]> {
   const rows: NeedsRow[] = await trx('session_needs')
     .where('tenant_uuid', tenantUuid)
-    .select('controller_uuid', 'connector_id', 'session_id', 'declared', 'delivered_wh', 'register_wh')
+    .select(...NEEDS_COLUMNS)
     .orderBy(['controller_uuid', 'connector_id']);
   return rows.map((row) => ({
     controllerUuid: row.controller_uuid,
@@ -73,5 +78,6 @@ export async function loadNeeds(
     declared: JSON.parse(row.declared) as SessionNeeds['declared'],
     deliveredWh: row.delivered_wh,
     registerWh: row.register_wh ?? undefined,
+    arrivedAtMs: row.arrived_at_ms ?? undefined,
   }));
 }

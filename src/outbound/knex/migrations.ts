@@ -326,6 +326,13 @@ function departures({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/** NULL means: no departures of its own. A row without an arrival is from before. */
+const DEPARTURES_BY_WEEKDAY = [
+  ['locations', 'departures text'],
+  ['connectors', 'departures text'],
+  ['session_needs', 'arrived_at_ms bigint'],
+] as const;
+
 const SHARDS = 16;
 
 /** The history of a credential: NULL in rows of release 0.1. */
@@ -429,6 +436,21 @@ const ALL: readonly NamedMigration[] = [
       await dropTables(knex, departures(dialectOf(knex)));
       await knex.raw('alter table locations drop column policy');
     },
+  },
+  {
+    name: '0026-departures-by-weekday',
+    up: (knex) =>
+      runAll(
+        knex,
+        DEPARTURES_BY_WEEKDAY.map(([table, column]) => `alter table ${table} add column ${column}`),
+      ),
+    down: (knex) =>
+      runAll(
+        knex,
+        DEPARTURES_BY_WEEKDAY.map(
+          ([table, column]) => `alter table ${table} drop column ${column.split(' ')[0]}`,
+        ),
+      ),
   },
 ];
 

@@ -1,6 +1,7 @@
 // Locations with their chargers' connectors, as rows.
 import type { Knex } from 'knex';
 import type { LimitRules } from '../../../machines/limits/limit-rules.js';
+import type { Departures } from '../../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../../machines/policy/policies.js';
 import type { Connection, Feeder, PhaseRotation } from '../../../machines/power/fuses.js';
 import {
@@ -41,6 +42,8 @@ interface LocationRow extends RuleCells {
   readonly feeders: string | null;
   /** null: equal shares. */
   readonly policy: PolicyName | null;
+  /** JSON of `Departures`. */
+  readonly departures: string | null;
 }
 
 interface ChargerRow {
@@ -66,6 +69,8 @@ interface ConnectorRow {
   readonly direct_current: string | null;
   readonly never_pause: 0 | 1;
   readonly operator_may_pause: 0 | 1;
+  /** JSON of `Departures`; null for those of the location. */
+  readonly departures: string | null;
 }
 
 const LOCATIONS = {
@@ -83,6 +88,7 @@ const LOCATIONS = {
     feeders: 'text',
     peak_shaving: 'text',
     policy: 'text',
+    departures: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -116,6 +122,7 @@ const CONNECTORS = {
     direct_current: 'text',
     never_pause: 'integer',
     operator_may_pause: 'integer',
+    departures: 'text',
   },
 } as const satisfies KeyedTable<Columns>;
 
@@ -158,6 +165,7 @@ export async function loadLocations(
     siteMeter: siteMeterAt.get(row.location_id) ?? null,
     limitRules: limitRulesOf(row),
     policy: row.policy ?? 'equal',
+    departures: departuresOf(row),
     connection: row.connection === null ? null : (JSON.parse(row.connection) as Connection),
     feeders: row.feeders === null ? [] : (JSON.parse(row.feeders) as Feeder[]),
     connectors: atLocation.get(row.location_id) ?? [],
@@ -181,6 +189,10 @@ function ruleIn<Rule>(cell: string | null): Rule | undefined {
   return cell === null ? undefined : (JSON.parse(cell) as Rule);
 }
 
+function departuresOf({ departures }: Pick<LocationRow, 'departures'>): Departures | null {
+  return ruleIn<Departures>(departures) ?? null;
+}
+
 function connectorOf(
   row: ConnectorRow,
   { feeder, heartbeat_ms: heartbeatMs, lease_ttl_ms: ttlMs }: Omit<ChargerRow, 'mqtt_secret_hash'>,
@@ -196,6 +208,7 @@ function connectorOf(
     rotation: row.rotation,
     neverPause: row.never_pause === 1,
     operatorMayPause: row.operator_may_pause === 1,
+    departures: departuresOf(row),
     dc: row.direct_current === null ? null : (JSON.parse(row.direct_current) as DcRating),
     feeder,
     timing: heartbeatMs === null || ttlMs === null ? null : { heartbeatMs, ttlMs },
@@ -294,6 +307,7 @@ function planLocation(
     ...fuseCells(location),
     ...ruleCellsOf(location.limitRules ?? {}),
     policy: policyCellOf(location),
+    departures: cellOf(location.departures ?? undefined),
   };
   const action = actionOf(before, row);
   if (action !== 'unchanged') plan.locations.push(row);
@@ -354,6 +368,7 @@ function planCharger(
       rotation: connector.rotation ?? null,
       never_pause: connector.neverPause === true ? 1 : 0,
       operator_may_pause: connector.operatorMayPause === true ? 1 : 0,
+      departures: cellOf(connector.departures ?? undefined),
       direct_current: connector.dc == null ? null : JSON.stringify(connector.dc),
     };
     const id = connectorKey({ controllerUuid, connectorId: connector.connectorId });

@@ -202,6 +202,7 @@ export function describeStore(server: () => DatabaseServer): void {
         siteMeter: null,
         limitRules: {},
         policy: 'equal',
+        departures: null,
         connection: null,
         feeders: [],
         connectors: ['1', '2'].map((connectorId) => ({
@@ -215,6 +216,7 @@ export function describeStore(server: () => DatabaseServer): void {
           dc: null,
           neverPause: false,
           operatorMayPause: false,
+          departures: null,
           rotation: null,
           timing: null,
           feeder: null,
@@ -539,6 +541,7 @@ export function describeStore(server: () => DatabaseServer): void {
             declared: { api: { departsAtMs: 1_780_300_800_000, energyWh: 0.1 + 0.2 } },
             deliveredWh,
             registerWh: undefined,
+            arrivedAtMs: 1_780_300_000_000,
           },
         }) as const;
       const rivals = 'rival-crane' as ControllerUuid;
