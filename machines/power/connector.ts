@@ -185,13 +185,17 @@ export interface Needs extends SessionNeeds {
 }
 
 /** Needs on disk at the service start. */
-export type StoredNeeds = Pick<Needs, 'declared' | 'deliveredWh' | 'registerWh' | 'session' | 'arrivedAtMs'>;
+export type StoredNeeds = Pick<
+  Needs,
+  'declared' | 'deliveredWh' | 'charged' | 'registerWh' | 'session' | 'arrivedAtMs'
+>;
 
 /** @param before on disk; omitted if no car is known */
 export function createNeeds(before?: StoredNeeds): Needs {
   return {
     declared: before?.declared ?? {},
     deliveredWh: before?.deliveredWh ?? 0,
+    charged: before?.charged,
     registerWh: before?.registerWh,
     session: before?.session,
     arrivedAtMs: before?.arrivedAtMs,

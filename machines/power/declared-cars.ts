@@ -45,7 +45,7 @@ function endStay({ needs }: Written): void {
  */
 export function countEnergy(
   connector: Written,
-  { energyWh, powerW, session }: MeterReading,
+  { energyWh, powerW, socPercent, session }: MeterReading,
   isSameCar: boolean,
   { now, nowMs }: Instant,
 ): boolean {
@@ -62,6 +62,9 @@ export function countEnergy(
   needs.registerWh = energyWh;
   needs.countedAtMs = nowMs;
   needs.countedW = powerW;
+  // A gateway repeats a state of charge while its car receives more, so only a change has its energy.
+  if (socPercent !== undefined && socPercent !== needs.charged?.socPercent)
+    needs.charged = { socPercent, deliveredWh: needs.deliveredWh };
   if (!car.demand.hasCar || needs.arrivedAtMs !== undefined) return false;
   needs.arrivedAtMs = now;
   return followDepartures(connector);

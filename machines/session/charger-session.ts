@@ -7,11 +7,11 @@ import { ConnectorLease, type LeaseEvents } from './connector-lease.js';
 import { dcWOfAmpere } from './dc-output.js';
 import type { Fallbacks } from './failsafe-profile.js';
 import type {
+  CarReport,
   GatewayAnswer,
   GatewayMessage,
   LimitToTake,
   MeteredValues,
-  ReportedNeeds,
   StateBody,
   TransactionRef,
 } from './gateway-request.js';
@@ -231,9 +231,9 @@ export class ChargerSession<Id extends string = string> {
   }
 
   /** The car declared its needs (OCPP 2.0.1, `NotifyEVChargingNeeds`). They end when the car leaves. */
-  receivedNeeds(evse: number, needs: ReportedNeeds, nowMs: number): void {
+  receivedNeeds(evse: number, report: CarReport, nowMs: number): void {
     this.received(nowMs);
-    this.#at(evse)?.receivedNeeds(needs);
+    this.#at(evse)?.receivedNeeds(report);
   }
 
   /**

@@ -123,6 +123,15 @@ export interface ReportedNeeds {
   /** RFC 3339. */
   readonly departureTime?: string | undefined;
   readonly energyNeedKwh?: number | undefined;
+  readonly batteryCapacityKwh?: number | undefined;
+  readonly targetSocPercent?: number | undefined;
+}
+
+/** Report of a car to its charger. */
+export interface CarReport {
+  readonly needs: ReportedNeeds;
+  /** State of charge of its battery at the report, from 0 to 100. */
+  readonly socPercent?: number | undefined;
 }
 
 export interface MeterBody {

@@ -5,6 +5,7 @@ import type { ClockVerdict } from './charger-clock.js';
 import type { ConnectorLease, LeaseSpec } from './connector-lease.js';
 import { ampereOfDcW, CarVoltage, type DcOutput, dcWOfAmpere } from './dc-output.js';
 import type {
+  CarReport,
   LimitToTake,
   MeterBody,
   MeteredValues,
@@ -68,6 +69,8 @@ export class SessionConnector {
   #free: { readonly freeAtOwnMs: number; readonly countsAtMs: number } | undefined;
   #values: MeteredValues | undefined;
   #needs: ReportedNeeds | undefined;
+  /** State of charge that the next meter value reports; undefined after that, because it changes. */
+  #reportedSocPercent: number | undefined;
   #valuesAtMs = Number.NEGATIVE_INFINITY;
   #saidAtMs = Number.NEGATIVE_INFINITY;
   /** Until then a transaction may run there that began before the gateway, and that the charger has not named yet. */
@@ -172,8 +175,9 @@ export class SessionConnector {
     this.noteChange();
   }
 
-  receivedNeeds(needs: ReportedNeeds): void {
+  receivedNeeds({ needs, socPercent }: CarReport): void {
     this.#needs = needs;
+    this.#reportedSocPercent = socPercent;
     this.noteChange();
   }
 
@@ -241,12 +245,15 @@ export class SessionConnector {
     this.#saidAtMs = nowMs;
     const { epoch, seq, limitA, endsAtMs } = this.lease.held;
     const { dc } = this.spec;
+    const socPercent = this.#isIdle ? undefined : this.#reportedSocPercent;
+    if (!this.#isIdle) this.#reportedSocPercent = undefined;
     const leaseLeftS = Math.max(0, Math.floor((endsAtMs - nowMs) / 100) / 10);
     return {
       v: 1,
       boot,
       hb,
       status: this.status ?? 'Unavailable',
+      ...(socPercent === undefined ? {} : { socPercent }),
       ...measured(values, this.spec),
       epoch,
       seq,
@@ -292,6 +299,7 @@ export class SessionConnector {
     if (WITHOUT_A_CAR.includes(status)) {
       this.#carVoltage.forget();
       this.#needs = undefined;
+      this.#reportedSocPercent = undefined;
     }
     this.noteChange();
   }

@@ -8,6 +8,9 @@ import { instantSchema } from './rest.js';
 export const MOST_KWH = 10_000;
 const ENERGY_RULE = `a number from 0 to ${MOST_KWH}, in kWh`;
 export const HIGHEST_PRIORITY = 10;
+export const LEAST_BATTERY_KWH = 0.1;
+const BATTERY_RULE = `a number from ${LEAST_BATTERY_KWH} to ${MOST_KWH}, in kWh`;
+const SOC_RULE = 'a number from 0 to 100, in %';
 const PRIORITY_RULE = `a whole number from 0 to ${HIGHEST_PRIORITY}`;
 
 function energySchema() {
@@ -28,6 +31,15 @@ const preferencesShape = {
   priority: z.number(mustBe(PRIORITY_RULE)).int().min(0).max(HIGHEST_PRIORITY).optional().meta({
     description: 'From 0 to 10. A car with a higher priority precedes; 0 if left out.',
     example: 3,
+  }),
+  batteryCapacityKwh: z.number(mustBe(BATTERY_RULE)).min(LEAST_BATTERY_KWH).max(MOST_KWH).optional().meta({
+    description:
+      'Capacity of the battery, kWh. With a reported `socPercent` it gives the need if no source declares `energyNeedKwh`.',
+    example: 60,
+  }),
+  targetSocPercent: z.number(mustBe(SOC_RULE)).min(0).max(100).optional().meta({
+    description: 'State of charge that the car needs at its departure, %; 100 if left out.',
+    example: 80,
   }),
 };
 
@@ -50,20 +62,25 @@ export const chargingPreferencesSchema = z
 
 export function needOfPreferences(preferences: ChargingPreferences): SessionNeed {
   const { departureTime, energyNeedKwh, minimumEnergyKwh, priority } = preferences;
+  const { batteryCapacityKwh, targetSocPercent } = preferences;
   return {
     departsAtMs: departureTime === undefined ? undefined : fromInstant(departureTime),
     energyWh: energyNeedKwh === undefined ? undefined : energyNeedKwh * 1000,
     minimumWh: minimumEnergyKwh === undefined ? undefined : minimumEnergyKwh * 1000,
     priority,
+    batteryWh: batteryCapacityKwh === undefined ? undefined : batteryCapacityKwh * 1000,
+    targetSocPercent,
   };
 }
 
 export function preferencesOf(need: SessionNeed): ChargingPreferences {
-  const { departsAtMs, energyWh, minimumWh, priority } = need;
+  const { departsAtMs, energyWh, minimumWh, priority, batteryWh, targetSocPercent } = need;
   return {
     ...(departsAtMs !== undefined && { departureTime: toInstant(departsAtMs) }),
     ...(energyWh !== undefined && { energyNeedKwh: energyWh / 1000 }),
     ...(minimumWh !== undefined && { minimumEnergyKwh: minimumWh / 1000 }),
     ...(priority !== undefined && { priority }),
+    ...(batteryWh !== undefined && { batteryCapacityKwh: batteryWh / 1000 }),
+    ...(targetSocPercent !== undefined && { targetSocPercent }),
   };
 }

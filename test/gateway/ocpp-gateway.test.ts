@@ -268,6 +268,22 @@ describe('A message in OCPP 2.0.1 without a management system', () => {
       await eventually(async () =>
         expect(await session()).toMatchObject({ declared: [{ source: 'charger', preferences }] }),
       );
+      const byCar = async (dcChargingParameters: object) =>
+        client.call('NotifyEVChargingNeeds', {
+          evseId: 1,
+          chargingNeeds: { requestedEnergyTransfer: 'DC', departureTime, dcChargingParameters },
+        });
+      const limits = { evMaxCurrent: 400, evMaxVoltage: 800 };
+      await byCar({ ...limits, evEnergyCapacity: 0, fullSoC: 0, stateOfCharge: 40 });
+      await eventually(async () =>
+        expect(await session()).toMatchObject({ declared: [{ preferences: { departureTime } }] }),
+      );
+      await byCar({ ...limits, evEnergyCapacity: 60_000, fullSoC: 90, stateOfCharge: 40 });
+      await eventually(async () =>
+        expect(await session()).toMatchObject({
+          preferences: { departureTime, batteryCapacityKwh: 60, targetSocPercent: 90, energyNeedKwh: 30 },
+        }),
+      );
       await client.call('TransactionEvent', { ...EVENT, eventType: 'Ended', seqNo: 1, transactionInfo });
       await eventually(async () =>
         expect(await session()).toMatchObject({ error: { code: 'SESSION_NOT_FOUND' } }),

@@ -24,7 +24,7 @@ const FILE = `tenants:
         peakShaving: { limitKw: 40, windowS: 900 }
         policy: energy
         timeZone: Europe/Berlin
-        departures: [{ days: [Mon, Tue], at: 06:00, energyNeedKwh: 40, minimumEnergyKwh: 5, priority: 2 }]
+        departures: [{ days: [Mon, Tue], at: 06:00, energyNeedKwh: 40, minimumEnergyKwh: 5, priority: 2, batteryCapacityKwh: 60, targetSocPercent: 80 }]
         operator: { operatorUuid: dso, failsafeKw: 10, failsafeMinS: 7200, heartbeatS: 60 }
         chargers:
           - controllerUuid: q1-a

@@ -94,6 +94,11 @@ describe('a declared session', () => {
       [{ energyNeedKwh: 5, minimumEnergyKwh: 6 }, 'minimumEnergyKwh'],
       [{ priority: 11 }, 'priority'],
       [{ priority: 1.5 }, 'priority'],
+      [{ batteryCapacityKwh: 0 }, 'batteryCapacityKwh'],
+      [{ batteryCapacityKwh: 10_001 }, 'batteryCapacityKwh'],
+      [{ batteryCapacityKwh: '60' }, 'batteryCapacityKwh'],
+      [{ targetSocPercent: 101 }, 'targetSocPercent'],
+      [{ targetSocPercent: null }, 'targetSocPercent'],
       [[], 'body'],
     ];
     for (const [body, field] of cases) {
@@ -172,6 +177,50 @@ describe('a declared session', () => {
       const answer = await service.call('DELETE', pathOf('quay'));
       expect(bodyOf(answer, sessionSchema)).toMatchObject({ preferences: {}, declared: [] });
     }
+  });
+});
+
+describe('a car with a battery of known size', () => {
+  const plain = { departureTime: '2026-06-01T18:00:00.000Z', batteryCapacityKwh: 50 };
+
+  it('needs the energy that is missing to its target when the charger reports its state of charge', async () => {
+    const [client] = chargers;
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 10_000, chargingPreferences: plain });
+    await eventually(async () =>
+      expect(await session('quay', '2')).toMatchObject({ sessionId: 'd', preferences: plain }),
+    );
+    expect((await session('quay', '2')).preferences.energyNeedKwh).toBeUndefined();
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 12_000, socPercent: 40 });
+    await eventually(async () =>
+      expect(await session('quay', '2')).toMatchObject({ preferences: { ...plain, energyNeedKwh: 32 } }),
+    );
+    expect(bodyOf(await put('quay', { targetSocPercent: 80 }, '2'), sessionSchema).preferences).toEqual({
+      ...plain,
+      targetSocPercent: 80,
+      energyNeedKwh: 22,
+    });
+  });
+
+  it('needs no more when its charger repeats the state of charge, also after a restart', async () => {
+    const [client] = chargers;
+    await client?.meter('2', { ...CAR, session: 'd', energyWh: 13_000, socPercent: 40 });
+    await eventually(async () => expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 3 }));
+    expect(await session('quay', '2')).toMatchObject({ preferences: { energyNeedKwh: 22 } });
+    for (const each of chargers.splice(0)) await each.stop();
+    service = await service.restart({ clock });
+    const again = await charger('quay', 'boot-3b');
+    await again.meter('1', { ...CAR, session: 'b', energyWh: 4000 });
+    await again.meter('2', { ...CAR, session: 'd', energyWh: 14_000, socPercent: 40 });
+    await eventually(async () =>
+      expect(await session('quay', '2')).toMatchObject({
+        deliveredKwh: 4,
+        preferences: { energyNeedKwh: 22 },
+      }),
+    );
+    await again.meter('2', { ...CAR, session: 'd', energyWh: 14_500, socPercent: 50 });
+    await eventually(async () =>
+      expect(await session('quay', '2')).toMatchObject({ preferences: { energyNeedKwh: 19.5 } }),
+    );
   });
 });
 

@@ -9,6 +9,7 @@ import {
   chargingPreferencesSchema,
   HIGHEST_PRIORITY,
   isMinimumInNeed,
+  LEAST_BATTERY_KWH,
   MINIMUM_RULE,
   MOST_KWH,
   needOfPreferences,
@@ -113,6 +114,8 @@ const provisionedDepartureSchema = z
       energyNeedKwh: numberSchema(0, MOST_KWH, 'kWh').optional(),
       minimumEnergyKwh: numberSchema(0, MOST_KWH, 'kWh').optional(),
       priority: wholeSchema(0, HIGHEST_PRIORITY).optional(),
+      batteryCapacityKwh: numberSchema(LEAST_BATTERY_KWH, MOST_KWH, 'kWh').optional(),
+      targetSocPercent: numberSchema(0, 100, '%').optional(),
     },
     GROUP_RULE,
   )

@@ -131,9 +131,9 @@ async function viewOfSession(core: Core, connector: ConnectorEntity): Promise<Se
 }
 
 function recordOf({ record, control: { needs } }: ConnectorEntity): SessionNeedsRecord {
-  const { declared, deliveredWh, registerWh, session, arrivedAtMs } = needs;
+  const { declared, deliveredWh, charged, registerWh, session, arrivedAtMs } = needs;
   const { controllerUuid, connectorId } = record;
-  return { controllerUuid, connectorId, declared, deliveredWh, registerWh, session, arrivedAtMs };
+  return { controllerUuid, connectorId, declared, deliveredWh, charged, registerWh, session, arrivedAtMs };
 }
 
 const KEEP_EVERY_MS = 60_000;

@@ -20,6 +20,9 @@ interface NeedsRow {
   readonly delivered_wh: number;
   readonly register_wh: number | null;
   readonly arrived_at_ms: number | null;
+  /** Both are null, or neither. */
+  readonly soc_percent: number | null;
+  readonly soc_at_wh: number | null;
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -36,6 +39,8 @@ const NEEDS = {
     delivered_wh: 'double precision',
     register_wh: 'double precision',
     arrived_at_ms: 'bigint',
+    soc_percent: 'double precision',
+    soc_at_wh: 'double precision',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
@@ -56,6 +61,8 @@ export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'n
         delivered_wh: needs.deliveredWh,
         register_wh: needs.registerWh ?? null,
         arrived_at_ms: needs.arrivedAtMs ?? null,
+        soc_percent: needs.charged?.socPercent ?? null,
+        soc_at_wh: needs.charged?.deliveredWh ?? null,
       },
     ]),
   );
@@ -71,7 +78,7 @@ export async function loadNeeds(
     .where('tenant_uuid', tenantUuid)
     .select(...NEEDS_COLUMNS)
     .orderBy(['controller_uuid', 'connector_id']);
-  return rows.map((row) => ({
+  return rows.map(({ soc_percent: socPercent, soc_at_wh: socAtWh, ...row }) => ({
     controllerUuid: row.controller_uuid,
     connectorId: row.connector_id,
     session: row.session_id ?? undefined,
@@ -79,5 +86,6 @@ export async function loadNeeds(
     deliveredWh: row.delivered_wh,
     registerWh: row.register_wh ?? undefined,
     arrivedAtMs: row.arrived_at_ms ?? undefined,
+    charged: socPercent === null || socAtWh === null ? undefined : { socPercent, deliveredWh: socAtWh },
   }));
 }

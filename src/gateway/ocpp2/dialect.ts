@@ -344,16 +344,19 @@ const STATUS_OF_STATE: Readonly<Record<string, ChargingStatus>> = {
 
 const WH_PER_KWH = 1000;
 
-/** A car that states no energy declares its departure alone. */
+/** Each field that the car states. */
 function needsOf({
   departureTime,
   acChargingParameters,
   dcChargingParameters,
 }: ChargingNeeds): ReportedNeeds {
   const energyWh = acChargingParameters?.energyAmount ?? dcChargingParameters?.energyAmount;
+  const { evEnergyCapacity, fullSoC } = dcChargingParameters ?? {};
   return {
     ...(departureTime !== undefined && { departureTime: new Date(departureTime).toISOString() }),
     ...(energyWh !== undefined && { energyNeedKwh: energyWh / WH_PER_KWH }),
+    ...(evEnergyCapacity !== undefined && { batteryCapacityKwh: evEnergyCapacity / WH_PER_KWH }),
+    ...(fullSoC !== undefined && { targetSocPercent: fullSoC }),
   };
 }
 
@@ -397,7 +400,8 @@ export class Ocpp201Events implements OcppEvents {
       this.#transaction(params, nowMs);
     } else if (method === 'NotifyEVChargingNeeds') {
       const { evseId, chargingNeeds } = read(chargingNeedsSchema, params);
-      session.receivedNeeds(evseId, needsOf(chargingNeeds), nowMs);
+      const socPercent = chargingNeeds.dcChargingParameters?.stateOfCharge;
+      session.receivedNeeds(evseId, { needs: needsOf(chargingNeeds), socPercent }, nowMs);
     }
     if (method !== 'BootNotification') this.#calls.wakeAfterAnswer();
   }

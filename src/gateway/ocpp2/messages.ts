@@ -56,14 +56,29 @@ const departure = instant
   .optional()
   .catch(undefined);
 const neededWh = z.number().min(0).max(10_000_000).optional().catch(undefined);
+/** A car may report 0 for a value that it does not know. */
+const batteryWh = z.number().min(100).max(10_000_000).optional().catch(undefined);
+const fullPercent = z.number().min(1).max(100).optional().catch(undefined);
+const socPercent = z.number().min(0).max(100).optional().catch(undefined);
 
-/** Energies in Wh. `energyAmount` is the energy until the departure (OCPP 2.0.1 part 2, section 2.11). */
+/**
+ * Energies in Wh. `energyAmount` is the energy until the departure, `fullSoC` the state of charge at which the car counts
+ * its battery as full (OCPP 2.0.1 part 2, section 2.11).
+ */
 export const chargingNeedsSchema = z.object({
   evseId: evse,
   chargingNeeds: z.object({
     departureTime: departure,
     acChargingParameters: z.object({ energyAmount: neededWh }).optional().catch(undefined),
-    dcChargingParameters: z.object({ energyAmount: neededWh }).optional().catch(undefined),
+    dcChargingParameters: z
+      .object({
+        energyAmount: neededWh,
+        evEnergyCapacity: batteryWh,
+        fullSoC: fullPercent,
+        stateOfCharge: socPercent,
+      })
+      .optional()
+      .catch(undefined),
   }),
 });
 export type ChargingNeeds = z.output<typeof chargingNeedsSchema>['chargingNeeds'];

@@ -331,6 +331,8 @@ const DEPARTURES_BY_WEEKDAY = [
   ['locations', 'departures text'],
   ['connectors', 'departures text'],
   ['session_needs', 'arrived_at_ms bigint'],
+  ['session_needs', 'soc_percent double precision'],
+  ['session_needs', 'soc_at_wh double precision'],
 ] as const;
 
 const SHARDS = 16;

@@ -542,6 +542,7 @@ export function describeStore(server: () => DatabaseServer): void {
             deliveredWh,
             registerWh: undefined,
             arrivedAtMs: 1_780_300_000_000,
+            charged: { socPercent: 33.3, deliveredWh: 0.1 },
           },
         }) as const;
       const rivals = 'rival-crane' as ControllerUuid;
