@@ -34,6 +34,7 @@ const instant = { at: z.number().int(), mono: z.number().min(0) };
 const asked = {
   tenantUuid: z.string().transform((text) => text as TenantUuid),
   requestId: z.string(),
+  by: z.string(),
   path: z.record(z.string(), z.string()),
   body: z.unknown().optional(),
   query: z.unknown().optional(),

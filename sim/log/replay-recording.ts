@@ -338,7 +338,7 @@ function answerAgain(application: Application, { call, ...asked }: InputOf<'call
 }
 
 function livesOf(application: Application, tenantUuid: TenantUuid): LocationLive[] {
-  const asked = { tenantUuid, requestId: '', body: undefined, warn() {} };
+  const asked = { tenantUuid, requestId: '', by: '', body: undefined, warn() {} };
   const lives: LocationLive[] = [];
   let cursor: string | undefined;
   do {

@@ -65,6 +65,8 @@ export type ParametersOf<Path extends string> = { readonly [Name in NamesIn<Path
 export interface Asked<Path = Readonly<Record<string, string>>, Body = unknown, Query = unknown> {
   readonly tenantUuid: TenantUuid;
   readonly requestId: string;
+  /** The credential of the request, as `credentialRef` writes it. */
+  readonly by: string;
   readonly path: Path;
   /** Checked by the schema of the operation. */
   readonly body: Body;

@@ -4,6 +4,7 @@ import { type Departures, WEEKDAYS } from '../../machines/policy/default-needs.j
 import { createVirtualClock } from '../../sim/virtual-clock.js';
 import { sessionSchema } from '../../src/features/departures/contract.js';
 import { locationLiveSchema } from '../../src/features/live-contract.js';
+import type { Log } from '../../src/ports/log.js';
 import { eventually } from '../eventually.js';
 import { bodyOf, refusalOf } from './answers.js';
 import { type ChargerClient, connectCharger } from './charger-client.js';
@@ -13,6 +14,7 @@ import {
   RIVAL,
   type RunningService,
   runService,
+  silentLog,
   site,
   tenantWith,
 } from './running-service.js';
@@ -41,6 +43,13 @@ function yard(hours: number) {
   };
 }
 
+const DECLARED = /^session needs/;
+const logged: { readonly fields: object; readonly message: string }[] = [];
+const log: Log = {
+  ...silentLog,
+  info: (fields, message) => void (DECLARED.test(message) && logged.push({ fields, message })),
+};
+
 let service: RunningService;
 const chargers: ChargerClient[] = [];
 beforeAll(async () => {
@@ -48,6 +57,7 @@ beforeAll(async () => {
     [tenantWith(HARBOUR, [depot(), site('quay'), yard(15)]), tenantWith(RIVAL, [])],
     {
       clock,
+      log,
     },
   );
 });
@@ -112,6 +122,25 @@ describe('a declared session', () => {
     expect(refusalOf(answer, 'CHARGER_NOT_FOUND')).toContain('quay-a');
   });
 
+  it('is logged with its credential, before and after, only if it changes', async () => {
+    const declaredBy = { tenantUuid: HARBOUR, controllerUuid: 'quay-a', connectorId: '1', sessionId: 'a' };
+    logged.splice(0);
+    await service.call('DELETE', pathOf('quay'), undefined, RIVAL);
+    for (const priority of [1, 1, 2]) await put('quay', { priority });
+    await put('quay', { priority: 11 });
+    for (let nth = 0; nth < 2; nth++) await service.call('DELETE', pathOf('quay'));
+    const by = `apiKey:${HARBOUR.slice(0, 8)}`;
+    const at = (before: object | undefined, after: object | undefined, message: string) => ({
+      fields: { ...declaredBy, requestId: expect.any(String), by, before, after },
+      message,
+    });
+    expect(logged).toEqual([
+      at(undefined, { priority: 1 }, 'session needs declared'),
+      at({ priority: 1 }, { priority: 2 }, 'session needs declared'),
+      at({ priority: 2 }, undefined, 'session needs withdrawn'),
+    ]);
+  });
+
   it('takes each field from the API before the charger, and counts the energy since the arrival', async () => {
     const [client] = chargers;
     await client?.meter('1', {
@@ -142,7 +171,7 @@ describe('a declared session', () => {
   it('survives a restart with its energy, and ends with its car', async () => {
     clock.advance(60_000);
     for (const each of chargers.splice(0)) await each.stop();
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, log });
     const client = await charger('quay', 'boot-2');
     await client.meter('1', { ...CAR, session: 'a', energyWh: 4000 });
     await eventually(async () =>
@@ -161,7 +190,7 @@ describe('a declared session', () => {
     await client?.meter('2', { ...CAR, session: 'c', energyWh: 1100 });
     await eventually(async () => expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 1 }));
     for (const each of chargers.splice(0)) await each.stop();
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, log });
     const again = await charger('quay', 'boot-3');
     await again.meter('2', { ...CAR, session: 'c', energyWh: 1600 });
     await eventually(async () =>
@@ -207,7 +236,7 @@ describe('a car with a battery of known size', () => {
     await eventually(async () => expect(await session('quay', '2')).toMatchObject({ deliveredKwh: 3 }));
     expect(await session('quay', '2')).toMatchObject({ preferences: { energyNeedKwh: 22 } });
     for (const each of chargers.splice(0)) await each.stop();
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, log });
     const again = await charger('quay', 'boot-3b');
     await again.meter('1', { ...CAR, session: 'b', energyWh: 4000 });
     await again.meter('2', { ...CAR, session: 'd', energyWh: 14_000, socPercent: 40 });
@@ -274,7 +303,7 @@ describe('a location with departures by weekday', () => {
   it('keeps the departure of a car that is there over a restart, although it is over', async () => {
     for (const each of chargers.splice(0)) await each.stop();
     clock.advance(70 * 60_000);
-    service = await service.restart({ clock });
+    service = await service.restart({ clock, log });
     const client = await charger('yard', 'boot-5');
     await client.meter('1', { ...CAR, session: 'a', energyWh: 9_000 });
     await eventually(async () =>

@@ -1,9 +1,15 @@
 // Departures: needs of the car at a connector, declared over REST, and its energy over a restart.
 
-import { isEmpty, NEED_SOURCES, needOf, type SessionNeed } from '../../../machines/policy/session-needs.js';
+import {
+  isEmpty,
+  isSameNeed,
+  NEED_SOURCES,
+  needOf,
+  type SessionNeed,
+} from '../../../machines/policy/session-needs.js';
 import { linkOf } from '../../../machines/power/connector.js';
 import { DomainError } from '../../../machines/values/errors.js';
-import { type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
+import { type Asked, type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
 import type { ConnectorEntity, Directory } from '../../actors/directory.js';
 import type { BatchedWrites } from '../../enforcement/batched-writes.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
@@ -45,7 +51,8 @@ export const putSession = endpoint({
   requestSchema: chargingPreferencesSchema,
   responseSchema: sessionSchema,
   errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND', 'TARGET_INACTIVE'],
-  async handle(core, { tenantUuid, path, body }) {
+  async handle(core, asked) {
+    const { tenantUuid, path, body } = asked;
     const connector = requireCar(core, tenantUuid, path);
     requireActiveConnector(connector);
     const need = needOfPreferences(body);
@@ -55,7 +62,7 @@ export const putSession = endpoint({
         'INVALID_REQUEST_BODY',
         `departureTime: must be in the future; the service's clock reads ${toInstant(now)}`,
       );
-    await declareOverRest(core, connector, need);
+    await declareOverRest(core, connector, need, asked);
     return viewOfSession(core, connector);
   },
 });
@@ -71,27 +78,45 @@ export const deleteSession = endpoint({
   summary: 'Withdraw the needs that were declared over REST',
   responseSchema: sessionSchema,
   errors: ['CHARGER_NOT_FOUND', 'SESSION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path }) {
-    const connector = requireCar(core, tenantUuid, path);
-    await declareOverRest(core, connector, undefined);
+  async handle(core, asked) {
+    const connector = requireCar(core, asked.tenantUuid, asked.path);
+    await declareOverRest(core, connector, undefined, asked);
     return viewOfSession(core, connector);
   },
 });
 
-/** The declaration is on disk before it counts. */
+/** The declaration is on disk before it counts. The log has each change. */
 async function declareOverRest(
   core: Core,
   connector: ConnectorEntity,
   need: SessionNeed | undefined,
+  { tenantUuid, requestId, by }: Pick<Asked, 'tenantUuid' | 'requestId' | 'by'>,
 ): Promise<void> {
   const { location, control } = connector;
   const record = recordOf(connector);
   const { api: _, ...others } = record.declared;
   const declared = need === undefined || isEmpty(need) ? others : { ...others, api: need };
   const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
-  await core.store.append(location.tenant.tenantUuid, [change]);
+  await core.store.append(tenantUuid, [change]);
+  const before = control.needs.declared.api;
   core.directory.sendToLocation(location, { type: 'need.declared', key: control.key, source: 'api', need });
   dropPlan(location);
+  const after = control.needs.declared.api;
+  if (isSameNeed(before, after)) return;
+  const { controllerUuid, connectorId } = record;
+  core.log.info(
+    {
+      tenantUuid,
+      controllerUuid,
+      connectorId,
+      sessionId: control.needs.session,
+      requestId,
+      by,
+      before: before && preferencesOf(before),
+      after: after && preferencesOf(after),
+    },
+    after === undefined ? 'session needs withdrawn' : 'session needs declared',
+  );
 }
 
 /** @throws DomainError SESSION_NOT_FOUND if no car is known to be there */

@@ -7,6 +7,7 @@ import type { TenantUuid } from '../../../machines/values/ids.js';
 import type { Asked, Operation } from '../../actors/core.js';
 import type { Application } from '../../features/application.js';
 import type { Grantor } from '../../ports/credentials.js';
+import { credentialRef } from '../../secrets.js';
 import type { EndpointDescription } from '../../wire/openapi.js';
 import { parameterMessage, plainRule, wrongParameter } from '../../wire/plain-errors.js';
 import type { Access } from './access.js';
@@ -133,6 +134,7 @@ export function createEndpointHandler<Context>(
   return (exchange) => {
     const caller = access.admit(exchange, endpoint.scope);
     const { tenantUuid } = caller;
+    const by = credentialRef(caller);
     return withApplication(tenantUuid, exchange, (application) => {
       let warning: string | undefined;
       const answerTo = (body: unknown) => {
@@ -140,6 +142,7 @@ export function createEndpointHandler<Context>(
         const asked = {
           tenantUuid,
           requestId: exchange.requestId,
+          by,
           path: exchange.parameters,
           body,
           query: querySchema === undefined || text === '' ? unasked : parseQuery(querySchema, text),
