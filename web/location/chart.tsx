@@ -23,7 +23,8 @@ interface Props {
   readonly span: Span;
   /** Position of the line that marks an instant. */
   readonly markMs: EpochMs;
-  readonly onSelect: (span: Span) => void;
+  /** Called with a span that the user drags over; a chart without it shows its whole span always. */
+  readonly onSelect?: (span: Span) => void;
   /** Called with the instant of a click. */
   readonly onChoose?: ((atMs: EpochMs) => void) | undefined;
   /** Lowest and highest value of the axis. */
@@ -48,7 +49,7 @@ export function Chart({ label, legend, readingsAt, children, ...plot }: Props) {
       <StepPlot {...plot} onPoint={setPoint} />
       <p class="readout small quiet" aria-hidden="true">
         {pointMs === undefined
-          ? 'Point at the chart to read it; drag to zoom.'
+          ? `Point at the chart to read it${plot.onSelect === undefined ? '' : '; drag to zoom'}.`
           : readout(readingsAt(pointMs), pointMs)}
       </p>
       <figcaption class="small">{children}</figcaption>

@@ -15,6 +15,7 @@ import { ErrorNotice } from '../ui/notice.js';
 import { localText } from '../ui/time.js';
 import { AsOfBar, PastHead } from './as-of.js';
 import { ConnectorList } from './connector-list.js';
+import { DeparturesSection } from './departures-section.js';
 import { Figure, FigureRow } from './figure-row.js';
 import { FuseGrid } from './fuse-grid.js';
 import { FuseTable } from './fuse-table.js';
@@ -232,6 +233,9 @@ export function LocationPage({ locationId }: { readonly locationId: string }) {
           asOfMs={asOfMs}
           onWritten={reread}
         />
+      )}
+      {asOfMs === undefined && live.value !== undefined && (
+        <DeparturesSection locationId={locationId} departures={live.value.departures} nowMs={nowMs} />
       )}
       {asOfMs === undefined && live.value !== undefined && (
         <ConnectorList live={live.value} clock={clock} onWritten={reread} />
