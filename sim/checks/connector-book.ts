@@ -443,6 +443,10 @@ export class ConnectorBook {
   readonly #promised: OutstandingGrantRecord;
   #acknowledgedThen: Then;
   /** The service received at `atMs` that the charger started with a higher limit than `before`. */
+  /** Epoch of the first limit that left for it. */
+  #firstEpoch = Number.POSITIVE_INFINITY;
+  /** By then the first limit of the present service has settled. */
+  #settledAtMs = Number.NEGATIVE_INFINITY;
   #started: { readonly atMs: number; readonly before: Then } | undefined;
   #thens: (Numbered & Then)[] = [];
   /** Instant at which the last limit for fewer phases than it has left: until then others could use the rest. */
@@ -491,6 +495,7 @@ export class ConnectorBook {
   give(limit: LimitMessage, receivedAtMs: number, nowMs: number): void {
     const { epoch, seq, limitA, thenA, phases = ALL } = limit;
     this.#given[seq % GIVEN_KEPT] = limit;
+    this.#firstEpoch = Math.min(this.#firstEpoch, epoch);
     const leaseMs = leaseMsOf(limit);
     const isCounted = this.lease === 'heartbeat';
     const overAtMs = isCounted ? receivedAtMs + leaseMs + this.times.settleMs : Number.POSITIVE_INFINITY;
@@ -521,6 +526,7 @@ export class ConnectorBook {
   /** The service received that the connector applied this limit: earlier limits end after the settling time. */
   noteApplied(applied: Numbered, nowMs: number): void {
     if (!isOlder(this.holds, applied)) return;
+    if (this.holds.epoch < applied.epoch) this.#settledAtMs = nowMs + this.times.settleMs;
     this.holds = applied;
     this.#promised.applied(applied, nowMs);
     const before = this.#acknowledgedThen;
@@ -552,11 +558,14 @@ export class ConnectorBook {
 
   /**
    * The service received that the car of `session` draws current on that number of phases. No limit allows the last of
-   * them, so the charger failed its duty: outstanding limits count on all phases (R34).
+   * them, so the charger failed its duty: outstanding limits count on all phases (R34). A new service knows the limits
+   * of the one before only as rows, which may be higher, until its own first limit was applied and has settled.
    */
   drawOn(phases: number, session: string | undefined, nowMs: number): void {
     const { sent } = this;
     if (sent?.phases === undefined || phases <= sent.phases || session !== sent.session) return;
+    const isOfNewService = sent.epoch > this.#firstEpoch;
+    if (isOfNewService && (this.holds.epoch < sent.epoch || nowMs < this.#settledAtMs)) return;
     if (this.grantedA(nowMs, phases - 1) === 0) this.#promised.widen();
   }
 

@@ -1,5 +1,6 @@
 // One location with its machine and supervisor, and without disk or network, for measurements of its decisions.
 import { createActor } from 'xstate';
+import type { Policy } from '../../machines/policy/policies.js';
 import type { Connector } from '../../machines/power/connector.js';
 import { Fuses } from '../../machines/power/fuses.js';
 import { type LocationActor, locationMachine } from '../../machines/power/location.machine.js';
@@ -27,6 +28,7 @@ export interface Site {
   hb: number;
 }
 
+const MS_PER_H = 3_600_000;
 const LOCK = { priority: 0, limitKw: 11, startsAtMs: 0, endsAtMs: Number.MAX_SAFE_INTEGER };
 
 /** Several feeders below one connection, with the connectors spread over them. */
@@ -46,7 +48,11 @@ function fusesOf(size: number): Fuses {
 }
 
 /** Every third connector has one phase, every twentieth is locked, every sixth has no car. */
-export function siteOf(size: number, hasFuses: boolean, { hasLocks = true } = {}): Site {
+export function siteOf(
+  size: number,
+  hasFuses: boolean,
+  { hasLocks = true, policy }: { readonly hasLocks?: boolean; readonly policy?: Policy | undefined } = {},
+): Site {
   const supervisor = new LocationSupervisor({ timing: TIMING, ownerTerm: OWNER_TERM });
   const provisioned = Array.from({ length: size }, (_, i) => {
     const rating = { phases: i % 3 === 0 ? 1 : 3, voltageV: VOLTAGE_V, maxCurrentA: 32 } as const;
@@ -62,6 +68,7 @@ export function siteOf(size: number, hasFuses: boolean, { hasLocks = true } = {}
     input: {
       ...limits,
       ...(hasFuses && { fuses: fusesOf(size) }),
+      policy,
       connectors: provisioned,
       supervisor,
       now: 0,
@@ -74,6 +81,14 @@ export function siteOf(size: number, hasFuses: boolean, { hasLocks = true } = {}
     supervisor.describe(connector, { failsafeA: 6, lease: 'heartbeat', keepsThen: true }, 0);
   }
   return { actor, supervisor, connectors, nowMs: 0, hb: 0 };
+}
+
+/** Every car declares a departure within 1 to 10 hours, and a need of 5 to 39 kWh. */
+export function declareAll({ supervisor, connectors, nowMs }: Site): void {
+  for (const [i, connector] of connectors.entries()) {
+    const departsAtMs = nowMs + (1 + (i % 10)) * MS_PER_H;
+    supervisor.declareNeed(connector, 'api', { departsAtMs, energyWh: 5_000 + 1_000 * (i % 35) });
+  }
 }
 
 /**

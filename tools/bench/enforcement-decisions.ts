@@ -1,7 +1,8 @@
 // One location that decides for all its connectors at once: time of a decision, and its growth with their number.
+import { POLICIES, type Policy } from '../../machines/policy/policies.js';
 import { systemClock } from '../../src/clock.js';
 import { collectGarbage, machine, median, remark, report } from './bench.js';
-import { decideNow, FEEDERS, heartbeat, LOW_W_EACH, type Site, siteOf } from './decision-site.js';
+import { decideNow, declareAll, FEEDERS, heartbeat, LOW_W_EACH, type Site, siteOf } from './decision-site.js';
 
 const SIZES = [100, 500, 2_000, 5_000];
 /** All raises end between two changes of the limit: they take the settling time, and follow the pace of raises. */
@@ -15,6 +16,15 @@ const GOAL_MS = 5;
 /** Upper bound of the cost of a site with fuses, relative to one without. */
 const GOAL_WITH_FUSES = 3;
 const FUSED_CONNECTORS = 500;
+const DECLARED_CARS = 1_000;
+/** Upper bound of the cost of a policy, relative to equal shares. */
+const GOAL_WITH_POLICY = 1.5;
+
+interface SiteKind {
+  readonly hasFuses?: boolean;
+  /** All cars declare a departure and a need. */
+  readonly policy?: Policy;
+}
 
 interface Change {
   readonly ms: number;
@@ -28,18 +38,28 @@ interface Change {
  * of sites is such that they have `TOGETHER` connectors, and they alternate: small sites must not profit from the
  * processor's caches.
  */
-function changesOf(connectors: number, count: number, hasFuses = false): readonly Change[] {
-  const sites = Array.from({ length: TOGETHER / connectors }, () => siteOf(connectors, hasFuses));
+function changesOf(
+  connectors: number,
+  count: number,
+  { hasFuses = false, policy }: SiteKind = {},
+): readonly Change[] {
+  const sites = Array.from({ length: TOGETHER / connectors }, () => siteOf(connectors, hasFuses, { policy }));
+  heartbeatAll(sites);
+  if (policy !== undefined) for (const site of sites) declareAll(site);
   const changes: Change[] = [];
   for (let beat = 0; beat < count * HEARTBEATS_PER_LIMIT; beat++) {
     const change = Math.floor(beat / HEARTBEATS_PER_LIMIT);
-    for (const site of sites) heartbeat(site);
+    heartbeatAll(sites);
     for (const site of sites) {
       const decided = decide(site, change % 2 === 0 ? HIGH_W_EACH : LOW_W_EACH);
       if (beat % HEARTBEATS_PER_LIMIT === 0 && change >= SKIPPED_CHANGES) changes.push(decided);
     }
   }
   return changes;
+}
+
+function heartbeatAll(sites: readonly Site[]): void {
+  for (const site of sites) heartbeat(site);
 }
 
 function decide(site: Site, wattsEach: number): Change {
@@ -54,9 +74,9 @@ function decide(site: Site, wattsEach: number): Change {
   return { ms, cpuMicros: user + system, grants };
 }
 
-function costOf(connectors: number, hasFuses: boolean) {
+function costOf(connectors: number, kind: SiteKind = {}) {
   collectGarbage();
-  const changes = changesOf(connectors, CHANGES + SKIPPED_CHANGES, hasFuses);
+  const changes = changesOf(connectors, CHANGES + SKIPPED_CHANGES, kind);
   return {
     connectors,
     ms: median(changes.map((change) => change.ms)),
@@ -67,13 +87,23 @@ function costOf(connectors: number, hasFuses: boolean) {
 }
 
 for (const size of SIZES) changesOf(size, WARM_UP_CHANGES);
-changesOf(FUSED_CONNECTORS, WARM_UP_CHANGES, true);
-const costs = SIZES.map((connectors) => costOf(connectors, false));
-// In pairs, so that other work on the machine affects both equally.
-const ratios = Array.from({ length: 3 }, () => {
-  const plain = costOf(FUSED_CONNECTORS, false).cpuMicrosEach;
-  return costOf(FUSED_CONNECTORS, true).cpuMicrosEach / plain;
-});
+changesOf(FUSED_CONNECTORS, WARM_UP_CHANGES, { hasFuses: true });
+for (const policy of Object.values(POLICIES)) changesOf(DECLARED_CARS, WARM_UP_CHANGES, { policy });
+const costs = SIZES.map((connectors) => costOf(connectors));
+
+/** In pairs, so that other work on the machine affects both equally. */
+function ratioOf(connectors: number, kind: SiteKind): number {
+  const ratios = Array.from({ length: 3 }, () => {
+    const plain = costOf(connectors).cpuMicrosEach;
+    return costOf(connectors, kind).cpuMicrosEach / plain;
+  });
+  return median(ratios);
+}
+
+const fusedRatio = ratioOf(FUSED_CONNECTORS, { hasFuses: true });
+const policyRatios = Object.entries(POLICIES).map(
+  ([name, policy]) => [name, ratioOf(DECLARED_CARS, { policy })] as const,
+);
 
 remark(
   `${machine()}; ${CHANGES} changes of the limit at each site of ${TOGETHER} connectors together, medians`,
@@ -104,8 +134,14 @@ report([
   },
   {
     name: `Processor time of a reallocation of ${FUSED_CONNECTORS} connectors on ${FEEDERS} feeders, against no fuses`,
-    measured: `${median(ratios).toFixed(2)} ×`,
+    measured: `${fusedRatio.toFixed(2)} ×`,
     goal: `≤ ${GOAL_WITH_FUSES} ×`,
-    met: median(ratios) <= GOAL_WITH_FUSES,
+    met: fusedRatio <= GOAL_WITH_FUSES,
   },
+  ...policyRatios.map(([name, ratio]) => ({
+    name: `Processor time of a reallocation of ${DECLARED_CARS} declared cars by the policy ${name}, against equal shares`,
+    measured: `${ratio.toFixed(2)} ×`,
+    goal: `≤ ${GOAL_WITH_POLICY} ×`,
+    met: ratio <= GOAL_WITH_POLICY,
+  })),
 ]);

@@ -293,6 +293,20 @@ describe('A connector', () => {
     expect([0, 1, 2].map((own) => book.boundA(12_000, own))).toEqual([10, 0, 0]);
   });
 
+  it('may show more phases until the first limit of a new service has settled, which knows higher rows', () => {
+    const book = bookOf();
+    book.give(limit(1, 20), 0, 0);
+    const first = { ...limit(1, 10), epoch: 2, session: 's', phases: 1 as const };
+    book.give(first, 100_000, 100_000);
+    book.drawOn(3, 's', 101_000);
+    book.noteApplied(first, 102_000);
+    book.drawOn(3, 's', 103_000);
+    const boundsA = (nowMs: number) => [0, 1, 2].map((own) => book.boundA(nowMs, own));
+    expect(boundsA(103_000)).toEqual([10, 0, 0]);
+    book.drawOn(3, 's', 113_000);
+    expect(boundsA(113_000)).toEqual([10, 10, 10]);
+  });
+
   it('has its limits reserved on their own phases again if the service dies', () => {
     const book = bookOf();
     book.give({ ...limit(1, 20), session: 's', phases: 1 }, 0, 0);
