@@ -60,15 +60,9 @@ function orderOf({ departsAtMs, mostW }: DeclaredCar, wh: number, now: EpochMs):
   return { wh: Math.min(wh, (mostW * leftMs) / MS_PER_H), leftMs, mostW };
 }
 
-/**
- * By ascending key; ties by key of the connector, so that every run decides alike. Cars that charge are kept. A car
- * with its energy comes after all others.
- */
+/** By ascending key; ties by key of the connector, so that every run decides alike. Cars that charge are kept. */
 function sorted(cars: readonly DeclaredCar[], keyOf: (car: DeclaredCar) => number): readonly DeclaredCar[] {
-  const keyed = cars.map((car) => {
-    const rankMs = missingWh(car) > 0 ? 0 : 2 * NEXT_RANK_MS;
-    return { car, at: keyOf(car) + rankMs - (car.isCharging ? KEPT_FOR_MS : 0) };
-  });
+  const keyed = cars.map((car) => ({ car, at: keyOf(car) - (car.isCharging ? KEPT_FOR_MS : 0) }));
   keyed.sort((a, b) => a.at - b.at || (a.car.key < b.car.key ? -1 : 1));
   return keyed.map(({ car }) => car);
 }
@@ -163,9 +157,14 @@ const onTime: Policy = (cars, capacityW, now) => {
 /** By the name in the provisioning file; `equal` has none, because it orders nothing. */
 export const POLICIES: Readonly<Record<Exclude<PolicyName, 'equal'>, Policy>> = { fair, energy, onTime };
 
+/** Further energy would exceed the declared need. */
+function hasNeed(car: DeclaredCar): boolean {
+  return missingWh(car) === 0;
+}
+
 /**
  * The order of service under any policy: first the cars below their declared minimum, then those with the higher
- * priority, each in the order of the policy. So a policy starves no car.
+ * priority, each in the order of the policy. Cars that have their need come last. So a policy starves no car.
  */
 export function orderOfService(
   policy: Policy,
@@ -186,6 +185,7 @@ export function orderOfService(
     .sort(
       (a, b) =>
         (places.get(a.car.key) ?? cars.length) - (places.get(b.car.key) ?? cars.length) ||
+        Number(hasNeed(a.car)) - Number(hasNeed(b.car)) ||
         b.car.priority - a.car.priority ||
         a.place - b.place,
     )

@@ -52,25 +52,14 @@ describe('every policy', () => {
     );
   });
 
-  it('serves a car with its energy after all others of its priority', () => {
-    fc.assert(
-      fc.property(anyPolicy, anyCars, (policy, cars) => {
-        const alike = cars.map((each) => ({ ...each, priority: 0, minimumWh: 0 }));
-        const served = orderOfService(policy, alike, 10_000, NOW).map(
-          ({ deliveredWh, needWh }) => deliveredWh >= needWh,
-        );
-        expect(served).toEqual([...served].sort((a, b) => Number(a) - Number(b)));
-      }),
-    );
-  });
-
-  it('serves cars below their minimum first, then those with the higher priority', () => {
+  it('serves cars below their minimum first, and those with their need last, each by priority', () => {
     fc.assert(
       fc.property(anyPolicy, anyCars, (policy, cars) => {
         const served = orderOfService(policy, cars, 10_000, NOW);
-        const tiers = served.map(({ deliveredWh, minimumWh, needWh, priority }) =>
-          deliveredWh < Math.min(minimumWh, needWh) ? 100 : priority,
-        );
+        const tiers = served.map(({ deliveredWh, minimumWh, needWh, priority }) => {
+          if (deliveredWh < Math.min(minimumWh, needWh)) return 1000;
+          return priority + (deliveredWh < needWh ? 100 : 0);
+        });
         expect(tiers).toEqual([...tiers].sort((a, b) => b - a));
       }),
     );
