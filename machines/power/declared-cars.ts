@@ -50,8 +50,10 @@ export function countEnergy(
   { now, nowMs }: Instant,
 ): boolean {
   const { needs, telemetry, car } = connector;
-  const isOther = needs.isFromBefore ? session !== needs.session || !car.demand.hasCar : !isSameCar;
-  if (isOther) endStay(connector);
+  // A charger that has restarted is known by no session, so `isSameCar` cannot compare it.
+  const isOtherSession = (needs.isFromBefore || needs.session !== undefined) && session !== needs.session;
+  const isSame = needs.isFromBefore ? car.demand.hasCar : isSameCar;
+  if (!isSame || isOtherSession) endStay(connector);
   needs.isFromBefore = false;
   needs.session = session;
   if (energyWh !== undefined && needs.registerWh !== undefined && energyWh >= needs.registerWh)

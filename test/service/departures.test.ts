@@ -183,6 +183,17 @@ describe('a declared session', () => {
     );
   });
 
+  it('ends with its session although the charger restarted in between', async () => {
+    await put('quay', { priority: 4 });
+    const [client] = chargers;
+    await client?.stop();
+    chargers[0] = await connectCharger(service.mqttUrl, 'quay', { boot: 'boot-2b' });
+    await chargers[0].meter('1', { ...CAR, session: 'c', energyWh: 4000 });
+    await eventually(async () =>
+      expect(await session('quay')).toMatchObject({ sessionId: 'c', declared: [] }),
+    );
+  });
+
   it('that a charger alone declared survives a restart, too', async () => {
     const [client] = chargers;
     const preferences = { departureTime: '2026-06-01T18:00:00.000Z', energyNeedKwh: 9 };
