@@ -25,6 +25,8 @@ export interface Car {
   readonly sessionId?: string | undefined;
   /** Needs that the charger declares for it; undefined for a driver who declares nothing. */
   readonly preferences?: ChargingPreferences | undefined;
+  /** The driver's later needs, which replace these from `fromMs` on; undefined for a driver who keeps to the first. */
+  readonly secondThought?: { readonly fromMs: number; readonly preferences: ChargingPreferences } | undefined;
 }
 
 /** Returns the next car of a connector that is free from `fromMs` on; the car does not arrive before. */
@@ -45,6 +47,7 @@ export function onVisit(
     taperFrom,
     isIdeal,
     preferences,
+    secondThought,
   }: VisitingCar,
   { arrivesAtMs, leavesAtMs, sessionId }: Pick<Car, 'arrivesAtMs' | 'leavesAtMs' | 'sessionId'>,
 ): Car {
@@ -62,6 +65,7 @@ export function onVisit(
     isIdeal,
     sessionId,
     preferences,
+    secondThought,
   };
 }
 

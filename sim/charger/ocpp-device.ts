@@ -1,6 +1,7 @@
 // A virtual OCPP charger without a socket: its calls, its answers, and the draw of its cars within the profiles it
 // took.
 import type { ConnectorId } from '../../machines/values/ids.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import type { CarNote } from './car.js';
 import { OcppEvse, type OcppEvseSpec, OcppOwnClock, type RunningTransaction } from './ocpp-evse.js';
 import type { Device, OcppWords, Words } from './ocpp-words.js';
@@ -24,7 +25,7 @@ export interface OcppDeviceOptions {
 
 /** A call in the queue. The charger repeats the begin and the end of a transaction until it gets an answer. */
 interface Pending {
-  readonly kind: 'boot' | 'heartbeat' | 'status' | 'start' | 'values' | 'stop';
+  readonly kind: 'boot' | 'heartbeat' | 'status' | 'start' | 'needs' | 'values' | 'stop';
   readonly evse: OcppEvse | undefined;
   /** Undefined if there is nothing left to send. */
   readonly build: () => Words | undefined;
@@ -50,6 +51,7 @@ export class OcppDevice {
   readonly #behaviours: ReadonlySet<OcppBehaviour>;
   readonly #words: OcppWords;
   readonly #toldStatus = new Map<OcppEvse, string>();
+  readonly #toldNeeds = new Map<OcppEvse, ChargingPreferences>();
   readonly #meteredAtMs = new Map<OcppEvse, number>();
   #queue: Pending[] = [];
   #outstanding: (Pending & { readonly sentAtMs: number; readonly id: number }) | undefined;
@@ -124,6 +126,7 @@ export class OcppDevice {
     this.#heartbeatAtMs = NEVER;
     this.#queue = this.#queue.filter(({ kind }) => LASTING.includes(kind));
     this.#toldStatus.clear();
+    this.#toldNeeds.clear();
     this.#meterEveryMs = USUAL_INTERVAL_MS;
     for (const evse of this.evses) {
       if (!this.#behaviours.has('resumes-transactions')) this.#end(evse, nowMs);
@@ -161,6 +164,7 @@ export class OcppDevice {
     if (pending === undefined) return;
     if (LASTING.includes(pending.kind)) this.#queue.unshift(pending);
     else if (pending.kind === 'status' && pending.evse) this.#toldStatus.delete(pending.evse);
+    else if (pending.kind === 'needs' && pending.evse) this.#toldNeeds.delete(pending.evse);
     else if (pending.kind === 'boot') this.#bootsAtMs = pending.sentAtMs + BOOTS_AGAIN_MS;
     else if (pending.kind === 'heartbeat') this.#heartbeatAtMs = pending.sentAtMs + USUAL_INTERVAL_MS;
   }
@@ -224,7 +228,19 @@ export class OcppDevice {
       const shown = evse.shown(nowMs);
       this.#queue.push({ kind: 'status', evse, build: () => this.#words.status(shown) });
     }
+    this.#declare(evse);
     if (nowMs >= this.#meterDueMs(evse)) this.#sample(evse, nowMs);
+  }
+
+  /** Queues the needs of the car, once its transaction is known and after each change. */
+  #declare(evse: OcppEvse): void {
+    if (evse.transaction?.ref === undefined) return void this.#toldNeeds.delete(evse);
+    const { preferences } = evse.outlet;
+    if (preferences === undefined || this.#toldNeeds.get(evse) === preferences) return;
+    this.#toldNeeds.set(evse, preferences);
+    const { evse: number } = evse.spec;
+    const build = () => this.#words.needs(number, preferences);
+    this.#queue.push({ kind: 'needs', evse, build });
   }
 
   #begin(evse: OcppEvse, nowMs: number): void {

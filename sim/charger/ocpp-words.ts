@@ -3,6 +3,7 @@
 import type { TransactionRef } from '../../machines/session/gateway-request.js';
 import type { RateUnit } from '../../machines/session/lease-schedule.js';
 import type { ChargingStatus } from '../../machines/values/charging-status.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 
 /** A call: method and parameters. */
 export type Words = readonly [string, object];
@@ -76,6 +77,8 @@ export interface OcppWords {
   transactionOf(answer: unknown): TransactionRef;
   values(transaction: TransactionRef, shown: Shown): Words;
   ended(transaction: TransactionRef, shown: Shown): Words;
+  /** Departure and need of the car at the EVSE; undefined if no message of the version has them. */
+  needs(evse: number, preferences: ChargingPreferences): Words | undefined;
   answer(method: string, params: object, device: Device): Record<string, unknown>;
 }
 
@@ -226,6 +229,10 @@ export class Ocpp16Words implements OcppWords {
     return ['StopTransaction', { transactionId, meterStop: Math.round(energyWh), timestamp }];
   }
 
+  needs(): undefined {
+    return undefined;
+  }
+
   answer(method: string, params: object, device: Device): Record<string, unknown> {
     switch (method) {
       case 'GetConfiguration': {
@@ -340,6 +347,25 @@ export class Ocpp201Words implements OcppWords {
     const words = this.#event('Ended', 'EVCommunicationLost', transaction, shown, {});
     this.#seqNos.delete(transaction);
     return words;
+  }
+
+  /** The message has neither a minimum nor a priority, and its energy is whole Wh. */
+  needs(evseId: number, { departureTime, energyNeedKwh }: ChargingPreferences): Words | undefined {
+    if (departureTime === undefined && energyNeedKwh === undefined) return undefined;
+    const acChargingParameters = energyNeedKwh !== undefined && {
+      acChargingParameters: {
+        energyAmount: Math.round(1000 * energyNeedKwh),
+        evMinCurrent: 6,
+        evMaxCurrent: 32,
+        evMaxVoltage: 230,
+      },
+    };
+    const chargingNeeds = {
+      requestedEnergyTransfer: 'AC_three_phase',
+      ...(departureTime !== undefined && { departureTime }),
+      ...acChargingParameters,
+    };
+    return ['NotifyEVChargingNeeds', { evseId, chargingNeeds }];
   }
 
   #event(eventType: string, triggerReason: string, transactionId: string, shown: Shown, more: object): Words {

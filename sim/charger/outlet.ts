@@ -199,9 +199,13 @@ export class Outlet {
     return Math.min(100, Math.floor((100 * storedWh) / this.#car.batteryWh));
   }
 
-  /** Needs of the car as declared at its arrival; undefined without any. */
+  /** Needs of the car as its driver declares them now; undefined without any. */
   get preferences(): ChargingPreferences | undefined {
-    return this.#isPluggedIn ? this.#car.preferences : undefined;
+    if (!this.#isPluggedIn) return undefined;
+    const { preferences, secondThought } = this.#car;
+    return secondThought !== undefined && this.#nowMs >= secondThought.fromMs
+      ? secondThought.preferences
+      : preferences;
   }
 
   /** Meter register, at the car; it only rises. */

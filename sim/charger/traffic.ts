@@ -1,6 +1,9 @@
 // Draws the cars of a connector from a seed: the same seed gives the same cars at the same times.
 import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import type { EpochMs } from '../../machines/values/time.js';
+import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
+import { toInstant } from '../../src/wire/instants.js';
 import { type Car, onVisit } from './car.js';
 
 type Range = readonly [from: number, to: number];
@@ -23,6 +26,16 @@ export interface Traffic {
   readonly reactionS: Range;
   /** Cars that never charge again after a pause. */
   readonly stubbornShare: number;
+  /** If left out, no car declares its departure. */
+  readonly declaring?: Declaring;
+}
+
+/** Drivers who declare departures and needs, true ones and false ones. */
+export interface Declaring {
+  /** Share of the cars. */
+  readonly share: number;
+  /** Wall clock at the instant at which the times of cars are 0. */
+  readonly zeroAt: EpochMs;
 }
 
 /** A public car park in real time: a first car soon, then visits of half an hour to some hours. */
@@ -102,4 +115,48 @@ function drawPhases({ singlePhaseShare, twoPhaseShare = 0 }: Traffic, random: Ra
   const drawn = uniformFloat64(random);
   if (drawn < singlePhaseShare) return 1;
   return drawn < singlePhaseShare + twoPhaseShare ? 2 : 3;
+}
+
+const MS_PER_H = 3_600_000;
+/** A driver plans no longer stay, even if the car never leaves. */
+const LONGEST_PLAN_MS = 2 * MS_PER_H;
+/** Of the planned stay: the car leaves later than declared, or earlier. */
+const PLANNED: Range = [0.2, 1.5];
+/** Of the energy that arrives at 11 kW within the stay: much too little, or too much. */
+const ASKED_W = 11_000;
+const ASKED: Range = [0.02, 3];
+const SECOND_THOUGHT_AFTER_MS: Range = [30_000, 1_200_000];
+
+/** The car as its driver declares it: in some cases incompletely or not at all, and in some anew after a while. */
+export function declared(car: Car, { share, zeroAt }: Declaring, random: RandomGenerator): Car {
+  if (uniformFloat64(random) >= share) return car;
+  const preferences = drawPreferences(car, zeroAt, random);
+  if (uniformFloat64(random) >= 0.3) return onVisit({ ...car, preferences }, car);
+  const fromMs = Math.round(car.arrivesAtMs + drawFrom(SECOND_THOUGHT_AFTER_MS, random));
+  const secondThought = { fromMs, preferences: drawPreferences(car, zeroAt, random) };
+  return onVisit({ ...car, preferences, secondThought }, car);
+}
+
+function drawPreferences(
+  { arrivesAtMs, leavesAtMs }: Car,
+  zeroAt: EpochMs,
+  random: RandomGenerator,
+): ChargingPreferences {
+  const stayMs = Math.min(leavesAtMs - arrivesAtMs, LONGEST_PLAN_MS);
+  const departsAt = zeroAt + Math.round(arrivesAtMs + stayMs * drawFrom(PLANNED, random));
+  const asked = ASKED[0] * (ASKED[1] / ASKED[0]) ** uniformFloat64(random);
+  const energyNeedKwh = (ASKED_W * stayMs * asked) / MS_PER_H / 1000;
+  const isComplete = uniformFloat64(random) < 0.85;
+  const hasDeparture = isComplete || uniformFloat64(random) < 0.5;
+  const hasNeed = isComplete || !hasDeparture;
+  const hasMinimum = hasNeed && uniformFloat64(random) < 0.5;
+  const minimumEnergyKwh = Math.min(energyNeedKwh, drawFrom([0.2, 4], random));
+  const hasPriority = uniformFloat64(random) < 0.5;
+  const priority = Math.floor(drawFrom([0, 4], random));
+  return {
+    ...(hasDeparture && { departureTime: toInstant(departsAt) }),
+    ...(hasNeed && { energyNeedKwh }),
+    ...(hasMinimum && { minimumEnergyKwh }),
+    ...(hasPriority && { priority }),
+  };
 }

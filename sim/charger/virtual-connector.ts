@@ -6,11 +6,12 @@ import type { ConnectorId } from '../../machines/values/ids.js';
 import type { ConnectorRating } from '../../machines/values/units.js';
 import type { ChargingPreferences } from '../../src/wire/charging-preferences.js';
 import type { LimitMessage, StateMessage } from '../../src/wire/mqtt.js';
+import { seedFor } from '../scenario/draw.js';
 import type { CarNote, NextCar, PerPhase } from './car.js';
 import { ampereOfDcW, dcWOfAmpere, leastOfferA } from './direct-current.js';
 import { GrantHolder } from './grant-holder.js';
 import { Outlet } from './outlet.js';
-import { drawCar, type Traffic } from './traffic.js';
+import { declared, drawCar, type Traffic } from './traffic.js';
 import type { ChargerTraits } from './traits.js';
 
 // The contactors of a virtual charger: the phases that reach the car, and the change from one number of phases to
@@ -262,11 +263,14 @@ export function nextCarsOf(visitors: Visitors, connectorId: ConnectorId, seed: n
 function drawnCars(traffic: Traffic, seed: number): NextCar {
   // Of the generators at hand, only this one has different first numbers for neighbouring seeds.
   const random = mersenne(seed);
+  const { declaring } = traffic;
+  // Needs have random numbers of their own, so that they change no car.
+  const ofNeeds = declaring && mersenne(seedFor(seed, 'needs'));
   let isFirst = true;
   return (fromMs) => {
     const car = drawCar(traffic, random, fromMs, isFirst);
     isFirst = false;
-    return car;
+    return declaring === undefined || ofNeeds === undefined ? car : declared(car, declaring, ofNeeds);
   };
 }
 

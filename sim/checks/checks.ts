@@ -163,7 +163,7 @@ export class Checks {
     }
     if (status === 503) this.reached.note('refusedByBusyDatabase');
     if (status === 200 && isCancellation(call)) this.reached.note('profileCancelled');
-    if (status === 0 || status >= 500) this.#uncertain.add(call, tenantUuid);
+    if ((status === 0 || status >= 500) && !isOfSession(call.path)) this.#uncertain.add(call, tenantUuid);
     if (this.#world.metrics() === undefined) return;
     await this.#uncertain.resolve();
     await this.#readBack(call, tenantUuid);
@@ -271,4 +271,9 @@ export class Checks {
       if (this.#world.sites.get(locationId)?.tenantUuid === tenantUuid)
         await this.#reads.location(locationId);
   }
+}
+
+/** A declaration without an answer stays unknown: it ends with its car. */
+function isOfSession(path: string): boolean {
+  return path.endsWith('/session');
 }

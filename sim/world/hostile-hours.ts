@@ -8,8 +8,18 @@ import { STEADY_MS } from '../../machines/session/charger-clock.js';
 import { toInstant } from '../../src/wire/instants.js';
 import type { RareBranch } from '../checks/reached.js';
 import type { FaultKind, TraceEvent } from '../log/trace-event.js';
+import { createDraw, type Draw } from '../scenario/draw.js';
 import type { ChargerRun } from './charger-run.js';
-import { FAR, type HostileSite, hostileSiteOf, OTHER_TENANT, oneOf, TENANT, YARD } from './hostile-site.js';
+import {
+  FAR,
+  type HostileSite,
+  hostileSiteOf,
+  OTHER_TENANT,
+  oneOf,
+  START_MS,
+  TENANT,
+  YARD,
+} from './hostile-site.js';
 import { CALM, type Weather, type Wire } from './wire.js';
 import { createWorld, type World } from './world.js';
 import type { NodeFault } from './world-nodes.js';
@@ -221,21 +231,31 @@ const MOST_KW = 70;
 const LONGEST_OUTAGE_MS = 20_000;
 const REPEATED_AFTER_MS = 5_000;
 const REPEATED_EACH = 3;
+const MINUTE_MS = 60_000;
+const LONGEST_STAY_MS = 150 * MINUTE_MS;
+const MOST_NEED_KWH = 40;
 
 class HostileOperator {
   readonly #world: World;
   readonly #site: HostileSite;
   readonly #random: RandomGenerator;
+  /** Declarations have random numbers of their own, so that they change no other call. */
+  readonly #ofNeeds: Draw;
   readonly #deeds: readonly (() => Promise<void>)[];
   #clusterId: string | undefined;
   #deedsDone = 0;
   /** Last order of the grid operator, by location. */
   readonly #sentLast = new Map<string, object>();
 
-  constructor(world: World, site: HostileSite, random: RandomGenerator) {
+  constructor(
+    world: World,
+    site: HostileSite,
+    { seed, random }: { readonly seed: number; readonly random: RandomGenerator },
+  ) {
     this.#world = world;
     this.#site = site;
     this.#random = random;
+    this.#ofNeeds = createDraw(seed, 'declarations');
     this.#deeds = [
       ...Array.from({ length: 9 }, () => () => this.#schedule()),
       ...Array.from({ length: 3 }, () => () => this.#setLimit()),
@@ -256,6 +276,7 @@ class HostileOperator {
     if (this.#deedsDone % 40 === 25) await probes.memberRemovals(TENANT, this.#site.locationIds);
     await oneOf(this.#deeds, this.#random)();
     if (this.#site.hasOperator) await this.#order();
+    await this.#declare();
   }
 
   /** The grid operator withdraws its orders. */
@@ -372,6 +393,28 @@ class HostileOperator {
     await this.#world.call('PUT', path, { limitKw }, hasYard ? TENANT : OTHER_TENANT);
   }
 
+  /**
+   * A driver declares departure and needs in an app, changes or withdraws them. Some have left by then, and some
+   * declarations are refused.
+   */
+  async #declare(): Promise<void> {
+    const { share, whole, between } = this.#ofNeeds;
+    const { locationIds, chargers } = this.#site;
+    const locationId = locationIds[whole([0, locationIds.length - 1])];
+    const path = `/chargers/${locationId}-${whole([0, chargers - 1])}/connectors/1/session`;
+    const isWithdrawn = share() < 0.2;
+    const departsAtMs = this.#world.nowMs() + whole([-MINUTE_MS, LONGEST_STAY_MS]);
+    const energyNeedKwh = MOST_NEED_KWH * share() ** 2;
+    const body = {
+      ...(share() < 0.9 && { departureTime: toInstant(departsAtMs) }),
+      ...(share() < 0.9 && { energyNeedKwh }),
+      ...(share() < 0.6 && { minimumEnergyKwh: energyNeedKwh * between([0, 1.05]) }),
+      ...(share() < 0.5 && { priority: whole([0, 3]) }),
+    };
+    if (isWithdrawn) await this.#world.call('DELETE', path);
+    else await this.#world.call('PUT', path, body);
+  }
+
   /** The service dies or freezes while the call is under way. */
   async #dieWriting(): Promise<void> {
     this.#world.dieAtNextWrite(oneOf(this.#world.fates, this.#random), 1 + this.#upTo(LONGEST_OUTAGE_MS));
@@ -416,7 +459,6 @@ export interface HostileHours {
   readonly terms: number;
 }
 
-const START_MS = Date.parse('2026-06-01T00:00:00Z');
 /** After the last fault everything recovers within this time (P12). */
 const HEALED_MS = 101_000;
 /**
@@ -459,7 +501,7 @@ export async function runHostileHours(options: HostileOptions): Promise<HostileH
   const isOver = () => isFirstEnough && world.violations.length > 0;
   try {
     if (world.oracle.locationIds.includes(YARD)) world.watch.pardon(YARD);
-    const operator = new HostileOperator(world, site, random);
+    const operator = new HostileOperator(world, site, { seed, random });
     const randomFaults = new RandomFaults(world, seed, drawStrengths(random, speaksOcpp));
     const actEveryMs = 1_000 * uniformInt(random, 60, 300);
     for (let passedMs = 0; passedMs < durationMs && !isOver(); passedMs += actEveryMs) {

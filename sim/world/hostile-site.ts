@@ -1,13 +1,16 @@
 // The sites of a hostile day, drawn from its seed: two tenants, locations under caps and locks, and chargers with
 // Byzantine faults.
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { mersenne } from 'pure-rand/generator/mersenne';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
+import { POLICY_NAMES } from '../../machines/policy/policies.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import { parseProvisioning } from '../../src/provisioning/parse-provisioning.js';
 import type { TenantEntry } from '../../src/provisioning/provisioning-schema.js';
-import { EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';
+import { type Declaring, EVERYDAY, HUNGRY, type Traffic } from '../charger/traffic.js';
 import type { ChargerTraits, Misbehaviour } from '../charger/traits.js';
 import { LEASELESS, OCPP_PROTOCOLS, type OcppBehaviour, type OcppTraits } from '../charger/traits.js';
+import { seedFor } from '../scenario/draw.js';
 
 export interface HostileSite {
   readonly tenants: readonly TenantEntry[];
@@ -34,6 +37,8 @@ export const OTHER_TENANT = '1c7d01d5-7e10-4f1f-8a1b-6a7d4c2e3b21';
 export const FAR = 'far';
 export const YARD = 'yard';
 const LOCATIONS = ['north', 'south'];
+export const START_MS = Date.parse('2026-06-01T00:00:00Z');
+const DECLARING: Declaring = { share: 0.5, zeroAt: START_MS };
 const BUSY_STREET: Traffic = { ...EVERYDAY, firstArrivalS: [0, 600], gapS: [10, 300], stayS: [300, 3600] };
 
 /** Every car wants more than there is; half of the cars use one phase, and each stays for half an hour at most. */
@@ -246,6 +251,7 @@ function yardOf(
  * - With 33, 73, 113 and so on all chargers of one further location keep their phases connected, against their duty.
  * - A seed that ends with 0 has chargers that count their leases from the receipt of a limit: half of them.
  * - A seed that ends with 4 or 9 has a grid operator. A seed that ends with 5 has an average that the tariff bills.
+ * - Each location has a policy, and half of the cars declare departures and needs.
  *
  * On all other sites one charger in four reallocates phases. Half of these chargers also switch phases. Behind OCPP
  * one charger in four uses MQTT, because OCPP has no messages for either.
@@ -274,12 +280,14 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     apiKeys: [{}],
     locations,
   });
+  const ofPolicies = mersenne(seedFor(seed, 'policies'));
+  const withPolicy = (location: object) => ({ ...location, policy: oneOf(POLICY_NAMES, ofPolicies) });
   const own = ownLocations(chargers, drawn);
   const yard = yardOf(seed, speaksOcpp, drawn);
   const file = {
     tenants: [
-      tenant(TENANT, 'Hostile', [...own, ...yard]),
-      tenant(OTHER_TENANT, 'Other', [plainLocation(FAR, 1, failsafeA)]),
+      tenant(TENANT, 'Hostile', [...own, ...yard].map(withPolicy)),
+      tenant(OTHER_TENANT, 'Other', [plainLocation(FAR, 1, failsafeA)].map(withPolicy)),
     ],
   };
   const { tenants } = parseProvisioning(JSON.stringify(file), 'hostile-site');
@@ -294,7 +302,10 @@ export function hostileSiteOf(seed: number, chargers: number, surroundings: Surr
     // The checks compute no best draw for sites on which fuses or an average bind.
     isHungry: isHungry && !isFused && !isReallocating && !isShaved,
     hasOperator,
-    visitorsOf: () => (isFused ? MIXED : isReallocating ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
+    visitorsOf: () => ({
+      ...(isFused ? MIXED : isReallocating ? CHANGING : isHungry ? HUNGRY : BUSY_STREET),
+      declaring: DECLARING,
+    }),
     traitsOf: (charger, random) =>
       drawTraits(charger, random, {
         hasFailsafe,
