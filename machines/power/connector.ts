@@ -179,6 +179,8 @@ export interface Needs extends SessionNeeds {
   readonly arrivedAtMs: EpochMs | undefined;
   /** They are from before the service start, and the charger has not reported since. */
   readonly isFromBefore: boolean;
+  /** The row on disk may have declarations that have ended. */
+  readonly isRowOutdated: boolean;
   /** Time and power of the last reading; undefined before the first. */
   readonly countedAtMs: number | undefined;
   readonly countedW: number;
@@ -200,6 +202,7 @@ export function createNeeds(before?: StoredNeeds): Needs {
     session: before?.session,
     arrivedAtMs: before?.arrivedAtMs,
     isFromBefore: before !== undefined,
+    isRowOutdated: false,
     countedAtMs: undefined,
     countedW: 0,
   };

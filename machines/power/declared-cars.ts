@@ -2,7 +2,14 @@
 
 import { defaultNeedOf } from '../policy/default-needs.js';
 import type { DeclaredCar } from '../policy/policies.js';
-import { isEmpty, isSameNeed, type NeedSource, needOf, type SessionNeed } from '../policy/session-needs.js';
+import {
+  isEmpty,
+  isSameNeed,
+  type NeedSource,
+  needOf,
+  type SessionNeed,
+  type SessionNeeds,
+} from '../policy/session-needs.js';
 import type { EpochMs } from '../values/time.js';
 import type { Instant } from './budget.js';
 import { type Connector, createNeeds, turnOf, type Writing } from './connector.js';
@@ -22,6 +29,7 @@ export function declareNeed(
   const { [source]: before, ...others } = needs.declared;
   if (isSameNeed(before, need)) return false;
   needs.declared = need === undefined ? others : { ...others, [source]: need };
+  needs.isRowOutdated ||= !isAnyDeclared(needs);
   return true;
 }
 
@@ -35,7 +43,17 @@ export function followDepartures(connector: Written): boolean {
 
 /** The car left, so its declarations end. */
 function endStay({ needs }: Written): void {
-  Object.assign(needs, createNeeds());
+  const isRowOutdated = needs.isRowOutdated || isAnyDeclared(needs);
+  Object.assign(needs, createNeeds(), { isRowOutdated });
+}
+
+export function isAnyDeclared({ declared }: Pick<SessionNeeds, 'declared'>): boolean {
+  return Object.keys(declared).length > 0;
+}
+
+/** The row is about to be as the needs are. */
+export function renewRow({ needs }: Written): void {
+  needs.isRowOutdated = false;
 }
 
 /**

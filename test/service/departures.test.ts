@@ -194,6 +194,21 @@ describe('a declared session', () => {
     );
   });
 
+  it('of a car that left does not come back at a restart', async () => {
+    await put('quay', { priority: 5 });
+    const left = { status: 'Available', powerW: 0, currentA: [0, 0, 0], session: 'c' };
+    await chargers[0]?.meter('1', left);
+    await eventually(async () =>
+      expect(refusalOf(await put('quay', { priority: 1 }), 'SESSION_NOT_FOUND')).toBeTruthy(),
+    );
+    clock.advance(60_000);
+    for (const each of chargers.splice(0)) await each.stop();
+    service = await service.restart({ clock });
+    const client = await charger('quay', 'boot-2c');
+    await client.meter('1', { ...CAR, session: 'c', energyWh: 4000 });
+    await eventually(async () => expect(await session('quay')).toMatchObject({ declared: [] }));
+  });
+
   it('that a charger alone declared survives a restart, too', async () => {
     const [client] = chargers;
     const preferences = { departureTime: '2026-06-01T18:00:00.000Z', energyNeedKwh: 9 };

@@ -8,6 +8,7 @@ import {
   type SessionNeed,
 } from '../../../machines/policy/session-needs.js';
 import { linkOf } from '../../../machines/power/connector.js';
+import { isAnyDeclared, renewRow } from '../../../machines/power/declared-cars.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import { type Asked, type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
 import type { ConnectorEntity, Directory } from '../../actors/directory.js';
@@ -168,8 +169,6 @@ export class SessionProgress {
   readonly #clock: Clock;
   readonly #directory: Directory;
   readonly #bookkeeping: Pick<BatchedWrites, 'write'>;
-  /** Connectors with a row on disk. */
-  readonly #stored = new WeakSet<ConnectorEntity>();
   #cancel: Cancel = () => {};
 
   constructor(parts: {
@@ -197,10 +196,9 @@ export class SessionProgress {
   #keep(): void {
     for (const { tenantUuid, connectors } of this.#directory.tenants.values())
       for (const connector of connectors.values()) {
-        const isDeclared = Object.keys(connector.control.needs.declared).length > 0;
-        if (!isDeclared && !this.#stored.has(connector)) continue;
-        if (isDeclared) this.#stored.add(connector);
-        else this.#stored.delete(connector);
+        const { control } = connector;
+        if (!isAnyDeclared(control.needs) && !control.needs.isRowOutdated) continue;
+        renewRow(control);
         this.#bookkeeping.write(tenantUuid, { kind: 'needs.put', needs: recordOf(connector) });
       }
   }
