@@ -1,6 +1,7 @@
 // All actors of the service with the parts that drive them: the
 // scheduler, the row change watcher and the liveness sweep.
 import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
+import type { Policy } from '../machines/policy/policies.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
 import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
@@ -66,6 +67,8 @@ interface ActorSystemOptions {
   readonly ownerTerm: number;
   readonly publisher: LimitPublisher;
   readonly powerRetentionDays: number;
+  /** Replaces the policies of all locations; the simulator alone has one. */
+  readonly policy?: Policy | undefined;
   /** Another service claimed the database; this one must end. */
   onTakenOver(): void;
   /** Called with all credentials, at the start and after each change. */
@@ -247,9 +250,9 @@ class LiveActorSystem implements ActorSystem {
   };
 
   #createAssembly(): Assembly {
-    const { clock, timing, ownerTerm } = this.#options;
+    const { clock, timing, ownerTerm, policy } = this.#options;
     const onDefect = this.#onDefect;
-    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, onDefect });
+    return new Assembly({ clock, directory: this.#directory, timing, ownerTerm, policy, onDefect });
   }
 
   #directoryListener(): DirectoryListener {

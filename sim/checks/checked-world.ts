@@ -36,6 +36,8 @@ export interface CheckedWorld {
   readonly soon: (work: () => Promise<void>) => void;
   /** A REST request in no virtual time and without an entry in `book`. Status 0 while no service runs. */
   readonly ask: (question: Question, tenantUuid: string) => Promise<RestAnswer>;
+  /** A policy that is no part of the product replaces those of all locations. */
+  readonly hasOwnPolicy: boolean;
   /** Keeps messages for repetition, which causes most of the garbage collector's work. */
   readonly keepsMessages: boolean;
   /** Delivers the message to the service at once; undefined if the carrier cannot do that. */

@@ -32,7 +32,7 @@ function createScenarioWorld(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<World> {
   const { provision, ocpp, grid, buildings, seed, startsAtMs, meterPeriodMs, transport } = scenario;
-  const { keepsThen, endsWithSession, switchesPhases } = scenario;
+  const { keepsThen, endsWithSession, switchesPhases, policy } = scenario;
   const misbehaviours: readonly Misbehaviour[] = keepsThen ? [] : ['forget-then'];
   const members = new Map(ocpp.map((member) => [member.controllerUuid, member]));
   const arrivals = createArrivals(visits, startsAtMs);
@@ -49,6 +49,7 @@ function createScenarioWorld(
     startMs: startsAtMs,
     transport: transport === 'ocpp' ? 'inProcess' : transport,
     onEvent,
+    policy,
     ocppOf: ({ controllerUuid }) => {
       const member = members.get(controllerUuid);
       return member && { ...member, driftShare: drift.get(controllerUuid) ?? 0 };

@@ -4,7 +4,7 @@ import { parseKept } from '../scenario/action-schema.js';
 import { type Action, type Scenario, SERVICE_FAULTS } from '../scenario/scenario.js';
 import type { Visit } from '../sessions/visit.js';
 
-/** Some locations of a scenario, with all their faults and calls, as a scenario of its own. Plain data. */
+/** Some locations of a scenario, with all their faults and calls, as a scenario of its own. Plain data but for its policy. */
 export interface Cell {
   readonly scenario: Scenario;
   readonly visits: readonly Visit[];

@@ -1,4 +1,5 @@
 // Time travel through a scenario on its recorded timelines, one for each cell. A cell runs again only after a change.
+import type { Policy } from '../../machines/policy/policies.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { createTraceHash } from '../log/event-codec.js';
@@ -100,20 +101,32 @@ async function leaveAll(lanes: readonly Lane[]): Promise<void> {
   await Promise.all(lanes.map(({ timeline }) => timeline.leave()));
 }
 
+interface RehearseOptions {
+  readonly workers?: number;
+  readonly spares?: number;
+  readonly policy?: Policy;
+}
+
 /**
  * Begins at the first instant of `scenario`.
  * @param options.workers number of threads that share the locations, 1 by default; the events are the same with any
  * number.
  * @param options.spares number of prewarmed worlds for each cell, 0 by default. A step after going back then runs at
  * most the time between two of these worlds again. They run on a thread of their own.
+ * @param options.policy orders the declared cars of all locations in place of the policies in their file. It must be
+ * a pure function, and runs in this thread.
+ * @throws RangeError if a policy comes with other threads
  * @throws UnusableFileError if its sessions come from a file that cannot be used.
  */
 export async function rehearse(
   scenario: Scenario,
-  { workers = 1, spares = 0 }: { readonly workers?: number; readonly spares?: number } = {},
+  { workers = 1, spares = 0, policy }: RehearseOptions = {},
 ): Promise<Rehearsal> {
-  const visits = sessionsOf(scenario, scenario.seed);
-  const cells = cellsOf(scenario, visits);
+  if (policy !== undefined && (workers > 1 || spares > 0))
+    throw new RangeError('a policy runs in this thread alone: leave workers and spares out');
+  const ordered = policy === undefined ? scenario : { ...scenario, policy };
+  const visits = sessionsOf(ordered, ordered.seed);
+  const cells = cellsOf(ordered, visits);
   const common = new Common(visits, new CellHosts(cells.length, workers));
   const { hosts } = common;
   try {
@@ -123,7 +136,7 @@ export async function rehearse(
       ),
     );
     const lanes = timelines.map((timeline) => ({ timeline, now: timeline.end }));
-    return new RecordedRehearsal(scenario, lanes, common);
+    return new RecordedRehearsal(ordered, lanes, common);
   } catch (error) {
     await common.leave();
     throw error;

@@ -1,5 +1,6 @@
 // A scenario in the form that the simulator runs: all names resolved and checked, all moments as instants.
 import type { AlarmKind, LimitReason } from '../../machines/ledger/grant.js';
+import type { Policy } from '../../machines/policy/policies.js';
 import type { ConnectorAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { TimeZone } from '../../machines/values/time-zone.js';
@@ -242,6 +243,8 @@ export interface Scenario extends ScenarioSpan {
   readonly sessions: Sessions;
   /** undefined if no car declares anything. */
   readonly departures: Departures | undefined;
+  /** Replaces the policies of all locations; no file can have it. */
+  readonly policy?: Policy;
   readonly vehicles: readonly VehicleClass[];
   /** In order of time. */
   readonly actions: readonly Action[];

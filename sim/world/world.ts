@@ -3,8 +3,10 @@ import { rmSync } from 'node:fs';
 import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 import { horizonMsOf, longestLeaseMsOf } from '../../machines/ledger/grant.js';
+import type { Policy } from '../../machines/policy/policies.js';
 import type { ChargerAddress } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
+import { createActorSystem } from '../../src/actor-system.js';
 import { type Config, databaseUrlOf, loadConfig } from '../../src/config.js';
 import { newTokenKeys } from '../../src/inbound/http/token-keys.js';
 import { createMetrics } from '../../src/metrics.js';
@@ -199,6 +201,11 @@ function longestHorizonMs(tenants: readonly TenantEntry[], { leaseTtlS, settleS 
   return horizonMsOf({ ttlMs: Math.max(1000 * leaseTtlS, ...own), settleMs: 1000 * settleS });
 }
 
+/** Undefined without a policy. */
+function withPolicy(policy: Policy | undefined): Seams['createActors'] {
+  return policy && ((options) => createActorSystem({ ...options, policy }));
+}
+
 const CONNECT_SPREAD_MS = 5_000;
 
 /** The sites and chargers of a world, their cars, the transport of messages, and the listeners. */
@@ -216,6 +223,8 @@ export interface WorldOptions {
   readonly grid?: readonly GridLine[];
   /** Other loads at its locations, with a meter at the connection. */
   readonly buildings?: readonly Building[];
+  /** Replaces the policies of all locations. */
+  readonly policy?: Policy | undefined;
   /** Settings of the service as environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /**
@@ -365,7 +374,8 @@ export class World {
       tracer && count === undefined
         ? new LimitReadings(tenants, (limits, sources) => tracer.limits(limits, sources))
         : undefined;
-    const createActors = this.#limits?.following(seams?.createActors) ?? seams?.createActors;
+    const given = seams?.createActors ?? withPolicy(options.policy);
+    const createActors = this.#limits?.following(given) ?? given;
     this.#service = this.#nodes ?? new WorldService({ ...parts, ...(createActors && { createActors }) });
     this.#connections = new Connections({
       agenda,
@@ -384,6 +394,7 @@ export class World {
     this.checks = new Checks({
       ...checked,
       book: this.#book,
+      hasOwnPolicy: options.policy !== undefined,
       keepsMessages: options.keepsMessages ?? false,
       deliver: carrier.sayAgain && ((run, message) => carrier.sayAgain?.(run.wire, message)),
       pendingTimers: () => clock.pendingTimers(),

@@ -10,7 +10,7 @@ import { provisionedSources } from '../../machines/limits/limit-rules.js';
 import { type OperatorStanding, operatorStandingOf } from '../../machines/limits/lpc.machine.js';
 import { organizationMachine } from '../../machines/limits/organization.machine.js';
 import type { ProfileStack } from '../../machines/limits/profile-stack.js';
-import { POLICIES } from '../../machines/policy/policies.js';
+import { POLICIES, type Policy } from '../../machines/policy/policies.js';
 import { linkOf } from '../../machines/power/connector.js';
 import type { Link } from '../../machines/power/connector.machine.js';
 import { MOST_VOLTAGE } from '../../machines/power/connector-readings.js';
@@ -158,6 +158,8 @@ interface AssemblyOptions {
   readonly timing: GrantTiming;
   /** Ownership term of this service: the `epoch` of its grants. */
   readonly ownerTerm: number;
+  /** Replaces the policies of all locations. */
+  readonly policy?: Policy | undefined;
   /** An actor of the tenant threw, and must be rebuilt from rows. Must not throw. */
   onDefect(tenantUuid: TenantUuid, error: unknown): void;
 }
@@ -209,7 +211,7 @@ export class Assembly {
           record.operator === null ? undefined : { rule: record.operator, standing: rows.operatorStanding },
         buildingLoad: buildingLoadFor(record, held, now),
         billedWindow: billedWindowFor(record, held, rows.billedSoFar, now),
-        policy: record.policy === 'equal' ? undefined : POLICIES[record.policy],
+        policy: this.#options.policy ?? (record.policy === 'equal' ? undefined : POLICIES[record.policy]),
         stack: rows.own,
         connectors: connectors.map((connector) => connectorOf(record, connector, rows)),
         fuses: fusesOf(record.connection, record.feeders),
