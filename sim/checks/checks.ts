@@ -10,6 +10,7 @@ import type { NewProfile } from '../world/limit-oracle.js';
 import type { Question, RestAnswer } from '../world/rest-client.js';
 import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook } from './connector-book.js';
+import { DepartureWatch } from './departure-watch.js';
 import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
 import { GrantWatch } from './grant-watch.js';
@@ -80,6 +81,7 @@ export class Checks {
   readonly #grants: GrantWatch;
   readonly #entitlements: EntitlementWatch;
   readonly #locks: LockWatch;
+  readonly #departures: DepartureWatch;
   readonly #reads: LimitReads;
   readonly #uncertain: UncertainCalls;
   readonly #doubled: DoubledMessages;
@@ -96,11 +98,10 @@ export class Checks {
     this.#exchange = new ExchangeWatch(world);
     this.#grants = new GrantWatch(world);
     this.#entitlements = new EntitlementWatch(world);
-    this.#locks = new LockWatch({
-      ...world,
-      drawnA: (connector) => this.#drawsA.get(connector)?.() ?? 0,
-      soundSinceMs: () => (this.#disk.isBusy ? world.monotonicMs() : this.#soundSinceMs),
-    });
+    const soundSinceMs = () => (this.#disk.isBusy ? world.monotonicMs() : this.#soundSinceMs);
+    const drawnA = (connector: ConnectorBook) => this.#drawsA.get(connector)?.() ?? 0;
+    this.#locks = new LockWatch({ ...world, drawnA, soundSinceMs });
+    this.#departures = new DepartureWatch({ ...world, soundSinceMs });
     this.late = new LateWatch({ ...world, connectorW: (connector) => this.#connectorW(connector) });
     this.#reads = new LimitReads(world);
     this.#uncertain = new UncertainCalls(world);
@@ -120,6 +121,7 @@ export class Checks {
     if (connector === undefined) return;
     const inAmperes = connector.inAmperes(limit);
     this.#locks.left(connector, inAmperes);
+    this.#departures.left(connector, inAmperes);
     this.#grants.left(connector, inAmperes);
   }
 
@@ -138,7 +140,8 @@ export class Checks {
   }
 
   received(from: ChargerAddress, message: ChargerMessage): void {
-    this.#exchange.received(from, message);
+    const taken = this.#exchange.received(from, message);
+    if (taken !== undefined) this.#departures.received(taken.book, taken.meter, taken.isOfOldBoot);
     if (message.kind === 'state') this.#entitlements.receivedState(from);
     if (this.#world.keepsMessages) this.#doubled.received(message);
   }
@@ -157,6 +160,7 @@ export class Checks {
   /** The service answered a call, or gave no answer. */
   async called(call: Question, tenantUuid: string, { status, body }: RestAnswer): Promise<void> {
     if (call.method === 'GET') return;
+    this.#departures.called(call, { status, body });
     if (status >= 500 && !this.#disk.isBusy) {
       const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
       this.#world.report({ invariant: 'P14', target: 'service', detail });
@@ -181,6 +185,7 @@ export class Checks {
   /** A life of the service began; it must have everything that was acknowledged. */
   async began(): Promise<void> {
     this.#soundSinceMs = this.#world.monotonicMs();
+    this.#departures.began();
     await this.#uncertain.resolve();
     await this.#reads.everything();
   }
@@ -189,6 +194,7 @@ export class Checks {
   ended(): void {
     this.#doubled.forget();
     const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
+    this.#departures.ended(storedUntilMs);
     for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {
         each.metered.forget();
@@ -273,7 +279,7 @@ export class Checks {
   }
 }
 
-/** A declaration without an answer stays unknown: it ends with its car. */
+/** A declaration without an answer stays unknown; the departure watch judges that car no more. */
 function isOfSession(path: string): boolean {
   return path.endsWith('/session');
 }

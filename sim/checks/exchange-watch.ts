@@ -19,6 +19,14 @@ const ROUNDING_MS = 1;
 
 type ExchangeWatchWorld = Pick<CheckedWorld, 'books' | 'monotonicMs' | 'reached' | 'report'>;
 
+/** A reading that the service takes as the newest one of its connector. */
+interface TakenReading {
+  readonly book: ConnectorBook;
+  readonly meter: MeterMessage;
+  /** Its charger has started again since. */
+  readonly isOfOldBoot: boolean;
+}
+
 export class ExchangeWatch {
   readonly #world: ExchangeWatchWorld;
   readonly #spokenFor = new Set<string>();
@@ -59,24 +67,24 @@ export class ExchangeWatch {
   }
 
   /** The message reaches the service now. */
-  received(from: ChargerAddress, message: ChargerMessage): void {
+  received(from: ChargerAddress, message: ChargerMessage): TakenReading | undefined {
     if (message.kind === 'state') {
       if (message.body?.online === false) this.#receiveWill(from);
       if (message.body !== undefined && this.#spokenFor.has(from.controllerUuid))
         this.#noteOwn(from, message.body);
-      return;
+      return undefined;
     }
     const book = this.#bookOf(from, message);
-    if (book === undefined) return;
+    if (book === undefined) return undefined;
     if (message.kind === 'meter') {
       const meter = message.body ?? read(meterSchema, message.payload);
-      if (meter !== undefined) this.#receiveMeter(book, meter);
-      return;
+      return meter && this.#receiveMeter(book, meter);
     }
     const ack = message.body ?? read(ackSchema, message.payload);
-    if (ack?.result !== 'APPLIED') return;
+    if (ack?.result !== 'APPLIED') return undefined;
     if (book.sent !== undefined && isOlder(ack, book.sent)) this.#world.reached.note('lateAck');
     book.noteApplied(ack, this.#world.monotonicMs());
+    return undefined;
   }
 
   #receiveWill({ controllerUuid }: ChargerAddress): void {
@@ -163,7 +171,7 @@ export class ExchangeWatch {
     book.saidSeq = seq;
   }
 
-  #receiveMeter(book: ConnectorBook, meter: MeterMessage): void {
+  #receiveMeter(book: ConnectorBook, meter: MeterMessage): TakenReading | undefined {
     const { boot = '', hb, epoch = 0, seq = 0, limitA = 0, isEndOpen } = meter;
     const nowMs = this.#world.monotonicMs();
     const isNewBoot = book.receivedBoot !== boot;
@@ -173,7 +181,7 @@ export class ExchangeWatch {
     else if (!book.received.note(boot, hb, nowMs)) {
       this.#world.reached.note('heartbeatOvertaken');
       book.sessions.noteLate(boot, meter.session);
-      return;
+      return undefined;
     }
     if (isNewBoot) book.receivedBoot = boot;
     book.receive(nowMs, isNewBoot);
@@ -182,6 +190,7 @@ export class ExchangeWatch {
     if (seq > 0 && limitA > 0) book.drawOn(phasesOf(meter), meter.session, nowMs);
     if (seq > 0) this.#noteApplied(book, { epoch, seq });
     if (isEndOpen === true) book.openEnd(nowMs);
+    return { book, meter, isOfOldBoot: isOver };
   }
 
   #noteApplied(book: ConnectorBook, { epoch, seq }: Numbered): void {

@@ -32,6 +32,8 @@ export const RARE_BRANCHES = {
   operatorLost: 'a grid operator was lost, and the fail-safe limit began',
   operatorOutdated: 'a grid operator sent an order older than the one before',
   billedWindowJudged: 'the average of a billed window was checked against its limit',
+  needDeclared: 'a car or a driver declared a departure or a need',
+  orderJudged: 'two cars with declared departures were checked for their order',
   otherTenantRefused: 'another tenant requested objects of the first one',
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;

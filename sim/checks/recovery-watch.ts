@@ -10,13 +10,19 @@ const WANTING = 0.9;
 /** A satisfied car keeps capacity for one step, and a raise is at least one step. */
 const STEP_A = 1;
 
-type RecoveryWatchWorld = Pick<CheckedWorld, 'oracle' | 'runs' | 'nowMs' | 'sites'>;
+type RecoveryWatchWorld = Pick<CheckedWorld, 'oracle' | 'runs' | 'nowMs' | 'sites' | 'tenants'>;
 
 export class RecoveryWatch {
   readonly #world: RecoveryWatchWorld;
+  /** Locations that serve cars in an order. */
+  readonly #ordered: ReadonlySet<string>;
 
   constructor(world: RecoveryWatchWorld) {
     this.#world = world;
+    const locations = world.tenants.flatMap((tenant) => tenant.locations);
+    this.#ordered = new Set(
+      locations.flatMap(({ locationId, policy = 'equal' }) => (policy === 'equal' ? [] : [locationId])),
+    );
   }
 
   /** Share of the best possible draw that the location draws now, 0 to 1. */
@@ -27,6 +33,7 @@ export class RecoveryWatch {
     let reservedW = 0;
     let lockedW = 0;
     let leastFloorW = Number.POSITIVE_INFINITY;
+    let pausedFloorW = 0;
     for (const { charger } of runs) {
       if (charger.address.locationId !== locationId) continue;
       for (const outlet of charger.outlets) {
@@ -35,6 +42,7 @@ export class RecoveryWatch {
         const { wants, keeps, draws } = needOf(outlet, 1000 * (lockKw ?? Number.POSITIVE_INFINITY));
         if (lockKw !== undefined) lockedW += wants;
         else if (wants > 0) leastFloorW = Math.min(leastFloorW, floorWOf(outlet));
+        if (wants > 0 && draws === 0) pausedFloorW = Math.max(pausedFloorW, floorWOf(outlet));
         drawnW += draws;
         wantedW += wants;
         reservedW += keeps;
@@ -43,7 +51,9 @@ export class RecoveryWatch {
     const roomW = this.#limitW(locationId) - reservedW;
     // The rest beside locks is unusable if it is less than a minimum of 6 A.
     const usableW = roomW - lockedW < leastFloorW ? Math.min(roomW, lockedW) : roomW;
-    const bestW = Math.min(wantedW, usableW);
+    // In an order, a car that has its need waits until its whole minimum is left.
+    const leftOverW = this.#ordered.has(locationId) ? pausedFloorW : 0;
+    const bestW = Math.min(wantedW, usableW - leftOverW);
     return bestW <= 0 ? 1 : drawnW / bestW;
   }
 

@@ -6,10 +6,10 @@ import { runHostileHours } from '../../../sim/world/hostile-hours.js';
 import { minutesOf, testCases } from '../../seeds.js';
 
 const MINUTE_MS = 60_000;
-/** The seeds of `always` together reach all required branches. Only 23 has limits for sessions that are over. */
+/** The seeds of `always` together reach all required branches. Only 23 has limits for sessions that are over, and only 10 an order. */
 const SEEDS = {
-  always: [4, 5, 7, 8, 13, 17, 23],
-  more: [1, 2, 3, 6, 9, 10, 11, 12, 14, 15, 16, 18, 19, 20, 33],
+  always: [4, 5, 7, 8, 10, 13, 17, 23],
+  more: [1, 2, 3, 6, 9, 11, 12, 14, 15, 16, 18, 19, 20, 33],
 };
 /** Long enough for every kind of fault to strike some of the seeds. */
 const DURATION_MS = 40 * MINUTE_MS;
