@@ -127,7 +127,7 @@ function drawnShareOf({ telemetry, account }: Connector): number {
   const { currentA = [] } = telemetry.slot;
   const mostA = Math.max(0, ...currentA);
   const sumA = currentA.reduce((sum, eachA) => sum + eachA, 0);
-  const share = mostA === 0 ? 1 : sumA / (mostA * account.usedPhases);
+  const share = mostA === 0 ? 1 : sumA / (mostA * Math.min(account.usedPhases, account.phases));
   return share < LEAST_DRAWN_SHARE ? 1 : Math.min(1, share);
 }
 

@@ -53,6 +53,21 @@ describe('A plan of a location', () => {
     expect(Math.abs(readyAtMs - atMs - 1.25 * HOUR_MS)).toBeLessThan(3 * 60_000);
   });
 
+  it('counts a connector of one phase, and a car that uses one of three', async () => {
+    const traffic = { ...HUNGRY, singlePhaseShare: 1 };
+    const chargers = [
+      { traffic: HUNGRY, failsafeA: 0, phases: 1 as const },
+      { traffic, failsafeA: 0 },
+    ];
+    rig = await createEnforcementRig([{ locationId: 'yard', permanentLimitKw: 50, chargers }]);
+    await rig.pass(30);
+    const atMs = rig.clock.nowMs();
+    for (const nth of [1, 2]) {
+      const { forecast } = await declare(nth, atMs + 3 * HOUR_MS, 7.36);
+      expect(Math.abs(Date.parse(forecast?.readyAt ?? '') - atMs - HOUR_MS)).toBeLessThan(3 * 60_000);
+    }
+  });
+
   it.each(['energy', 'fair', 'onTime'] as const)('is what the policy %s then does', async (policy) => {
     await start(14, policy);
     const atMs = rig.clock.nowMs();
