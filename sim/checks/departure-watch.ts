@@ -64,6 +64,10 @@ interface Judged {
   readonly isLimited: boolean;
   /** It has more than its lowest current. */
   readonly isServed: boolean;
+  /** Power of its limit, W. */
+  readonly limitW: number;
+  /** Power that another one has to free before it can charge; 0 while it charges, W. */
+  readonly neededW: number;
   /** Certain, or undefined. */
   readonly isBelowMinimum: boolean | undefined;
   readonly hasNeed: boolean | undefined;
@@ -222,7 +226,7 @@ export class DepartureWatch {
         for (const other of cars) {
           if (!precedes(car, other)) continue;
           this.#world.reached.note('orderJudged');
-          if (!car.isLimited || !other.isServed) continue;
+          if (!car.isLimited || !other.isServed || other.limitW < car.neededW) continue;
           const pair = `${car.key} ${other.key}`;
           const sinceMs = before.get(pair) ?? nowMs;
           this.#wrongSinceMs.set(pair, sinceMs);
@@ -257,6 +261,8 @@ export class DepartureWatch {
       limitA,
       isLimited: standing.wants && limitA < facts.maxA - TOLERANCE_A,
       isServed: limitA > facts.leastA + TOLERANCE_A,
+      limitW: book.wattsOf((own) => (own < (sent.phases ?? 3) ? limitA : 0)),
+      neededW: isPaused ? book.wattsOf(() => facts.leastA) : 0,
       isBelowMinimum: isBelow(
         standing,
         Math.min(minimumWh, energyWh, takenWh),
