@@ -282,7 +282,25 @@ export class GrantIssuer {
   renew(connector: Connector, nowMs: number): DecidedGrant | undefined {
     const { sentTenthsA, isStoring } = connector.granted;
     if (sentTenthsA === undefined || isStoring || !connector.provisioned.spec.isActive) return undefined;
-    return isRenewalDue(connector, nowMs) ? this.#grant(connector, sentTenthsA, nowMs) : undefined;
+    if (!isRenewalDue(connector, nowMs)) return undefined;
+    const tenthsA = this.#renewableTenthsA(connector, sentTenthsA);
+    return tenthsA < sentTenthsA && tenthsA < connector.account.leastTenthsA
+      ? undefined
+      : this.#grant(connector, tenthsA, nowMs);
+  }
+
+  /**
+   * Beside a reserved maximum any grant adds nothing to the reserve. A limit that has ended is granted anew only as far
+   * as it fits all the same, because its charger may keep to it (R8).
+   */
+  #renewableTenthsA({ account }: Connector, sentTenthsA: number): number {
+    if (!account.isWorstCase || account.lease === 'none') return sentTenthsA;
+    const coveredTenthsA = mostOnFirst(account.entitled, account.usedPhases);
+    if (coveredTenthsA >= sentTenthsA) return sentTenthsA;
+    return Math.min(
+      sentTenthsA,
+      Math.max(coveredTenthsA, this.#ledger.fittingTenthsA(account, this.#raisesToW)),
+    );
   }
 
   /** End of the time in which chargers report after a start; infinite if it is over. */

@@ -1,9 +1,10 @@
 // Detects whether a charger keeps to its limit (R8).
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createCompliance, foldCompliance } from '../../machines/power/compliance.js';
+import type { Connector } from '../../machines/power/connector.js';
 import type { LocationSupervisor } from '../../machines/power/location-supervisor.js';
 import { createConnectorActor, decideWith } from './connector-actor.js';
-import { budgetOf, newSupervisor, SPEC } from './location-parts.js';
+import { budgetOf, newSupervisor, placeInReach, SPEC } from './location-parts.js';
 
 describe('A charger that draws more than (limit + 0.5 A) × 1.10 (rule 8)', () => {
   it('is non-compliant after 7 s, not before', () => {
@@ -108,5 +109,43 @@ describe('A connector that did not comply', () => {
     expect(isTrustedAfter(32, 0, 300_000)).toBe(false);
     place({ maxCurrentA: 25 }, 301_000);
     expect(isTrustedAfter(25, 302_000, 10_000)).toBe(false);
+  });
+});
+
+describe('A connector that turns out not to comply after its lease has ended', () => {
+  it('gets its last limit not again where the others leave no room, although its maximum is reserved (R8)', () => {
+    const supervisor = newSupervisor();
+    const at = (nowMs: number) => ({ now: nowMs, nowMs });
+    const [late, other] = ['late', 'other'].map((key) => placeInReach(supervisor, key));
+    if (late === undefined || other === undefined) throw new Error('no connectors');
+    const heartbeats = new Map<Connector, number>();
+    const report = (connector: Connector, drawnA: number, nowMs: number) => {
+      const hb = (heartbeats.get(connector) ?? 0) + 1;
+      heartbeats.set(connector, hb);
+      const { lastSeq: seq } = connector.account;
+      const limitA = (connector.granted.sentTenthsA ?? 0) / 10;
+      const powerW = drawnA * 690;
+      const reading = { boot: 'a', hb, status: 'Charging', powerW, epoch: 1, seq, limitA } as const;
+      supervisor.meters.record(connector.telemetry.slot, reading, nowMs);
+      supervisor.receive(connector, reading, at(nowMs));
+    };
+    for (const nowMs of [0, 10_000, 20_000]) {
+      for (const connector of [late, other]) report(connector, 0, nowMs);
+      decideWith(supervisor, budgetOf(15_000), nowMs);
+    }
+    const sentTenthsA = late.granted.sentTenthsA ?? 0;
+    expect(sentTenthsA).toBeGreaterThan(90);
+    for (let nowMs = 30_000; nowMs <= 100_000; nowMs += 10_000) {
+      report(other, 9, nowMs);
+      supervisor.renew(other, nowMs);
+      supervisor.ledger.release(nowMs);
+    }
+    expect(late.account.bounds).toEqual([0, 0, 0]);
+    // The maximum of the other leaves no room, and then the first one draws more than any limit of it, too.
+    for (const connector of [other, late])
+      for (const afterMs of [1_000, 9_000]) report(connector, 30, 100_000 + afterMs);
+    expect([other, late].map(({ account }) => account.isWorstCase)).toEqual([true, true]);
+    expect(supervisor.renew(late, 109_000)).toBeUndefined();
+    expect(late.granted.sentTenthsA).toBe(sentTenthsA);
   });
 });
