@@ -22,6 +22,7 @@ const OPTIONS = {
   declared: { type: 'string', default: '1' },
   'time-error': { type: 'string', default: '0' },
   'need-error': { type: 'string', default: '0' },
+  forecasts: { type: 'boolean', default: false },
 } as const;
 
 function numberSchema(min: number, max: number) {
@@ -58,6 +59,7 @@ const optionsSchema = z.object({
   declared: numberSchema(0, 1),
   'time-error': numberSchema(0, 24),
   'need-error': numberSchema(0, 1),
+  forecasts: z.boolean(),
 });
 export type EnergyOptions = z.output<typeof optionsSchema>;
 

@@ -8,6 +8,7 @@ import { systemClock } from '../../src/clock.js';
 import { UnusableFileError } from '../../src/provisioning/parse-yaml.js';
 import { toInstant } from '../../src/wire/instants.js';
 import { type Figure, machine, remark, report } from './bench.js';
+import { forecastErrorsOf } from './energy-forecast.js';
 import { optimumKwh } from './energy-optimum.js';
 import { type EnergyOptions, OptionError, readOptions } from './energy-options.js';
 import { deliveredKwh, POLICIES } from './energy-policies.js';
@@ -105,6 +106,16 @@ function printTables(cells: readonly Cell[], sessions: readonly SteppedSession[]
   for (const table of [energy, quality]) for (const line of table.toString().split('\n')) remark(line);
 }
 
+async function printForecasts(cases: readonly EnergyCase[]): Promise<void> {
+  for (const each of cases) {
+    const { forecasts, met, medianMin } = await forecastErrorsOf(each);
+    remark(
+      `${nameOf(each)}, ${each.capKw} kW: ${forecasts} forecasts an hour ahead, ${met} of cars that got their need, ` +
+        `median error ${medianMin.toFixed(1)} min`,
+    );
+  }
+}
+
 /** The column, with the policy unless that is `equal`. */
 function nameOf({ column, policy }: Pick<Cell, 'column' | 'policy'>): string {
   return policy === 'equal' ? column : `${column} ${policy}`;
@@ -173,6 +184,8 @@ async function measure(file: SessionFile, options: EnergyOptions): Promise<void>
   );
   const cells = await runAll(cases, jobs);
   printTables(cells, sessions, caps);
+  // Cars declare departures under a policy only.
+  if (options.forecasts) await printForecasts(cases.filter(({ policy }) => policy !== 'equal'));
   report(cells.map((cell) => figureOf(cell, deliveredKwh('equal share', sessions, cell.capKw))));
 }
 
