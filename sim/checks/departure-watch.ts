@@ -44,6 +44,8 @@ interface Standing {
   endedAtMs: number;
   /** A lost answer, or a crash, left the declarations of this car unknown. */
   isDoubted: boolean;
+  /** The service that starts next may take declarations on disk for those of the next car. */
+  mayInherit: boolean;
   /** Energy since its arrival: a service that crashed may have lost some of it. */
   leastWh: number;
   mostWh: number;
@@ -169,7 +171,10 @@ export class DepartureWatch {
   ended(storedUntilMs: number): void {
     for (const standing of this.#standings.values()) {
       const keptFromMs = storedUntilMs - STORED_EVERY_MS;
-      if (standing.endedAtMs > keptFromMs) standing.isDoubted = true;
+      if (standing.endedAtMs > keptFromMs) {
+        standing.isDoubted = true;
+        standing.mayInherit = true;
+      }
       if ((standing.declaredSinceMs ?? Number.POSITIVE_INFINITY) <= keptFromMs) continue;
       standing.leastWh = 0;
       standing.arrivedAtMs = this.#world.monotonicMs();
@@ -195,6 +200,7 @@ export class DepartureWatch {
       declaredSinceMs: undefined,
       endedAtMs: Number.NEGATIVE_INFINITY,
       isDoubted: false,
+      mayInherit: false,
       leastWh: 0,
       mostWh: 0,
       registerWh: undefined,
@@ -322,7 +328,8 @@ function end(standing: Standing, nowMs: number): void {
     charger: undefined,
     api: undefined,
     declaredSinceMs: undefined,
-    isDoubted: false,
+    isDoubted: standing.mayInherit,
+    mayInherit: false,
     leastWh: 0,
     mostWh: 0,
     registerWh: undefined,
