@@ -22,6 +22,8 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   P18: 'grid operator',
   P19: 'one writer among nodes',
   P20: 'average import that a tariff bills',
+  P21: 'departures of the car that is there',
+  P22: 'order of declared cars',
 };
 
 /** One line of text for each term. */
@@ -34,7 +36,7 @@ export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
   ],
   ['throttled', 'time for which a car, or a locked connector, was held below its possible power'],
   [
-    'P1 to P20',
+    'P1 to P22',
     `rules that must never break, checked at every event: ${Object.entries(INVARIANTS)
       .map(([number, subject]) => `${number} ${subject}`)
       .join(', ')}`,

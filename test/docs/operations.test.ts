@@ -126,6 +126,7 @@ describe('The metrics in docs/operations.md, the alert rules and the dashboard',
       ['SITE_METER_STALE', 0],
       ['SITE_METER_IMPLAUSIBLE', 0],
       ['NO_LEASE', 0],
+      ['DEPARTURE_AT_RISK', 0],
     ]);
   });
 

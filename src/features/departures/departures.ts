@@ -98,7 +98,13 @@ async function declareOverRest(
   const { api: _, ...others } = record.declared;
   const declared = need === undefined || isEmpty(need) ? others : { ...others, api: need };
   const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
+  const { arrivedAtMs } = control.needs;
   await core.store.append(tenantUuid, [change]);
+  if (!control.car.demand.hasCar || control.needs.arrivedAtMs !== arrivedAtMs) {
+    // The row must not come back for the next car.
+    await core.store.append(tenantUuid, [{ kind: 'needs.put', needs: recordOf(connector) }]);
+    throw new DomainError('SESSION_NOT_FOUND', 'The car left while its needs were stored.');
+  }
   const before = control.needs.declared.api;
   core.directory.sendToLocation(location, { type: 'need.declared', key: control.key, source: 'api', need });
   dropPlan(location);
