@@ -364,9 +364,6 @@ export class WorldNodes implements ServiceHost {
       await left;
       return NO_ANSWER;
     }
-    // The request may have reached a node that owns the shard by the database, and is cut off from it since.
-    if (answer.status === 503 && !this.#nodes.every((node) => node === undefined || isWell(node)))
-      return NO_ANSWER;
     return isWell(asked) && this.#owners.get(tenantUuid) === asked ? answer : NO_ANSWER;
   }
 
