@@ -30,18 +30,13 @@ const WANTING = 0.9;
 const MS_PER_H = 3_600_000;
 const WITHOUT_CAR: readonly unknown[] = ['Available', 'Finishing', 'Faulted', 'Unavailable'];
 
-/** The car at a connector by the messages that the service received. */
-interface Standing {
-  readonly book: ConnectorBook;
-  hasCar: boolean;
-  session: string | undefined;
+/** The stay of one car, by the messages that the service received. */
+interface Stay {
   arrivedAtMs: number;
   charger: SessionNeed | undefined;
   api: SessionNeed | undefined;
   /** Some declaration counts since then; undefined without one. */
   declaredSinceMs: number | undefined;
-  /** The last declaration ended then. */
-  endedAtMs: number;
   /** A lost answer, or a crash, left the declarations of this car unknown. */
   isDoubted: boolean;
   /** The service that starts next may take declarations on disk for those of the next car. */
@@ -54,6 +49,15 @@ interface Standing {
   isRegisterWrong: boolean;
   /** By the last reading under a limit: the car drew all of it. */
   wants: boolean;
+}
+
+/** A connector with the stay of its car. */
+interface Standing extends Stay {
+  readonly book: ConnectorBook;
+  hasCar: boolean;
+  session: string | undefined;
+  /** The last declaration ended then. */
+  endedAtMs: number;
   /** Limits by an order have left since then, although the car declares nothing. */
   orderedSinceMs: number | undefined;
 }
@@ -194,19 +198,9 @@ export class DepartureWatch {
       book,
       hasCar: false,
       session: undefined,
-      arrivedAtMs: 0,
-      charger: undefined,
-      api: undefined,
-      declaredSinceMs: undefined,
       endedAtMs: Number.NEGATIVE_INFINITY,
-      isDoubted: false,
-      mayInherit: false,
-      leastWh: 0,
-      mostWh: 0,
-      registerWh: undefined,
-      isRegisterWrong: false,
-      wants: true,
       orderedSinceMs: undefined,
+      ...newStay(0, false),
     };
     this.#standings.set(book, standing);
     return standing;
@@ -323,19 +317,24 @@ function isDeclared(standing: Standing, now: EpochMs): boolean {
 /** The stay of a car ends, and all that was declared for it. */
 function end(standing: Standing, nowMs: number): void {
   if (standing.declaredSinceMs !== undefined) standing.endedAtMs = nowMs;
-  Object.assign(standing, {
-    arrivedAtMs: nowMs,
+  Object.assign(standing, newStay(nowMs, standing.mayInherit));
+}
+
+/** A car arrives, and has declared nothing. */
+function newStay(arrivedAtMs: number, isDoubted: boolean): Stay {
+  return {
+    arrivedAtMs,
     charger: undefined,
     api: undefined,
     declaredSinceMs: undefined,
-    isDoubted: standing.mayInherit,
+    isDoubted,
     mayInherit: false,
     leastWh: 0,
     mostWh: 0,
     registerWh: undefined,
     isRegisterWrong: false,
     wants: true,
-  });
+  };
 }
 
 function count(standing: Standing, energyWh: number | undefined): void {
