@@ -169,6 +169,15 @@ export const PLANTS = [
     invariant: 'P2',
   },
   {
+    name: 'ended-limit-renewed-beside-maximum',
+    file: 'machines/power/grant-issuer.js',
+    text: 'coveredTenthsA >= sentTenthsA',
+    bug: 'true',
+    seed: 23,
+    ocpp: true,
+    invariant: 'P2',
+  },
+  {
     name: 'lease-from-receipt',
     file: 'sim/charger/grant-holder.js',
     text: "lease === 'receipt'",
