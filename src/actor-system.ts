@@ -25,9 +25,9 @@ import { OpenAlarms } from './enforcement/open-alarms.js';
 import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
-import { SessionProgress } from './features/departures/departures.js';
 import { DepartureWatch } from './features/departures/plan.js';
 import { PowerHistory } from './features/power-history/power-history.js';
+import { SessionBook } from './features/sessions/sessions.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
 import { createEventStream } from './features/stream-views.js';
 import type { Metrics } from './metrics.js';
@@ -97,7 +97,7 @@ class LiveActorSystem implements ActorSystem {
   readonly #follower: RowChangeWatcher;
   readonly #recovery: Recovery;
   readonly #powerHistory: PowerHistory;
-  readonly #sessionProgress: SessionProgress;
+  readonly #sessions: SessionBook;
   readonly #departures: DepartureWatch;
   readonly #housekeeping: LivenessSweep;
   #stopMeasuring = () => {};
@@ -109,6 +109,11 @@ class LiveActorSystem implements ActorSystem {
     this.#directory = new Directory(clock, this.#scheduler);
     this.#events = createEventStream(clock);
     this.#bookkeeping = new BatchedWrites({ clock, store, log });
+    this.#sessions = new SessionBook({
+      clock,
+      directory: this.#directory,
+      bookkeeping: this.#bookkeeping,
+    });
     this.#overload = new Overload((state) => sendToOverload(options, state));
     const alarms = this.#createAlarms();
     this.#enforcement = this.#createEnforcement(alarms);
@@ -124,11 +129,6 @@ class LiveActorSystem implements ActorSystem {
       bookkeeping: this.#bookkeeping,
       store,
       retentionDays: options.powerRetentionDays,
-    });
-    this.#sessionProgress = new SessionProgress({
-      clock,
-      directory: this.#directory,
-      bookkeeping: this.#bookkeeping,
     });
     this.#housekeeping = new LivenessSweep({
       ...options,
@@ -186,7 +186,7 @@ class LiveActorSystem implements ActorSystem {
     this.#scheduler.start(this.#schedulerListener());
     this.#enforcement.start();
     this.#powerHistory.start();
-    this.#sessionProgress.start();
+    this.#sessions.start();
     this.#departures.start();
     this.#stopMeasuring = measureWhenAsked(this.#options.metrics, () => this.#locations());
     this.#housekeeping.start();
@@ -198,7 +198,7 @@ class LiveActorSystem implements ActorSystem {
     this.#enforcement.stop();
     this.#housekeeping.stop();
     this.#powerHistory.stop();
-    this.#sessionProgress.stop();
+    this.#sessions.stop();
     this.#departures.stop();
     // They belong to another node now: two nodes would count each of them twice.
     this.#stopMeasuring();
@@ -238,6 +238,7 @@ class LiveActorSystem implements ActorSystem {
       alarms,
       reservations: new Reservations({ store, log, clock }),
       onGrant: (location, { connector, grant }) => this.#events.onGrant(location, connector.key, grant),
+      onSessionsEnded: (connector) => this.#sessions.record(connector),
       onDefect: this.#onDefect,
     });
   }

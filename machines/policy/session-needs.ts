@@ -77,3 +77,13 @@ function missingOfBattery(
   const missing = Math.max(0, targetSocPercent - charged.socPercent) / FULL_PERCENT;
   return Math.round(charged.deliveredWh + missing * batteryWh);
 }
+
+/** Less than these parts of a need is no reason for an alarm, and then no reason to keep it. */
+const MISSED = { wh: 500, share: 0.05 };
+const STILL_MISSED = { wh: 250, share: 0.025 };
+
+/** So much of a need is missing that its car counts as late. @param isAlready it counted as late before */
+export function isMissed(missingWh: number, energyWh: number, isAlready = false): boolean {
+  const { wh, share } = isAlready ? STILL_MISSED : MISSED;
+  return missingWh >= Math.max(wh, share * energyWh);
+}

@@ -5,7 +5,7 @@ import type { Grant, LeaseKind, LeaseTiming, LimitReason, Throttle } from '../le
 import { type Ledger, NOTHING_STORED, type StoredReservation } from '../ledger/ledger.js';
 import { ALL_PHASES, type PhaseCount } from '../ledger/own-phases.js';
 import type { Departures } from '../policy/default-needs.js';
-import type { SessionNeeds } from '../policy/session-needs.js';
+import type { SessionNeed, SessionNeeds } from '../policy/session-needs.js';
 import type { SessionState } from '../values/session-state.js';
 import type { EpochMs } from '../values/time.js';
 import {
@@ -169,6 +169,18 @@ export interface FailsafeUse {
   readonly isWaived: boolean;
 }
 
+/** The session of a car that has left. Energies in Wh. */
+export interface EndedSession extends SessionNeeds {
+  readonly arrivedAtMs: EpochMs;
+  readonly leftAtMs: EpochMs;
+  /** The needs that counted at its end. */
+  readonly need: SessionNeed;
+  readonly session: string | undefined;
+  readonly peakW: number;
+  /** A part of its energy is not from a register, but integrated from power. */
+  readonly isIntegrated: boolean;
+}
+
 /** Declared needs of the car, and the count of its energy. */
 export interface Needs extends SessionNeeds {
   /** Energy register at the last reading, Wh; undefined if the charger has none. */
@@ -177,10 +189,18 @@ export interface Needs extends SessionNeeds {
   readonly session: string | undefined;
   /** Arrival of the car; undefined without a car, and unknown in rows from before defaults. */
   readonly arrivedAtMs: EpochMs | undefined;
+  /** The highest power since its arrival. */
+  readonly peakW: number;
+  /** A part of its energy is not from a register, but integrated from power. */
+  readonly isIntegrated: boolean;
   /** They are from before the service start, and the charger has not reported since. */
   readonly isFromBefore: boolean;
-  /** The row on disk may have declarations that have ended. */
+  /** The row on disk may have declarations that have ended, or lack the arrival of the car. */
   readonly isRowOutdated: boolean;
+  /** `deliveredWh` of the row on disk. */
+  readonly keptWh: number;
+  /** Sessions that are not stored yet, the oldest first. */
+  readonly ended: readonly EndedSession[];
   /** Time and power of the last reading; undefined before the first. */
   readonly countedAtMs: number | undefined;
   readonly countedW: number;
@@ -189,7 +209,7 @@ export interface Needs extends SessionNeeds {
 /** Needs on disk at the service start. */
 export type StoredNeeds = Pick<
   Needs,
-  'declared' | 'deliveredWh' | 'charged' | 'registerWh' | 'session' | 'arrivedAtMs'
+  'declared' | 'deliveredWh' | 'charged' | 'registerWh' | 'session' | 'arrivedAtMs' | 'peakW' | 'isIntegrated'
 >;
 
 /** @param before on disk; omitted if no car is known */
@@ -201,8 +221,12 @@ export function createNeeds(before?: StoredNeeds): Needs {
     registerWh: before?.registerWh,
     session: before?.session,
     arrivedAtMs: before?.arrivedAtMs,
+    peakW: before?.peakW ?? 0,
+    isIntegrated: before?.isIntegrated ?? false,
     isFromBefore: before !== undefined,
     isRowOutdated: false,
+    keptWh: before?.deliveredWh ?? 0,
+    ended: [],
     countedAtMs: undefined,
     countedW: 0,
   };

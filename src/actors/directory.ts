@@ -17,7 +17,13 @@ import type { PowerMinute } from '../../machines/power/power-minute.js';
 import type { ClusterId, ConnectorAddress, LocationId, TenantUuid } from '../../machines/values/ids.js';
 import type { EpochMs } from '../../machines/values/time.js';
 import type { Clock } from '../ports/clock.js';
-import type { AlarmRecord, ClusterRecord, ConnectorRecord, LocationRecord } from '../ports/records.js';
+import type {
+  AlarmRecord,
+  ClusterRecord,
+  ConnectorRecord,
+  LocationRecord,
+  SessionNeedsRecord,
+} from '../ports/records.js';
 import type { Scheduler } from './scheduler.js';
 
 // Entities of the directory: each location, cluster and organization with its actor system and its data.
@@ -88,6 +94,24 @@ export function effectiveLimitKwOf({ actor }: LocationEntity): number {
 /** Estimate of the building beside the chargers; undefined without a meter. */
 export function buildingLoadOf({ actor }: LocationEntity): BuildingLoad | undefined {
   return actor.getSnapshot().context.siteMeter?.getSnapshot().context.load;
+}
+
+/** The session of the connector's car, from which a restart continues it. */
+export function needsRecordOf({ record, control: { needs } }: ConnectorEntity): SessionNeedsRecord {
+  const { controllerUuid, connectorId } = record;
+  const { declared, deliveredWh, charged, registerWh, session, arrivedAtMs, peakW, isIntegrated } = needs;
+  return {
+    controllerUuid,
+    connectorId,
+    declared,
+    deliveredWh,
+    charged,
+    registerWh,
+    session,
+    arrivedAtMs,
+    peakW,
+    isIntegrated,
+  };
 }
 
 export function supervisorOf({ actor }: LocationEntity): LocationSupervisor {

@@ -48,6 +48,8 @@ interface EnforcementOptions {
   readonly alarms: OpenAlarms;
   /** Called for every grant that leaves; must not throw. */
   readonly onGrant: (location: LocationEntity, decided: DecidedGrant) => void;
+  /** Sessions have ended at the connector. Must not throw. */
+  readonly onSessionsEnded: (connector: ConnectorEntity) => void;
   /** A decision could not be carried out. Must not throw. */
   readonly onDefect: (tenantUuid: TenantUuid, error: unknown) => void;
 }
@@ -123,6 +125,7 @@ export class Enforcement {
     location.minute.notePower(supervisor.draw.now, nowMs);
     const now = this.#options.clock.nowMs();
     const isNews = supervisor.receive(control, reading, { now, nowMs });
+    if (control.needs.ended.length > 0) this.#options.onSessionsEnded(connector);
     if (isNews) {
       this.#judge(connector);
       this.decideSoon(location, supervisor.gathersForMs);

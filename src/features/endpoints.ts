@@ -35,6 +35,7 @@ import {
   scheduleOrganization,
   setPermanentLimit,
 } from './profiles/profiles.js';
+import { listSessions } from './sessions/sessions.js';
 import { getSiteMeter, putSiteReading } from './site-meter/site-meter.js';
 
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -60,6 +61,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   getLocationPlan,
   listLocationAlarms,
   listAlarms,
+  listSessions,
   getConnectorSchedules,
   getConnectorHistory,
   getSession,

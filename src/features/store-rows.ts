@@ -13,6 +13,7 @@ import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js'
 import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
 import { putPowerMinutes } from './power-history/rows.js';
 import { loadProfiles, setPermanentLimits, writeProfiles } from './profiles/rows.js';
+import { putSessions } from './sessions/rows.js';
 
 interface Writer<Kind extends Change['kind']> {
   write(trx: Knex.Transaction, changes: readonly ChangeOf<Kind>[]): Promise<void>;
@@ -35,6 +36,7 @@ const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
   'alarm.end': endAlarms,
   'operator.put': putOperatorEvents,
   'needs.put': putNeeds,
+  'session.put': putSessions,
   'billedWindow.put': putBilledWindows,
   'power.put': putPowerMinutes,
 };

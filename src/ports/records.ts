@@ -9,7 +9,7 @@ import type { OperatorRule, OperatorStanding } from '../../machines/limits/lpc.m
 import type { LimitProfile } from '../../machines/limits/profile-stack.js';
 import type { Departures } from '../../machines/policy/default-needs.js';
 import type { PolicyName } from '../../machines/policy/policies.js';
-import type { StoredNeeds } from '../../machines/power/connector.js';
+import type { EndedSession, StoredNeeds } from '../../machines/power/connector.js';
 import type { Connection, Feeder, PhaseRotation } from '../../machines/power/fuses.js';
 import type { EndedMinute } from '../../machines/power/power-minute.js';
 import type {
@@ -168,8 +168,15 @@ export interface OperatorEventRecord extends OperatorStanding {
   readonly recordedAtMs: EpochMs;
 }
 
-/** Declared needs of the car at a connector, and its energy so far. */
+/** The car at a connector: its declared needs, and its energy so far. */
 export interface SessionNeedsRecord extends StoredNeeds {
+  readonly controllerUuid: ControllerUuid;
+  readonly connectorId: ConnectorId;
+}
+
+/** A charging session that has ended. */
+export interface SessionRecord extends Omit<EndedSession, 'charged'> {
+  readonly locationId: LocationId;
   readonly controllerUuid: ControllerUuid;
   readonly connectorId: ConnectorId;
 }
@@ -195,7 +202,7 @@ export interface TenantState {
   readonly openAlarms: readonly AlarmRecord[];
   /** The newest state of each location that ever had an operator. */
   readonly operatorEvents: readonly OperatorEventRecord[];
-  /** One for each connector whose car declared its needs. */
+  /** One for each connector that ever had a car. */
   readonly sessionNeeds: readonly SessionNeedsRecord[];
   /** One for each location with a counted import. */
   readonly billedWindows: readonly BilledWindowRecord[];

@@ -15,6 +15,7 @@ import type {
   ProfileTarget,
   ReservationRecord,
   SessionNeedsRecord,
+  SessionRecord,
   TenantState,
 } from './records.js';
 
@@ -51,6 +52,8 @@ export type Change =
   | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
   /** Replaces the connector's row. */
   | { readonly kind: 'needs.put'; readonly needs: SessionNeedsRecord }
+  /** Replaces a session of the same connector, begin and id; none is ever deleted. */
+  | { readonly kind: 'session.put'; readonly session: SessionRecord }
   /** Replaces the location's row. */
   | { readonly kind: 'billedWindow.put'; readonly billedWindow: BilledWindowRecord }
   /** One minute of a location; a second write replaces it. */

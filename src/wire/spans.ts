@@ -126,6 +126,42 @@ export function unknownCursor(): DomainError {
   return wrongParameter('cursor', 'must be a nextCursor of this endpoint; leave it out for the first page');
 }
 
+// A list whose rows come by the instant, newest first, continues at an instant: rows that are added between two pages do
+// not shift the next one.
+
+/** `skip` rows of the instant `atMs` were already returned. */
+export interface Place {
+  readonly atMs: EpochMs;
+  readonly skip: number;
+}
+
+const PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
+
+/** The place that a cursor names; before all rows without one. @throws DomainError INVALID_REQUEST_BODY */
+export function placeOf(cursor: string | undefined): Place {
+  if (cursor === undefined) return { atMs: Number.POSITIVE_INFINITY, skip: 0 };
+  const [, atMs, skip] = PLACE.exec(cursor) ?? [];
+  if (atMs === undefined || skip === undefined) throw unknownCursor();
+  return { atMs: Number(atMs), skip: Number(skip) };
+}
+
+/** The part of `window` in which the rows from the place on are. */
+export function windowUntil({ startsAtMs, endsAtMs }: TimeWindow, { atMs }: Place): TimeWindow {
+  return { startsAtMs, endsAtMs: Math.min(endsAtMs, atMs + 1) };
+}
+
+/** Cursor after the first `returned` of the rows found from a place on; null if there are no more. */
+export function nextPlaceOf<T>(
+  found: readonly T[],
+  returned: number,
+  atMsOf: (row: T) => EpochMs,
+): string | null {
+  const last = found.length > returned ? found[returned - 1] : undefined;
+  if (last === undefined) return null;
+  const atMs = atMsOf(last);
+  return `${atMs}-${found.slice(0, returned).filter((row) => atMsOf(row) === atMs).length}`;
+}
+
 const LONGEST_DAYS = 366;
 
 /**

@@ -125,6 +125,7 @@ export function createHarbour(rows: TenantState = ROWS, isOnDisk: () => Promise<
     reservations: new Reservations({ store, log, clock }),
     alarms: new OpenAlarms({ clock, log, newId: () => 'alarm', write() {}, onAlarm() {} }),
     onGrant() {},
+    onSessionsEnded() {},
     onDefect,
   });
   directory.listen({

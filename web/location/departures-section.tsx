@@ -6,7 +6,7 @@ import type { DepartureForecast, DeparturePlanView } from '../../src/features/de
 import { path } from '../api/client.js';
 import { useResource } from '../api/resource.js';
 import { Badge } from '../ui/badge.js';
-import { isOfToday, localText } from '../ui/time.js';
+import { localText } from '../ui/time.js';
 import { Chart, type LegendEntry } from './chart.js';
 import { Sentence } from './sentence.js';
 import { useEvery } from './server-clock.js';
@@ -53,7 +53,7 @@ export function DeparturesSection({
           {departures.map((each) => (
             <tr key={nameOf(each)}>
               <th scope="row">{nameOf(each)}</th>
-              <td>{shortText(each.departureTime)}</td>
+              <td>{localText(each.departureTime, true)}</td>
               <td>
                 {each.deliveredKwh.toFixed(1)} of {each.energyNeedKwh.toFixed(1)} kWh
               </td>
@@ -61,7 +61,7 @@ export function DeparturesSection({
                 {each.isAtRisk ? (
                   <Badge tone="warning">Misses {each.missingKwh} kWh</Badge>
                 ) : (
-                  each.readyAt !== null && `Ready ${shortText(each.readyAt)}`
+                  each.readyAt !== null && `Ready ${localText(each.readyAt, true)}`
                 )}
               </td>
             </tr>
@@ -79,11 +79,6 @@ export function DeparturesSection({
       )}
     </section>
   );
-}
-
-/** The time alone if it is today. */
-function shortText(at: string): string {
-  return localText(at, isOfToday(at));
 }
 
 function nameOf({ controllerUuid, connectorId }: Pick<DepartureForecast, 'controllerUuid' | 'connectorId'>) {

@@ -4,7 +4,14 @@ import { type Asked, type Core, findLocation, findTenant } from '../../actors/co
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
 import type { AlarmRecord } from '../../ports/records.js';
 import { toInstant } from '../../wire/instants.js';
-import { askedPast, type SpanPageQuery, spanPageQuerySchema, unknownCursor } from '../../wire/spans.js';
+import {
+  askedPast,
+  nextPlaceOf,
+  placeOf,
+  type SpanPageQuery,
+  spanPageQuerySchema,
+  windowUntil,
+} from '../../wire/spans.js';
 import { type AlarmList, type AlarmView, alarmListSchema } from './contract.js';
 import { readAlarms } from './rows.js';
 
@@ -36,7 +43,7 @@ export const listLocationAlarms = endpoint({
   handle: (core, asked) => alarmsOf(core, asked.path.locationId, asked),
 });
 
-/** Newest first. A page continues at an instant, so alarms that begin between two pages do not shift the next one. */
+/** Newest first. */
 async function alarmsOf(
   { directory, clock, read }: Core,
   locationText: string | undefined,
@@ -49,40 +56,19 @@ async function alarmsOf(
       ? undefined
       : findLocation(directory, tenantUuid, locationText).record.locationId;
   findTenant(directory, tenantUuid);
-  const { skip } = place;
-  const endsAtMs = Math.min(window.endsAtMs, place.beganAtMs + 1);
   const found = await read((trx) =>
     readAlarms(trx, tenantUuid, {
       locationId,
-      window: { startsAtMs: window.startsAtMs, endsAtMs },
-      count: skip + query.limit + 1,
+      window: windowUntil(window, place),
+      count: place.skip + query.limit + 1,
     }),
   );
-  const alarms = found.slice(skip, skip + query.limit);
-  const last = found.length > skip + query.limit ? alarms.at(-1) : undefined;
-  const passed = found.slice(0, skip + query.limit);
   return {
     from: toInstant(window.startsAtMs),
     to: toInstant(window.endsAtMs),
-    alarms: alarms.map(viewOfAlarm),
-    nextCursor:
-      last === undefined
-        ? null
-        : `${last.beganAtMs}-${passed.filter(({ beganAtMs }) => beganAtMs === last.beganAtMs).length}`,
+    alarms: found.slice(place.skip, place.skip + query.limit).map(viewOfAlarm),
+    nextCursor: nextPlaceOf(found, place.skip + query.limit, ({ beganAtMs }) => beganAtMs),
   };
-}
-
-const PLACE = /^(-?\d{1,15})-(\d{1,6})$/;
-
-/**
- * The place that a cursor names: `skip` alarms that began at `beganAtMs` were already returned.
- * @throws DomainError INVALID_REQUEST_BODY
- */
-function placeOf(cursor: string | undefined): { readonly beganAtMs: number; readonly skip: number } {
-  if (cursor === undefined) return { beganAtMs: Number.POSITIVE_INFINITY, skip: 0 };
-  const [, beganAtMs, skip] = PLACE.exec(cursor) ?? [];
-  if (beganAtMs === undefined || skip === undefined) throw unknownCursor();
-  return { beganAtMs: Number(beganAtMs), skip: Number(skip) };
 }
 
 export function viewOfAlarm(alarm: AlarmRecord): AlarmView {

@@ -1,4 +1,4 @@
-// Departures: needs of the car at a connector, declared over REST, and its energy over a restart.
+// Departures: needs of the car at a connector, declared over REST.
 
 import {
   isEmpty,
@@ -8,14 +8,10 @@ import {
   type SessionNeed,
 } from '../../../machines/policy/session-needs.js';
 import { linkOf } from '../../../machines/power/connector.js';
-import { isAnyDeclared, renewRow } from '../../../machines/power/declared-cars.js';
 import { DomainError } from '../../../machines/values/errors.js';
 import { type Asked, type Core, findConnector, requireActiveConnector } from '../../actors/core.js';
-import type { ConnectorEntity, Directory } from '../../actors/directory.js';
-import type { BatchedWrites } from '../../enforcement/batched-writes.js';
+import { type ConnectorEntity, needsRecordOf } from '../../actors/directory.js';
 import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
-import type { Cancel, Clock } from '../../ports/clock.js';
-import type { SessionNeedsRecord } from '../../ports/records.js';
 import {
   chargingPreferencesSchema,
   needOfPreferences,
@@ -94,7 +90,7 @@ async function declareOverRest(
   { tenantUuid, requestId, by }: Pick<Asked, 'tenantUuid' | 'requestId' | 'by'>,
 ): Promise<void> {
   const { location, control } = connector;
-  const record = recordOf(connector);
+  const record = needsRecordOf(connector);
   const { api: _, ...others } = record.declared;
   const declared = need === undefined || isEmpty(need) ? others : { ...others, api: need };
   const change = { kind: 'needs.put', needs: { ...record, declared } } as const;
@@ -102,7 +98,7 @@ async function declareOverRest(
   await core.store.append(tenantUuid, [change]);
   if (!control.car.demand.hasCar || control.needs.arrivedAtMs !== arrivedAtMs) {
     // The row must not come back for the next car.
-    await core.store.append(tenantUuid, [{ kind: 'needs.put', needs: recordOf(connector) }]);
+    await core.store.append(tenantUuid, [{ kind: 'needs.put', needs: needsRecordOf(connector) }]);
     throw new DomainError('SESSION_NOT_FOUND', 'The car left while its needs were stored.');
   }
   const before = control.needs.declared.api;
@@ -160,52 +156,4 @@ async function viewOfSession(core: Core, connector: ConnectorEntity): Promise<Se
     }),
     forecast,
   };
-}
-
-function recordOf({ record, control: { needs } }: ConnectorEntity): SessionNeedsRecord {
-  const { declared, deliveredWh, charged, registerWh, session, arrivedAtMs } = needs;
-  const { controllerUuid, connectorId } = record;
-  return { controllerUuid, connectorId, declared, deliveredWh, charged, registerWh, session, arrivedAtMs };
-}
-
-const KEEP_EVERY_MS = 60_000;
-
-/** Stores the energy of declared cars every minute, and the end of their stays, so that a restart continues them. */
-export class SessionProgress {
-  readonly #clock: Clock;
-  readonly #directory: Directory;
-  readonly #bookkeeping: Pick<BatchedWrites, 'write'>;
-  #cancel: Cancel = () => {};
-
-  constructor(parts: {
-    readonly clock: Clock;
-    readonly directory: Directory;
-    readonly bookkeeping: Pick<BatchedWrites, 'write'>;
-  }) {
-    this.#clock = parts.clock;
-    this.#directory = parts.directory;
-    this.#bookkeeping = parts.bookkeeping;
-  }
-
-  start(): void {
-    this.#cancel = this.#clock.after(KEEP_EVERY_MS, () => {
-      this.#keep();
-      this.start();
-    });
-  }
-
-  stop(): void {
-    this.#cancel();
-    this.#keep();
-  }
-
-  #keep(): void {
-    for (const { tenantUuid, connectors } of this.#directory.tenants.values())
-      for (const connector of connectors.values()) {
-        const { control } = connector;
-        if (!isAnyDeclared(control.needs) && !control.needs.isRowOutdated) continue;
-        renewRow(control);
-        this.#bookkeeping.write(tenantUuid, { kind: 'needs.put', needs: recordOf(connector) });
-      }
-  }
 }

@@ -2,6 +2,7 @@
 
 import { limitsInForce } from '../../../machines/limits/limit-in-force.js';
 import { compositeTimeline } from '../../../machines/limits/profile-stack.js';
+import { isMissed } from '../../../machines/policy/session-needs.js';
 import { isControlled } from '../../../machines/power/connector.js';
 import {
   type DeparturePlan,
@@ -104,18 +105,9 @@ function viewOfForecast({ record }: ConnectorEntity, car: PlannedCar): Departure
     deliveredKwh: Math.round(car.deliveredWh) / 1000,
     readyAt: car.readyAtMs === undefined ? null : toInstant(car.readyAtMs),
     missingKwh: Math.round(car.missingWh / 100) / 10,
-    isAtRisk: isAtRisk(car, false),
+    isAtRisk: isMissed(car.missingWh, car.energyWh),
     explanation: explanationOf(car),
   };
-}
-
-/** Less than these parts of a need is no reason for an alarm, and then no reason to keep it. */
-const AT_RISK = { wh: 500, share: 0.05 };
-const STILL_AT_RISK = { wh: 250, share: 0.025 };
-
-function isAtRisk({ missingWh, energyWh }: PlannedCar, isAlready: boolean): boolean {
-  const { wh, share } = isAlready ? STILL_AT_RISK : AT_RISK;
-  return missingWh >= Math.max(wh, share * energyWh);
 }
 
 const MS_PER_H = 3_600_000;
@@ -275,7 +267,10 @@ export class DepartureWatch {
       // A silent charger's car is not in the plan, and its alarm stays until more is known.
       if (car === undefined && !isControlled(control) && control.car.demand.hasCar) continue;
       const isAlready = alarms.reasonOf(location, 'DEPARTURE_AT_RISK', record) !== undefined;
-      const reason = car !== undefined && isAtRisk(car, isAlready) ? explanationOf(car) : undefined;
+      const reason =
+        car !== undefined && isMissed(car.missingWh, car.energyWh, isAlready)
+          ? explanationOf(car)
+          : undefined;
       if (isAlready || reason !== undefined) alarms.set(location, 'DEPARTURE_AT_RISK', record, reason);
     }
   }

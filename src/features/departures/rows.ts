@@ -1,4 +1,4 @@
-// Declared needs of the car at each connector, with its energy so far: one row, replaced by the next.
+// The car at each connector: its declared needs and its energy so far, in one row that the next car replaces.
 import type { Knex } from 'knex';
 import type { SessionNeeds } from '../../../machines/policy/session-needs.js';
 import {
@@ -23,6 +23,9 @@ interface NeedsRow {
   /** Both are null, or neither. */
   readonly soc_percent: number | null;
   readonly soc_at_wh: number | null;
+  readonly peak_w: number | null;
+  /** 1 if true. */
+  readonly is_integrated: number | null;
 }
 
 const CONNECTOR = ['tenant_uuid', 'controller_uuid', 'connector_id'] as const;
@@ -41,6 +44,8 @@ const NEEDS = {
     arrived_at_ms: 'bigint',
     soc_percent: 'double precision',
     soc_at_wh: 'double precision',
+    peak_w: 'double precision',
+    is_integrated: 'integer',
   },
   onlyWhere: isStored('connectors', CONNECTOR),
 } as const satisfies KeyedTable<Columns>;
@@ -63,6 +68,8 @@ export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'n
         arrived_at_ms: needs.arrivedAtMs ?? null,
         soc_percent: needs.charged?.socPercent ?? null,
         soc_at_wh: needs.charged?.deliveredWh ?? null,
+        peak_w: needs.peakW,
+        is_integrated: needs.isIntegrated ? 1 : 0,
       },
     ]),
   );
@@ -86,6 +93,8 @@ export async function loadNeeds(
     deliveredWh: row.delivered_wh,
     registerWh: row.register_wh ?? undefined,
     arrivedAtMs: row.arrived_at_ms ?? undefined,
+    peakW: row.peak_w ?? 0,
+    isIntegrated: row.is_integrated === 1,
     charged: socPercent === null || socAtWh === null ? undefined : { socPercent, deliveredWh: socAtWh },
   }));
 }

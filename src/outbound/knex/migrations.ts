@@ -335,6 +335,31 @@ const DEPARTURES_BY_WEEKDAY = [
   ['session_needs', 'soc_at_wh double precision'],
 ] as const;
 
+/** A record of each ended session; no foreign key, as above. A row of a car from before has neither column. */
+function chargingSessions({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table charging_sessions (
+      tenant_uuid ${text} not null,
+      location_id ${text} not null,
+      controller_uuid ${text} not null,
+      connector_id ${text} not null,
+      arrived_at_ms bigint not null,
+      left_at_ms bigint not null,
+      session_id ${text} not null,
+      delivered_wh double precision not null check (delivered_wh >= 0),
+      peak_w double precision not null,
+      is_integrated integer not null check (is_integrated in (0, 1)),
+      declared ${text} not null,
+      need ${text} not null,
+      primary key (tenant_uuid, controller_uuid, connector_id, arrived_at_ms, session_id)
+    ) ${end}`,
+    'create index charging_sessions_by_tenant on charging_sessions (tenant_uuid, left_at_ms)',
+    'create index charging_sessions_by_location on charging_sessions (tenant_uuid, location_id, left_at_ms)',
+    'alter table session_needs add column peak_w double precision',
+    'alter table session_needs add column is_integrated integer',
+  ];
+}
+
 const SHARDS = 16;
 
 /** The history of a credential: NULL in rows of release 0.1. */
@@ -453,6 +478,16 @@ const ALL: readonly NamedMigration[] = [
           ([table, column]) => `alter table ${table} drop column ${column.split(' ')[0]}`,
         ),
       ),
+  },
+  {
+    name: '0027-charging-sessions',
+    up: (knex) => runAll(knex, chargingSessions(dialectOf(knex))),
+    down: (knex) =>
+      runAll(knex, [
+        'drop table charging_sessions',
+        'alter table session_needs drop column peak_w',
+        'alter table session_needs drop column is_integrated',
+      ]),
   },
 ];
 

@@ -212,6 +212,9 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     async listAlarms() {
       return { ...span, alarms: [], nextCursor: null };
     },
+    async listSessions() {
+      return { ...span, sessions: [], nextCursor: null };
+    },
     getConnectorSchedules({ path: { controllerUuid = '', connectorId = '' } }) {
       knownConnector(controllerUuid, connectorId);
       return { controllerUuid, connectorId, locationId: LOCATION, lockLimitKw: null, profiles: [] };

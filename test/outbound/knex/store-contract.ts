@@ -8,6 +8,7 @@ import {
   readProfileHistory,
   readProfilesAt,
 } from '../../../src/features/profiles/rows.js';
+import { readSessions } from '../../../src/features/sessions/rows.js';
 import { openDatabase } from '../../../src/outbound/knex/connection.js';
 import { migrate } from '../../../src/outbound/knex/database.js';
 import { MIGRATIONS } from '../../../src/outbound/knex/migrations.js';
@@ -543,6 +544,8 @@ export function describeStore(server: () => DatabaseServer): void {
             registerWh: undefined,
             arrivedAtMs: 1_780_300_000_000,
             charged: { socPercent: 33.3, deliveredWh: 0.1 },
+            peakW: 0.7,
+            isIntegrated: true,
           },
         }) as const;
       const rivals = 'rival-crane' as ControllerUuid;
@@ -550,6 +553,35 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [needs(CRANE, 0.1 + 0.2), needs(rivals, 7)]);
       expect((await store.loadTenant(HARBOUR)).sessionNeeds).toEqual([needs(CRANE, 0.1 + 0.2).needs]);
       expect((await store.loadTenant(RIVAL)).sessionNeeds).toEqual([]);
+    });
+
+    it('keeps each ended session once, for connectors of the tenant only', async () => {
+      const session = (controllerUuid: ControllerUuid, arrivedAtMs: number, deliveredWh: number) =>
+        ({
+          kind: 'session.put',
+          session: {
+            locationId: QUAY,
+            controllerUuid,
+            connectorId: '1' as ConnectorId,
+            arrivedAtMs,
+            leftAtMs: 1_780_300_900_000 + arrivedAtMs,
+            session: undefined,
+            deliveredWh,
+            peakW: 0.1 + 0.2,
+            isIntegrated: false,
+            declared: { charger: { energyWh: 5 } },
+            need: { energyWh: 5 },
+          },
+        }) as const;
+      const ended = (tenantUuid: typeof HARBOUR, locationId?: LocationId) =>
+        store.read((trx) => readSessions(trx, tenantUuid, { locationId, window: ALL_TIME, count: 9 }));
+      const rivals = 'rival-crane' as ControllerUuid;
+      await store.append(HARBOUR, [session(CRANE, 1, 1.5), session(CRANE, 2, 0.1 + 0.2)]);
+      await store.append(HARBOUR, [session(CRANE, 1, 2.5), session(rivals, 3, 7)]);
+      const both = [session(CRANE, 2, 0.1 + 0.2).session, session(CRANE, 1, 2.5).session];
+      expect(await ended(HARBOUR)).toEqual(both);
+      expect(await ended(HARBOUR, QUAY)).toEqual(both);
+      expect(await ended(RIVAL)).toEqual([]);
     });
 
     it('returns nothing for an unknown tenant, and refuses its writes', async () => {

@@ -1,0 +1,54 @@
+// Ended charging sessions in answers.
+import { z } from 'zod';
+import { NEED_SOURCES } from '../../../machines/policy/session-needs.js';
+import { chargingPreferencesSchema } from '../../wire/charging-preferences.js';
+import { instantSchema } from '../../wire/rest.js';
+import { nextCursorSchema, spanPageQuerySchema, spanShape } from '../../wire/spans.js';
+
+export const sessionsQuerySchema = spanPageQuerySchema.extend({
+  locationId: z
+    .string()
+    .max(200)
+    .optional()
+    .meta({ description: 'Sessions of this location alone. Left out: of all locations.' }),
+});
+export type SessionsQuery = z.output<typeof sessionsQuerySchema>;
+
+const endedSessionSchema = z
+  .object({
+    locationId: z.string(),
+    controllerUuid: z.string(),
+    connectorId: z.string(),
+    sessionId: z.string().nullable().meta({
+      description: 'Session id of the charger; null if it reports none.',
+    }),
+    startTime: instantSchema.meta({ description: 'The first report with the car.' }),
+    endTime: instantSchema.meta({ description: 'The first report without it, or with the next car.' }),
+    energyKwh: z.number(),
+    energySource: z.enum(['register', 'power']).meta({
+      description: '`register`: all energy is from the register; `power`: some is integrated from power.',
+    }),
+    peakKw: z.number().meta({ description: 'The highest reported power, kW.' }),
+    preferences: chargingPreferencesSchema.meta({ description: 'The needs that counted at its end.' }),
+    declaredBy: z.array(z.enum(NEED_SOURCES)).meta({
+      description: 'Sources that had declared something, the one that takes precedence first.',
+    }),
+    departure: z
+      .object({
+        departureTime: instantSchema,
+        energyNeedKwh: z.number(),
+        missingKwh: z.number().meta({ description: 'Energy that was missing when the car left, kWh.' }),
+        isKept: z.boolean().meta({
+          description: 'The car had its need, but for 5 % of it or 0.5 kWh, whichever is more.',
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Null without a declared departure and a need.' }),
+  })
+  .meta({ id: 'EndedSession' });
+export type EndedSessionView = z.output<typeof endedSessionSchema>;
+
+export const sessionListSchema = z
+  .object({ ...spanShape, sessions: z.array(endedSessionSchema), nextCursor: nextCursorSchema })
+  .meta({ id: 'SessionList' });
+export type SessionList = z.output<typeof sessionListSchema>;
