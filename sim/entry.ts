@@ -1,5 +1,6 @@
 // `headroom/sim`: the simulator for tests outside this repository. The exports here keep their shape; other modules may
 // change theirs.
+export type { Capacity } from '../machines/policy/capacity-walk.js';
 export type { DeclaredCar, Policy } from '../machines/policy/policies.js';
 export { UnusableFileError } from '../src/provisioning/parse-yaml.js';
 export type { TraceEvent } from './log/trace-event.js';

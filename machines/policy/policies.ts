@@ -1,10 +1,10 @@
 // Policies of a location: the order in which cars with a declared departure are served while power is short.
 
 import type { EpochMs } from '../values/time.js';
-import { CapacityWalk, type Order, type Placed } from './capacity-walk.js';
+import { type Capacity, CapacityWalk, type CarLoad, type Order, type Placed } from './capacity-walk.js';
 
 /** A car with a departure and a need. Powers in W, energies in Wh. */
-export interface DeclaredCar {
+export interface DeclaredCar extends CarLoad {
   /** Of its connector. */
   readonly key: string;
   readonly departsAtMs: EpochMs;
@@ -21,11 +21,11 @@ export interface DeclaredCar {
 /**
  * Orders the cars by service: the first one gets all that it can use, then the next one. It is a pure function, and
  * grants nothing: each limit is still a decision of the ledger.
- * @param capacityW power for all of them together
+ * @param capacity of all these cars together
  */
 export type Policy = (
   cars: readonly DeclaredCar[],
-  capacityW: number,
+  capacity: Capacity,
   now: EpochMs,
 ) => readonly DeclaredCar[];
 
@@ -55,9 +55,10 @@ function missingWh({ needWh, deliveredWh }: DeclaredCar, share = 1): number {
 }
 
 /** `wh` as an order that can be met in the remaining stay. */
-function orderOf({ departsAtMs, mostW }: DeclaredCar, wh: number, now: EpochMs): Order {
+function orderOf(car: DeclaredCar, wh: number, now: EpochMs, load: CarLoad = car): Order {
+  const { departsAtMs, mostW } = car;
   const leftMs = departsAtMs - now;
-  return { wh: Math.min(wh, (mostW * leftMs) / MS_PER_H), leftMs, mostW };
+  return { wh: Math.min(wh, (mostW * leftMs) / MS_PER_H), leftMs, mostW, load };
 }
 
 /** By ascending key; ties by key of the connector, so that every run decides alike. Cars that charge are kept. */
@@ -68,38 +69,99 @@ function sorted(cars: readonly DeclaredCar[], keyOf: (car: DeclaredCar) => numbe
 }
 
 /** Least laxity first. Under a capacity that suffices for all, every car gets its need (Dertouzos and Mok, 1989). */
-const energy: Policy = (cars, _capacityW, now) => sorted(cars, (car) => laxityMs(car, missingWh(car), now));
+const energy: Policy = (cars, _capacity, now) => sorted(cars, (car) => laxityMs(car, missingWh(car), now));
 
 /** Earliest departure first. */
 function byDeparture(cars: readonly DeclaredCar[]): readonly DeclaredCar[] {
   return [...cars].sort((a, b) => a.departsAtMs - b.departsAtMs || (a.key < b.key ? -1 : 1));
 }
 
-/** The largest share of every need that a walk by earliest departure finds possible, from 0 to 1. */
-function commonShareOf(cars: readonly DeclaredCar[], capacityW: number, now: EpochMs): number {
-  const inOrder = byDeparture(cars);
+function lastsMsOf(cars: readonly DeclaredCar[], now: EpochMs): number {
+  return cars.reduce((lastMs, { departsAtMs }) => Math.max(lastMs, departsAtMs - now), 0);
+}
+
+/** Share of each car's need, from 0 to 1; 1 if left out. */
+type Shares = ReadonlyMap<DeclaredCar, number>;
+
+/**
+ * The largest share of every need that a walk finds possible, from 0 to 1.
+ * @param inOrder by departure
+ * @param most a lower one holds back no other car
+ */
+function commonShareOf(
+  inOrder: readonly DeclaredCar[],
+  capacity: Capacity,
+  now: EpochMs,
+  { most, loadOf }: { readonly most: Shares; readonly loadOf: (car: DeclaredCar) => CarLoad },
+): number {
+  const walk = new CapacityWalk(capacity, now, lastsMsOf(inOrder, now));
+  const entries = inOrder.map((car) => ({ car, mostShare: most.get(car) ?? 1, load: loadOf(car) }));
   const isPossible = (share: number) => {
-    const walk = new CapacityWalk(capacityW);
-    return inOrder.every((car) => {
-      const wh = missingWh(car, share);
-      return wh === 0 || walk.place(orderOf(car, wh, now)) !== undefined;
+    walk.restart();
+    return entries.every(({ car, mostShare, load }) => {
+      const wh = missingWh(car, Math.min(share, mostShare));
+      return wh === 0 || walk.place(orderOf(car, wh, now, load)) !== undefined;
     });
   };
   if (isPossible(1)) return 1;
-  let [least, most] = [0, 1];
+  let [least, above] = [0, 1];
   for (let nth = 0; nth < HALVINGS; nth++) {
-    const middle = (least + most) / 2;
+    const middle = (least + above) / 2;
     if (isPossible(middle)) least = middle;
-    else most = middle;
+    else above = middle;
   }
   return least;
 }
 
-/** Least laxity first, by the energy that is missing to the largest common share of all needs. */
-const fair: Policy = (cars, capacityW, now) => {
-  const share = commonShareOf(cars, capacityW, now);
+/** Cars of each circuit phase that cannot carry all of them at once, the fewest cars first. */
+function onShortPhases(
+  cars: readonly DeclaredCar[],
+  { roomTenthsA }: Capacity,
+): readonly (readonly [circuitPhase: number, on: readonly DeclaredCar[]])[] {
+  const mostTenthsA = roomTenthsA.map(() => 0);
+  const on = roomTenthsA.map((): DeclaredCar[] => []);
+  for (const car of cars)
+    for (const circuitPhase of car.circuitPhases) {
+      mostTenthsA[circuitPhase] =
+        (mostTenthsA[circuitPhase] ?? 0) + (car.mostW * 1000) / car.milliwattsPerTenth;
+      on[circuitPhase]?.push(car);
+    }
+  return [...on.entries()]
+    .filter(([circuitPhase]) => (mostTenthsA[circuitPhase] ?? 0) > (roomTenthsA[circuitPhase] ?? 0))
+    .sort(([, a], [, b]) => a.length - b.length);
+}
+
+/**
+ * Share of each car: the largest that all can have, or less if its circuit phases carry less. So a short feeder holds
+ * back no car of another one.
+ */
+function sharesOf(cars: readonly DeclaredCar[], capacity: Capacity, now: EpochMs): Shares {
+  const inOrder = byDeparture(cars);
+  const shares = new Map<DeclaredCar, number>();
+  const short = onShortPhases(inOrder, capacity);
+  for (const [circuitPhase, on] of short) {
+    const alone: Capacity = {
+      powers: [{ powerW: Number.POSITIVE_INFINITY, endsAtMs: Number.POSITIVE_INFINITY }],
+      roomTenthsA: [capacity.roomTenthsA[circuitPhase] ?? 0],
+    };
+    const loadOf = ({ milliwattsPerTenth }: DeclaredCar) => ({ circuitPhases: [0], milliwattsPerTenth });
+    const share = commonShareOf(on, alone, now, { most: shares, loadOf });
+    if (share < 1) for (const car of on) shares.set(car, Math.min(share, shares.get(car) ?? 1));
+  }
+  const phases = new Set(short.map(([circuitPhase]) => circuitPhase));
+  const loadOf = ({ circuitPhases, milliwattsPerTenth }: DeclaredCar) => ({
+    circuitPhases: circuitPhases.filter((circuitPhase) => phases.has(circuitPhase)),
+    milliwattsPerTenth,
+  });
+  const share = commonShareOf(inOrder, capacity, now, { most: shares, loadOf });
+  return new Map(inOrder.map((car) => [car, Math.min(share, shares.get(car) ?? 1)]));
+}
+
+/** Least laxity first, by the energy that is missing to the share of each need. */
+const fair: Policy = (cars, capacity, now) => {
+  const shares = sharesOf(cars, capacity, now);
   return sorted(cars, (car) => {
-    const wh = missingWh(car, share);
+    const wh = missingWh(car, shares.get(car));
     return wh > 0 ? laxityMs(car, wh, now) : NEXT_RANK_MS + laxityMs(car, missingWh(car), now);
   });
 };
@@ -112,24 +174,33 @@ interface InTime {
 
 /**
  * The result has as many cars as can all be served in time. Whenever one does not fit, in the order of departures, the
- * one with the most missing energy is left out (Moore, Management Science 15, 1968).
+ * one with the most missing energy is left out (Moore, Management Science 15, 1968). If that does not help, it is the
+ * one with the most among those on the same short circuit phases.
  */
-function inTimeOf(cars: readonly DeclaredCar[], capacityW: number, now: EpochMs): readonly InTime[] {
-  const walk = new CapacityWalk(capacityW);
+function inTimeOf(cars: readonly DeclaredCar[], capacity: Capacity, now: EpochMs): readonly InTime[] {
+  const walk = new CapacityWalk(capacity, now, lastsMsOf(cars, now));
   const chosen: InTime[] = [];
+  /** Places the order instead of the largest one that `isRival` selects. */
+  const replace = (order: Order, isRival: (held: CarLoad) => boolean): Placed | undefined => {
+    let largest = -1;
+    for (const [i, { order: held }] of chosen.entries())
+      if (held.wh > (chosen[largest]?.order.wh ?? order.wh) && isRival(held.load)) largest = i;
+    const leftOut = chosen[largest];
+    if (leftOut === undefined) return undefined;
+    walk.free(leftOut.placed);
+    const placed = walk.place(order);
+    if (placed === undefined) walk.takeAgain(leftOut.placed);
+    else chosen.splice(largest, 1);
+    return placed;
+  };
   for (const car of byDeparture(cars)) {
     const wh = missingWh(car, SERVED);
     const order = orderOf(car, wh, now);
     if (wh === 0 || order.wh < wh) continue;
-    let placed = walk.place(order);
-    if (placed === undefined) {
-      let largest = -1;
-      for (const [i, { order: held }] of chosen.entries())
-        if (held.wh > (chosen[largest]?.order.wh ?? wh)) largest = i;
-      const [leftOut] = largest < 0 ? [] : chosen.splice(largest, 1);
-      if (leftOut === undefined) continue;
-      walk.free(leftOut.placed);
-      placed = walk.place(order);
+    let placed = walk.place(order) ?? replace(order, () => true);
+    if (placed === undefined && car.circuitPhases.length > 0) {
+      const short = walk.shortFor(order);
+      placed = replace(order, ({ circuitPhases }) => circuitPhases.some((each) => short.has(each)));
     }
     if (placed !== undefined) chosen.push({ car, order, placed });
   }
@@ -137,16 +208,17 @@ function inTimeOf(cars: readonly DeclaredCar[], capacityW: number, now: EpochMs)
 }
 
 /** All of them are in time, although no one is served until then. */
-function canWait(inTime: readonly InTime[], capacityW: number, delayMs: number): boolean {
-  const walk = new CapacityWalk(capacityW, delayMs);
+function canWait(inTime: readonly InTime[], capacity: Capacity, now: EpochMs, delayMs: number): boolean {
+  const lastsMs = inTime.reduce((lastMs, { order }) => Math.max(lastMs, order.leftMs), 0);
+  const walk = new CapacityWalk(capacity, now, lastsMs, delayMs);
   return inTime.every(({ order }) => walk.place(order) !== undefined);
 }
 
 /** Least laxity first, but the cars that can be served in time precede all others, unless these can wait. */
-const onTime: Policy = (cars, capacityW, now) => {
-  const inTime = inTimeOf(cars, capacityW, now);
+const onTime: Policy = (cars, capacity, now) => {
+  const inTime = inTimeOf(cars, capacity, now);
   const precede = new Set(inTime.map(({ car }) => car));
-  const laterMs = canWait(inTime, capacityW, POSTPONED_MS) ? 0 : NEXT_RANK_MS;
+  const laterMs = canWait(inTime, capacity, now, POSTPONED_MS) ? 0 : NEXT_RANK_MS;
   return sorted(cars, (car) =>
     precede.has(car)
       ? laxityMs(car, missingWh(car, SERVED), now)
@@ -169,17 +241,17 @@ function hasNeed(car: DeclaredCar): boolean {
 export function orderOfService(
   policy: Policy,
   cars: readonly DeclaredCar[],
-  capacityW: number,
+  capacity: Capacity,
   now: EpochMs,
 ): readonly DeclaredCar[] {
   const belowMinimum = cars.filter((car) => car.deliveredWh < Math.min(car.minimumWh, car.needWh));
   const first = energy(
     belowMinimum.map((car) => ({ ...car, needWh: Math.min(car.minimumWh, car.needWh) })),
-    capacityW,
+    capacity,
     now,
   ).map(({ key }) => key);
   const places = new Map(first.map((key, place) => [key, place]));
-  const others = policy(cars, capacityW, now);
+  const others = policy(cars, capacity, now);
   return [...others]
     .map((car, place) => ({ car, place }))
     .sort(

@@ -1,13 +1,16 @@
 // Power budget of a location, and the lower limit ahead that leases must not outlast (power-safety.md, rule 3).
 import {
   type LimitInForce,
+  type LimitSegment,
   type LimitSource,
   type LimitSources,
   limitInForceAt,
+  limitsInForce,
   lowestLimitFrom,
   nextLimitChangeAfter,
 } from '../limits/limit-in-force.js';
 import { activeProfileAt, type ProfileStack } from '../limits/profile-stack.js';
+import { LOOKS_AHEAD_MS } from '../policy/capacity-walk.js';
 import type { Policy } from '../policy/policies.js';
 import type { EpochMs } from '../values/time.js';
 import { wattsOfLimit } from '../values/units.js';
@@ -54,7 +57,7 @@ export interface Budget {
    */
   readonly building?: BuildingOnPhases | undefined;
   /** Order of service by the policy of the location; undefined if all cars share equally. */
-  readonly service?: { readonly policy: Policy; readonly now: EpochMs } | undefined;
+  readonly service?: Ordering | undefined;
   /** A lock begins before the end of the longest lease that can be granted now. */
   isLockNear(key: string): boolean;
   /** A lock holds at that monotonic time. */
@@ -63,6 +66,14 @@ export interface Budget {
   lockAheadKw(key: string): number | undefined;
   /** Monotonic time at which the notice of the next lock begins; infinite if no lock is known. */
   readonly lockNoticeAtMs: number;
+}
+
+/** Policy of a location, and the limits that it counts on. */
+interface Ordering {
+  readonly policy: Policy;
+  readonly now: EpochMs;
+  /** Limits from now on, in order and without gaps, as far as the location knows them and a policy looks. */
+  limitsAhead(): readonly LimitSegment[];
 }
 
 /** Limits below the budget that are known to begin. */
@@ -168,7 +179,11 @@ export function budgetOf(
     lowestW: wattsOfLimit(lowestLimitFrom(sources, now).limitKw),
     lowestOwnW: wattsOfLimit(lowestLimitFrom(unshared, now).limitKw),
     building: location.buildingOnPhases,
-    service: location.policy && { policy: location.policy, now },
+    service: location.policy && {
+      policy: location.policy,
+      now,
+      limitsAhead: () => limitsInForce(sources, [{ startsAtMs: now, endsAtMs: now + LOOKS_AHEAD_MS }]),
+    },
     isLockNear(key) {
       const lockStack = lockStacks?.get(key);
       return lockStack !== undefined && beginsWithin(lockStack, now, horizonEnd);

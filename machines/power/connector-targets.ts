@@ -6,6 +6,7 @@ import type { PhaseCount } from '../ledger/own-phases.js';
 import type { DeclaredCar } from '../policy/policies.js';
 import { tenthsAOf, tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import { type Allocation, allocate } from './allocation.js';
+import type { Budget } from './budget.js';
 import { NO_LOAD, Room } from './claims.js';
 import {
   type Connector,
@@ -29,7 +30,7 @@ import {
   swapsApartMs,
   TurnLength,
 } from './rotation.js';
-import { type LimitClaim, roomBeside, type Service, shareInOrder } from './service-order.js';
+import { type LimitClaim, roomBeside, shareInOrder } from './service-order.js';
 import { type SteadyClaim, steadyShares } from './steady-shares.js';
 
 type Written = Writing<'decided'>;
@@ -59,13 +60,7 @@ interface Circumstances extends Available {
   readonly switching?: Switching | undefined;
 }
 
-interface Limits {
-  readonly isClusterBound: boolean;
-  /** Policy of the location; undefined if all cars share equally. */
-  readonly service?: Service | undefined;
-  isLockNear(key: string): boolean;
-  lockAheadKw(key: string): number | undefined;
-}
+type Limits = Pick<Budget, 'isClusterBound' | 'budgetW' | 'service' | 'isLockNear' | 'lockAheadKw'>;
 
 /**
  * A connector in a division, with all that the division reads of it. A large site exceeds the processor's caches, so
@@ -141,7 +136,11 @@ const NOBODY: ReadonlySet<number> = new Set();
  * Rule R53: cars with a declared departure share in the order of the policy all that an equal division gives them or
  * leaves over. All other connectors keep their equal shares.
  */
-function serveInOrder(division: Division, limits: Limits, { policy, now }: Service): Division {
+function serveInOrder(
+  division: Division,
+  limits: Limits,
+  { policy, now, limitsAhead }: NonNullable<Limits['service']>,
+): Division {
   const { allocation, unlocked } = division;
   if (!isScarce(division)) return division;
   const declared = new Map<number, DeclaredCar>();
@@ -152,7 +151,12 @@ function serveInOrder(division: Division, limits: Limits, { policy, now }: Servi
     if (car !== undefined) declared.set(place, car);
   }
   if (declared.size === 0) return division;
-  const served = shareInOrder(division, declared, { policy, now });
+  const served = shareInOrder(division, declared, {
+    policy,
+    now,
+    limitW: limits.budgetW,
+    limitsAhead: limitsAhead(),
+  });
   return { ...division, inService: new Set(declared.keys()), allocation: { ...allocation, ...served } };
 }
 

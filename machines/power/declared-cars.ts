@@ -148,7 +148,7 @@ function integrate(needs: Written['needs'], nowMs: number, staleAfterMs: number)
  * @param mostW the highest power that it can use
  */
 export function declaredCarOf(connector: Connector, mostW: number, now: EpochMs): DeclaredCar | undefined {
-  const { key, needs } = connector;
+  const { key, needs, account } = connector;
   const { departsAtMs, energyWh, minimumWh = 0, priority = 0 } = needOf(needs);
   if (departsAtMs === undefined || energyWh === undefined || departsAtMs <= now || mostW <= 0)
     return undefined;
@@ -162,5 +162,7 @@ export function declaredCarOf(connector: Connector, mostW: number, now: EpochMs)
     priority,
     mostW,
     isCharging: turnOf(connector).onSinceMs !== undefined,
+    circuitPhases: account.circuitPhases,
+    milliwattsPerTenth: account.milliwattsPerTenth,
   };
 }

@@ -11,7 +11,7 @@ import { type Connector, isControlled } from './connector.js';
 import { contenderOf } from './connector-targets.js';
 import { declaredCarOf } from './declared-cars.js';
 import type { Fuses } from './fuses.js';
-import { type LimitClaim, shareInOrder } from './service-order.js';
+import { type LimitClaim, type Service, shareInOrder } from './service-order.js';
 
 const MS_PER_H = 3_600_000;
 /** A later departure is planned up to here. */
@@ -23,8 +23,13 @@ const NOTHING_WH = 1;
 /** A share of a three-phase current below this is noise of the meter. */
 const LEAST_DRAWN_SHARE = 0.3;
 
-/** A window with a limit of the location or with a lock of a connector. */
+/** A window with a limit of the location. */
 interface LimitAhead extends TimeWindow {
+  readonly limitKw: number;
+}
+
+/** A window with or without a lock of a connector. */
+interface LockAhead extends TimeWindow {
   readonly limitKw?: number | undefined;
 }
 
@@ -36,7 +41,7 @@ interface CarAhead {
   readonly declared: DeclaredCar | undefined;
   /** Energy that it is to have received at its departure, Wh; it may exceed all that it can take. */
   readonly energyWh: number;
-  readonly locks: readonly LimitAhead[];
+  readonly locks: readonly LockAhead[];
   /** Part of a granted power that it draws: a car on one of three phases draws a third. */
   readonly drawnShare: number;
 }
@@ -94,7 +99,7 @@ export function siteAhead(
     policy,
     locksOf,
   }: Pick<SiteAhead, 'limits' | 'policy'> & {
-    readonly locksOf: (key: string) => readonly LimitAhead[];
+    readonly locksOf: (key: string) => readonly LockAhead[];
   },
 ): SiteAhead {
   const cars: CarAhead[] = [];
@@ -161,7 +166,7 @@ export function* planDepartures(site: SiteAhead): Generator<void, DeparturePlan>
     const limit = limits[place];
     const limitKw = limit?.limitKw ?? 0;
     const there = all.filter((each) => isCharging(each, atMs));
-    divide(there, site, wattsOfLimit(limitKw) - site.uncontrolledW, atMs);
+    divide(there, site, limits.slice(place), atMs);
     const untilMs = Math.min(endsAtMs, limit?.endsAtMs ?? endsAtMs, nextStepMs(there, atMs, shortestMs));
     for (const each of there) charge(each, atMs, untilMs);
     const drawing = there.filter(({ drawnW }) => drawnW > 0);
@@ -202,10 +207,12 @@ function isCharging({ car: { declared }, readyAtMs }: Planned, atMs: EpochMs): b
 /** Sets `drawnW` of each car by an equal division, and by the policy if power is short (R53). */
 function divide(
   there: readonly Planned[],
-  { policy, roomTenthsA }: SiteAhead,
-  availableW: number,
+  { policy, uncontrolledW, roomTenthsA }: SiteAhead,
+  limitsAhead: readonly LimitAhead[],
   atMs: EpochMs,
 ): void {
+  const limitW = wattsOfLimit(limitsAhead[0]?.limitKw ?? 0);
+  const availableW = limitW - uncontrolledW;
   const inTurn = [...there].sort((a, b) => a.servedAtMs - b.servedAtMs);
   const locked: LimitClaim[] = [];
   const [lockedCars, unlockedCars]: [Planned[], Planned[]] = [[], []];
@@ -226,7 +233,8 @@ function divide(
   const allocation = allocate(availableW, locked, unlocked, roomTenthsA);
   const room = new Room(availableW, roomTenthsA);
   const shares = { allocation, locked, unlocked, room };
-  const { unlockedW } = policy === undefined ? allocation : inOrder(shares, unlockedCars, policy, atMs);
+  const service = policy && { policy, now: atMs, limitW, limitsAhead };
+  const { unlockedW } = service === undefined ? allocation : inOrder(shares, unlockedCars, service);
   for (const [i, each] of lockedCars.entries()) draw(each, allocation.lockedW[i] ?? 0, atMs);
   for (const [i, each] of unlockedCars.entries()) draw(each, unlockedW[i] ?? 0, atMs);
 }
@@ -234,8 +242,7 @@ function divide(
 function inOrder(
   shares: Parameters<typeof shareInOrder>[0] & { readonly allocation: Allocation },
   cars: readonly Planned[],
-  policy: Policy,
-  atMs: EpochMs,
+  service: Service,
 ): Pick<Allocation, 'unlockedW'> {
   const { allocation } = shares;
   if (allocation.levelW === undefined) return allocation;
@@ -243,7 +250,7 @@ function inOrder(
   for (const [place, { car, deliveredWh, drawnW }] of cars.entries())
     if (car.declared !== undefined && allocation.yields[place] === 'nothing')
       declared.set(place, { ...car.declared, deliveredWh, isCharging: drawnW > 0 });
-  return declared.size === 0 ? allocation : shareInOrder(shares, declared, { policy, now: atMs });
+  return declared.size === 0 ? allocation : shareInOrder(shares, declared, service);
 }
 
 function draw(each: Planned, shareW: number, atMs: EpochMs): void {

@@ -1,8 +1,9 @@
 // Shares of cars with a declared departure, in the order of a policy (R53).
 
+import type { Capacity } from '../policy/capacity-walk.js';
 import { type DeclaredCar, orderOfService, type Policy } from '../policy/policies.js';
 import type { EpochMs } from '../values/time.js';
-import { tenthsWithin, wattsOfTenths } from '../values/units.js';
+import { tenthsWithin, wattsOfLimit, wattsOfTenths } from '../values/units.js';
 import type { Allocation } from './allocation.js';
 import { type Binding, type Claim, Room } from './claims.js';
 
@@ -11,6 +12,15 @@ export interface Service {
   readonly policy: Policy;
   /** Wall clock of the division. */
   readonly now: EpochMs;
+  /** Limit of the location that is divided, W. */
+  readonly limitW: number;
+  /** Limits of the location from now on, in order and without gaps; the last one holds on. */
+  readonly limitsAhead: readonly LimitAhead[];
+}
+
+interface LimitAhead {
+  readonly limitKw: number;
+  readonly endsAtMs: EpochMs;
 }
 
 /** A claim with the currents of its limits. */
@@ -51,23 +61,22 @@ interface InService {
 export function shareInOrder(
   division: EqualDivision,
   declared: ReadonlyMap<number, DeclaredCar>,
-  { policy, now }: Service,
+  service: Service,
 ): Pick<Allocation, 'unlockedW' | 'bindings'> {
   const { allocation, unlocked } = division;
   const ofKey = new Map<string, InService>();
-  let capacityW = 0;
   const sharesTenthsA = unlocked.map((claim, place) => {
     const car = declared.get(place);
     if (car === undefined) return tenthsWithin(allocation.unlockedW[place] ?? 0, claim.milliwattsPerTenth);
-    capacityW += claim.heldW;
     const isServed = car.deliveredWh >= car.needWh;
     ofKey.set(car.key, { place, claim, isServed, tenthsA: claim.heldTenthsA, binding: undefined });
     return claim.heldTenthsA;
   });
   const room = roomBeside(division, sharesTenthsA);
-  capacityW += room.leftW;
   const cars = [...declared.values()];
-  const order = orderOfService(policy, cars, capacityW, now).flatMap(({ key }) => ofKey.get(key) ?? []);
+  const capacity = capacityAhead(division, declared, room, service);
+  const { policy, now } = service;
+  const order = orderOfService(policy, cars, capacity, now).flatMap(({ key }) => ofKey.get(key) ?? []);
   // A pause would end the charging of such a car, so no other precedes it.
   order.sort((a, b) => Number(b.claim.isKeptOn) - Number(a.claim.isKeptOn));
   serve(order, room);
@@ -78,6 +87,38 @@ export function shareInOrder(
     bindings[place] = binding;
   }
   return { unlockedW, bindings };
+}
+
+/**
+ * Capacity of the declared cars. Under another limit the undeclared ones get more or less in proportion, and at most all
+ * that they can use. Locks, uncontrolled connectors and circuit phases count as they are now.
+ * @param room beside all others, with the declared cars at their reservations
+ */
+function capacityAhead(
+  { allocation, unlocked }: EqualDivision,
+  declared: ReadonlyMap<number, DeclaredCar>,
+  room: Readonly<Room>,
+  { limitW, limitsAhead }: Service,
+): Capacity {
+  const own = new Room(room.leftW, room.leftTenthsA);
+  let [othersW, othersMostW] = [0, 0];
+  for (const [place, { heldW, mostW, isResting, load }] of unlocked.entries()) {
+    if (!declared.has(place)) {
+      const shareW = Math.max(heldW, allocation.unlockedW[place] ?? 0);
+      othersW += shareW;
+      othersMostW += isResting ? shareW : Math.max(shareW, mostW);
+    } else {
+      own.leftW += heldW;
+      if (load !== undefined) own.load(load.circuitPhases, -load.heldTenthsA);
+    }
+  }
+  const sharedW = own.leftW + othersW;
+  const powers = limitsAhead.map(({ limitKw, endsAtMs }) => {
+    const aheadW = Math.max(0, sharedW + wattsOfLimit(limitKw) - limitW);
+    const othersAheadW = sharedW > 0 ? Math.min(othersMostW, (othersW * aheadW) / sharedW) : 0;
+    return { powerW: aheadW - othersAheadW, endsAtMs };
+  });
+  return { powers, roomTenthsA: own.leftTenthsA };
 }
 
 /** A remainder below this share of a minimum serves nobody: it is mostly a rounding. */

@@ -90,6 +90,44 @@ describe('A plan of a location', () => {
   });
 });
 
+describe('The policy onTime', () => {
+  it('serves another car once a limit ahead leaves too little for the largest need', async () => {
+    await start(11, 'onTime');
+    const atMs = rig.clock.nowMs();
+    await declare(1, atMs + 3 * HOUR_MS, 13);
+    await declare(2, atMs + 3.3 * HOUR_MS, 9);
+    const isServed = (nth: number) => () =>
+      rig.charger(`yard-${nth}`).heldA() > rig.charger(`yard-${3 - nth}`).heldA();
+    await rig.until('the car with less time has most', isServed(1), 120);
+    const { departures: before } = await plan();
+    expect(before.map(({ missingKwh }) => missingKwh)).toEqual([0, 0]);
+    await rig.limitLocation('yard', 1, { startsInS: 3_600, lastsS: 36_000 });
+    await rig.until('the car with the smaller need has most', isServed(2), 120);
+    await rig.pass(30);
+    const { departures } = await plan();
+    expect(departures.map(({ isAtRisk }) => isAtRisk)).toEqual([true, false]);
+  });
+
+  it('serves the smaller need of a feeder that cannot carry both in time', async () => {
+    const chargers = [1, 2, 3].map((nth) => ({
+      traffic: HUNGRY,
+      failsafeA: 0,
+      ...(nth < 3 && { feeder: 'hall' }),
+    }));
+    const feeders = [{ name: 'hall', currentA: [16, 16, 16] as const, parent: null }];
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 60, policy: 'onTime', feeders, chargers },
+    ]);
+    await rig.pass(30);
+    const departsAtMs = rig.clock.nowMs() + HOUR_MS;
+    await declare(1, departsAtMs, 11);
+    await declare(2, departsAtMs, 7);
+    await declare(3, departsAtMs, 20);
+    await rig.pass(60, 10);
+    expect([1, 2, 3].map((nth) => rig.charger(`yard-${nth}`).heldA())).toEqual([0, 16, 32]);
+  });
+});
+
 describe('A car that will not be ready', () => {
   it('raises DEPARTURE_AT_RISK with a way out, which ends with the reason', async () => {
     await start(14, 'onTime');
