@@ -53,6 +53,23 @@ describe('A plan of a location', () => {
     expect(Math.abs(readyAtMs - atMs - 1.25 * HOUR_MS)).toBeLessThan(3 * 60_000);
   });
 
+  it('has no more power for cars in an order and for others than the limit', async () => {
+    const chargers = [1, 2, 3, 4].map(() => ({ traffic: HUNGRY, failsafeA: 0 }));
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 29.99, policy: 'energy', chargers },
+    ]);
+    await rig.pass(30);
+    const atMs = rig.clock.nowMs();
+    for (const nth of [1, 2]) await declare(nth, atMs + 3 * HOUR_MS, 20);
+    const { steps, departures } = await plan();
+    expect(steps.length).toBeGreaterThan(5);
+    for (const [nth, { limitKw, otherKw }] of steps.entries()) {
+      const sumKw = departures.reduce((sum, { powerKw }) => sum + (powerKw[nth] ?? 0), otherKw);
+      expect(sumKw).toBeLessThanOrEqual(limitKw + 0.001);
+      expect(sumKw).toBeGreaterThan(limitKw - 0.5);
+    }
+  });
+
   it('counts a connector of one phase, and a car that uses one of three', async () => {
     const traffic = { ...HUNGRY, singlePhaseShare: 1 };
     const chargers = [
