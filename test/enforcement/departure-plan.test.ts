@@ -107,6 +107,30 @@ describe('A plan of a location', () => {
   });
 });
 
+describe('A car below its minimum', () => {
+  it('charges in place of one that has more than its own, also if their fail-safes do not fit', async () => {
+    const chargers = [1, 2, 3].map(() => ({ traffic: HUNGRY, failsafeA: 6 }));
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 15, policy: 'energy', chargers },
+    ]);
+    await rig.pass(30);
+    await rig.limitLocation('yard', 10, { lastsS: 9 * 3_600 });
+    await rig.pass(300);
+    const departureTime = new Date(rig.clock.nowMs() + 8 * HOUR_MS).toISOString();
+    const deliveredKwh: number[] = [];
+    for (const nth of [1, 2, 3])
+      deliveredKwh.push(bodyOf(await rig.call('GET', sessionOf(nth)), sessionSchema).deliveredKwh);
+    const waiting = 1 + deliveredKwh.indexOf(Math.min(...deliveredKwh));
+    for (const nth of [1, 2, 3]) {
+      const minimumEnergyKwh = nth === waiting ? 5 : 0;
+      await rig.call('PUT', sessionOf(nth), { departureTime, energyNeedKwh: 60, minimumEnergyKwh });
+    }
+    await rig.pass(300);
+    const { deliveredKwh: afterKwh } = bodyOf(await rig.call('GET', sessionOf(waiting)), sessionSchema);
+    expect(afterKwh - Math.min(...deliveredKwh)).toBeGreaterThan(0.1);
+  });
+});
+
 describe('A car that will not be ready', () => {
   it('raises DEPARTURE_AT_RISK with a way out, which ends with the reason', async () => {
     await start(14, 'onTime');
