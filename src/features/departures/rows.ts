@@ -69,13 +69,17 @@ export async function putNeeds(trx: Knex.Transaction, puts: readonly ChangeOf<'n
   await putRows(trx, NEEDS, [...newest.values()]);
 }
 
-/** The rows of a tenant, by connector. */
+/** A row without declarations is not kept up to date, so the car that is there may be another one. */
+const NOTHING_DECLARED = JSON.stringify({});
+
+/** The rows of a tenant with declarations, by connector. */
 export async function loadNeeds(
   trx: Knex.Transaction,
   tenantUuid: TenantUuid,
 ): Promise<SessionNeedsRecord[]> {
   const rows: NeedsRow[] = await trx('session_needs')
     .where('tenant_uuid', tenantUuid)
+    .whereNot('declared', NOTHING_DECLARED)
     .select(...NEEDS_COLUMNS)
     .orderBy(['controller_uuid', 'connector_id']);
   return rows.map(({ soc_percent: socPercent, soc_at_wh: socAtWh, ...row }) => ({

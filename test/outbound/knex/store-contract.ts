@@ -550,6 +550,8 @@ export function describeStore(server: () => DatabaseServer): void {
       await store.append(HARBOUR, [needs(CRANE, 0.1 + 0.2), needs(rivals, 7)]);
       expect((await store.loadTenant(HARBOUR)).sessionNeeds).toEqual([needs(CRANE, 0.1 + 0.2).needs]);
       expect((await store.loadTenant(RIVAL)).sessionNeeds).toEqual([]);
+      await store.append(HARBOUR, [{ kind: 'needs.put', needs: { ...needs(CRANE, 2).needs, declared: {} } }]);
+      expect((await store.loadTenant(HARBOUR)).sessionNeeds).toEqual([]);
     });
 
     it('returns nothing for an unknown tenant, and refuses its writes', async () => {
