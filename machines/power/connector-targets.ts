@@ -243,6 +243,20 @@ function isScarce({ allocation: { levelW, unlockedW }, unlocked }: Division): bo
   return unlocked.some(({ isCarResting, leastW }, i) => !isCarResting && (unlockedW[i] ?? 0) < leastW);
 }
 
+const NO_CONNECTORS: ReadonlySet<Connector> = new Set();
+
+/**
+ * Connectors whose fail-safe yields to the order of a policy: all that it serves, while one of them has less than its
+ * minimum. Otherwise the fail-safes of the cars that came first would decide instead of the order (R53).
+ */
+function overtakenIn({ allocation, unlocked, inService }: Division): ReadonlySet<Connector> {
+  const served = [...inService].flatMap((place) => unlocked[place] ?? []);
+  const isAnyPaused = [...inService].some(
+    (place) => (allocation.unlockedW[place] ?? 0) < (unlocked[place]?.leastW ?? 0),
+  );
+  return isAnyPaused ? new Set(served.map(({ connector }) => connector)) : NO_CONNECTORS;
+}
+
 /** Result of a division, without resting cars. */
 function servedBy({ allocation, locked, unlocked }: Division): Served {
   let [servedW, paused, leastW] = [0, 0, Number.POSITIVE_INFINITY];
@@ -307,7 +321,9 @@ export function setTargets(
     });
   }
   let division = divide(controlled, limits, circumstances);
-  if (isScarce(division) && waiveFailsafes(controlled, (connector) => isAtRest(connector, limits)))
+  const overtaken = overtakenIn(division);
+  const yieldsFailsafe = (connector: Connector) => isAtRest(connector, limits) || overtaken.has(connector);
+  if (isScarce(division) && waiveFailsafes(controlled, yieldsFailsafe))
     division = divide(controlled, limits, circumstances);
   const { isLastResort, isUnattainable } = division.allocation;
   const isUnlocked = (connector: Connector) => !isLocked(connector) && !isLockAhead(connector, limits);

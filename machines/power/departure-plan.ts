@@ -255,8 +255,10 @@ function inOrder(
 
 function draw(each: Planned, shareW: number, atMs: EpochMs): void {
   const { claim, drawnShare } = each.car;
-  each.drawnW =
-    shareW < wattsOfTenths(claim.leastTenthsA, claim.milliwattsPerTenth) ? 0 : shareW * drawnShare;
+  const { leastTenthsA, milliwattsPerTenth } = claim;
+  // A limit has whole tenths of an ampere, so that the shares in an order fit beside the others.
+  const tenthsA = Math.floor(tenthsWithin(shareW, milliwattsPerTenth));
+  each.drawnW = tenthsA < leastTenthsA ? 0 : wattsOfTenths(tenthsA, milliwattsPerTenth) * drawnShare;
   each.lastW = each.drawnW;
   if (each.drawnW > 0) each.servedAtMs = atMs;
 }

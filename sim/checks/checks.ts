@@ -13,12 +13,14 @@ import type { ConnectorBook } from './connector-book.js';
 import { DepartureWatch } from './departure-watch.js';
 import { EntitlementWatch } from './entitlement-watch.js';
 import { ExchangeWatch } from './exchange-watch.js';
+import { ForecastWatch } from './forecast-watch.js';
 import { GrantWatch } from './grant-watch.js';
 import { LateWatch } from './late-watch.js';
 import { isCancellation, LimitReads, UncertainCalls } from './limit-reads.js';
 import { LockWatch } from './lock-watch.js';
 import { DoubledMessages, probeMemberRemovals, TenantIsolation } from './probes.js';
 import { RecoveryWatch } from './recovery-watch.js';
+import { Stays } from './stays.js';
 
 /** Timers of a service of any size: one host timer for each kind of due work. */
 const TIMERS = 64;
@@ -81,7 +83,9 @@ export class Checks {
   readonly #grants: GrantWatch;
   readonly #entitlements: EntitlementWatch;
   readonly #locks: LockWatch;
+  readonly #stays: Stays;
   readonly #departures: DepartureWatch;
+  readonly #forecasts: ForecastWatch;
   readonly #reads: LimitReads;
   readonly #uncertain: UncertainCalls;
   readonly #doubled: DoubledMessages;
@@ -101,7 +105,10 @@ export class Checks {
     const soundSinceMs = () => (this.#disk.isBusy ? world.monotonicMs() : this.#soundSinceMs);
     const drawnA = (connector: ConnectorBook) => this.#drawsA.get(connector)?.() ?? 0;
     this.#locks = new LockWatch({ ...world, drawnA, soundSinceMs });
-    this.#departures = new DepartureWatch({ ...world, soundSinceMs });
+    const stays = new Stays(world);
+    this.#stays = stays;
+    this.#departures = new DepartureWatch({ ...world, soundSinceMs, stays });
+    this.#forecasts = new ForecastWatch({ ...world, soundSinceMs, stays });
     this.late = new LateWatch({ ...world, connectorW: (connector) => this.#connectorW(connector) });
     this.#reads = new LimitReads(world);
     this.#uncertain = new UncertainCalls(world);
@@ -141,7 +148,10 @@ export class Checks {
 
   received(from: ChargerAddress, message: ChargerMessage): void {
     const taken = this.#exchange.received(from, message);
-    if (taken !== undefined) this.#departures.received(taken.book, taken.meter, taken.isOfOldBoot);
+    if (taken !== undefined) {
+      this.#stays.received(taken.book, taken.meter, taken.isOfOldBoot);
+      this.#forecasts.received(taken.book);
+    }
     if (message.kind === 'state') this.#entitlements.receivedState(from);
     if (this.#world.keepsMessages) this.#doubled.received(message);
   }
@@ -160,7 +170,8 @@ export class Checks {
   /** The service answered a call, or gave no answer. */
   async called(call: Question, tenantUuid: string, { status, body }: RestAnswer): Promise<void> {
     if (call.method === 'GET') return;
-    this.#departures.called(call, { status, body });
+    this.#forecasts.called();
+    this.#declared(call, { status, body });
     if (status >= 500 && !this.#disk.isBusy) {
       const detail = `${call.method} ${call.path} was answered ${status} ${JSON.stringify(body)}`;
       this.#world.report({ invariant: 'P14', target: 'service', detail });
@@ -194,7 +205,8 @@ export class Checks {
   ended(): void {
     this.#doubled.forget();
     const storedUntilMs = this.#disk.storedUntilMs(this.#world.monotonicMs());
-    this.#departures.ended(storedUntilMs);
+    this.#stays.ended(storedUntilMs);
+    this.#forecasts.troubled();
     for (const { connectors } of this.#world.sites.values())
       for (const each of connectors) {
         each.metered.forget();
@@ -202,6 +214,11 @@ export class Checks {
         each.loseWords(storedUntilMs);
         if (each.receivedLeaseKind.lose(storedUntilMs)) this.#entitlements.unheard(each);
       }
+  }
+
+  /** A fault affects chargers or the service now. */
+  troubled(): void {
+    this.#forecasts.troubled();
   }
 
   setDatabaseBusy(busy: boolean): void {
@@ -260,6 +277,16 @@ export class Checks {
   #connectorW(book: ConnectorBook): number {
     const { failsafeA, wattsPerA } = book.facts;
     return wattsPerA * (this.#drawsA.get(book)?.() ?? failsafeA);
+  }
+
+  /** The call may have changed the declarations of a car. */
+  #declared(call: Question, answer: RestAnswer): void {
+    const [, kind, controllerUuid = '', , connectorId = ''] = call.path.split('/');
+    if (kind !== 'chargers' || !isOfSession(call.path)) return;
+    const book = this.#world.books.byId(controllerUuid, connectorId);
+    if (book === undefined) return;
+    this.#stays.called(book, call, answer);
+    this.#forecasts.declared(book.site);
   }
 
   async #tellAgain(locationId: string): Promise<void> {

@@ -1,13 +1,10 @@
 // Checks the policies of locations by the declarations that reached the service: the cars that their order serves
-// (P21), and the order itself (P22).
+// (P21), the order itself (P22), and the cars that wait (P23).
 
-import { needOf, type SessionNeed } from '../../machines/policy/session-needs.js';
-import type { EpochMs } from '../../machines/values/time.js';
-import { type ChargingPreferences, needOfPreferences } from '../../src/wire/charging-preferences.js';
-import type { LimitMessage, MeterMessage } from '../../src/wire/mqtt.js';
-import type { Question, RestAnswer } from '../world/rest-client.js';
+import type { LimitMessage } from '../../src/wire/mqtt.js';
 import type { CheckedWorld } from './checked-world.js';
 import type { ConnectorBook, SiteBook } from './connector-book.js';
+import { declaredBy, SETTLED_MS, type Standing, type Stays, TOLERANCE_WH } from './stays.js';
 
 const LOOK_EVERY_MS = 5_000;
 /**
@@ -15,56 +12,23 @@ const LOOK_EVERY_MS = 5_000;
  * apart, and chargers that are late count with their entitlement.
  */
 const PATIENCE_MS = 200_000;
-/** Everything that a fault or a lock changed has settled by then. */
-const SETTLED_MS = 100_000;
 /** A car that the service found paused at its start may be full. The service offers it nothing for five minutes. */
 const FOUND_PAUSED_MS = 330_000;
-/** Energies and declarations reach the disk once a minute. */
-const STORED_EVERY_MS = 61_000;
-/** The service counts energy between readings in another way. */
-const TOLERANCE_WH = 150;
 /** A limit within this of the maximum, or of the lowest, counts as such. */
 const TOLERANCE_A = 2.5;
-/** A car that draws this share of its limit wants more; the service has the same rule. */
-const WANTING = 0.9;
 const MS_PER_H = 3_600_000;
-const WITHOUT_CAR: readonly unknown[] = ['Available', 'Finishing', 'Faulted', 'Unavailable'];
-
-/** The stay of one car, by the messages that the service received. */
-interface Stay {
-  arrivedAtMs: number;
-  charger: SessionNeed | undefined;
-  api: SessionNeed | undefined;
-  /** Some declaration counts since then; undefined without one. */
-  declaredSinceMs: number | undefined;
-  /** A lost answer, or a crash, left the declarations of this car unknown. */
-  isDoubted: boolean;
-  /** The service that starts next may take declarations on disk for those of the next car. */
-  mayInherit: boolean;
-  /** Energy since its arrival: a service that crashed may have lost some of it. */
-  leastWh: number;
-  mostWh: number;
-  registerWh: number | undefined;
-  /** A register that went back counts nothing. */
-  isRegisterWrong: boolean;
-  /** By the last reading under a limit: the car drew all of it. */
-  wants: boolean;
-}
-
-/** A connector with the stay of its car. */
-interface Standing extends Stay {
-  readonly book: ConnectorBook;
-  hasCar: boolean;
-  session: string | undefined;
-  /** The last declaration ended then. */
-  endedAtMs: number;
-  /** Limits by an order have left since then, although the car declares nothing. */
-  orderedSinceMs: number | undefined;
-}
+const MS_PER_MIN = 60_000;
+/** A current counts at up to this much above nominal voltage (R11). */
+const HIGHEST_VOLTAGE = 1.1;
+/** Cars charge in turns of a quarter of an hour at least, and wait for two hours at most if such turns allow it (R15). */
+const SHORTEST_TURN_MS = 15 * MS_PER_MIN;
+const LONGEST_WAIT_MS = 120 * MS_PER_MIN;
+/** A minute of waiting makes up for one of charging, of which this much counts at most (R15). */
+const MOST_CHARGED_MS = 180 * MS_PER_MIN;
 
 /** A declared car that can be judged. */
 interface Judged {
-  readonly key: string;
+  readonly book: ConnectorBook;
   readonly limitA: number;
   /** It draws its limit, and may have more. */
   readonly isLimited: boolean;
@@ -85,7 +49,6 @@ type DepartureWatchWorld = Pick<
   | 'hasOwnPolicy'
   | 'tenants'
   | 'sites'
-  | 'books'
   | 'oracle'
   | 'nowMs'
   | 'monotonicMs'
@@ -96,15 +59,20 @@ type DepartureWatchWorld = Pick<
 > & {
   /** Monotonic instant, ms, since which the service runs and can write. */
   readonly soundSinceMs: () => number;
+  readonly stays: Stays;
 };
 
 export class DepartureWatch {
   readonly #world: DepartureWatchWorld;
-  readonly #standings = new Map<ConnectorBook, Standing>();
+  /** Limits by an order have left since then, although the car declares nothing. */
+  readonly #orderedSinceMs = new Map<ConnectorBook, number>();
   /** Locations with a policy, whose power alone is shared: a fuse may lack room for one car and not for another. */
   readonly #sites: readonly SiteBook[];
   /** Begin of each wrong order, by both connectors. */
   #wrongSinceMs = new Map<string, number>();
+  /** Begin of each wait, by connector: beside room for its car, and while others have their turn. */
+  #besideRoomSinceMs = new Map<ConnectorBook, number>();
+  #forTurnSinceMs = new Map<ConnectorBook, number>();
   #beganAtMs = 0;
 
   constructor(world: DepartureWatchWorld) {
@@ -119,49 +87,18 @@ export class DepartureWatch {
     if (this.#sites.length > 0) this.#repeat();
   }
 
-  /** The service took this reading as the newest one. @param isOfOldBoot the charger has started again since */
-  received(book: ConnectorBook, meter: MeterMessage, isOfOldBoot: boolean): void {
-    const standing = this.#standingOf(book);
-    if (isOfOldBoot) {
-      standing.isDoubted = true;
-      return;
-    }
-    const nowMs = this.#world.monotonicMs();
-    const { status, session, energyWh, chargingPreferences } = meter;
-    const hasCar = status === undefined || !WITHOUT_CAR.includes(status);
-    const isOther = standing.session !== undefined && session !== standing.session;
-    if (!hasCar || !standing.hasCar || isOther) end(standing, nowMs);
-    standing.hasCar = hasCar;
-    standing.session = session;
-    if (!hasCar) return;
-    count(standing, energyWh);
-    noteDraw(standing, meter);
-    if (chargingPreferences !== undefined) this.#declare(standing, 'charger', chargingPreferences);
-  }
-
-  /** The service answered a call, or gave no answer. */
-  called({ method, path, body }: Question, { status }: RestAnswer): void {
-    const [, kind, controllerUuid = '', , connectorId = '', what] = path.split('/');
-    if (kind !== 'chargers' || what !== 'session' || method === 'GET') return;
-    const book = this.#world.books.byId(controllerUuid, connectorId);
-    if (book === undefined) return;
-    const standing = this.#standingOf(book);
-    if (status === 0 || status >= 500) standing.isDoubted = true;
-    if (status === 200) this.#declare(standing, 'api', (body ?? {}) as ChargingPreferences);
-  }
-
   /** The limit leaves now (P21). */
   left(book: ConnectorBook, { reason }: LimitMessage): void {
-    const standing = this.#standingOf(book);
-    const isOrdered = reason === 'departure' && !standing.isDoubted;
-    if (!isOrdered || isDeclared(standing, this.#world.nowMs())) {
-      standing.orderedSinceMs = undefined;
+    const { stays } = this.#world;
+    if (reason !== 'departure' || stays.of(book).isDoubted || stays.isDeclared(book)) {
+      this.#orderedSinceMs.delete(book);
       return;
     }
     const nowMs = this.#world.monotonicMs();
-    standing.orderedSinceMs ??= nowMs;
-    if (nowMs - standing.orderedSinceMs <= PATIENCE_MS) return;
-    standing.orderedSinceMs = undefined;
+    const sinceMs = this.#orderedSinceMs.get(book) ?? nowMs;
+    this.#orderedSinceMs.set(book, sinceMs);
+    if (nowMs - sinceMs <= PATIENCE_MS) return;
+    this.#orderedSinceMs.delete(book);
     const detail = 'it is served in the order of departures, and its car declares none ahead';
     this.#world.report({ invariant: 'P21', target: book.facts.key, detail });
   }
@@ -169,41 +106,6 @@ export class DepartureWatch {
   /** A life of the service began. */
   began(): void {
     this.#beganAtMs = this.#world.monotonicMs();
-  }
-
-  /** The service died: begin, energy and end of a stay since `storedUntilMs` may be on no disk. */
-  ended(storedUntilMs: number): void {
-    for (const standing of this.#standings.values()) {
-      const keptFromMs = storedUntilMs - STORED_EVERY_MS;
-      if (standing.endedAtMs > keptFromMs) {
-        standing.isDoubted = true;
-        standing.mayInherit = true;
-      }
-      if ((standing.declaredSinceMs ?? Number.POSITIVE_INFINITY) <= keptFromMs) continue;
-      standing.leastWh = 0;
-      standing.arrivedAtMs = this.#world.monotonicMs();
-    }
-  }
-
-  #declare(standing: Standing, source: 'api' | 'charger', preferences: ChargingPreferences): void {
-    standing[source] = needOfPreferences(preferences);
-    standing.declaredSinceMs ??= this.#world.monotonicMs();
-    this.#world.reached.note('needDeclared');
-  }
-
-  #standingOf(book: ConnectorBook): Standing {
-    const known = this.#standings.get(book);
-    if (known !== undefined) return known;
-    const standing: Standing = {
-      book,
-      hasCar: false,
-      session: undefined,
-      endedAtMs: Number.NEGATIVE_INFINITY,
-      orderedSinceMs: undefined,
-      ...newStay(0, false),
-    };
-    this.#standings.set(book, standing);
-    return standing;
   }
 
   #repeat(): void {
@@ -216,48 +118,119 @@ export class DepartureWatch {
   #look(): void {
     const nowMs = this.#world.monotonicMs();
     const before = this.#wrongSinceMs;
+    const beside = this.#besideRoomSinceMs;
+    const forTurn = this.#forTurnSinceMs;
     this.#wrongSinceMs = new Map();
+    this.#besideRoomSinceMs = new Map();
+    this.#forTurnSinceMs = new Map();
     if (!this.#world.isServiceUp() || nowMs - this.#world.soundSinceMs() <= SETTLED_MS) return;
     for (const site of this.#sites) {
       // Raises within a cluster wait for its other members, however long those take.
       if ([...this.#world.oracle.capsOf(site.locationId)].length > 0) continue;
       const cars = site.connectors.flatMap((book) => this.#judgedOf(book) ?? []);
-      for (const car of cars)
-        for (const other of cars) {
-          if (!precedes(car, other)) continue;
-          this.#world.reached.note('orderJudged');
-          if (!car.isLimited || !other.isServed || other.limitW < car.neededW) continue;
-          const pair = `${car.key} ${other.key}`;
-          const sinceMs = before.get(pair) ?? nowMs;
-          this.#wrongSinceMs.set(pair, sinceMs);
-          if (nowMs - sinceMs <= PATIENCE_MS) continue;
-          this.#wrongSinceMs.delete(pair);
-          const detail = `${car.limitA} A, and ${other.limitA} A for ${other.key}, which comes later`;
-          this.#world.report({ invariant: 'P22', target: car.key, detail });
-        }
+      this.#judgeOrder(cars, before);
+      // The room beside a lock, a building or a grid operator is not known exactly.
+      if (site.isLimitedFromOutside || site.connectors.some((book) => this.#world.stays.isLockedAround(book)))
+        continue;
+      for (const book of site.connectors) {
+        if (!this.#isWaiting(book)) continue;
+        this.#world.reached.note('waitJudged');
+        this.#judgeRoom(book, cars, beside);
+        this.#judgeTurn(book, cars, forTurn);
+      }
     }
+  }
+
+  #judgeOrder(cars: readonly Judged[], before: ReadonlyMap<string, number>): void {
+    const nowMs = this.#world.monotonicMs();
+    for (const car of cars)
+      for (const other of cars) {
+        if (!precedes(car, other)) continue;
+        this.#world.reached.note('orderJudged');
+        if (!car.isLimited || !other.isServed || other.limitW < car.neededW) continue;
+        const pair = `${car.book.facts.key} ${other.book.facts.key}`;
+        const sinceMs = before.get(pair) ?? nowMs;
+        this.#wrongSinceMs.set(pair, sinceMs);
+        if (nowMs - sinceMs <= PATIENCE_MS) continue;
+        this.#wrongSinceMs.delete(pair);
+        const detail = `${car.limitA} A, and ${other.limitA} A for ${other.book.facts.key}, which comes later`;
+        this.#world.report({ invariant: 'P22', target: car.book.facts.key, detail });
+      }
+  }
+
+  /** Its car would charge, and certainly has no power. */
+  #isWaiting(book: ConnectorBook): boolean {
+    const { stays } = this.#world;
+    const { hasCar, wants } = stays.of(book);
+    if (!hasCar || !wants || !stays.isSure(book) || this.#isFoundPaused()) return false;
+    return book.sent !== undefined && book.sent.limitA < book.facts.leastA;
+  }
+
+  #isFoundPaused(): boolean {
+    return this.#world.monotonicMs() - this.#beganAtMs <= FOUND_PAUSED_MS;
+  }
+
+  /** No car waits beside room for it. Room is free, or serves cars that come later. */
+  #judgeRoom(book: ConnectorBook, cars: readonly Judged[], before: ReadonlyMap<ConnectorBook, number>): void {
+    const [now, nowMs] = [this.#world.nowMs(), this.#world.monotonicMs()];
+    const { locationId, horizonMs, connectors } = book.site;
+    let roomW = this.#world.oracle.lowestW(locationId, now, now + horizonMs);
+    for (const other of connectors) if (other !== book) roomW -= other.boundW(nowMs);
+    const own = cars.find((car) => car.book === book);
+    if (own?.isBelowMinimum === true)
+      for (const car of cars) if (precedes(own, car)) roomW += Math.max(0, car.limitW - keptWOf(car.book));
+    if (roomW < leastWOf(book)) return;
+    const sinceMs = before.get(book) ?? nowMs;
+    this.#besideRoomSinceMs.set(book, sinceMs);
+    if (nowMs - sinceMs <= PATIENCE_MS) return;
+    this.#besideRoomSinceMs.delete(book);
+    const detail = `its car waits beside ${Math.floor(roomW)} W that are free or serve later cars`;
+    this.#world.report({ invariant: 'P23', target: book.facts.key, detail });
+  }
+
+  /** A car for which others can make room has its turn in time, unless the policy puts declared cars before it. */
+  #judgeTurn(book: ConnectorBook, cars: readonly Judged[], before: ReadonlyMap<ConnectorBook, number>): void {
+    const { stays } = this.#world;
+    const { connectors } = book.site;
+    const others = connectors.filter((other) => other !== book);
+    const isFirst =
+      !stays.isDeclared(book) ||
+      (cars.some((car) => car.book === book && car.isBelowMinimum === true) &&
+        others.every((other) => !stays.isDeclared(other) || isAboveMinimum(cars, other)));
+    const canSwap = others.some(
+      (other) => isRunning(other) && stays.isSure(other) && canMakeRoom(other, leastWOf(book)),
+    );
+    // While a declared car waits, the rotation may swap declared cars alone, and the order undoes that.
+    const isOrderServed = others.every((other) => !stays.isDeclared(other) || isRunning(other));
+    if (!isFirst || !canSwap || !isOrderServed) return;
+    const nowMs = this.#world.monotonicMs();
+    const sinceMs = before.get(book) ?? nowMs;
+    this.#forTurnSinceMs.set(book, sinceMs);
+    const chargedMs = Math.min(MOST_CHARGED_MS, sinceMs - stays.of(book).arrivedAtMs);
+    const mostMs = Math.max(LONGEST_WAIT_MS, SHORTEST_TURN_MS * others.length) + chargedMs + PATIENCE_MS;
+    if (nowMs - sinceMs <= mostMs) return;
+    this.#forTurnSinceMs.delete(book);
+    const detail = `its car has waited for ${Math.floor(mostMs / MS_PER_MIN)} min while others had their turns`;
+    this.#world.report({ invariant: 'P23', target: book.facts.key, detail });
   }
 
   /** Undefined for a connector whose car has declared nothing, or about which the service knows less than the watch. */
   #judgedOf(book: ConnectorBook): Judged | undefined {
-    const { sent, facts, onlineSinceMs } = book;
-    const standing = this.#standings.get(book);
+    const { stays } = this.#world;
+    const { sent, facts } = book;
+    if (sent === undefined || !stays.isDeclared(book) || !stays.isSure(book)) return undefined;
+    const standing = stays.of(book);
     const [now, nowMs] = [this.#world.nowMs(), this.#world.monotonicMs()];
-    if (standing === undefined || sent === undefined || !isDeclared(standing, now)) return undefined;
-    if (standing.isDoubted || standing.isRegisterWrong || this.#isLockedAround(facts.key, now))
-      return undefined;
-    if (book.isSilent(nowMs) || nowMs - onlineSinceMs <= SETTLED_MS) return undefined;
-    if (book.isUnreliable || book.metered.mayBeDistrusted) return undefined;
     const { limitA } = sent;
     const isPaused = limitA < facts.leastA;
-    if (isPaused && nowMs - this.#beganAtMs <= FOUND_PAUSED_MS) return undefined;
+    if (isPaused && this.#isFoundPaused()) return undefined;
     const { departsAtMs = now, energyWh = 0, minimumWh = 0, priority = 0 } = declaredBy(standing);
     const stayH = (departsAtMs - now + nowMs - standing.arrivedAtMs) / MS_PER_H;
     // A minimum and a need count up to the energy that the car can take in its stay: by its maximum if it uses its limit.
     const isUsedFully = standing.wants && !isPaused && sent.phases === undefined;
     const takenWh = (isUsedFully ? facts.maxA : facts.leastA) * facts.wattsPerA * stayH;
     return {
-      key: facts.key,
+      book,
       limitA,
       isLimited: standing.wants && limitA < facts.maxA - TOLERANCE_A,
       isServed: limitA > facts.leastA + TOLERANCE_A,
@@ -271,13 +244,6 @@ export class DepartureWatch {
       hasNeed: not(isBelow(standing, Math.min(energyWh, takenWh), energyWh)),
       priority,
     };
-  }
-
-  /** Locks have their own order: before them, others make room; after them, the car takes its place again. */
-  #isLockedAround(key: string, now: EpochMs): boolean {
-    for (const { startsAtMs, endsAtMs } of this.#world.oracle.profilesOf(key))
-      if (startsAtMs <= now + 2 * SETTLED_MS && endsAtMs >= now - SETTLED_MS) return true;
-    return false;
   }
 }
 
@@ -303,53 +269,26 @@ function not(value: boolean | undefined): boolean | undefined {
   return value === undefined ? undefined : !value;
 }
 
-function declaredBy({ api, charger }: Standing): SessionNeed {
-  return needOf({ declared: { ...(api && { api }), ...(charger && { charger }) }, charged: undefined });
+function isAboveMinimum(cars: readonly Judged[], book: ConnectorBook): boolean {
+  return cars.some((car) => car.book === book && car.isBelowMinimum === false);
 }
 
-/** Its car has declared a need, and a departure that lies ahead. */
-function isDeclared(standing: Standing, now: EpochMs): boolean {
-  if (!standing.hasCar) return false;
-  const { departsAtMs, energyWh } = declaredBy(standing);
-  return departsAtMs !== undefined && energyWh !== undefined && departsAtMs > now;
+/** Power that it needs to charge at all, by the highest voltage. */
+function leastWOf({ facts: { leastA, wattsPerA } }: ConnectorBook): number {
+  return HIGHEST_VOLTAGE * leastA * wattsPerA;
 }
 
-/** The stay of a car ends, and all that was declared for it. */
-function end(standing: Standing, nowMs: number): void {
-  if (standing.declaredSinceMs !== undefined) standing.endedAtMs = nowMs;
-  Object.assign(standing, newStay(nowMs, standing.mayInherit));
+/** Power that a pause does not free: any other fail-safe yields (R23). */
+function keptWOf({ facts, ownFailsafeA }: ConnectorBook): number {
+  return ownFailsafeA * facts.wattsPerA;
 }
 
-/** A car arrives, and has declared nothing. */
-function newStay(arrivedAtMs: number, isDoubted: boolean): Stay {
-  return {
-    arrivedAtMs,
-    charger: undefined,
-    api: undefined,
-    declaredSinceMs: undefined,
-    isDoubted,
-    mayInherit: false,
-    leastWh: 0,
-    mostWh: 0,
-    registerWh: undefined,
-    isRegisterWrong: false,
-    wants: true,
-  };
+function isRunning({ sent, facts }: ConnectorBook): boolean {
+  return sent !== undefined && sent.limitA >= facts.leastA;
 }
 
-function count(standing: Standing, energyWh: number | undefined): void {
-  const { registerWh } = standing;
-  if (energyWh === undefined || energyWh < (registerWh ?? energyWh)) standing.isRegisterWrong = true;
-  else {
-    const increaseWh = energyWh - (registerWh ?? energyWh);
-    standing.leastWh += increaseWh;
-    standing.mostWh += increaseWh;
-  }
-  standing.registerWh = energyWh;
-}
-
-/** A paused car keeps its last state. */
-function noteDraw(standing: Standing, { limitA = 0, currentA = [0, 0, 0] }: MeterMessage): void {
-  if (limitA < standing.book.facts.leastA) return;
-  standing.wants = Math.max(...currentA) >= WANTING * limitA;
+/** A pause of its car frees that power. */
+function canMakeRoom(book: ConnectorBook, neededW: number): boolean {
+  const { leastA, wattsPerA } = book.facts;
+  return leastA * wattsPerA - keptWOf(book) >= neededW / HIGHEST_VOLTAGE;
 }

@@ -34,6 +34,8 @@ export const RARE_BRANCHES = {
   billedWindowJudged: 'the average of a billed window was checked against its limit',
   needDeclared: 'a car or a driver declared a departure or a need',
   orderJudged: 'two cars with declared departures were checked for their order',
+  waitJudged: 'a car without power was checked for room and for its turn',
+  forecastJudged: 'the forecasts of a location were compared with limits, needs and alarms',
   otherTenantRefused: 'another tenant requested objects of the first one',
 } as const;
 export type RareBranch = keyof typeof RARE_BRANCHES;

@@ -24,6 +24,8 @@ const INVARIANTS: Readonly<Record<string, string>> = {
   P20: 'average import that a tariff bills',
   P21: 'departures of the car that is there',
   P22: 'order of declared cars',
+  P23: 'no car waits beside power for it',
+  P24: 'honest forecasts',
 };
 
 /** One line of text for each term. */
@@ -36,7 +38,7 @@ export const LEGEND: readonly (readonly [name: string, meaning: string])[] = [
   ],
   ['throttled', 'time for which a car, or a locked connector, was held below its possible power'],
   [
-    'P1 to P22',
+    'P1 to P24',
     `rules that must never break, checked at every event: ${Object.entries(INVARIANTS)
       .map(([number, subject]) => `${number} ${subject}`)
       .join(', ')}`,

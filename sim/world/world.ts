@@ -604,6 +604,7 @@ export class World {
   /** A fault affects chargers or the service now. */
   noteTrouble(): void {
     this.#imports.disturbed();
+    this.checks.troubled();
   }
 
   noteAction(name: string, answer: RestAnswer): void {

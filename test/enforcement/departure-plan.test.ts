@@ -53,6 +53,23 @@ describe('A plan of a location', () => {
     expect(Math.abs(readyAtMs - atMs - 1.25 * HOUR_MS)).toBeLessThan(3 * 60_000);
   });
 
+  it('has no more power for cars in an order and for others than the limit', async () => {
+    const chargers = [1, 2, 3, 4].map(() => ({ traffic: HUNGRY, failsafeA: 0 }));
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 29.99, policy: 'energy', chargers },
+    ]);
+    await rig.pass(30);
+    const atMs = rig.clock.nowMs();
+    for (const nth of [1, 2]) await declare(nth, atMs + 3 * HOUR_MS, 20);
+    const { steps, departures } = await plan();
+    expect(steps.length).toBeGreaterThan(5);
+    for (const [nth, { limitKw, otherKw }] of steps.entries()) {
+      const sumKw = departures.reduce((sum, { powerKw }) => sum + (powerKw[nth] ?? 0), otherKw);
+      expect(sumKw).toBeLessThanOrEqual(limitKw + 0.001);
+      expect(sumKw).toBeGreaterThan(limitKw - 0.5);
+    }
+  });
+
   it('counts a connector of one phase, and a car that uses one of three', async () => {
     const traffic = { ...HUNGRY, singlePhaseShare: 1 };
     const chargers = [
@@ -125,6 +142,30 @@ describe('The policy onTime', () => {
     await declare(3, departsAtMs, 20);
     await rig.pass(60, 10);
     expect([1, 2, 3].map((nth) => rig.charger(`yard-${nth}`).heldA())).toEqual([0, 16, 32]);
+  });
+});
+
+describe('A car below its minimum', () => {
+  it('charges in place of one that has more than its own, also if their fail-safes do not fit', async () => {
+    const chargers = [1, 2, 3].map(() => ({ traffic: HUNGRY, failsafeA: 6 }));
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 15, policy: 'energy', chargers },
+    ]);
+    await rig.pass(30);
+    await rig.limitLocation('yard', 10, { lastsS: 9 * 3_600 });
+    await rig.pass(300);
+    const departureTime = new Date(rig.clock.nowMs() + 8 * HOUR_MS).toISOString();
+    const deliveredKwh: number[] = [];
+    for (const nth of [1, 2, 3])
+      deliveredKwh.push(bodyOf(await rig.call('GET', sessionOf(nth)), sessionSchema).deliveredKwh);
+    const waiting = 1 + deliveredKwh.indexOf(Math.min(...deliveredKwh));
+    for (const nth of [1, 2, 3]) {
+      const minimumEnergyKwh = nth === waiting ? 5 : 0;
+      await rig.call('PUT', sessionOf(nth), { departureTime, energyNeedKwh: 60, minimumEnergyKwh });
+    }
+    await rig.pass(300);
+    const { deliveredKwh: afterKwh } = bodyOf(await rig.call('GET', sessionOf(waiting)), sessionSchema);
+    expect(afterKwh - Math.min(...deliveredKwh)).toBeGreaterThan(0.1);
   });
 });
 
