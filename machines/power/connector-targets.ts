@@ -121,13 +121,26 @@ function divide(
       deduct(room, connector, false);
     }
   }
-  sortByRotation(rest, nowMs, { swapsFromMs: lastPauseMs + swapsApartMs(settleMs), turnMs: length.ms });
+  const swapsFromMs = lastPauseMs + swapsApartMs(settleMs);
+  const inOrder = length.isAnyWaiting ? declaredIn(rest, limits) : new Set<Contender>();
+  sortByRotation(rest, nowMs, { swapsFromMs, turnMs: length.ms, inOrder });
   const unlocked = near.length === 0 ? rest : [...near, ...rest];
   // If a fuse cannot carry the floors of all locks, running connectors continue.
   locked.sort((a, b) => Number(isRunning(b.connector)) - Number(isRunning(a.connector)));
   const allocation = allocate(room.leftW, locked, unlocked, room.leftTenthsA);
   const division = { allocation, locked, unlocked, atRest, room, inService: NOBODY };
   return limits.service === undefined ? division : serveInOrder(division, limits, limits.service);
+}
+
+/** Contenders whose cars a policy serves in its order if power is short. */
+function declaredIn(contenders: readonly Contender[], { service }: Limits): ReadonlySet<Contender> {
+  if (service === undefined) return new Set();
+  return new Set(
+    contenders.filter(
+      ({ connector, mostW, isCarResting }) =>
+        !isCarResting && declaredCarOf(connector, mostW, service.now) !== undefined,
+    ),
+  );
 }
 
 const NOBODY: ReadonlySet<number> = new Set();

@@ -118,8 +118,12 @@ export function swapsApartMs(settleMs: number): number {
   return roomMadeWithinMs(settleMs);
 }
 
+const NOBODY: ReadonlySet<InRotation> = new Set();
+
 /** Parameters of the rotation. */
 export interface Swaps {
+  /** Cars that pass their turns on in the order of a policy (R53). */
+  readonly inOrder?: ReadonlySet<InRotation>;
   /** Before this time no car past its turn pauses, because another has just done so. */
   readonly swapsFromMs: number;
   readonly turnMs: number;
@@ -141,31 +145,56 @@ export interface InRotation {
  * Keeps cars past their turn in turn, except for those whose pause lets a pending car charge. Before `swapsFromMs` all
  * stay.
  */
-function keepOthersInTurn(ranked: readonly InRotation[], nowMs: number, swapsFromMs: number): void {
+function keepOthersInTurn(
+  ranked: readonly InRotation[],
+  nowMs: number,
+  { swapsFromMs, inOrder = NOBODY }: Swaps,
+  byWait: (a: InRotation, b: InRotation) => number,
+): void {
   const past = ranked.filter(({ rank }) => rank === RANKS.pastTurn).sort((a, b) => a.sinceMs - b.sinceMs);
   if (past.length === 0) return;
   const waiting = ranked.filter(({ rank }) => rank === RANKS.waiting).sort(byWait);
-  const leaving = new Set(nowMs < swapsFromMs ? [] : leavingFor(waiting, past));
+  const leaving = new Set(nowMs < swapsFromMs ? [] : leavingFor(waiting, past, inOrder));
   for (const each of past) if (!leaving.has(each)) each.rank = RANKS.inTurn;
 }
 
-/** Orders pending cars by their charging since arrival, where a minute of waiting offsets a minute of charging. */
-function byWait(a: InRotation, b: InRotation): number {
-  return waitsInEffectSinceMs(a) - waitsInEffectSinceMs(b);
+/**
+ * The instant since which a car waits in effect: a minute of charging since its arrival offsets a minute of waiting.
+ * Cars in the order of a policy wait as long as they do on average, because a turn of one serves another. Otherwise
+ * the last of them would always be the first to wait, and all others would lose their turns to it.
+ */
+function waitsInEffect(
+  ranked: readonly InRotation[],
+  nowMs: number,
+  inOrder: ReadonlySet<InRotation>,
+): (each: InRotation) => number {
+  const ownSinceMs = ({ sinceMs, turn, connector }: InRotation) =>
+    (turn.onSinceMs === undefined ? sinceMs : nowMs) +
+    Math.min(connector.car.demand.chargedMs, MOST_CHARGED_MS);
+  if (inOrder.size === 0) return ownSinceMs;
+  let sumMs = 0;
+  for (const each of ranked) if (inOrder.has(each)) sumMs += ownSinceMs(each);
+  const meanMs = sumMs / inOrder.size;
+  return (each) => (inOrder.has(each) ? meanMs : ownSinceMs(each));
 }
 
-function waitsInEffectSinceMs({ sinceMs, connector }: InRotation): number {
-  return sinceMs + Math.min(connector.car.demand.chargedMs, MOST_CHARGED_MS);
-}
-
-/** The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. */
-function leavingFor(waiting: readonly InRotation[], past: readonly InRotation[]): readonly InRotation[] {
-  for (const { connector } of waiting) {
+/**
+ * The cars of `past`, longest in turn first, that one of `waiting` needs; all of them if they suffice for none. Among
+ * the cars in the order of a policy, the order decides.
+ */
+function leavingFor(
+  waiting: readonly InRotation[],
+  past: readonly InRotation[],
+  inOrder: ReadonlySet<InRotation>,
+): readonly InRotation[] {
+  for (const next of waiting) {
+    const { connector } = next;
     const circuitPhase =
       typeof connector.decided.limitedBy === 'number' ? connector.decided.limitedBy : undefined;
     const leaving: InRotation[] = [];
     let left = circuitPhase === undefined ? floorWOf(connector) : connector.account.leastTenthsA;
     for (const each of past) {
+      if (inOrder.has(next) && inOrder.has(each)) continue;
       const { account } = each.connector;
       if (circuitPhase !== undefined && !account.circuitPhases.includes(circuitPhase)) continue;
       const freed = circuitPhase === undefined ? freedW(each.connector) : freedTenthsA(each.connector);
@@ -185,10 +214,12 @@ function leavingFor(waiting: readonly InRotation[], past: readonly InRotation[])
 export function sortByRotation(
   ranked: InRotation[],
   nowMs: number,
-  { swapsFromMs, turnMs }: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
+  swaps: Swaps = { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS },
 ): void {
-  for (const each of ranked) each.rank = rankOf(each, nowMs, turnMs);
-  keepOthersInTurn(ranked, nowMs, swapsFromMs);
+  for (const each of ranked) each.rank = rankOf(each, nowMs, swaps.turnMs);
+  const sinceMs = waitsInEffect(ranked, nowMs, swaps.inOrder ?? NOBODY);
+  const byWait = (a: InRotation, b: InRotation) => sinceMs(a) - sinceMs(b);
+  keepOthersInTurn(ranked, nowMs, swaps, byWait);
   // Among cars past their turn, the one with the shortest excess comes first.
   ranked.sort(
     (a, b) =>

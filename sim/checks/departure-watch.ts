@@ -200,9 +200,7 @@ export class DepartureWatch {
     const canSwap = others.some(
       (other) => isRunning(other) && stays.isSure(other) && canMakeRoom(other, leastWOf(book)),
     );
-    // While a declared car waits, the rotation may swap declared cars alone, and the order undoes that.
-    const isOrderServed = others.every((other) => !stays.isDeclared(other) || isRunning(other));
-    if (!isFirst || !canSwap || !isOrderServed) return;
+    if (!isFirst || !canSwap) return;
     const nowMs = this.#world.monotonicMs();
     const sinceMs = before.get(book) ?? nowMs;
     this.#forTurnSinceMs.set(book, sinceMs);

@@ -201,3 +201,22 @@ describe('A car that will not be ready', () => {
     expect(forecast?.explanation).toContain('It draws at most 22.1 kW, so no limit helps');
   });
 });
+
+describe('Cars that declare nothing', () => {
+  it('have their turns beside cars in an order, while not all minimums fit', async () => {
+    const chargers = [1, 2, 3, 4, 5].map(() => ({ traffic: HUNGRY, failsafeA: 0 }));
+    rig = await createEnforcementRig([
+      { locationId: 'yard', permanentLimitKw: 8.4, policy: 'energy', chargers },
+    ]);
+    await rig.pass(30);
+    for (const nth of [1, 2, 3]) await declare(nth, rig.clock.nowMs() + 20 * HOUR_MS, 200);
+    const deliveredKwh = async (nth: number) =>
+      bodyOf(await rig.call('GET', sessionOf(nth)), sessionSchema).deliveredKwh;
+    for (let hour = 0; hour < 10; hour += 5) {
+      const before = [await deliveredKwh(4), await deliveredKwh(5)];
+      await rig.pass(5 * 3_600);
+      for (const [i, beforeKwh] of before.entries())
+        expect((await deliveredKwh(4 + i)) - beforeKwh, `car ${4 + i}, hour ${hour}`).toBeGreaterThan(4);
+    }
+  });
+});

@@ -57,9 +57,11 @@ function follow(connector: Connector, nowMs: number): void {
   if (event !== undefined) connector.actor.send(event);
 }
 
-function orderOf(turns: Readonly<Record<string, Turn>>): string[] {
+/** @param passingOn the cars that pass their turns on in the order of a policy */
+function orderOf(turns: Readonly<Record<string, Turn>>, passingOn?: RegExp): string[] {
   const contenders = connectorsOf(turns).map((connector) => contenderOf(connector, 0, false));
-  sortByRotation(contenders, NOW_MS);
+  const inOrder = new Set(contenders.filter(({ connector }) => passingOn?.test(connector.key)));
+  sortByRotation(contenders, NOW_MS, { swapsFromMs: Number.NEGATIVE_INFINITY, turnMs: TURN_MS, inOrder });
   return contenders.map(({ connector }) => connector.key);
 }
 
@@ -103,6 +105,16 @@ describe('The order in which floors are given', () => {
         short: { onSinceMs: NOW_MS - TURN_MS },
       }),
     ).toEqual(['short', 'long']);
+  });
+
+  it('has cars that pass their turns on wait as long as they do on average', () => {
+    const turns = {
+      declaredOn: { onSinceMs: NOW_MS - 2 * TURN_MS },
+      declaredOff: { arrivedAtMs: NOW_MS - 9 * TURN_MS },
+      other: { arrivedAtMs: NOW_MS - 5 * TURN_MS },
+    };
+    expect(orderOf(turns)).toEqual(['declaredOff', 'other', 'declaredOn']);
+    expect(orderOf(turns, /^declared/)).toEqual(['other', 'declaredOff', 'declaredOn']);
   });
 
   it('is the same in every run if nothing distinguishes two claims', () => {

@@ -539,12 +539,22 @@ export const PLANTS = [
   {
     name: 'turn-without-end',
     file: 'machines/power/rotation.js',
-    text: 'nowMs < swapsFromMs ? [] : leavingFor(waiting, past)',
+    text: 'nowMs < swapsFromMs ? [] : leavingFor(waiting, past, inOrder)',
     bug: '[]',
     seed: 1,
     invariant: 'P23',
     scenario: 'departures.yaml',
     minutes: 600,
+  },
+  {
+    name: 'order-takes-every-turn',
+    file: 'machines/power/connector-targets.js',
+    text: 'length.isAnyWaiting ? declaredIn(rest, limits)',
+    bug: 'false ? declaredIn(rest, limits)',
+    seed: 2,
+    invariant: 'P23',
+    scenario: 'departures.yaml',
+    minutes: 840,
   },
   {
     name: 'fail-safes-before-the-order',
