@@ -4,7 +4,7 @@ import { ALARM_KINDS, type GrantTiming } from '../machines/ledger/grant.js';
 import type { Policy } from '../machines/policy/policies.js';
 import type { LocationId, TenantUuid } from '../machines/values/ids.js';
 import { Assembly } from './actors/assembly.js';
-import { type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
+import { ChangeSignal, type Core, createEntityQueue, findLocation, findTenant } from './actors/core.js';
 import {
   buildingLoadOf,
   Directory,
@@ -26,6 +26,7 @@ import { Reservations } from './enforcement/reservations.js';
 import { ConnectorTelemetryHandler, expireReadings } from './enforcement/telemetry-handler.js';
 import type { Application } from './features/application.js';
 import { DepartureWatch } from './features/departures/plan.js';
+import { isEvent } from './features/event-log.js';
 import { PowerHistory } from './features/power-history/power-history.js';
 import { SessionBook } from './features/sessions/sessions.js';
 import { SITE_MESSAGES } from './features/site-messages.js';
@@ -51,6 +52,8 @@ export interface ActorSystem {
   syncChargers(): void;
   /** The running location, to read its present state; undefined if there is none. */
   location(tenantUuid: TenantUuid, locationId: LocationId): LocationEntity | undefined;
+  /** Requests that wait for an event are answered at once from now on. */
+  endWaits(): void;
   /** Builds every actor from rows; resolves when all of them are complete. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -100,11 +103,14 @@ class LiveActorSystem implements ActorSystem {
   readonly #sessions: SessionBook;
   readonly #departures: DepartureWatch;
   readonly #housekeeping: LivenessSweep;
+  readonly #changes: ChangeSignal;
   #stopMeasuring = () => {};
 
   constructor(options: ActorSystemOptions) {
-    const { clock, store, log, newId } = options;
-    this.#options = options;
+    const { clock, log, newId } = options;
+    this.#changes = new ChangeSignal(clock);
+    const store = ringing(options.store, this.#changes);
+    this.#options = { ...options, store };
     this.#scheduler = new Scheduler(clock, 'wall');
     this.#directory = new Directory(clock, this.#scheduler);
     this.#events = createEventStream(clock);
@@ -148,6 +154,7 @@ class LiveActorSystem implements ActorSystem {
       assembly,
       clusterQueue: createEntityQueue(),
       newId,
+      changes: this.#changes,
     };
     this.application = {
       answer: (operation, asked) => operation.handle(core, asked),
@@ -181,6 +188,10 @@ class LiveActorSystem implements ActorSystem {
     return this.#directory.tenants.get(tenantUuid)?.locations.get(locationId);
   }
 
+  endWaits(): void {
+    this.#changes.close();
+  }
+
   async start(): Promise<void> {
     await this.#follower.start(this.#followerListener());
     this.#scheduler.start(this.#schedulerListener());
@@ -206,8 +217,8 @@ class LiveActorSystem implements ActorSystem {
   }
 
   /** After a write with an unknown outcome, its tenant's rows are read again. */
-  readonly #append: Store['append'] = (tenantUuid, changes) =>
-    this.#options.store.append(tenantUuid, changes).catch((error) => {
+  readonly #append: Store['append'] = (tenantUuid, changes, by) =>
+    this.#options.store.append(tenantUuid, changes, by).catch((error) => {
       const isUnknown = error instanceof StoreUnavailableError && error.isOutcomeUnknown;
       if (isUnknown) this.#follower.readAgain(tenantUuid);
       throw error;
@@ -325,6 +336,21 @@ class LiveActorSystem implements ActorSystem {
   *#locations(): Iterable<LocationEntity> {
     for (const tenant of this.#directory.tenants.values()) yield* tenant.locations.values();
   }
+}
+
+/** The same store; its events wake those who wait for them. */
+function ringing(store: Store, changes: ChangeSignal): Store {
+  return {
+    ...store,
+    async append(tenantUuid, written, by) {
+      try {
+        await store.append(tenantUuid, written, by);
+      } finally {
+        // After a failure, too: the changes may be on disk.
+        if (written.some(isEvent)) changes.ring(tenantUuid);
+      }
+    },
+  };
 }
 
 /** Logs effects of actors at level debug. */

@@ -145,6 +145,11 @@ export class ServiceNode {
     await Promise.all(this.#standbys.map((standby) => standby.stop()));
   }
 
+  /** Requests that wait for an event are answered at once, so that they delay no stop. */
+  endWaits(): void {
+    for (const { actors } of this.#held.values()) actors.endWaits();
+  }
+
   async stop(): Promise<void> {
     await this.#running?.stop();
     await this.#membership.close();
@@ -280,6 +285,7 @@ export class ServiceNode {
       stop: async () => {
         this.#held.delete(shard);
         this.#health = this.#newHealth();
+        actors.endWaits();
         this.#exchanges?.openStreams.endAll((tenantUuid) => database.shardOf(tenantUuid) === shard);
         await within(clock, FINISH_WITHIN_MS, due.end());
         if (!isShard) this.#credentials.clear();

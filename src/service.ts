@@ -224,7 +224,10 @@ export class Service {
       void this.stop().then(this.#seams.onTakenOver);
     });
     const { url: httpUrl } = await http.start();
-    this.#undo.push(() => http.stop());
+    this.#undo.push(() => {
+      node.endWaits();
+      return http.stop();
+    });
     this.#common.log.info({ httpUrl, mqttUrl }, 'ready');
     return { httpUrl, mqttUrl };
   }
@@ -234,7 +237,10 @@ export class Service {
     const { clock, log } = this.#common;
     await node.start();
     this.#httpUrl = (await http.start()).url;
-    this.#undo.push(() => http.stop());
+    this.#undo.push(() => {
+      node.endWaits();
+      return http.stop();
+    });
     this.#undo.push(async () => {
       http.drain();
       await node.handOver();

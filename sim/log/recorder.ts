@@ -130,6 +130,7 @@ export class Recorder {
       telemetryHandler: actors.telemetryHandler,
       overdueMs: () => actors.overdueMs(),
       areReadsRefused: () => actors.areReadsRefused(),
+      endWaits: () => actors.endWaits(),
       syncChargers: () => this.#turns.turnLater({ kind: 'sync' }, () => actors.syncChargers()),
       location: (tenantUuid, locationId) => actors.location(tenantUuid, locationId),
       start: () => this.#inTurn({ kind: 'start' }, () => actors.start()),

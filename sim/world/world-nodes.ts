@@ -118,7 +118,7 @@ class NodeStore {
       ...store,
       ownership: this.#ownership(),
       isOwner: () => reach(() => store.isOwner()),
-      append: (tenantUuid, changes) => this.#append(() => store.append(tenantUuid, changes), changes),
+      append: (tenantUuid, changes, by) => this.#append(() => store.append(tenantUuid, changes, by), changes),
       loadTenant: (tenantUuid) => reach(() => store.loadTenant(tenantUuid)),
       glanceAtTenant: (tenantUuid) => reach(() => store.glanceAtTenant(tenantUuid)),
       loadCredentials: () => reach(() => store.loadCredentials()),

@@ -225,7 +225,7 @@ export class Tracer {
 /** Adds the begin and the end of each alarm to the trace, from the changes that the service stores. */
 class AlarmNotes {
   readonly #tracer: Pick<Tracer, 'add'>;
-  readonly #open = new Map<string, AlarmRecord>();
+  readonly #open = new Set<string>();
 
   constructor(tracer: Pick<Tracer, 'add'>) {
     this.#tracer = tracer;
@@ -234,12 +234,11 @@ class AlarmNotes {
   written(changes: readonly Change[]): void {
     for (const change of changes) {
       if (change.kind === 'alarm.begin') {
-        this.#open.set(change.alarm.alarmId, change.alarm);
+        this.#open.add(change.alarm.alarmId);
         this.#note(change.alarm, true);
       } else if (change.kind === 'alarm.end') {
-        const alarm = this.#open.get(change.alarmId);
-        this.#open.delete(change.alarmId);
-        if (alarm !== undefined) this.#note(alarm, false);
+        const { alarm } = change;
+        if (this.#open.delete(alarm.alarmId)) this.#note(alarm, false);
       }
     }
   }

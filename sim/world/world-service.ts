@@ -82,14 +82,14 @@ function mortalStore(
   let revision: ReturnType<Store['revisionSince']> | undefined;
   return {
     ...store,
-    append(tenantUuid, changes) {
+    append(tenantUuid, changes, by) {
       if (!life.isLiving || isDatabaseBusy())
         return Promise.reject(new StoreUnavailableError('the database is busy'));
       const fate = fateOf(changes);
       if (fate === 'diedBefore') return Promise.reject(new StoreUnavailableError('the service is dead'));
       if (own.hold(tenantUuid, changes)) return counted(() => nextTurn().then(() => onWritten(changes)));
       return counted(async () => {
-        await Promise.all([own.write(), store.append(tenantUuid, changes)]);
+        await Promise.all([own.write(), store.append(tenantUuid, changes, by)]);
         onWritten(changes);
         if (fate === 'diedAfter') throw new StoreUnavailableError('the service is dead');
       });

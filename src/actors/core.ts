@@ -52,6 +52,69 @@ export interface Core {
   /** One command at a time per cluster, so that its checks still hold at its write. */
   readonly clusterQueue: EntityQueue;
   readonly newId: () => string;
+  /** Wakes those who wait for an event of the log. */
+  readonly changes: ChangeSignal;
+}
+
+/** Requests of a tenant that may wait for a change at the same time. */
+const MOST_WAITING = 100;
+
+/** Wakes requests that wait for a committed change of their tenant. */
+export class ChangeSignal {
+  readonly #clock: Clock;
+  readonly #tenants = new Map<TenantUuid, { seen: number; readonly waiting: Set<() => void> }>();
+  #isClosed = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The number of changes so far: read it before the rows, so that no change is missed. */
+  seen(tenantUuid: TenantUuid): number {
+    return this.#of(tenantUuid).seen;
+  }
+
+  /** False if too many requests of the tenant wait, or the service stops. */
+  mayWait(tenantUuid: TenantUuid): boolean {
+    return !this.#isClosed && this.#of(tenantUuid).waiting.size < MOST_WAITING;
+  }
+
+  /** Resolves after a change beyond the `seen` ones, after `withinMs`, or once the service stops. */
+  after(tenantUuid: TenantUuid, seen: number, withinMs: number): Promise<void> {
+    const of = this.#of(tenantUuid);
+    if (this.#isClosed || of.seen !== seen) return Promise.resolve();
+    return new Promise((resolve) => {
+      const wake = () => {
+        cancel();
+        of.waiting.delete(wake);
+        resolve();
+      };
+      const cancel = this.#clock.after(withinMs, wake);
+      of.waiting.add(wake);
+    });
+  }
+
+  /** A change of the tenant may be on disk. */
+  ring(tenantUuid: TenantUuid): void {
+    const of = this.#of(tenantUuid);
+    of.seen++;
+    for (const wake of [...of.waiting]) wake();
+  }
+
+  /** Nobody waits from now on. */
+  close(): void {
+    this.#isClosed = true;
+    for (const { waiting } of this.#tenants.values()) for (const wake of [...waiting]) wake();
+  }
+
+  #of(tenantUuid: TenantUuid) {
+    let of = this.#tenants.get(tenantUuid);
+    if (of === undefined) {
+      of = { seen: 0, waiting: new Set() };
+      this.#tenants.set(tenantUuid, of);
+    }
+    return of;
+  }
 }
 
 type NamesIn<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`

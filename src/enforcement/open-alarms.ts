@@ -92,7 +92,7 @@ export class OpenAlarms {
     const { clock, log, write, onAlarm } = this.#options;
     const alarm = { ...open, endedAtMs: clock.nowMs() };
     location.alarms.delete(key);
-    write(location, { kind: 'alarm.end', alarmId: alarm.alarmId, atMs: alarm.endedAtMs });
+    write(location, { kind: 'alarm.end', alarm });
     log.info({ tenantUuid: location.tenant.tenantUuid, ...alarm }, 'alarm ended');
     onAlarm(location, alarm, 'ended');
   }

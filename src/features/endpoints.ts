@@ -11,6 +11,7 @@ import {
 } from './clusters/clusters.js';
 import { deleteSession, getSession, putSession } from './departures/departures.js';
 import { getLocationPlan } from './departures/plan.js';
+import { listEvents } from './events/events.js';
 import { getLocationLive } from './live-views.js';
 import { getLocation, getLocationTimeline, listLocations } from './locations/locations.js';
 import {
@@ -62,6 +63,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   listLocationAlarms,
   listAlarms,
   listSessions,
+  listEvents,
   getConnectorSchedules,
   getConnectorHistory,
   getSession,

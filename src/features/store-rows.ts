@@ -9,6 +9,8 @@ import { beginAlarms, changeAlarms, endAlarms, loadOpenAlarms } from './alarms/r
 import { loadClusters, writeClusters } from './clusters/rows.js';
 import { loadNeeds, putNeeds } from './departures/rows.js';
 import { loadReservations, putReservations } from './entitlements/rows.js';
+import { eventOf } from './event-log.js';
+import { appendEvents, type NewEvent } from './events/rows.js';
 import { loadOperatorEvents, putOperatorEvents } from './operator-limit/rows.js';
 import { loadBilledWindows, putBilledWindows } from './peak-shaving/rows.js';
 import { putPowerMinutes } from './power-history/rows.js';
@@ -42,7 +44,7 @@ const WRITES: { readonly [Kind in Change['kind']]: Write<Kind> } = {
 };
 const IN_ORDER = new Set<Write>(Object.values(WRITES));
 
-/** Writes the changes of one commit, from all its callers, in order within each statement. */
+/** Writes the changes of one commit, from all its callers, in order within each statement, and their events. */
 export async function writeChanges(trx: Knex.Transaction, submissions: readonly Submission[]): Promise<void> {
   const sorted = new Map<Write, ChangeOf<Change['kind']>[]>();
   for (const { tenantUuid, changes } of submissions) {
@@ -62,6 +64,21 @@ export async function writeChanges(trx: Knex.Transaction, submissions: readonly 
     const changes = sorted.get(write);
     if (changes !== undefined) await write(trx, changes);
   }
+  for (const [tenantUuid, events] of eventsOf(submissions)) await appendEvents(trx, tenantUuid, events);
+}
+
+/** By tenant, in the order of the submissions. */
+function eventsOf(submissions: readonly Submission[]): ReadonlyMap<TenantUuid, readonly NewEvent[]> {
+  const ofTenant = new Map<TenantUuid, NewEvent[]>();
+  for (const { tenantUuid, changes, by } of submissions)
+    for (const change of changes) {
+      const event = eventOf(change, tenantUuid, by);
+      if (event === undefined) continue;
+      const events = ofTenant.get(tenantUuid);
+      if (events === undefined) ofTenant.set(tenantUuid, [event]);
+      else events.push(event);
+    }
+  return ofTenant;
 }
 
 export async function readTenant(trx: Knex.Transaction, tenantUuid: TenantUuid): Promise<TenantState> {

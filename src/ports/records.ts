@@ -181,6 +181,34 @@ export interface SessionRecord extends Omit<EndedSession, 'charged'> {
   readonly connectorId: ConnectorId;
 }
 
+/** Types of events in the log. */
+export const EVENT_TYPES = [
+  'schedule.submitted',
+  'schedule.cancelled',
+  'limit.changed',
+  'cluster.changed',
+  'cluster.deleted',
+  'alarm.began',
+  'alarm.ended',
+  'operatorLimit.changed',
+  'session.ended',
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** An event of the log of a tenant. */
+export interface EventRecord {
+  /** Ascending within the tenant. */
+  readonly id: number;
+  readonly type: EventType;
+  readonly atMs: EpochMs;
+  readonly locationId: LocationId | null;
+  readonly controllerUuid: ControllerUuid | null;
+  readonly connectorId: ConnectorId | null;
+  /** The credential that caused it. */
+  readonly by: string | null;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
 /** Import of a location in its billed window so far. */
 export interface BilledWindowRecord extends BilledSoFar {
   readonly locationId: LocationId;

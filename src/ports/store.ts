@@ -41,13 +41,13 @@ export type Change =
       readonly atMs: EpochMs;
     }
   | { readonly kind: 'cluster.put'; readonly cluster: ClusterRecord }
-  | { readonly kind: 'cluster.delete'; readonly clusterId: ClusterId }
+  | { readonly kind: 'cluster.delete'; readonly clusterId: ClusterId; readonly atMs: EpochMs }
   /** Replaces the connector's row. */
   | { readonly kind: 'reservation.put'; readonly reservation: ReservationRecord }
   | { readonly kind: 'alarm.begin'; readonly alarm: AlarmRecord }
   /** Another cause of an open alarm; no effect on an ended one. */
   | { readonly kind: 'alarm.change'; readonly alarmId: string; readonly reason: string }
-  | { readonly kind: 'alarm.end'; readonly alarmId: string; readonly atMs: EpochMs }
+  | { readonly kind: 'alarm.end'; readonly alarm: AlarmRecord }
   /** The present state of a location's grid operator limit: a row of its own, never deleted. */
   | { readonly kind: 'operator.put'; readonly event: OperatorEventRecord }
   /** Replaces the connector's row. */
@@ -68,6 +68,8 @@ export type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly k
 export interface Submission {
   readonly tenantUuid: TenantUuid;
   readonly changes: readonly Change[];
+  /** The credential of the changes; undefined without one. */
+  readonly by?: string | undefined;
 }
 
 /** The store cannot read or write now (locked, full, unreachable). Becomes 503. */
@@ -113,8 +115,9 @@ export interface Store {
   /**
    * Writes `changes` in one transaction, together with those of concurrent callers (group commit). Resolves when they
    * are on disk, in the order of the calls. Rejects with StoreUnavailableError if they are not known to be on disk.
+   * @param by the credential of the changes, for the event log
    */
-  append(tenantUuid: TenantUuid, changes: readonly Change[]): Promise<void>;
+  append(tenantUuid: TenantUuid, changes: readonly Change[], by?: string): Promise<void>;
   /**
    * The rows from which the tenant's actors are built: profiles that hold their slot, locations,
    * clusters. The call has its place among the appends of this process: the result has every append that
@@ -125,7 +128,7 @@ export interface Store {
   glanceAtTenant(tenantUuid: TenantUuid): Promise<TenantState>;
   /** Answers a question about the history by rows, all as of one instant. It waits for no writer. */
   read<T>(question: (trx: Knex.Transaction) => Promise<T>): Promise<T>;
-  /** Deletes minutes of power before `beforeMs`, of all tenants; no other history is ever deleted. */
+  /** Deletes minutes of power before `beforeMs`, of all tenants. */
   forgetPowerBefore(beforeMs: EpochMs): Promise<void>;
   /** Tenants and their secrets' hashes, for authentication. */
   loadCredentials(): Promise<CredentialSet>;

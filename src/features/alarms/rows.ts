@@ -109,9 +109,10 @@ export async function endAlarms(
 ): Promise<void> {
   if (ends.length === 0) return;
   const first = new Map<string, readonly [TenantUuid, string, EpochMs]>();
-  for (const { tenantUuid, alarmId, atMs } of ends) {
+  for (const { tenantUuid, alarm } of ends) {
+    const { alarmId, beganAtMs, endedAtMs } = alarm;
     const key = `${tenantUuid}/${alarmId}`;
-    if (!first.has(key)) first.set(key, [tenantUuid, alarmId, atMs]);
+    if (!first.has(key)) first.set(key, [tenantUuid, alarmId, endedAtMs ?? beganAtMs]);
   }
   await trx.raw(STATEMENTS[engineOf(trx)].end, [JSON.stringify([...first.values()])]);
 }

@@ -29,7 +29,7 @@ export const createCluster = endpoint({
   responseSchema: clusterSchema,
   mayWarn: true,
   errors: ['LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, body, warn }) {
+  async handle(core, { tenantUuid, by, body, warn }) {
     // One creation at a time: "newest first" needs instants of creation that all differ, after a restart too.
     return core.clusterQueue.run(`${tenantUuid}/new`, async () => {
       const tenant = findTenant(core.directory, tenantUuid);
@@ -43,7 +43,7 @@ export const createCluster = endpoint({
         createdAtMs,
         updatedAtMs: createdAtMs,
       };
-      await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }]);
+      await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }], by);
       adviseOnCluster(core, core.assembly.cluster(tenant, record), warn);
       return viewOfCluster(tenantUuid, record);
     });
@@ -140,12 +140,12 @@ export const updateCluster = endpoint({
   responseSchema: clusterSchema,
   mayWarn: true,
   errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId }, body, warn }) {
+  async handle(core, { tenantUuid, by, path: { clusterId }, body, warn }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
       if (body.locationIds?.length === 0) throw emptyCluster();
       const { record } = cluster;
-      const view = await writeCluster(core, cluster, {
+      const changed: ClusterRecord = {
         ...record,
         name: body.name ?? record.name,
         limitKw: body.limitKw === undefined ? record.limitKw : body.limitKw,
@@ -154,7 +154,8 @@ export const updateCluster = endpoint({
           body.locationIds === undefined
             ? record.locationIds
             : knownMembers(core, tenantUuid, body.locationIds),
-      });
+      };
+      const view = await writeCluster(core, cluster, changed, by);
       const { limitKw, status, locationIds } = body;
       const isSharedAnew = limitKw !== undefined || status !== undefined || locationIds !== undefined;
       const written = cluster.tenant.clusters.get(record.clusterId);
@@ -173,10 +174,12 @@ export const deleteCluster = endpoint({
   summary: 'Delete a cluster; its locations stay',
   responseSchema: clusterDeletedSchema,
   errors: ['CLUSTER_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId } }) {
+  async handle(core, { tenantUuid, by, path: { clusterId } }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
-      await core.store.append(tenantUuid, [{ kind: 'cluster.delete', clusterId: cluster.record.clusterId }]);
+      const atMs = core.clock.nowMs();
+      const { clusterId: deleted } = cluster.record;
+      await core.store.append(tenantUuid, [{ kind: 'cluster.delete', clusterId: deleted, atMs }], by);
       core.directory.dropCluster(cluster);
       return { deleted: true, clusterId };
     });
@@ -192,7 +195,7 @@ export const removeClusterMember = endpoint({
   summary: 'Remove one location from a cluster',
   responseSchema: clusterSchema,
   errors: ['CLUSTER_EMPTY', 'CLUSTER_NOT_FOUND', 'LOCATION_NOT_FOUND'],
-  async handle(core, { tenantUuid, path: { clusterId, locationId: removed } }) {
+  async handle(core, { tenantUuid, by, path: { clusterId, locationId: removed } }) {
     return core.clusterQueue.run(`${tenantUuid}/${clusterId}`, async () => {
       const cluster = findCluster(core.directory, tenantUuid, clusterId);
       const remaining = cluster.record.locationIds.filter((locationId) => locationId !== removed);
@@ -200,7 +203,7 @@ export const removeClusterMember = endpoint({
         throw new DomainError('LOCATION_NOT_FOUND', 'The location is not a member of the cluster.');
       }
       if (remaining.length === 0) throw emptyCluster();
-      return writeCluster(core, cluster, { ...cluster.record, locationIds: remaining });
+      return writeCluster(core, cluster, { ...cluster.record, locationIds: remaining }, by);
     });
   },
 });
@@ -213,10 +216,15 @@ function emptyCluster(): DomainError {
 }
 
 /** Writes the changed record, and applies it to the cluster and its members. */
-async function writeCluster(core: Core, cluster: ClusterEntity, changed: ClusterRecord): Promise<Cluster> {
+async function writeCluster(
+  core: Core,
+  cluster: ClusterEntity,
+  changed: ClusterRecord,
+  by: string,
+): Promise<Cluster> {
   const { tenantUuid } = cluster.tenant;
   const record = { ...changed, updatedAtMs: Math.max(core.clock.nowMs(), changed.createdAtMs) };
-  await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }]);
+  await core.store.append(tenantUuid, [{ kind: 'cluster.put', cluster: record }], by);
   if (cluster.tenant.clusters.get(record.clusterId) === cluster) {
     cluster.record = record;
     core.directory.configureCluster(cluster);
@@ -228,7 +236,7 @@ async function writeCluster(core: Core, cluster: ClusterEntity, changed: Cluster
 }
 
 /** Contract section 2.8. */
-function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {
+export function viewOfCluster(tenantUuid: TenantUuid, record: ClusterRecord): Cluster {
   return {
     clusterId: record.clusterId,
     tenantUuid,

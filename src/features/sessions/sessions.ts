@@ -52,7 +52,7 @@ export const listSessions = endpoint({
   },
 });
 
-function viewOfSession(record: SessionRecord): EndedSessionView {
+export function viewOfSession(record: SessionRecord): EndedSessionView {
   const { need, deliveredWh, declared } = record;
   return {
     locationId: record.locationId,

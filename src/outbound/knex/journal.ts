@@ -57,9 +57,9 @@ export class Journal {
   }
 
   /** Resolves when the changes are on disk, in the order of the calls; all of them are written or none. */
-  readonly append: Store['append'] = (tenantUuid, changes) =>
+  readonly append: Store['append'] = (tenantUuid, changes, by) =>
     new Promise((resolve, reject) =>
-      this.#enqueue({ tenantUuid, changes, sinceMs: this.#clock.monotonicMs(), resolve, reject }),
+      this.#enqueue({ tenantUuid, changes, by, sinceMs: this.#clock.monotonicMs(), resolve, reject }),
     );
 
   /** Milliseconds since the database last refused a commit; undefined if the last commit succeeded. */

@@ -360,6 +360,33 @@ function chargingSessions({ text, end }: Dialect): readonly string[] {
   ];
 }
 
+/** The log of each tenant, and its counters. An event without a key follows from a change that is never repeated. */
+function events({ text, end }: Dialect): readonly string[] {
+  return [
+    `create table event_counters (
+      tenant_uuid ${text} not null,
+      last_id bigint not null,
+      forgotten_id bigint not null,
+      primary key (tenant_uuid)
+    ) ${end}`,
+    `create table events (
+      tenant_uuid ${text} not null,
+      event_id bigint not null,
+      event_key ${text},
+      type ${text} not null,
+      at_ms bigint not null,
+      location_id ${text},
+      controller_uuid ${text},
+      connector_id ${text},
+      caused_by ${text},
+      data ${text} not null,
+      primary key (tenant_uuid, event_id)
+    ) ${end}`,
+    'create unique index events_by_key on events (tenant_uuid, event_key) where event_key is not null',
+    'create index events_by_location on events (tenant_uuid, location_id, event_id)',
+  ];
+}
+
 const SHARDS = 16;
 
 /** The history of a credential: NULL in rows of release 0.1. */
@@ -488,6 +515,11 @@ const ALL: readonly NamedMigration[] = [
         'alter table session_needs drop column peak_w',
         'alter table session_needs drop column is_integrated',
       ]),
+  },
+  {
+    name: '0028-events',
+    up: (knex) => runAll(knex, events(dialectOf(knex))),
+    down: (knex) => dropTables(knex, events(dialectOf(knex))),
   },
 ];
 

@@ -212,6 +212,9 @@ export function createFakeApplication(overrides: Answers = {}): FakeApplication 
     async listAlarms() {
       return { ...span, alarms: [], nextCursor: null };
     },
+    async listEvents() {
+      return { events: [], last: '0', isGapless: true };
+    },
     async listSessions() {
       return { ...span, sessions: [], nextCursor: null };
     },

@@ -85,6 +85,7 @@ export const EXTENSION_SAMPLES: readonly SampleRequest[] = [
   ['B', 'DELETE', '/v1/chargers/q1-a/connectors/1/session', 'chargers:write'],
   ['C', 'GET', '/v1/locations/quay-1/plan', 'locations:read'],
   ['D', 'GET', '/v1/sessions', 'locations:read'],
+  ['E', 'GET', '/v1/events', 'locations:read'],
 ].map((row) => toSample(row as [string, string, string, Scope, object?]));
 
 export const EVERY_SAMPLE = [...SAMPLES, ...EXTENSION_SAMPLES];

@@ -12,6 +12,7 @@ import {
   alarm,
   begin,
   CRANE,
+  end,
   everything,
   HARBOUR,
   HARBOUR_TENANT,
@@ -69,8 +70,6 @@ export function describeEnforcementRows(server: () => DatabaseServer): void {
     const { values } = await metrics.commitChanges.get();
     return values.find(({ metricName }) => metricName?.endsWith('_count'))?.value;
   }
-
-  const end = (alarmId: string, atMs: number) => ({ kind: 'alarm.end', alarmId, atMs }) as const;
 
   async function alarmIds(over: { locationId?: LocationId; window?: typeof ALL_TIME; count?: number } = {}) {
     const { locationId, window = ALL_TIME, count = 100 } = over;

@@ -145,6 +145,10 @@ export function begin(alarmId: string, over: Partial<AlarmRecord> = {}): Change 
   return { kind: 'alarm.begin', alarm: alarm(alarmId, over) };
 }
 
+export function end(alarmId: string, endedAtMs: number): Change {
+  return { kind: 'alarm.end', alarm: alarm(alarmId, { endedAtMs }) };
+}
+
 const MINUTE = {
   meanW: 1000,
   maxW: 2000,

@@ -16,6 +16,7 @@ import { describeAdministration } from './administration-contract.js';
 import { describeEnforcementRows } from './enforcement-rows-contract.js';
 import {
   begin,
+  end,
   HARBOUR,
   HARBOUR_TENANT,
   minute,
@@ -97,12 +98,7 @@ describe('SQLite', () => {
     const store = storeOver(knex, { clock: systemClock, metrics: createMetrics() });
     const asked: { readonly sql: string; readonly bindings: readonly Knex.RawBinding[] }[] = [];
     knex.on('query', ({ sql, bindings }) => asked.push({ sql, bindings: bindings ?? [] }));
-    await store.append(HARBOUR, [
-      reserve(),
-      begin('a'),
-      { kind: 'alarm.end', alarmId: 'a', atMs: 2 },
-      minute(0),
-    ]);
+    await store.append(HARBOUR, [reserve(), begin('a'), end('a', 2), minute(0)]);
     await store.loadTenant(HARBOUR);
     for (const locationId of [QUAY, undefined]) {
       await store.read((trx) =>

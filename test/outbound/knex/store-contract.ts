@@ -3,6 +3,7 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { ClusterId, ConnectorId, ControllerUuid, LocationId } from '../../../machines/values/ids.js';
 import { createVirtualClock } from '../../../sim/virtual-clock.js';
+import { readEvents } from '../../../src/features/events/rows.js';
 import {
   readPermanentLimits,
   readProfileHistory,
@@ -17,10 +18,12 @@ import { type Store, StoreUnavailableError } from '../../../src/ports/store.js';
 import type { DatabaseServer } from './database-server.js';
 import {
   ALL_TIME,
+  begin,
   CRANE,
   CRANE_TARGET,
   cancel,
   cluster,
+  end,
   everything,
   HARBOUR,
   HARBOUR_TENANT,
@@ -231,7 +234,7 @@ export function describeStore(server: () => DatabaseServer): void {
         { kind: 'cluster.put', cluster: cluster('gone', [QUAY, PIER]) },
         { kind: 'cluster.put', cluster: kept },
       ]);
-      await store.append(HARBOUR, [{ kind: 'cluster.delete', clusterId: 'gone' as ClusterId }]);
+      await store.append(HARBOUR, [{ kind: 'cluster.delete', clusterId: 'gone' as ClusterId, atMs: 3 }]);
       const state = await store.loadTenant(HARBOUR);
       expect(state.clusters).toEqual([kept]);
       expect(state.locations).toHaveLength(2);
@@ -489,7 +492,7 @@ export function describeStore(server: () => DatabaseServer): void {
       ]);
       expect((await everything(store)).rival).toEqual(before.rival);
       await store.append(RIVAL, [{ kind: 'cluster.put', cluster: cluster('same', [RIVALS_ONLY]) }]);
-      await store.append(RIVAL, [{ kind: 'cluster.delete', clusterId: 'same' as ClusterId }]);
+      await store.append(RIVAL, [{ kind: 'cluster.delete', clusterId: 'same' as ClusterId, atMs: 3 }]);
       expect((await store.loadTenant(HARBOUR)).clusters).toEqual([cluster('same', [QUAY])]);
     });
 
@@ -584,6 +587,50 @@ export function describeStore(server: () => DatabaseServer): void {
       expect(await ended(RIVAL)).toEqual([]);
     });
 
+    const logOf = (tenantUuid: typeof HARBOUR, afterId = 0) =>
+      store.read((trx) =>
+        readEvents(trx, tenantUuid, { afterId, types: undefined, locationId: undefined, count: 5_000 }),
+      );
+
+    it('logs each change of an append once, in the order of the commits, with its credential', async () => {
+      await store.append(HARBOUR, [put(QUAY_TARGET, { atMs: 1 }), begin('a')], 'apiKey:one');
+      await store.append(RIVAL, [put(ORGANIZATION)]);
+      await store.append(HARBOUR, [end('a', 2_000), end('a', 3_000), begin('a')]);
+      await store.append(HARBOUR, [cancel(QUAY_TARGET, 0, 4)], 'client:two');
+      const { events, newestId, forgottenId } = await logOf(HARBOUR);
+      expect(events.map(({ type, by, locationId }) => [type, by, locationId])).toEqual([
+        ['schedule.submitted', 'apiKey:one', QUAY],
+        ['alarm.began', 'apiKey:one', QUAY],
+        ['alarm.ended', null, QUAY],
+        ['schedule.cancelled', 'client:two', QUAY],
+      ]);
+      const ids = events.map(({ id }) => id);
+      expect(ids).toEqual([...ids].sort((a, b) => a - b));
+      expect([newestId, forgottenId]).toEqual([ids.at(-1), 0]);
+      expect((await logOf(HARBOUR, ids[2])).events).toEqual(events.slice(3));
+      expect((await logOf(RIVAL)).events).toHaveLength(1);
+    });
+
+    it('logs nothing of an append that fails', async () => {
+      const bad = put({ kind: 'location', locationId: RIVALS_ONLY });
+      await expect(store.append(HARBOUR, [put(QUAY_TARGET), bad])).rejects.toThrow();
+      expect(await logOf(HARBOUR)).toMatchObject({ events: [], newestId: 0 });
+    });
+
+    it('forgets events after a year, and shows up to which id', async () => {
+      const yearMs = 366 * 86_400_000;
+      await store.append(
+        HARBOUR,
+        Array.from({ length: 600 }, (_, atMs) => put(QUAY_TARGET, { atMs })),
+      );
+      await store.append(
+        HARBOUR,
+        Array.from({ length: 500 }, (_, atMs) => put(QUAY_TARGET, { atMs: atMs + yearMs + 300 })),
+      );
+      const { events, newestId, forgottenId } = await logOf(HARBOUR);
+      expect([events.at(0)?.id, events.at(-1)?.id, newestId, forgottenId]).toEqual([601, 1_100, 1_100, 600]);
+    });
+
     it('returns nothing for an unknown tenant, and refuses its writes', async () => {
       await store.append(HARBOUR, [put(QUAY_TARGET)]);
       const nobody = '00000000-0000-4000-8000-000000000000' as typeof HARBOUR;
@@ -610,7 +657,7 @@ export function describeStore(server: () => DatabaseServer): void {
       const append = store.append(HARBOUR, [
         put(QUAY_TARGET, { limitKw: 99 }),
         { kind: 'permanentLimit.set', locationId: QUAY, limitKw: 99, atMs: 2 },
-        { kind: 'cluster.delete', clusterId: 'c' as ClusterId },
+        { kind: 'cluster.delete', clusterId: 'c' as ClusterId, atMs: 3 },
         { kind: 'cluster.put', cluster: cluster('bad', [RIVALS_ONLY]) },
       ]);
       await expect(append).rejects.not.toBeInstanceOf(StoreUnavailableError);

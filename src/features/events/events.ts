@@ -1,0 +1,56 @@
+// The event log: each committed change of a tenant once, in order, for systems that were away.
+
+import { findLocation, findTenant } from '../../actors/core.js';
+import { EXTENSION, endpoint } from '../../inbound/http/endpoint.js';
+import type { EventRecord } from '../../ports/records.js';
+import { toInstant } from '../../wire/instants.js';
+import { eventPageSchema, eventsQuerySchema } from './contract.js';
+import { readEvents } from './rows.js';
+
+export const listEvents = endpoint({
+  operationId: 'listEvents',
+  method: 'get',
+  path: '/v1/events',
+  ...EXTENSION,
+  scope: 'locations:read',
+  summary: 'Read the event log from an id on, and wait for the next event',
+  querySchema: eventsQuerySchema,
+  responseSchema: eventPageSchema,
+  errors: ['LOCATION_NOT_FOUND'],
+  async handle({ directory, clock, read, changes }, { tenantUuid, query }) {
+    findTenant(directory, tenantUuid);
+    const locationId =
+      query.locationId === undefined
+        ? undefined
+        : findLocation(directory, tenantUuid, query.locationId).record.locationId;
+    const filter = { afterId: Number(query.after), types: query.type, locationId, count: query.limit };
+    const untilMs = clock.monotonicMs() + 1000 * query.waitS;
+    for (;;) {
+      const seen = changes.seen(tenantUuid);
+      const { events, newestId, forgottenId } = await read((trx) => readEvents(trx, tenantUuid, filter));
+      const leftMs = untilMs - clock.monotonicMs();
+      if (events.length > 0 || leftMs <= 0 || !changes.mayWait(tenantUuid))
+        return {
+          events: events.map(viewOfEvent),
+          last: String(
+            events.length === query.limit ? events.at(-1)?.id : Math.max(newestId, filter.afterId),
+          ),
+          isGapless: filter.afterId >= forgottenId,
+        };
+      await changes.after(tenantUuid, seen, leftMs);
+    }
+  },
+});
+
+function viewOfEvent({ id, type, atMs, locationId, controllerUuid, connectorId, by, data }: EventRecord) {
+  return {
+    id: String(id),
+    type,
+    at: toInstant(atMs),
+    locationId,
+    controllerUuid,
+    connectorId,
+    by,
+    data,
+  };
+}
