@@ -338,7 +338,7 @@ class LiveActorSystem implements ActorSystem {
   }
 }
 
-/** The same store; its events wake those who wait for them. */
+/** The same store; its events wake the requests that wait for them. */
 function ringing(store: Store, changes: ChangeSignal): Store {
   return {
     ...store,

@@ -52,7 +52,7 @@ export interface Core {
   /** One command at a time per cluster, so that its checks still hold at its write. */
   readonly clusterQueue: EntityQueue;
   readonly newId: () => string;
-  /** Wakes those who wait for an event of the log. */
+  /** Wakes requests that wait for an event of the log. */
   readonly changes: ChangeSignal;
 }
 

@@ -50,7 +50,7 @@ export const eventsQuerySchema = z.object({
     .meta({ description: 'Seconds that the answer waits for an event if there is none yet.' }),
 });
 
-export const loggedEventSchema = z
+const loggedEventSchema = z
   .object({
     id: z.string().meta({ description: 'Ascending within the organization, with gaps.', example: '1041' }),
     type: z.enum(EVENT_TYPES),
