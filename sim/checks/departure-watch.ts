@@ -174,6 +174,7 @@ export class DepartureWatch {
   #judgeRoom(book: ConnectorBook, cars: readonly Judged[], before: ReadonlyMap<ConnectorBook, number>): void {
     const [now, nowMs] = [this.#world.nowMs(), this.#world.monotonicMs()];
     const { locationId, horizonMs, connectors } = book.site;
+    if (connectors.some((other) => other !== book && isSetAside(other))) return;
     let roomW = this.#world.oracle.lowestW(locationId, now, now + horizonMs);
     for (const other of connectors) if (other !== book) roomW -= other.boundW(nowMs);
     const own = cars.find((car) => car.book === book);
@@ -274,6 +275,11 @@ function isAboveMinimum(cars: readonly Judged[], book: ConnectorBook): boolean {
 /** Power that it needs to charge at all, by the highest voltage. */
 function leastWOf({ facts: { leastA, wattsPerA } }: ConnectorBook): number {
   return HIGHEST_VOLTAGE * leastA * wattsPerA;
+}
+
+/** The service reserves up to its maximum on all phases, because it takes no limits or did not keep to them. */
+function isSetAside({ sent }: ConnectorBook): boolean {
+  return sent?.reason === 'nonCompliant' || sent?.reason === 'readOnly';
 }
 
 /** Power that a pause does not free: any other fail-safe yields (R23). */
